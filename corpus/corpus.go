@@ -1,0 +1,85 @@
+// Package corpus says what documents are made of: a [Document] and its [Chunk]s at three levels. It holds types only.
+package corpus
+
+import "time"
+
+// DefaultCollection is the collection of documents and questions that name none.
+const DefaultCollection = "default"
+
+// DocumentID identifies a document within its collection; it is stable while the document's location is.
+type DocumentID string
+
+// ChunkID identifies a chunk within all collections; it is stable while the document's text is.
+type ChunkID string
+
+// Level is how much text a chunk holds. A chunk's parent is one level up.
+type Level int
+
+// The levels.
+const (
+	Section  Level = 1 // what stands under one heading
+	Passage  Level = 2 // about a paragraph: what is retrieved and read
+	Sentence Level = 3 // one statement
+)
+
+// String gives the level's name on the wire: L1, L2, L3.
+func (l Level) String() string {
+	switch l {
+	case Section:
+		return "L1"
+	case Passage:
+		return "L2"
+	case Sentence:
+		return "L3"
+	}
+	return "L?"
+}
+
+// Document is one file, page or upload.
+type Document struct {
+	ID         DocumentID `json:"id"`
+	Collection string     `json:"collection"`
+	Title      string     `json:"title"`
+	URI        string     `json:"uri"`        // where it came from: a path or a URL
+	MediaType  string     `json:"media_type"` // as recognised, such as text/markdown
+	Hash       string     `json:"hash"`       // hex SHA-256 of the bytes and of the way they were cut
+	Bytes      int64      `json:"bytes"`      // size of the source
+	Pages      int        `json:"pages,omitempty"`
+	Meta       DublinCore `json:"meta,omitzero"`
+	IndexedAt  time.Time  `json:"indexed_at"`
+}
+
+// DublinCore is the part of the Dublin Core element set that a document may carry.
+type DublinCore struct {
+	Title       string `json:"title,omitempty"`
+	Creator     string `json:"creator,omitempty"`
+	Subject     string `json:"subject,omitempty"`
+	Description string `json:"description,omitempty"`
+	Publisher   string `json:"publisher,omitempty"`
+	Date        string `json:"date,omitempty"`
+	Language    string `json:"language,omitempty"`
+	Rights      string `json:"rights,omitempty"`
+}
+
+// Chunk is a piece of a document's text. Text is valid UTF-8 without control characters but tab and newline.
+type Chunk struct {
+	ID       ChunkID    `json:"id"`
+	Document DocumentID `json:"document"`
+	Parent   ChunkID    `json:"parent,omitempty"` // empty at level Section
+	Level    Level      `json:"level"`
+	Ordinal  int        `json:"ordinal"` // position among the document's chunks of this level, from 0
+	Title    string     `json:"title"`   // the document's
+	Headings []string   `json:"headings,omitempty"`
+	Pages    []int      `json:"pages,omitempty"` // from 1; empty where the format has none
+	Start    int        `json:"start"`           // byte offsets into the document's extracted text, half open
+	End      int        `json:"end"`
+	Text     string     `json:"text"`
+}
+
+// Heading is the innermost heading over the chunk, or the document's title.
+func (c Chunk) Heading() string {
+	if n := len(c.Headings); n > 0 {
+		return c.Headings[n-1]
+	}
+	return c.Title
+}

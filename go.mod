@@ -1,0 +1,3 @@
+module github.com/sluice-rag/sluice
+
+go 1.26
