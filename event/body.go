@@ -1,0 +1,266 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Mode is how a question is answered.
+type Mode string
+
+// The modes.
+const (
+	Agentic Mode = "agentic" // tools are chosen until the evidence suffices
+	Direct  Mode = "direct"  // one hybrid search, repeated only when nothing fits
+)
+
+// Complexity is what the analysis makes of a question.
+type Complexity string
+
+// The complexities.
+const (
+	Simple   Complexity = "simple"
+	Moderate Complexity = "moderate"
+	Complex  Complexity = "complex"
+)
+
+// The tools that a run may use, by the names that protocols show.
+const (
+	ToolHybridSearch      = "hybrid_search"
+	ToolSemanticSearch    = "semantic_search"
+	ToolPropositionSearch = "proposition_search"
+	ToolHydeSearch        = "hyde_search"
+	ToolGraphTraverse     = "graph_traverse"
+	ToolDecomposeQuery    = "decompose_query"
+	ToolRerank            = "rerank_colbert"
+	ToolGenerate          = "generate_answer"
+)
+
+// Millis is a duration in whole milliseconds.
+type Millis int64
+
+// MillisOf rounds a duration down to milliseconds; a negative one is 0.
+func MillisOf(d time.Duration) Millis { return Millis(max(d.Milliseconds(), 0)) }
+
+// RunStarted is the first event: what was asked.
+type RunStarted struct {
+	Run        RunID  `json:"run"`
+	Protocol   string `json:"protocol"` // the one that the run was started in; it can be read in any
+	Query      string `json:"query"`
+	Mode       Mode   `json:"mode"`
+	Collection string `json:"collection"`
+	TopK       int    `json:"top_k"` // passages given to the generator
+	Session    string `json:"session,omitempty"`
+}
+
+// QueryAnalyzed says what the analysis made of the question.
+type QueryAnalyzed struct {
+	Complexity Complexity `json:"complexity"`
+	Decomposed bool       `json:"decomposed"`
+	Mode       Mode       `json:"mode"` // the mode that the run will take
+	By         string     `json:"by"`   // the form used: rules, or a model's name
+}
+
+// CacheChecked says whether an earlier answer is used.
+type CacheChecked struct {
+	Hit        bool      `json:"hit"`
+	Similarity float64   `json:"similarity,omitempty"`     // 0..1, on a hit
+	Query      string    `json:"original_query,omitempty"` // the question that the answer was given to
+	CachedAt   time.Time `json:"cached_at,omitzero"`
+}
+
+// CallID numbers the calls of a run, from 1, so that a result finds its start.
+type CallID int
+
+// ToolCalled is the start of a tool that does not retrieve passages.
+type ToolCalled struct {
+	Call      CallID          `json:"call"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"` // an object
+	Iteration int             `json:"iteration"`
+}
+
+// ToolReturned is its end.
+type ToolReturned struct {
+	Call     CallID          `json:"call"`
+	Tool     string          `json:"tool"`
+	Result   json.RawMessage `json:"result"` // an object
+	Duration Millis          `json:"duration_ms"`
+}
+
+// RetrievalStarted is the start of a search.
+type RetrievalStarted struct {
+	Call      CallID `json:"call"`
+	Tool      string `json:"tool"`
+	Query     string `json:"query"`
+	Iteration int    `json:"iteration"`
+}
+
+// Found is a chunk that a search found.
+type Found struct {
+	Chunk corpus.ChunkID `json:"chunk_id"`
+	Level corpus.Level   `json:"level"`
+	Score float64        `json:"score"` // fused, 0..1
+}
+
+// RetrievalFinished is its end. Error holds the public message of a search that failed, which found nothing.
+type RetrievalFinished struct {
+	Call     CallID  `json:"call"`
+	Tool     string  `json:"tool"`
+	Found    []Found `json:"found"` // best first
+	Duration Millis  `json:"duration_ms"`
+	Error    string  `json:"error,omitempty"`
+}
+
+// Class is CRAG's judgement of a chunk (Yan et al. 2024, arXiv:2401.15884).
+type Class string
+
+// The classes, by score: 0.7 and over, 0.4 and over, less.
+const (
+	Correct   Class = "CORRECT"
+	Ambiguous Class = "AMBIGUOUS"
+	Incorrect Class = "INCORRECT"
+)
+
+// Action is what a round of grading leads to.
+type Action string
+
+// The actions.
+const (
+	Proceed    Action = "proceed"     // something is correct
+	Expand     Action = "expand"      // something is ambiguous: go on with what its parents gave
+	ReRetrieve Action = "re-retrieve" // nothing is of use: search again with another question
+)
+
+// Grade is the judgement of one chunk.
+type Grade struct {
+	Chunk    corpus.ChunkID `json:"chunk_id"`
+	Score    float64        `json:"score"` // 0..1
+	Class    Class          `json:"classification"`
+	Expanded bool           `json:"expanded,omitempty"`  // the parent was read in its place
+	NewScore float64        `json:"new_score,omitempty"` // the parent's, if expanded
+	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that took its place, if the score rose
+}
+
+// Graded is the judgement of a round of retrieval.
+type Graded struct {
+	Iteration int     `json:"iteration"`
+	Correct   int     `json:"correct"` // by Class, before expansion
+	Ambiguous int     `json:"ambiguous"`
+	Incorrect int     `json:"incorrect"`
+	Expanded  int     `json:"expanded"`
+	Action    Action  `json:"action"`
+	Grades    []Grade `json:"details"`
+	By        string  `json:"by"`
+}
+
+// Reranked is the order in which passages go to the generator.
+type Reranked struct {
+	Method   string  `json:"method"`
+	Inputs   int     `json:"input_count"`
+	Outputs  []Found `json:"outputs"`   // best first; Score is the method's own
+	TopScore float64 `json:"top_score"` // 0 without outputs
+	Duration Millis  `json:"duration_ms"`
+}
+
+// GenerationStarted precedes the first token of an answer.
+type GenerationStarted struct {
+	Chunks int    `json:"context_chunks"`
+	Tokens int    `json:"context_tokens"` // of the passages, counted or estimated
+	Model  string `json:"model"`
+}
+
+// Token is the next piece of the answer's text, as the model gave it. It is valid UTF-8 and has no control characters
+// but tab and newline.
+type Token struct {
+	Text string `json:"text"`
+}
+
+// Cited says that the answer's text since the last citation rests on a source. Several may stand in a row.
+type Cited struct {
+	N     int            `json:"n"` // the source's number, from 1, in the order of [Attributed]
+	Chunk corpus.ChunkID `json:"chunk_id"`
+}
+
+// GenerationFinished follows the last token.
+type GenerationFinished struct {
+	Reason string `json:"reason"` // stop, length, timeout, cancelled or error
+}
+
+// Verdict is how far the sources carry a claim.
+type Verdict string
+
+// The verdicts.
+const (
+	Supported          Verdict = "SUPPORTED"
+	PartiallySupported Verdict = "PARTIALLY_SUPPORTED"
+	Unsupported        Verdict = "UNSUPPORTED"
+)
+
+// Claim is a statement of the answer with its verdict.
+type Claim struct {
+	Text    string           `json:"claim"`
+	Verdict Verdict          `json:"verdict"`
+	Chunks  []corpus.ChunkID `json:"chunks,omitempty"` // what it was held against
+}
+
+// Verified is the check of the answer against its sources.
+type Verified struct {
+	Claims     []Claim `json:"claims"`
+	Confidence float64 `json:"confidence"` // (supported + partially supported / 2) / claims; 0 without claims
+	By         string  `json:"by"`
+}
+
+// Count gives how many claims have the verdict.
+func (v Verified) Count(verdict Verdict) int {
+	n := 0
+	for _, c := range v.Claims {
+		if c.Verdict == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// Source is a passage that the answer was made from.
+type Source struct {
+	N        int               `json:"n"`
+	Chunk    corpus.ChunkID    `json:"chunk_id"`
+	Document corpus.DocumentID `json:"document_id"`
+	Title    string            `json:"title"`
+	Heading  string            `json:"heading"`
+	Level    corpus.Level      `json:"level"`
+	Pages    []int             `json:"pages,omitempty"`
+	Start    int               `json:"start"` // byte offsets into the document's extracted text
+	End      int               `json:"end"`
+	Text     string            `json:"text"`
+	Score    float64           `json:"score"`  // the grade, 0..1
+	Weight   float64           `json:"weight"` // share of the answer that it carries; the weights sum to 1, or all are 0
+	Cited    bool              `json:"cited"`
+}
+
+// Attributed lists the sources by number: the cited ones in the order of their first citation, then the others.
+type Attributed struct {
+	Sources []Source `json:"sources"`
+	By      string   `json:"by"`
+}
+
+// Warned reports something that went wrong and was survived.
+type Warned struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"` // fit to leave the process
+	Step    string     `json:"step"`    // where in the pipeline
+}
+
+// RunFinished ends a run that was answered.
+type RunFinished struct{}
+
+// RunFailed ends a run that was not, or not wholly; what came before it stands. The code of a run that was stopped is
+// [fault.Cancelled].
+type RunFailed struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"` // fit to leave the process
+}

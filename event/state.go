@@ -1,0 +1,147 @@
+package event
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Status is where a run is.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"
+	Finished  Status = "finished"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Search is a retrieval with its result, once there is one.
+type Search struct {
+	RetrievalStarted
+	Result *RetrievalFinished
+}
+
+// Citation is a place in the answer's text with the source that it rests on.
+type Citation struct {
+	Cited
+	At int // byte offset into the text, behind what is cited
+}
+
+// State is the fold of a log: what is known of a run so far. The zero value stands before the first event. Slices that
+// Apply appends to are its own: copy them before keeping them while more is applied.
+type State struct {
+	RunStarted
+	Seq        Seq       // of the last event applied
+	StartedAt  time.Time // of the first
+	UpdatedAt  time.Time // of the last
+	Status     Status
+	Failure    *RunFailed // for failed and cancelled runs
+	Analysis   *QueryAnalyzed
+	Cache      *CacheChecked
+	Searches   []Search
+	Grades     []Graded
+	Rerank     *Reranked
+	Generation *GenerationStarted
+	Stop       string // the reason of GenerationFinished
+	Text       []byte // the answer so far
+	Tokens     int    // token events so far
+	Citations  []Citation
+	Check      *Verified
+	Sources    []Source
+	Warnings   []Warned
+	Tools      []string // names of the tools used, in the order of first use
+	Iterations int      // the highest iteration so far
+}
+
+// Fold gives the state after the events.
+func Fold(es []Event) State {
+	var s State
+	for _, e := range es {
+		s.Apply(e)
+	}
+	return s
+}
+
+// Apply takes up the next event. It expects a log that [Check] accepts.
+func (s *State) Apply(e Event) {
+	s.Seq, s.UpdatedAt = e.Seq, e.At
+	switch b := e.Body.(type) {
+	case Token:
+		s.Text = append(s.Text, b.Text...)
+		s.Tokens++
+	case Cited:
+		s.Citations = append(s.Citations, Citation{Cited: b, At: len(s.Text)})
+	case RunStarted:
+		s.RunStarted, s.StartedAt, s.Status = b, e.At, Running
+	case RunFinished:
+		s.Status = Finished
+	case RunFailed:
+		s.Failure, s.Status = &b, Failed
+		if b.Code == fault.Cancelled {
+			s.Status = Cancelled
+		}
+	case Warned:
+		s.Warnings = append(s.Warnings, b)
+	default:
+		s.applyStep(e.Body)
+	}
+}
+
+func (s *State) applyStep(body Body) {
+	switch b := body.(type) {
+	case QueryAnalyzed:
+		s.Analysis = &b
+	case CacheChecked:
+		s.Cache = &b
+	case ToolCalled:
+		s.use(b.Tool)
+		s.Iterations = max(s.Iterations, b.Iteration)
+	case RetrievalStarted:
+		s.use(b.Tool)
+		s.Iterations = max(s.Iterations, b.Iteration)
+		s.Searches = append(s.Searches, Search{RetrievalStarted: b})
+	case RetrievalFinished:
+		for i := range s.Searches {
+			if s.Searches[i].Call == b.Call {
+				s.Searches[i].Result = &b
+			}
+		}
+	case Graded:
+		s.Grades = append(s.Grades, b)
+	case Reranked:
+		s.use(ToolRerank)
+		s.Rerank = &b
+	case GenerationStarted:
+		s.use(ToolGenerate)
+		s.Generation = &b
+	case GenerationFinished:
+		s.Stop = b.Reason
+	case Verified:
+		s.Check = &b
+	case Attributed:
+		s.Sources = b.Sources
+	}
+}
+
+func (s *State) use(tool string) {
+	if !slices.Contains(s.Tools, tool) {
+		s.Tools = append(s.Tools, tool)
+	}
+}
+
+// Confidence is that of the verification, 0..1; 0 where there was none.
+func (s *State) Confidence() float64 {
+	if s.Check == nil {
+		return 0
+	}
+	return s.Check.Confidence
+}
+
+// Cached tells whether the answer came from the cache.
+func (s *State) Cached() bool { return s.Cache != nil && s.Cache.Hit }
+
+// Elapsed is the time from the first event to the last one applied.
+func (s *State) Elapsed() time.Duration { return s.UpdatedAt.Sub(s.StartedAt) }

@@ -1,0 +1,193 @@
+package eventlog
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// Memory is a Store and an Archive that keeps every run for as long as it lives, or until [Memory.Remove].
+type Memory struct {
+	mu   sync.RWMutex
+	runs map[event.RunID]*tape
+}
+
+// NewMemory gives an empty store.
+func NewMemory() *Memory { return &Memory{runs: map[event.RunID]*tape{}} }
+
+// tape is one run. Events that are in it never change, so readers share its array; growing it leaves them the old one.
+type tape struct {
+	mu      sync.Mutex
+	events  []event.Event
+	ended   bool
+	gone    bool
+	waiting []*waiter
+}
+
+// waiter is a reader asleep. It is woken by one send and belongs to the pool otherwise.
+type waiter struct{ wake chan struct{} }
+
+var waiters = sync.Pool{New: func() any { return &waiter{wake: make(chan struct{}, 1)} }}
+
+func (m *Memory) tape(run event.RunID) *tape {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.runs[run]
+}
+
+// Append implements [Store].
+func (m *Memory) Append(_ context.Context, run event.RunID, es ...event.Event) error {
+	if len(es) == 0 {
+		return nil
+	}
+	t := m.tape(run)
+	if t == nil {
+		if err := CheckAppend(0, false, es); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		if m.runs[run] == nil {
+			m.runs[run] = &tape{}
+		}
+		t = m.runs[run]
+		m.mu.Unlock()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone {
+		return ErrNotFound
+	}
+	if err := CheckAppend(event.Seq(len(t.events)), t.ended, es); err != nil {
+		return err
+	}
+	t.events = append(t.events, es...)
+	t.ended = event.Terminal(es[len(es)-1].Body)
+	t.wakeAll()
+	return nil
+}
+
+func (t *tape) wakeAll() {
+	for i, w := range t.waiting {
+		w.wake <- struct{}{}
+		t.waiting[i] = nil
+	}
+	t.waiting = t.waiting[:0]
+}
+
+// Load implements [Store].
+func (m *Memory) Load(_ context.Context, run event.RunID, after event.Seq) ([]event.Event, error) {
+	t := m.tape(run)
+	if t == nil {
+		return nil, ErrNotFound
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.after(after)
+}
+
+func (t *tape) after(after event.Seq) ([]event.Event, error) {
+	n := event.Seq(len(t.events))
+	switch {
+	case t.gone:
+		return nil, ErrNotFound
+	case after > n:
+		return nil, ErrBeyond
+	case after == n && t.ended:
+		return nil, ErrEnd
+	}
+	return t.events[after:n:n], nil
+}
+
+// Wait implements [Store].
+func (m *Memory) Wait(ctx context.Context, run event.RunID, after event.Seq) error {
+	t := m.tape(run)
+	if t == nil {
+		return ErrNotFound
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		es, err := t.after(after)
+		if err != nil || len(es) > 0 {
+			t.mu.Unlock()
+			return err
+		}
+		w := waiters.Get().(*waiter)
+		t.waiting = append(t.waiting, w)
+		t.mu.Unlock()
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			t.leave(w)
+		}
+		waiters.Put(w)
+	}
+}
+
+// leave takes w off the list; if it was woken in the meantime, it takes the wake-up out of its channel.
+func (t *tape) leave(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.waiting, w); i >= 0 {
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+		return
+	}
+	<-w.wake
+}
+
+// Remove forgets a run. Readers that wait for it get ErrNotFound.
+func (m *Memory) Remove(run event.RunID) {
+	m.mu.Lock()
+	t := m.runs[run]
+	delete(m.runs, run)
+	m.mu.Unlock()
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = true
+	t.wakeAll()
+}
+
+// Runs implements [Archive].
+func (m *Memory) Runs(ctx context.Context, before event.RunID, limit int) ([]Summary, error) {
+	m.mu.RLock()
+	ids := make([]event.RunID, 0, len(m.runs))
+	for id := range m.runs {
+		if before == "" || id < before {
+			ids = append(ids, id)
+		}
+	}
+	m.mu.RUnlock()
+	slices.SortFunc(ids, func(a, b event.RunID) int { return cmp.Compare(b, a) })
+	var out []Summary
+	for _, id := range ids[:min(max(limit, 0), len(ids))] {
+		if s, err := m.Summary(ctx, id); err == nil {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// Summary implements [Archive].
+func (m *Memory) Summary(_ context.Context, run event.RunID) (Summary, error) {
+	t := m.tape(run)
+	if t == nil {
+		return Summary{}, ErrNotFound
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone || len(t.events) == 0 {
+		return Summary{}, ErrNotFound
+	}
+	var s Summary
+	s.Note(t.events[0])
+	s.Note(t.events[len(t.events)-1])
+	return s, nil
+}
