@@ -3,7 +3,8 @@ package text
 import (
 	"strings"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
 )
 
 // maxStem is the longest word, in bytes, that is stemmed; what is longer is no English word.
@@ -23,7 +24,9 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	if s := english.Stem(word, true); s != "" {
+	env := snowballstem.NewEnv(word)
+	english.Stem(env)
+	if s := env.Current(); s != "" {
 		return s
 	}
 	return word
