@@ -77,8 +77,11 @@ func (c *Check) step(b Body) string {
 	case QueryAnalyzed:
 		return once(&c.analyzed, !c.cache, "analysis comes first")
 	case CacheChecked:
-		c.hit = b.Hit
-		return once(&c.cache, c.analyzed, "the cache is asked after the analysis")
+		why := once(&c.cache, c.analyzed, "the cache is asked after the analysis")
+		if why == "" {
+			c.hit = b.Hit
+		}
+		return why
 	case ToolCalled:
 		return c.start(b.Call, b.Tool)
 	case RetrievalStarted:
@@ -109,6 +112,9 @@ func (c *Check) step(b Body) string {
 		if !c.analyzed || !c.attributed || c.generating || len(c.open) > 0 {
 			return "a finished run was analyzed, has sources and nothing open"
 		}
+	case RunStarted, Graded, Reranked, Warned, RunFailed:
+	default:
+		return fmt.Sprintf("%T is not a body: bodies are values", b)
 	}
 	return ""
 }

@@ -1,10 +1,12 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -13,8 +15,13 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 // AppendJSON appends the event as one line of JSON without its newline: {"seq":…,"at":…,"kind":…,"body":{…}}.
-// It does not allocate for a [Token] while dst has room.
+// It does not allocate for a [Token] while dst has room. What [ParseJSON] could not read again is an error and leaves dst
+// as it was: no body, no time or one outside the years 1 to 9999, a number that JSON has no form for.
 func AppendJSON(dst []byte, e Event) ([]byte, error) {
+	if e.Body == nil || e.At.IsZero() || e.At.Unix() < minUnix || e.At.Unix() > maxUnix {
+		return dst, fmt.Errorf("encode event %d: it needs a body and a time", e.Seq)
+	}
+	start := len(dst)
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, uint64(e.Seq), 10)
 	dst = append(dst, `,"at":"`...)
@@ -27,24 +34,41 @@ func AppendJSON(dst []byte, e Event) ([]byte, error) {
 		dst = AppendString(dst, t.Text)
 		return append(dst, "}}"...), nil
 	}
-	body, err := json.Marshal(e.Body)
-	if err != nil {
-		return dst, fmt.Errorf("encode event %d: %w", e.Seq, err)
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false) // it would also rewrite a tool's raw input, which then reads back as other bytes
+	if err := enc.Encode(e.Body); err != nil {
+		return dst[:start], fmt.Errorf("encode event %d: %w", e.Seq, err)
 	}
-	dst = append(dst, body...)
+	dst = append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
 	return append(dst, '}'), nil
 }
 
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// The seconds between which a time has a four-digit year, in any zone.
+const (
+	minUnix = -62135596800
+	maxUnix = 253402300799
+)
+
 const hex = "0123456789abcdef"
 
-// AppendString appends s as a JSON string on one line: what is not valid UTF-8 becomes U+FFFD, and control characters,
-// U+2028 and U+2029 are escaped; <, > and & are not.
+// AppendString appends s as a JSON string, as [AppendEscaped] writes it.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	return append(AppendEscaped(append(dst, '"'), s), '"')
+}
+
+// AppendEscaped appends the inside of a JSON string, on one line by any reader's idea of a line: what is not valid UTF-8
+// becomes U+FFFD, and control characters (U+0000 to U+001F, U+007F to U+009F), U+2028 and U+2029 are escaped; <, > and &
+// are not.
+func AppendEscaped(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if c >= 0x20 && c != '"' && c != '\\' && c < 0x7f {
 			i++
 			continue
 		}
@@ -70,6 +94,10 @@ func AppendString(dst []byte, s string) []byte {
 			dst = append(dst, s[start:i]...)
 			dst = append(dst, "\ufffd"...)
 			start = i + 1
+		case r <= '\u009f':
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+			start = i + n
 		case r == '\u2028' || r == '\u2029':
 			dst = append(dst, s[start:i]...)
 			dst = append(dst, `\u202`...)
@@ -78,8 +106,7 @@ func AppendString(dst []byte, s string) []byte {
 		}
 		i += n
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return append(dst, s[start:]...)
 }
 
 type envelope struct {

@@ -11,12 +11,18 @@ import (
 
 // Memory is a Store and an Archive that keeps every run for as long as it lives, or until [Memory.Remove].
 type Memory struct {
-	mu   sync.RWMutex
-	runs map[event.RunID]*tape
+	mu      sync.RWMutex
+	runs    map[event.RunID]*tape
+	waiters sync.Pool // of *waiter; one for each store, as a channel made in a synctest bubble must not leave it
 }
 
 // NewMemory gives an empty store.
-func NewMemory() *Memory { return &Memory{runs: map[event.RunID]*tape{}} }
+func NewMemory() *Memory {
+	return &Memory{
+		runs:    map[event.RunID]*tape{},
+		waiters: sync.Pool{New: func() any { return &waiter{wake: make(chan struct{}, 1)} }},
+	}
+}
 
 // tape is one run. Events that are in it never change, so readers share its array; growing it leaves them the old one.
 type tape struct {
@@ -29,8 +35,6 @@ type tape struct {
 
 // waiter is a reader asleep. It is woken by one send and belongs to the pool otherwise.
 type waiter struct{ wake chan struct{} }
-
-var waiters = sync.Pool{New: func() any { return &waiter{wake: make(chan struct{}, 1)} }}
 
 func (m *Memory) tape(run event.RunID) *tape {
 	m.mu.RLock()
@@ -117,7 +121,7 @@ func (m *Memory) Wait(ctx context.Context, run event.RunID, after event.Seq) err
 			t.mu.Unlock()
 			return err
 		}
-		w := waiters.Get().(*waiter)
+		w := m.waiters.Get().(*waiter)
 		t.waiting = append(t.waiting, w)
 		t.mu.Unlock()
 		select {
@@ -125,7 +129,7 @@ func (m *Memory) Wait(ctx context.Context, run event.RunID, after event.Seq) err
 		case <-ctx.Done():
 			t.leave(w)
 		}
-		waiters.Put(w)
+		m.waiters.Put(w)
 	}
 }
 
