@@ -1,0 +1,374 @@
+package eventlogtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// RandomLog makes the whole log of a run, which [event.CheckLog] accepts and which ends: answered with about n token
+// events, from the cache or by searches, or failed or cancelled at any point. Its id is made from rng too, so that runs of
+// one rng differ. One log does not hold every kind of event; a few dozen do. Bodies are what a decoder of
+// [event.AppendJSON]'s lines gives: valid UTF-8, times in UTC to the microsecond, compact raw JSON, no empty slices.
+func RandomLog(rng *rand.Rand, n int) []event.Event {
+	g := &gen{rng: rng, at: time.UnixMicro(1_700_000_000_000_000 + rng.Int64N(1e15)).UTC()}
+	g.start()
+	g.analyze()
+	if g.oneIn(5) {
+		g.cacheHit(n)
+	} else {
+		g.add(event.CacheChecked{})
+		g.work()
+		g.answer(n)
+	}
+	g.add(event.RunFinished{})
+	if g.oneIn(3) {
+		g.fail()
+	}
+	return g.es
+}
+
+// ID gives the id of a log's run.
+func ID(es []event.Event) event.RunID { return es[0].Body.(event.RunStarted).Run }
+
+type gen struct {
+	rng       *rand.Rand
+	es        []event.Event
+	at        time.Time
+	mode      event.Mode
+	calls     event.CallID
+	iteration int
+	chunks    []event.Found // found so far
+	cited     []corpus.ChunkID
+}
+
+func (g *gen) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
+
+func pick[T any](g *gen, of ...T) T { return of[g.rng.IntN(len(of))] }
+
+// share gives a number from 0 to 1 with few digits, its ends included.
+func (g *gen) share() float64 { return float64(g.rng.IntN(1001)) / 1000 }
+
+func (g *gen) add(b event.Body) {
+	if !g.oneIn(4) { // events may share a time
+		g.at = g.at.Add(time.Duration(g.rng.IntN(40_000)) * time.Microsecond)
+	}
+	g.es = append(g.es, event.Event{Seq: event.Seq(len(g.es) + 1), At: g.at, Body: b})
+}
+
+func (g *gen) maybeWarn(step string) {
+	if g.oneIn(8) {
+		g.add(event.Warned{Code: pick(g, fault.Codes()...), Message: "survived: " + g.text(4), Step: step})
+	}
+}
+
+func (g *gen) start() {
+	g.mode = pick(g, event.Agentic, event.Direct)
+	b := event.RunStarted{
+		Run:        event.RunID(fmt.Sprintf("run-%012x-%016x", g.at.UnixMicro(), g.rng.Uint64())),
+		Protocol:   pick(g, "forge", "knowledge", "ragevents", "turns"),
+		Query:      g.text(1 + g.rng.IntN(12)),
+		Mode:       g.mode,
+		Collection: pick(g, corpus.DefaultCollection, "handbooks", "größe"),
+		TopK:       1 + g.rng.IntN(20),
+	}
+	if g.oneIn(2) {
+		b.Session = fmt.Sprintf("session-%d", g.rng.IntN(100))
+	}
+	g.add(b)
+}
+
+func (g *gen) analyze() {
+	g.maybeWarn("analyze")
+	g.add(event.QueryAnalyzed{
+		Complexity: pick(g, event.Simple, event.Moderate, event.Complex),
+		Decomposed: g.oneIn(3), Mode: g.mode, By: pick(g, "rules", "qwen3:8b"),
+	})
+	g.maybeWarn("cache")
+}
+
+func (g *gen) cacheHit(n int) {
+	g.add(event.CacheChecked{
+		Hit: true, Similarity: 0.9 + g.share()/10, Query: g.text(6),
+		CachedAt: g.at.Add(-time.Duration(g.rng.IntN(1e9)) * time.Microsecond),
+	})
+	for range g.rng.IntN(5) {
+		g.find()
+	}
+	g.tokens(n)
+	g.sources()
+}
+
+// work is what stands between the cache and the generation.
+func (g *gen) work() {
+	rounds := 1
+	if g.mode == event.Agentic {
+		rounds += g.rng.IntN(4)
+	}
+	for round := range rounds {
+		g.iteration = round + 1
+		if g.mode == event.Direct {
+			g.search(event.ToolHybridSearch)
+		} else {
+			g.parallel()
+		}
+		g.grade(round == rounds-1)
+		g.maybeWarn("grade")
+	}
+	if !g.oneIn(6) {
+		g.rerank()
+	}
+}
+
+var searches = []string{
+	event.ToolHybridSearch, event.ToolSemanticSearch, event.ToolPropositionSearch, event.ToolHydeSearch,
+	event.ToolGraphTraverse,
+}
+
+func (g *gen) search(tool string) {
+	g.calls++
+	g.add(event.RetrievalStarted{Call: g.calls, Tool: tool, Query: g.text(5), Iteration: g.iteration})
+	g.add(g.retrieved(g.calls, tool))
+}
+
+// parallel starts some calls and lets them end in any order.
+func (g *gen) parallel() {
+	type call struct {
+		id   event.CallID
+		tool string
+	}
+	var open []call
+	for range 1 + g.rng.IntN(5) {
+		g.calls++
+		c := call{id: g.calls, tool: pick(g, searches...)}
+		if g.oneIn(4) {
+			c.tool = event.ToolDecomposeQuery
+			g.add(event.ToolCalled{Call: c.id, Tool: c.tool, Input: g.object(), Iteration: g.iteration})
+		} else {
+			g.add(event.RetrievalStarted{Call: c.id, Tool: c.tool, Query: g.text(5), Iteration: g.iteration})
+		}
+		open = append(open, c)
+		if g.oneIn(2) {
+			g.maybeWarn(c.tool)
+		}
+	}
+	g.rng.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+	for _, c := range open {
+		if c.tool == event.ToolDecomposeQuery {
+			g.add(event.ToolReturned{Call: c.id, Tool: c.tool, Result: g.object(), Duration: g.millis()})
+			continue
+		}
+		g.add(g.retrieved(c.id, c.tool))
+	}
+}
+
+func (g *gen) millis() event.Millis { return event.Millis(g.rng.IntN(3000)) }
+
+func (g *gen) object() []byte {
+	raw := event.AppendString([]byte(`{"query":`), g.text(4))
+	raw = fmt.Appendf(raw, `,"n":%d,"parts":["a<b&c",{"deep":[null,1e3]}]}`, g.rng.IntN(9))
+	return raw
+}
+
+func (g *gen) find() event.Found {
+	if len(g.chunks) > 0 && g.oneIn(4) {
+		return g.chunks[g.rng.IntN(len(g.chunks))]
+	}
+	f := event.Found{
+		Chunk: corpus.ChunkID(fmt.Sprintf("c%05d", g.rng.IntN(100_000))),
+		Level: pick(g, corpus.Section, corpus.Passage, corpus.Sentence), Score: g.share(),
+	}
+	g.chunks = append(g.chunks, f)
+	return f
+}
+
+func (g *gen) retrieved(id event.CallID, tool string) event.RetrievalFinished {
+	b := event.RetrievalFinished{Call: id, Tool: tool, Duration: g.millis()}
+	if g.oneIn(6) {
+		b.Error = "the index did not answer"
+		return b
+	}
+	for range g.rng.IntN(8) {
+		b.Found = append(b.Found, g.find())
+	}
+	return b
+}
+
+func (g *gen) grade(last bool) {
+	b := event.Graded{Iteration: g.iteration, Action: event.ReRetrieve, By: pick(g, "rules", "qwen3:8b")}
+	if last {
+		b.Action = pick(g, event.Proceed, event.Expand)
+	}
+	for _, f := range g.chunks[:min(len(g.chunks), 12)] {
+		gr := event.Grade{Chunk: f.Chunk, Score: g.share()}
+		switch {
+		case gr.Score >= 0.7:
+			gr.Class = event.Correct
+			b.Correct++
+		case gr.Score >= 0.4:
+			gr.Class = event.Ambiguous
+			b.Ambiguous++
+			if g.oneIn(2) {
+				gr.Expanded, gr.NewScore, gr.Parent = true, gr.Score+0.1, "p"+f.Chunk
+				b.Expanded++
+			}
+		default:
+			gr.Class = event.Incorrect
+			b.Incorrect++
+		}
+		b.Grades = append(b.Grades, gr)
+	}
+	g.add(b)
+}
+
+func (g *gen) rerank() {
+	b := event.Reranked{Method: pick(g, "maxsim", "none"), Inputs: len(g.chunks), Duration: g.millis()}
+	for i, f := range g.chunks[:min(len(g.chunks), 8)] {
+		f.Score = float64(20-i) + g.share()
+		b.Outputs = append(b.Outputs, f)
+		b.TopScore = max(b.TopScore, f.Score)
+	}
+	g.add(b)
+}
+
+// answer generates, sometimes a second time after a model that broke off, and judges.
+func (g *gen) answer(n int) {
+	for {
+		g.add(event.GenerationStarted{Chunks: len(g.chunks), Tokens: g.rng.IntN(8000), Model: pick(g, "extractive", "gpt-oss:20b")})
+		g.tokens(n)
+		broke := g.oneIn(10)
+		if broke {
+			g.add(event.GenerationFinished{Reason: "error"})
+			g.add(event.Warned{Code: fault.Model, Message: "the model broke off", Step: "generate"})
+			continue
+		}
+		g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "timeout")})
+		break
+	}
+	if !g.oneIn(5) {
+		g.verify()
+	}
+	g.maybeWarn("attribute")
+	g.sources()
+}
+
+func (g *gen) tokens(n int) {
+	if n > 0 {
+		n = n/2 + g.rng.IntN(n/2+1)
+	}
+	for range n {
+		g.add(event.Token{Text: g.piece()})
+		for len(g.chunks) > 0 && g.oneIn(12) {
+			g.cite()
+		}
+	}
+}
+
+func (g *gen) cite() {
+	chunk := g.chunks[g.rng.IntN(len(g.chunks))].Chunk
+	for i, c := range g.cited {
+		if c == chunk {
+			g.add(event.Cited{N: i + 1, Chunk: chunk})
+			return
+		}
+	}
+	g.cited = append(g.cited, chunk)
+	g.add(event.Cited{N: len(g.cited), Chunk: chunk})
+}
+
+func (g *gen) verify() {
+	b := event.Verified{By: pick(g, "rules", "qwen3:8b")}
+	for range g.rng.IntN(5) {
+		c := event.Claim{Text: g.text(7), Verdict: pick(g, event.Supported, event.PartiallySupported, event.Unsupported)}
+		for _, f := range g.chunks[:min(len(g.chunks), g.rng.IntN(3))] {
+			c.Chunks = append(c.Chunks, f.Chunk)
+		}
+		b.Claims = append(b.Claims, c)
+	}
+	if n := len(b.Claims); n > 0 {
+		b.Confidence = (float64(b.Count(event.Supported)) + float64(b.Count(event.PartiallySupported))/2) / float64(n)
+	}
+	g.add(b)
+}
+
+func (g *gen) sources() {
+	b := event.Attributed{By: pick(g, "terms", "claims")}
+	ids := append([]corpus.ChunkID{}, g.cited...)
+	seen := map[corpus.ChunkID]bool{}
+	for _, c := range ids {
+		seen[c] = true
+	}
+	for _, f := range g.chunks {
+		if len(ids) < 10 && !seen[f.Chunk] {
+			seen[f.Chunk] = true
+			ids = append(ids, f.Chunk)
+		}
+	}
+	for i, id := range ids {
+		s := event.Source{
+			N: i + 1, Chunk: id, Document: corpus.DocumentID(fmt.Sprintf("d%d", g.rng.IntN(50))), Title: g.text(3),
+			Heading: g.text(2), Level: corpus.Passage, Start: g.rng.IntN(9000), Text: g.text(10), Score: g.share(),
+			Weight: 1 / float64(len(ids)), Cited: i < len(g.cited),
+		}
+		s.End = s.Start + len(s.Text)
+		for p := range g.rng.IntN(3) {
+			s.Pages = append(s.Pages, p+1)
+		}
+		b.Sources = append(b.Sources, s)
+	}
+	g.add(b)
+}
+
+// fail lets the run end after some event that it has, with what was open left open or closed.
+func (g *gen) fail() {
+	g.es = g.es[:1+g.rng.IntN(len(g.es)-1)]
+	last := g.es[len(g.es)-1]
+	g.at = last.At
+	code := pick(g, append(fault.Codes(), fault.Cancelled, fault.Cancelled, fault.Cancelled)...)
+	_, token := last.Body.(event.Token)
+	_, cited := last.Body.(event.Cited)
+	if (token || cited) && g.generating() && g.oneIn(2) {
+		g.add(event.GenerationFinished{Reason: pick(g, "cancelled", "error", "timeout")})
+	}
+	g.add(event.RunFailed{Code: code, Message: "stopped: " + g.text(3)})
+}
+
+func (g *gen) generating() bool {
+	open := false
+	for _, e := range g.es {
+		switch e.Body.(type) {
+		case event.GenerationStarted:
+			open = true
+		case event.GenerationFinished:
+			open = false
+		}
+	}
+	return open
+}
+
+// pieces are what tokens and texts are made of: words, and what breaks protocols.
+var pieces = []string{
+	" the", " wing", " flow", "The", " at", " Mach", " 0.83", ",", ".", " and", " boundary", " layer", "ing", "ed", " of", " a",
+	"\n", "\n\n", "\t", "  ", "\n- ", "\n\n## ", "```go\n", "\"", "\\", "\\n", "'", "</script>", "<b>", "&amp;", "data: x", "\n\nevent: done\n",
+	"id: 7\n", ": ping", "[1]", "⟦2⟧", "{\"a\":1}", "null", "ü", "ß", "é", "e\u0301", "日本", "語", "한국어", "שלום", "مرحبا", "\u202e",
+	"👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "\u200d", "\u0301", "\ufeff", "\ufffd", "\u2028", "\u2029", "\u00a0", "𝒳", "\U0010ffff", "\ue000",
+}
+
+func (g *gen) piece() string {
+	if g.oneIn(3) {
+		return pieces[g.rng.IntN(len(pieces))]
+	}
+	return pieces[g.rng.IntN(16)]
+}
+
+func (g *gen) text(n int) string {
+	var s []byte
+	for range n {
+		s = append(s, g.piece()...)
+	}
+	return string(s)
+}

@@ -1,0 +1,57 @@
+package eventlogtest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+)
+
+func TestRandomLog(t *testing.T) {
+	kinds := map[event.Kind]int{}
+	ends := map[event.Kind]map[event.Kind]bool{} // what stands before each kind of end
+	runs := map[event.RunID]bool{}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 400 {
+		n := i % 60
+		if i%200 == 0 {
+			n = 4000
+		}
+		es := eventlogtest.RandomLog(rng, n)
+		if err := event.CheckLog(es, true); err != nil {
+			t.Fatal(err)
+		}
+		runs[eventlogtest.ID(es)] = true
+		for i, e := range es {
+			kinds[e.Body.Kind()]++
+			line, err := event.AppendJSON(nil, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := event.ParseJSON(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !cmp.Equal(e, back) {
+				t.Fatalf("read back (-want +got):\n%s", cmp.Diff(e, back))
+			}
+			if event.Terminal(e.Body) {
+				if ends[e.Body.Kind()] == nil {
+					ends[e.Body.Kind()] = map[event.Kind]bool{}
+				}
+				ends[e.Body.Kind()][es[i-1].Body.Kind()] = true
+			}
+		}
+	}
+	if len(kinds) != 18 {
+		t.Errorf("%d kinds of 18: %v", len(kinds), kinds)
+	}
+	if n := len(ends[event.KindRunFailed]); n != 16 {
+		t.Errorf("failures stand after %d kinds of 16: %v", n, ends[event.KindRunFailed])
+	}
+	if len(runs) != 400 {
+		t.Errorf("%d ids for 400 runs", len(runs))
+	}
+}
