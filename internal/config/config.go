@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Config is every setting. Its sections are embedded by the commands that take them as flags; a variable or a file may
+// give any of them to any command.
+type Config struct {
+	Log    Log    `title:"Logging"`
+	Store  Store  `title:"What is kept, and where"`
+	Ingest Ingest `title:"Documents"`
+	HTTP   HTTP   `title:"HTTP server"`
+	Runs   Runs   `title:"Answering"`
+	Keep   Keep   `title:"Retention"`
+}
+
+// Log says what is logged, to standard error.
+type Log struct {
+	LogLevel  string `name:"log-level" default:"info" oneof:"debug,info,warn,error" help:"Least severe message that is logged: debug, info, warn or error."`
+	LogFormat string `name:"log-format" default:"auto" oneof:"auto,text,json" help:"Form of the log: text, json, or auto, which is text on a terminal and json elsewhere."`
+}
+
+// Level is LogLevel as slog knows it.
+func (l Log) Level() slog.Level {
+	return map[string]slog.Level{"debug": slog.LevelDebug, "warn": slog.LevelWarn, "error": slog.LevelError}[l.LogLevel]
+}
+
+// Store says where data are kept.
+type Store struct {
+	Data       string `name:"data" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Folder in which everything is kept: run logs, indexes, the database."`
+	Collection string `name:"collection" default:"default" maxlen:"128" help:"Collection of documents that is read and written."`
+}
+
+// Ingest says what is indexed, and how much of the machine that may take.
+type Ingest struct {
+	Docs         []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start; give it once for each."`
+	MaxFileBytes Size     `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Largest document file that is read (bytes); larger ones are reported and left out."`
+	Workers      int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Documents that are read and indexed at once."`
+}
+
+// HTTP bounds what one connection may cost.
+type HTTP struct {
+	Addr         string        `name:"addr" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one and prints it."`
+	MaxBody      Size          `name:"max-body" default:"64KiB" min:"1KiB" max:"64MiB" help:"Largest request body of a question (bytes)."`
+	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Silence on a stream after which a comment is sent, so that proxies keep it open (duration)."`
+	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"How long one write to a reader may take before its connection is closed (duration)."`
+	DrainTimeout time.Duration `name:"drain-timeout" default:"30s" min:"100ms" max:"1h" help:"How long a stopping server waits for running questions before it cancels them (duration)."`
+}
+
+// Runs bounds what one question may cost.
+type Runs struct {
+	MaxRuns  int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; more are refused with 429."`
+	MaxQuery Size          `name:"max-query" default:"32KiB" min:"1" max:"16MiB" help:"Longest question (bytes of UTF-8); must be less than max-body, which holds it."`
+	Deadline time.Duration `name:"deadline" default:"30s" min:"100ms" max:"24h" help:"How long one question may take; then it ends with what there is (duration)."`
+	Grace    time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run goes on after its last reader has left (duration); 0 cancels it at once, -1 never."`
+}
+
+// Keep says how long finished runs stay.
+type Keep struct {
+	KeepRunsAge   time.Duration `name:"keep-runs-age" default:"720h" min:"1m" max:"87600h" help:"Age after which a finished run is deleted (duration)."`
+	KeepRunsBytes Size          `name:"keep-runs-bytes" default:"2GiB" min:"1MiB" max:"1PiB" help:"Space of all runs (bytes) over which the oldest finished ones are deleted."`
+}
+
+// Never is the value of [Runs.Grace] under which a run goes on without readers until it is done.
+const Never time.Duration = -1
+
+// Default returns the settings that hold where nothing else is given. Data is empty where the user has no home
+// directory; Validate then asks for it.
+func Default() Config {
+	var c Config
+	for _, s := range settings(&c) {
+		if s.def == "" {
+			continue
+		}
+		if err := s.set([]string{s.def}); err != nil {
+			panic("config: default of " + s.name + ": " + err.Error())
+		}
+	}
+	c.Store.Data, _ = dataDir()
+	c.Ingest.Workers = runtime.NumCPU()
+	return c
+}
+
+// Validate reports every setting that is out of its limits, as [Faults]. It looks at values only, not at the disk.
+func (c Config) Validate() error {
+	var faults Faults
+	for _, s := range settings(&c) {
+		if err := s.check(); err != nil {
+			faults = append(faults, Fault{Setting: s.name, Problem: err.Error()})
+		}
+	}
+	return c.cross(faults).orNil()
+}
+
+// cross adds the faults that lie between settings, once each of them is right for itself.
+func (c Config) cross(faults Faults) Faults {
+	if !faults.has("max-query") && !faults.has("max-body") && c.Runs.MaxQuery >= c.HTTP.MaxBody {
+		faults = append(faults, Fault{Setting: "max-query", Problem: c.Runs.MaxQuery.String() +
+			" must be less than max-body, which is " + c.HTTP.MaxBody.String()})
+	}
+	return faults
+}
+
+// dataDir is the folder in which a program of this user keeps its data.
+func dataDir() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sluice"), nil
+	}
+	if runtime.GOOS == "windows" {
+		if dir := os.Getenv("LocalAppData"); dir != "" {
+			return filepath.Join(dir, "sluice"), nil
+		}
+		return "", errors.New("%LocalAppData% is not defined")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "sluice"), nil
+	}
+	return filepath.Join(home, ".local", "share", "sluice"), nil
+}

@@ -1,0 +1,84 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md")
+
+func TestConfigurationPageIsCurrent(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "configuration.md")
+	want := config.Markdown()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a page that everyone reads
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("docs/configuration.md is not what the struct says; run go test ./internal/config -update (-struct +page):\n%s", diff)
+	}
+}
+
+func TestValidateTellsEveryFault(t *testing.T) {
+	err := config.Config{}.Validate()
+	var faults config.Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("got %v", err)
+	}
+	names := map[string]bool{}
+	for _, f := range faults {
+		names[f.Setting] = true
+	}
+	for _, name := range []string{"log-level", "data", "collection", "addr", "max-body", "max-query", "max-runs", "deadline",
+		"heartbeat", "write-timeout", "drain-timeout", "keep-runs-age", "keep-runs-bytes", "max-file-bytes", "workers"} {
+		if !names[name] {
+			t.Errorf("the zero %s passes", name)
+		}
+	}
+	if names["grace"] || names["docs"] {
+		t.Errorf("grace 0 and no documents are allowed: %v", err)
+	}
+}
+
+func TestLevel(t *testing.T) {
+	for text, want := range map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	} {
+		if got := (config.Log{LogLevel: text}).Level(); got != want {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]config.Size{
+		"0": 0, "1": 1, "4096": 4096, "64KiB": 64 << 10, "64kib": 64 << 10, " 10 MB ": 10e6, "1.5MiB": 3 << 19, "2GiB": 2 << 30, "12B": 12,
+		"7PiB": 7 << 50,
+	} {
+		got, err := config.ParseSize(text)
+		if err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v; want %d", text, got, err, want)
+		}
+		if again, err := config.ParseSize(got.String()); err != nil || again != got {
+			t.Errorf("%d as %q reads back as %d, %v", got, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "KiB", "-1", "+1", "1e9", "0x10", "1.5", "1.0001KB", "1..2", "NaN", "Inf", "1KiBB", "9999999999999PiB", "9223372036854775808", "1 2"} {
+		if got, err := config.ParseSize(text); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// setting is one field of one section: what its tags say, and where its value stands.
+type setting struct {
+	section, name, help, def, note string
+	tag                            reflect.StructTag
+	value                          reflect.Value
+}
+
+// settings lists the settings of c in the order of its fields; setting one sets c.
+func settings(c *Config) []setting {
+	var all []setting
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		section := v.Field(i)
+		for j := range section.NumField() {
+			tag := section.Type().Field(j).Tag
+			all = append(all, setting{
+				section: v.Type().Field(i).Tag.Get("title"), name: tag.Get("name"), help: tag.Get("help"),
+				def: tag.Get("default"), note: tag.Get("defaultnote"), tag: tag, value: section.Field(j),
+			})
+		}
+	}
+	return all
+}
+
+// variable is the environment variable of the setting of the name.
+func variable(name string) string {
+	return "SLUICE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// set reads the texts into the value: one text, or any number for a list.
+func (s setting) set(texts []string) error {
+	if s.isList() {
+		s.value.Set(reflect.ValueOf(slices.Clone(texts)))
+		return nil
+	}
+	v, err := s.parse(texts[len(texts)-1])
+	if err != nil {
+		return err
+	}
+	s.value.Set(reflect.ValueOf(v))
+	return nil
+}
+
+func (s setting) isList() bool { return s.value.Kind() == reflect.Slice }
+
+// parse reads one text as the setting's type.
+func (s setting) parse(text string) (any, error) {
+	switch s.value.Interface().(type) {
+	case string:
+		return text, nil
+	case Size:
+		return ParseSize(text)
+	case int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("wants a whole number, not %q", text)
+		}
+		return n, nil
+	case time.Duration:
+		if never := s.tag.Get("never"); never != "" && text == never {
+			return Never, nil
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return nil, fmt.Errorf("wants a duration such as 30s or 1h30m, not %q", text)
+		}
+		return d, nil
+	}
+	panic(fmt.Sprintf("config: %s has a type that is not read: %s", s.name, s.value.Type()))
+}
+
+// check says what is wrong with the value, or nil.
+func (s setting) check() error {
+	switch v := s.value.Interface().(type) {
+	case []string:
+		if slices.Contains(v, "") {
+			return errors.New("must not be empty")
+		}
+		return nil
+	case string:
+		return s.checkText(v)
+	case Size:
+		return s.checkRange(int64(v), v.String())
+	case time.Duration:
+		if v == Never && s.tag.Get("never") != "" {
+			return nil
+		}
+		return s.checkRange(int64(v), v.String())
+	case int:
+		return s.checkRange(int64(v), strconv.Itoa(v))
+	}
+	return nil
+}
+
+func (s setting) checkText(v string) error {
+	if v == "" {
+		if s.name == "data" {
+			return errors.New("must be given, as this user has no home directory")
+		}
+		return errors.New("must not be empty")
+	}
+	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Errorf("must not hold control characters: %q", v)
+	}
+	if most := s.tag.Get("maxlen"); most != "" && len(v) > mustInt(most) {
+		return fmt.Errorf("must be at most %s bytes long, not %d", most, len(v))
+	}
+	if choices := s.tag.Get("oneof"); choices != "" && !slices.Contains(strings.Split(choices, ","), v) {
+		return fmt.Errorf("must be one of %s, not %q", strings.ReplaceAll(choices, ",", ", "), v)
+	}
+	if s.name == "addr" {
+		return checkAddr(v)
+	}
+	return nil
+}
+
+// checkRange holds v between the tags min and max, which are written as values of the setting are.
+func (s setting) checkRange(v int64, text string) error {
+	low, high := s.tag.Get("min"), s.tag.Get("max")
+	if v >= s.bound(low) && v <= s.bound(high) {
+		return nil
+	}
+	if never := s.tag.Get("never"); never != "" {
+		return fmt.Errorf("must be from %s to %s, or %s, not %s", low, high, never, text)
+	}
+	return fmt.Errorf("must be from %s to %s, not %s", low, high, text)
+}
+
+func (s setting) bound(text string) int64 {
+	v, err := s.parse(text)
+	if err != nil {
+		panic("config: bound of " + s.name + ": " + err.Error())
+	}
+	return reflect.ValueOf(v).Int()
+}
+
+func checkAddr(v string) error {
+	_, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return fmt.Errorf("wants host:port, such as 127.0.0.1:8000, not %q", v)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("port must be from 0 to 65535, not %q", port)
+	} else if strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("port must be a plain number, not %q", port)
+	}
+	return nil
+}
+
+func mustInt(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic("config: " + err.Error())
+	}
+	return n
+}
