@@ -1,0 +1,136 @@
+package sluice_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// may is the import table: which of our packages a package may import. A name ending in /* stands for each package
+// directly below it that has no row of its own, /... in an allowance for everything below. Tests are free of it, as they wire
+// things together. A new protocol or back end gets one row.
+var may = map[string]string{
+	".":            "answer corpus event eventlog fault index ingest model",
+	"cmd/sluice":   "internal/cli",
+	"internal/cli": ". client client/display corpus eval event fault internal/app internal/bench internal/config wire wire/sse",
+
+	// The only place that knows every back end: it turns a Config into a running program.
+	"internal/app": ". answer/... cache/... corpus event eventlog/... fault forrst index/... ingest/... internal/config internal/text ledger model/... server session store/... web wire/...",
+
+	// The words that everything speaks in.
+	"fault":           "",
+	"corpus":          "",
+	"event":           "corpus fault",
+	"internal/text":   "",
+	"internal/config": "",
+
+	// Logs.
+	"eventlog":              "event fault",
+	"eventlog/*":            "event eventlog fault",
+	"eventlog/eventlogtest": "corpus event eventlog fault",
+
+	// Documents and retrieval.
+	"ingest":       "corpus fault index ingest/parse internal/text model",
+	"ingest/parse": "corpus fault internal/text",
+	"index":        "corpus fault internal/text",
+	"index/*":      "corpus fault index internal/text",
+	"eval":         "corpus fault index internal/text model",
+	"model":        "corpus fault",
+	"model/*":      "corpus fault internal/text model",
+	"cache":        "corpus event fault model",
+	"store":        "corpus event fault",
+	"store/*":      "corpus event fault store",
+	"ledger":       "event fault store",
+	"session":      "corpus event fault store",
+	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
+	"answer":           "answer/agent answer/attribute answer/grade answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
+	"answer/*":         "corpus event fault index internal/text model",
+	"internal/tools/*": "corpus event fault index internal/text model",
+
+	// Protocols: functions from events to frames.
+	"wire":          "event fault",
+	"wire/sse":      "wire",
+	"wire/*":        "corpus event fault wire wire/sse",
+	"wire/wiretest": "corpus event eventlog eventlog/eventlogtest fault wire wire/sse",
+	"forrst":        "fault",
+
+	// Ways in.
+	"server":         "answer corpus event eventlog fault index ingest ledger model session web wire wire/sse .",
+	"client":         "corpus event fault wire wire/sse",
+	"client/display": "client corpus event fault",
+	"web":            "",
+	"internal/bench": ". corpus event eventlog fault server wire/...",
+}
+
+// backEnds are the packages that only internal/app may name. Everything else knows the interface they serve.
+var backEnds = []string{
+	"eventlog/filelog", "eventlog/natslog", "index/embedded", "index/qdrant", "index/pgvector", "model/local", "model/openai",
+	"model/anthropic", "store/sqlite", "store/postgres",
+}
+
+// impure are the imports that would let a protocol depend on anything but the events it is given.
+var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/...", "os", "os/...", "sync", "sync/atomic"}
+
+// clock are the functions of package time that read or wait for the clock.
+var clock = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
+
+// The tails that are held (files and functions in lines, interfaces in methods), as the tails are what makes code feared.
+const (
+	maxFile      = 600
+	maxFunc      = 80
+	maxInterface = 6
+	maxMain      = 40 // all of a command under cmd: the program is a value that a test can run
+)
+
+// badNames say nothing about what a package is for.
+var badNames = []string{"util", "utils", "common", "types", "manager", "helper", "helpers", "misc", "base"}
+
+// excused are the exceptions, each with its reason. The key is what the complaint says before its colon; one that
+// excuses nothing is itself a complaint.
+var excused = map[string]string{
+	"wire/wiretest imports math/rand/v2": "it cuts logs into batches at random, from a seed that a failure prints",
+	"wire/wiretest imports os":           "it reads and writes goldens",
+	"wire/wiretest imports os/exec":      "it runs the sample clients",
+	"wire/wiretest imports context":      "it reads logs through the store that real readers use",
+	"wire/wiretest imports net/http":     "it serves the streams that the sample clients read",
+}
+
+func TestArchitecture(t *testing.T) {
+	t.Parallel()
+	tree, err := parseTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tree) < 5 {
+		t.Fatalf("found only %d packages: is this the root of the module?", len(tree))
+	}
+	used := map[string]bool{}
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, complaint := range rule.check(tree) {
+				what, _, _ := strings.Cut(complaint, ": ")
+				if excused[what] == "" {
+					t.Error(complaint)
+				}
+				used[what] = true
+			}
+		})
+	}
+	for what := range excused {
+		// Excuses of packages to come are allowed, so that the table can be written before them.
+		if pkg, _, _ := strings.Cut(what, " "); !used[what] && tree[pkg] != nil {
+			t.Logf("no longer needed: the excuse for %q", what)
+		}
+	}
+}
+
+func TestTableKeepsBackEndsApart(t *testing.T) {
+	t.Parallel()
+	for pkg, row := range may {
+		for _, backEnd := range backEnds {
+			if pkg != "internal/app" && allows(row, backEnd) {
+				t.Errorf("the row of %s lets it import %s: only internal/app may name back ends", pkg, backEnd)
+			}
+		}
+	}
+}
