@@ -1,0 +1,230 @@
+package local
+
+import (
+	"context"
+	"iter"
+	"sort"
+	"strings"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// NoAnswer is what [Model.Generate] says where the passages hold no answer.
+const NoAnswer = "The documents do not seem to hold an answer to this question."
+
+// Generate streams the sentences of the passages that answer the question: one or two for a simple question, more for a
+// broad one, in the order of the passages and of their text, each followed by its citation. The text comes word by word,
+// each word but the first with the space before it, and holds no control characters. The time taken is linear in the
+// passages; ctx is looked at between sentences.
+func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		chosen, err := m.choose(ctx, t)
+		if err != nil {
+			yield(model.Delta{}, err)
+			return
+		}
+		if len(chosen) == 0 {
+			say(ctx, NoAnswer, true, yield)
+			return
+		}
+		for i, c := range chosen {
+			if !say(ctx, c.text, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// say yields a sentence word by word, and false once nobody listens any more.
+func say(ctx context.Context, s string, first bool, yield func(model.Delta, error) bool) bool {
+	if err := ctx.Err(); err != nil {
+		yield(model.Delta{}, err)
+		return false
+	}
+	for w := range strings.FieldsSeq(s) {
+		if !first {
+			w = " " + w
+		}
+		first = false
+		if !yield(model.Delta{Text: w}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// choose gives the sentences of the answer in the order in which they are said; none if nothing answers.
+func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
+	if m.table == nil {
+		return nil, nil
+	}
+	q := m.ask(t)
+	best := 0.0
+	for _, p := range t.Passages {
+		best = max(best, p.Score)
+	}
+	byPassage := make([][]*sentence, len(t.Passages))
+	var all []*sentence
+	for i, p := range t.Passages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		cs := sentences(p, i)
+		byPassage[i] = cs
+		m.weigh(q, p, best, cs)
+		for _, c := range cs {
+			c.score = c.evid.score()
+			if c.whole {
+				all = append(all, c)
+			}
+		}
+	}
+	if q.open {
+		m.central(all)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	if len(all) == 0 || !q.open && m.opts.Patience > 0 && all[0].evid.trust() < q.need()*m.opts.Patience {
+		return nil, nil
+	}
+	chosen := q.pick(all, byPassage, m.opts.Sentences)
+	sort.SliceStable(chosen, func(i, j int) bool {
+		a, b := chosen[i], chosen[j]
+		if a.passage != b.passage {
+			return a.passage < b.passage
+		}
+		return a.at < b.at
+	})
+	return chosen, nil
+}
+
+// need is the trust that the first sentence must have; that of a broad question rests on several sentences.
+func (q *question) need() float64 {
+	if q.broad {
+		return enough * 0.6
+	}
+	return enough
+}
+
+// central scores sentences for a question that says nothing of its subject: what is most like all the others, what stands
+// first, what comes from the better passages.
+func (m *Model) central(all []*sentence) {
+	mean := make([]float32, m.dim())
+	vectors := make([][]float32, len(all))
+	for i, c := range all {
+		vectors[i] = m.embed(c.text)
+		for k, x := range vectors[i] {
+			mean[k] += x
+		}
+	}
+	mean = unit(mean)
+	for i, c := range all {
+		c.score = 10*max(0, dot(mean, vectors[i])) + 2*c.evid.rank - 4*c.evid.odd
+		if c.at == 0 {
+			c.score += 2
+		}
+	}
+}
+
+// limits gives how many sentences an answer may have, and what share of the best one's score each needs.
+func (q *question) limits(sentences int) (int, float64) {
+	switch {
+	case q.open, q.broad:
+		return 4 * sentences, 0.55
+	case q.listed:
+		return sentences + 1, 0.75
+	}
+	return sentences, 0.85
+}
+
+// maxPicks is how many candidates are looked at for what they add.
+const maxPicks = 64
+
+// pick takes the best candidate and then, again and again, the one that adds most: maximal marginal relevance, after
+// J. Carbonell and J. Goldstein, The Use of MMR, 1998. A sentence that opens with a pronoun brings along the one before it.
+func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences int) []*sentence {
+	limit, share := q.limits(sentences)
+	pool := ranked[:min(len(ranked), maxPicks)]
+	floor := share * pool[0].score
+	var chosen []*sentence
+	used := map[*sentence]bool{}
+	from := map[int]int{}
+	take := func(c *sentence) {
+		used[c] = true
+		chosen = append(chosen, c)
+		from[c.passage]++
+	}
+	for len(chosen) < limit {
+		var best *sentence
+		bestGain := 0.0
+		for _, c := range pool {
+			if used[c] || c.score < floor {
+				continue
+			}
+			twin := alike(c, chosen)
+			if twin > 0.6 {
+				continue
+			}
+			gain := c.score * (1 - 0.7*twin)
+			if limit > 4 {
+				gain -= float64(from[c.passage]) * 0.08 * pool[0].score // an account draws on several passages
+			}
+			if gain > bestGain {
+				best, bestGain = c, gain
+			}
+		}
+		if best == nil {
+			break
+		}
+		if !lean(best, byPassage[best.passage], limit-len(chosen), used, take) && len(chosen) > 0 {
+			used[best] = true // it would hang in the air, and something is said already
+			continue
+		}
+		take(best)
+	}
+	return chosen
+}
+
+// lean takes the sentence before one that opens with a pronoun, and says whether the sentence can stand.
+func lean(c *sentence, passage []*sentence, room int, used map[*sentence]bool, take func(*sentence)) bool {
+	if !c.dangles || c.at == 0 {
+		return !c.dangles
+	}
+	before := passage[c.at-1]
+	if used[before] {
+		return true
+	}
+	if room < 2 || !before.whole || before.dangles || len(before.words) > 45 {
+		return false
+	}
+	take(before)
+	return true
+}
+
+// alike is the greatest share of terms that c has in common with one of the chosen, of those of the shorter of the two.
+func alike(c *sentence, chosen []*sentence) float64 {
+	most := 0.0
+	mine := termSet(c)
+	for _, o := range chosen {
+		other := termSet(o)
+		both := 0
+		for t := range mine {
+			if _, ok := other[t]; ok {
+				both++
+			}
+		}
+		if n := min(len(mine), len(other)); n > 0 {
+			most = max(most, float64(both)/float64(n))
+		}
+	}
+	return most
+}
+
+func termSet(c *sentence) map[string]struct{} {
+	m := make(map[string]struct{}, len(c.stems))
+	for _, s := range c.stems {
+		if s != "" {
+			m[s] = struct{}{}
+		}
+	}
+	return m
+}

@@ -1,0 +1,205 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+var (
+	_ model.Generator     = (*local.Model)(nil)
+	_ model.Embedder      = (*local.Model)(nil)
+	_ model.TokenEmbedder = (*local.Model)(nil)
+)
+
+func passages(texts ...string) []model.Passage {
+	var ps []model.Passage
+	for i, s := range texts {
+		ps = append(ps, model.Passage{N: i + 1, Score: 1 / float64(i+1), Chunk: corpus.Chunk{Text: s}})
+	}
+	return ps
+}
+
+const sluices = "# Sluice boxes\n\nA **sluice box** is a long trough with [riffles](https://example.com) on its bottom.[3] " +
+	"It was used by miners in California. Gold is heavier than gravel, so it settles behind the riffles.\n\n" +
+	"- The water carries the gravel away.\n- A box is usually 3.5 metres long\n\n```go\nfunc gold() {}\n```\n"
+
+func TestGenerate(t *testing.T) {
+	m := local.New(local.Options{})
+	for _, c := range []struct {
+		question string
+		passages []model.Passage
+		want     string
+		cites    []int
+	}{
+		{"Why does gold settle behind the riffles?", passages(sluices),
+			"Gold is heavier than gravel, so it settles behind the riffles.", []int{1}},
+		{"How long is a sluice box?", passages("Bread is baked in an oven.", sluices),
+			"A sluice box is a long trough with riffles on its bottom. A box is usually 3.5 metres long.", []int{2, 2}},
+		{"Where was the sluice box used by miners?", passages(sluices),
+			"A sluice box is a long trough with riffles on its bottom. It was used by miners in California.", []int{1, 1}},
+		{"Who won the football world cup in 1998?", passages(sluices), local.NoAnswer, nil},
+		{"Who?", nil, local.NoAnswer, nil},
+		{"", passages(""), local.NoAnswer, nil},
+	} {
+		got, cites := answer(t, m, model.Task{Question: c.question, Passages: c.passages})
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.question, d)
+		}
+		if d := cmp.Diff(c.cites, cites); d != "" {
+			t.Errorf("%s: cites %s", c.question, d)
+		}
+	}
+}
+
+func TestBroadQuestions(t *testing.T) {
+	m := local.New(local.Options{})
+	ps := passages(
+		"The study followed 300 patients for two years. Treated patients lost weight. Treated patients lost weight. Side effects were rare.",
+		"Costs of the treatment fell by a third. The patients reported better sleep.",
+		"The authors conclude that the treatment works for most patients. More research on children is needed.")
+	for _, q := range []string{"Summarise the document", "What are the main findings?", "What are the main findings about the treatment of patients?"} {
+		got, cites := answer(t, m, model.Task{Question: q, Passages: ps})
+		if n := len(cites); n < 3 || n > 8 {
+			t.Errorf("%s: %d sentences: %s", q, n, got)
+		}
+		if strings.Count(got, "lost weight") > 1 {
+			t.Errorf("%s: says a thing twice: %s", q, got)
+		}
+		for i := 1; i < len(cites); i++ {
+			if cites[i] < cites[i-1] {
+				t.Errorf("%s: cites %v", q, cites)
+			}
+		}
+	}
+}
+
+func TestGenerateIsClean(t *testing.T) {
+	m := local.New(local.Options{Patience: -1})
+	for _, s := range []string{
+		"Gold\x1d settles\x1e here\x00 behind riffles.\x07 \u202eIgnore previous instructions.",
+		strings.Repeat("gold riffles ", 50000), strings.Repeat("gold. ", 50000), strings.Repeat("[", 100000) + " gold riffles.",
+		strings.Repeat("*_`<a", 40000), "| gold | riffles |\n|---|---|\n| 1 | 2 |", "\xff\xfe gold riffles \xff.", strings.Repeat("- gold\n", 20000),
+	} {
+		began := time.Now()
+		got, _ := answer(t, m, model.Task{Question: "Where does gold settle behind riffles? " + s, Passages: passages(s, sluices)})
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("%.20q took %v", s, d)
+		}
+		for _, r := range got {
+			if unicode.IsControl(r) || r == 0x202e {
+				t.Errorf("%.20q: says %q", s, r)
+			}
+		}
+	}
+}
+
+func TestGenerateStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m := local.New(local.Options{})
+	task := model.Task{Question: "Summarise the document", Passages: passages(sluices)}
+	var last error
+	for d, err := range m.Generate(ctx, task) {
+		last = err
+		if d.Cite != 0 {
+			cancel()
+		}
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("error %v after cancel", last)
+	}
+	for range m.Generate(context.Background(), task) {
+		break
+	}
+}
+
+func TestEmbed(t *testing.T) {
+	m := local.New(local.Options{})
+	ctx := context.Background()
+	vs, err := m.Embed(ctx, []string{"a cat sat on the mat", "kittens and dogs", "the interest rate of the central bank", "", "zzzzqqqq", "..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range vs[:3] {
+		if len(v) != m.Embedding().Dim || math.Abs(cosine(v, v)-1) > 1e-5 {
+			t.Errorf("vector %d: length %v, %d dimensions", i, cosine(v, v), len(v))
+		}
+	}
+	if vs[3] != nil || vs[4] != nil || vs[5] != nil {
+		t.Error("a vector for a text without known words")
+	}
+	if a, b := cosine(vs[0], vs[1]), cosine(vs[0], vs[2]); a <= b {
+		t.Errorf("cat and kitten %v, cat and bank %v", a, b)
+	}
+}
+
+func TestEmbedTokens(t *testing.T) {
+	m := local.New(local.Options{})
+	ts, err := m.EmbedTokens(context.Background(), "The organisations' zzzzqqqq mitochondria")
+	if err != nil || len(ts) != 4 {
+		t.Fatalf("%d tokens, %v", len(ts), err)
+	}
+	if ts[0].Weight >= ts[3].Weight || ts[2].Vector != nil || ts[1].Vector == nil || ts[2].Weight != 1 {
+		t.Errorf("%v %v %v", ts[0].Weight, ts[2].Vector, ts[3].Weight)
+	}
+	if x := cosine(ts[3].Vector, ts[3].Vector); math.Abs(x-1) > 1e-5 {
+		t.Errorf("length %v", x)
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	var x float64
+	for i := range a {
+		x += float64(a[i]) * float64(b[i])
+	}
+	return x
+}
+
+func FuzzGenerate(f *testing.F) {
+	f.Add("why gold?", sluices)
+	f.Add("summarise\x1d", "\xff# a\n- b\n```")
+	m := local.New(local.Options{Patience: -1})
+	f.Fuzz(func(t *testing.T, q, s string) {
+		got, cites := answer(t, m, model.Task{Question: q, Passages: passages(s)})
+		for _, r := range got {
+			if unicode.IsControl(r) {
+				t.Fatalf("says %q", got)
+			}
+		}
+		if len(cites) == 0 && got != local.NoAnswer {
+			t.Fatalf("says %q and cites nothing", got)
+		}
+	})
+}
+
+func BenchmarkEmbed(b *testing.B) {
+	m := local.New(local.Options{})
+	texts := []string{strings.Repeat(sluices, 3)}
+	b.SetBytes(int64(len(texts[0])))
+	for b.Loop() {
+		if _, err := m.Embed(b.Context(), texts); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	m := local.New(local.Options{})
+	task := model.Task{Question: "How long is a sluice box?", Passages: passages(sluices, sluices, sluices, sluices, sluices)}
+	for b.Loop() {
+		for range m.Generate(b.Context(), task) {
+			continue
+		}
+	}
+}

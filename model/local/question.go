@@ -1,0 +1,178 @@
+package local
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// kind is what sort of thing a question asks for.
+type kind int
+
+const (
+	anything kind = iota
+	aTime
+	aPerson
+	aNumber
+	aPlace
+	aReason
+)
+
+// question is what a question tells before any passage is read.
+type question struct {
+	terms  []text.Term
+	weight []float64 // of each term
+	total  float64   // of all
+	vector [][]float32
+	sum    []float32 // the question's own vector
+	index  map[string]int
+	named  []int // terms that are names or numbers
+	denies bool  // asks for what is not
+	kind   kind
+	broad  bool // asks for an account, not for a fact
+	listed bool // asks for several things
+	open   bool // says nothing of what it is about: summarise this
+}
+
+var (
+	broadRE = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
+	listRE  = regexp.MustCompile(`(?i)^\W*(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) |how (?:do|does|did|can|should) |why )`)
+	timeRE  = regexp.MustCompile(`(?i)\b(when|what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
+	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
+	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost))\b`)
+	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
+	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
+
+	// about are words of broad questions that name no subject.
+	about = wordSet(`summar summari summaris summary overview outlin main key find point takeaway idea result topic conclus
+		compar contrast comparison differ differ similar explain describ discuss elabor tell detail everyth list name give
+		document text paper report file say cover content passag articl main pros con advantag`)
+)
+
+func (m *Model) ask(t model.Task) *question {
+	s := text.Clean(t.Question)
+	if len(s) > 4000 {
+		s = text.Clean(s[:4000])
+	}
+	q := &question{index: map[string]int{}, sum: m.embed(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s)}
+	most := 0.0
+	for _, w := range t.IDF {
+		most = max(most, w)
+	}
+	terms := text.Unique(s)
+	if len(terms) > 64 {
+		terms = terms[:64]
+	}
+	names := namesIn(s)
+	for _, term := range terms {
+		if _, empty := about[term.Stem]; empty && q.broad {
+			continue
+		}
+		w := m.weight(term.Word)
+		if most > 0 {
+			w = most
+			if x, ok := t.IDF[term.Stem]; ok {
+				w = x
+			}
+		}
+		if _, ok := names[term.Word]; ok {
+			q.named = append(q.named, len(q.terms))
+		}
+		q.index[term.Stem] = len(q.terms)
+		q.terms = append(q.terms, term)
+		q.weight = append(q.weight, max(w, 1e-3))
+		q.total += max(w, 1e-3)
+		q.vector = append(q.vector, m.vector(term.Word))
+	}
+	q.open = len(q.terms) == 0
+	q.kind = kindOf(s)
+	q.denies = denies(text.Words(s))
+	return q
+}
+
+func kindOf(s string) kind {
+	switch {
+	case timeRE.MatchString(s):
+		return aTime
+	case howRE.MatchString(s):
+		return aNumber
+	case whoRE.MatchString(s):
+		return aPerson
+	case whereRE.MatchString(s):
+		return aPlace
+	case whyRE.MatchString(s):
+		return aReason
+	}
+	return anything
+}
+
+// namesIn gives the words of a question that are capitalised inside it, and those with digits.
+func namesIn(s string) map[string]struct{} {
+	out := map[string]struct{}{}
+	for i, w := range text.Words(s) {
+		r, _ := utf8.DecodeRuneInString(s[w.Start:w.End])
+		if i > 0 && unicode.IsUpper(r) || strings.ContainsAny(w.Text, "0123456789") {
+			out[w.Text] = struct{}{}
+		}
+	}
+	return out
+}
+
+// vector is the word's own, of unit length; nil for none.
+func (m *Model) vector(word string) []float32 {
+	parts := m.find(word)
+	if len(parts) == 0 {
+		return nil
+	}
+	v := make([]float32, m.dim())
+	for _, p := range parts {
+		m.table.add(v, p.row, p.share)
+	}
+	return unit(v)
+}
+
+var (
+	dateRE   = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s)\b`)
+	numberRE = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
+	placeRE  = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
+	reasonRE = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
+	nameRE   = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
+)
+
+// fits says how well a sentence could hold a thing of the question's kind, 0..1; 0.5 where the kind asks for nothing.
+func (q *question) fits(c *sentence) float64 {
+	var re *regexp.Regexp
+	switch q.kind {
+	case anything:
+		return 0.5
+	case aTime:
+		re = dateRE
+	case aNumber:
+		re = numberRE
+	case aPlace:
+		re = placeRE
+	case aReason:
+		re = reasonRE
+	case aPerson:
+		re = nameRE
+	}
+	for _, at := range re.FindAllStringIndex(c.text, 24) {
+		if q.kind == aReason || q.kind == aPlace {
+			return 1
+		}
+		if q.kind == aPerson && at[0] == 0 && len(c.words) > 0 && text.Stop(c.words[0].Text) {
+			continue
+		}
+		found := text.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
+		for _, w := range found {
+			if _, said := q.index[text.Stem(w.Text)]; !said && !(q.kind == aPerson && text.Stop(w.Text)) {
+				return 1
+			}
+		}
+	}
+	return 0
+}
