@@ -1,0 +1,176 @@
+package filelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+)
+
+// maxAppend bounds the encoded size of one append, so that every record can be read back.
+const maxAppend = 64 << 20
+
+// Append implements [eventlog.Store]. With a terminal event it returns when the run is written and, by Options.Sync,
+// durable; ctx does not cut that short. While too much is pending it waits for room, which ctx does cut short. After an
+// error of the disk every Append gives that error until the log is opened again; what is in memory can still be read.
+// Events read back equal if their times are UTC to the microsecond, their raw JSON compact and their text valid UTF-8.
+func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) error {
+	if len(es) == 0 {
+		return nil
+	}
+	if l.closed.Load() {
+		return eventlog.ErrClosed
+	}
+	if err := l.waitRoom(ctx); err != nil {
+		return err
+	}
+	for {
+		r := l.find(id)
+		if r == nil {
+			if !id.Valid() {
+				return fmt.Errorf("append: %.80q is not the id of a run", id)
+			}
+			if err := eventlog.CheckAppend(0, false, es); err != nil {
+				return err
+			}
+			r = l.create(id)
+		}
+		done, err := l.appendTo(r, es)
+		if errors.Is(err, errGone) {
+			continue
+		}
+		if err != nil || done == nil {
+			return err
+		}
+		return l.waitDone(done)
+	}
+}
+
+var errGone = errors.New("the run was dropped in the meantime")
+
+// appendTo adds es to the run. Where the last of them is terminal, done will give what became of the write.
+func (l *Log) appendTo(r *run, es []event.Event) (done <-chan error, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone {
+		return nil, errGone
+	}
+	if r.damage != nil {
+		return nil, r.damage
+	}
+	if err := eventlog.CheckAppend(r.sum.Last, r.sum.Ended, es); err != nil {
+		return nil, err
+	}
+	mark := len(r.pend)
+	defer func() {
+		if err != nil {
+			r.pend = r.pend[:mark]
+			if r.sum.Last == 0 { // its first append failed: there is no such run
+				r.gone = true
+				l.remove(r.id)
+			}
+		}
+	}()
+	if err := l.heat(r); err != nil {
+		return nil, err
+	}
+	for _, e := range es {
+		if r.pend, err = event.AppendJSON(r.pend, e); err != nil {
+			return nil, fmt.Errorf("append to %s: %w", r.id, err)
+		}
+		r.pend = append(r.pend, '\n')
+	}
+	n := len(r.pend) - mark
+	if n > maxAppend {
+		return nil, fmt.Errorf("append to %s: %d bytes at once are more than %d", r.id, n, maxAppend)
+	}
+	if !r.queued && !l.enqueue(r) {
+		return nil, eventlog.ErrClosed
+	}
+	r.queued = true
+	if err := l.mem.Append(context.Background(), r.id, es...); err != nil {
+		return nil, err
+	}
+	r.count += uint32(len(es))
+	r.bytes += int64(n)
+	if es[0].Seq == 1 {
+		r.sum.Note(es[0])
+	}
+	r.sum.Note(es[len(es)-1])
+	pending := l.pending.Add(int64(n))
+	if r.sum.Ended {
+		r.done = make(chan error, 1)
+		done = r.done
+	}
+	if r.sum.Ended || pending > l.opts.PendingBytes/2 {
+		signal(l.now)
+	}
+	return done, nil
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// enqueue hands a run with pending events to the writer goroutine; false: the store is closed.
+func (l *Log) enqueue(r *run) bool {
+	l.qmu.Lock()
+	defer l.qmu.Unlock()
+	if l.closing {
+		return false
+	}
+	l.queue = append(l.queue, r)
+	if len(l.queue) == 1 {
+		signal(l.wake)
+	}
+	return true
+}
+
+// waitRoom returns once little enough is pending.
+func (l *Log) waitRoom(ctx context.Context) error {
+	for {
+		if err := l.failure.Load(); err != nil {
+			return *err
+		}
+		if l.pending.Load() <= l.opts.PendingBytes {
+			return nil
+		}
+		l.qmu.Lock()
+		if l.room == nil {
+			l.room = make(chan struct{})
+		}
+		room := l.room
+		l.qmu.Unlock()
+		if l.pending.Load() <= l.opts.PendingBytes {
+			continue
+		}
+		signal(l.wake)
+		signal(l.now)
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.stopped:
+			return eventlog.ErrClosed
+		}
+	}
+}
+
+func (l *Log) waitDone(done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-l.stopped:
+		select {
+		case err := <-done:
+			return err
+		default:
+			return eventlog.ErrClosed
+		}
+	}
+}

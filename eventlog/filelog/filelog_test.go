@@ -1,0 +1,43 @@
+package filelog_test
+
+import (
+	"testing"
+
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+)
+
+func open(t testing.TB, dir string, opts filelog.Options) *filelog.Log {
+	t.Helper()
+	l, err := filelog.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestExercise(t *testing.T) {
+	for name, opts := range map[string]filelog.Options{
+		"default":              {},
+		"everything is small":  {SegmentBytes: 2000, CacheBytes: 1, PendingBytes: 100, Sync: filelog.SyncNever},
+		"written all the time": {FlushEvery: 1, Sync: filelog.SyncWrite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eventlogtest.Exercise(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), opts) })
+		})
+	}
+}
+
+func TestAsleep(t *testing.T) {
+	eventlogtest.ExerciseAsleep(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), filelog.Options{}) })
+}
+
+func BenchmarkToken(b *testing.B) {
+	eventlogtest.Bench(b, func(b *testing.B) eventlog.Store { return open(b, b.TempDir(), filelog.Options{}) })
+}

@@ -1,0 +1,110 @@
+package filelog
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// recover learns what is in the folder and readies the active segment.
+func (l *Log) recover() error {
+	nums, err := segments(l.dir)
+	if err != nil {
+		return err
+	}
+	orphans := map[event.RunID]place{}
+	for i, num := range nums {
+		s, end, bad, err := loadSegment(l.dir, num)
+		if err != nil {
+			return fmt.Errorf("read segment: %w", err)
+		}
+		path := segmentPath(l.dir, num)
+		for _, b := range bad {
+			l.opts.Log.Error("a segment is damaged", "path", path, "from", b.from, "to", b.to)
+		}
+		last := i == len(nums)-1
+		switch {
+		case last && end < s.size:
+			l.opts.Log.Warn("the torn end of the log is cut off", "path", path, "bytes", s.size-end)
+			if err := os.Truncate(path, end); err != nil {
+				return err
+			}
+			s.size = end
+		case !last && end < s.size:
+			l.opts.Log.Error("a segment is damaged", "path", path, "from", end, "to", s.size)
+		}
+		l.merge(s, nums[0], orphans)
+		if !last {
+			if err := l.reindex(s); err != nil {
+				return err
+			}
+		}
+		l.w.segs = append(l.w.segs, s)
+	}
+	if len(nums) == 0 {
+		return l.w.begin(l.dir, 1, l.opts.Sync)
+	}
+	l.w.file, err = os.OpenFile(segmentPath(l.dir, l.w.active().num), os.O_WRONLY|os.O_APPEND, 0)
+	return err
+}
+
+// reindex saves the index of a full segment that had none that covers it.
+func (l *Log) reindex(s *segment) error {
+	if (&segment{num: s.num, size: s.size, frags: map[event.RunID]*fragment{}}).loadIndex(l.dir) != s.size {
+		if err := s.saveIndex(l.dir); err != nil {
+			return err
+		}
+	}
+	s.frags = nil
+	return nil
+}
+
+// merge takes up what a segment holds of runs. Orphans are the runs whose beginning was dropped with segments before
+// oldest; each has the place of its last record so far.
+func (l *Log) merge(s *segment, oldest uint64, orphans map[event.RunID]place) {
+	for id, f := range s.frags {
+		r := l.runs[id]
+		prev, orphan := orphans[id]
+		switch {
+		case r == nil && f.First != 1 && (f.Prev.Seg < oldest || orphan && prev == f.Prev):
+			orphans[id] = f.Tail
+			continue
+		case r == nil:
+			r = &run{id: id, first: s.num}
+			l.insert(r)
+			if f.First != 1 || f.Start == nil {
+				r.sum.Start, r.sum.StartedAt = event.RunStarted{Run: id}, f.At
+				f.Damage = "its beginning is lost"
+				break
+			}
+			r.sum.Start, r.sum.StartedAt = *f.Start, f.StartAt
+		case f.First != r.sum.Last+1 || f.Prev != r.tail || r.sum.Ended:
+			f.Damage = fmt.Sprintf("event %d in segment %d does not follow event %d", f.First, s.num, r.sum.Last)
+		}
+		r.sum.Last, r.sum.UpdatedAt, r.tail = f.Last, f.At, f.Tail
+		r.bytes += f.Bytes
+		r.sum.Ended, r.sum.Code = r.sum.Ended || f.Ended, f.Code
+		r.saved = r.sum.Ended
+		if f.Damage != "" && r.damage == nil {
+			l.opts.Log.Error("a run is damaged", "run", id, "cause", f.Damage)
+			r.fail(fmt.Errorf("read run %s: %w: %s", id, ErrDamaged, f.Damage))
+		}
+		if r.damage != nil {
+			r.fail(r.damage)
+		}
+	}
+}
+
+// fail marks a run as damaged: it has ended, as one that failed.
+func (r *run) fail(err error) {
+	r.damage = err
+	r.sum.Ended, r.sum.Code, r.saved = true, fault.Internal, true
+}
+
+var (
+	_ eventlog.Store   = (*Log)(nil)
+	_ eventlog.Archive = (*Log)(nil)
+)

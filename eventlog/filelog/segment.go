@@ -1,0 +1,201 @@
+package filelog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+func lockPath(dir string) string { return filepath.Join(dir, "lock") }
+
+func segmentPath(dir string, num uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%016d.log", num))
+}
+
+func indexPath(dir string, num uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%016d.idx", num))
+}
+
+// segment is one file. Its times are those of its events.
+type segment struct {
+	num    uint64
+	size   int64
+	oldest time.Time
+	newest time.Time
+	frags  map[event.RunID]*fragment // nil once its index is written and taken up
+}
+
+// fragment is what a segment holds of a run.
+type fragment struct {
+	Run     event.RunID       `json:"run"`
+	First   event.Seq         `json:"first"`
+	Last    event.Seq         `json:"last"`
+	Prev    place             `json:"prev"` // of the first record here
+	Tail    place             `json:"tail"` // the last record here
+	At      time.Time         `json:"at"`   // of the last event
+	Bytes   int64             `json:"bytes"`
+	Ended   bool              `json:"ended,omitempty"`
+	Code    fault.Code        `json:"code,omitempty"`
+	Start   *event.RunStarted `json:"start,omitempty"` // if First is 1
+	StartAt time.Time         `json:"start_at,omitzero"`
+	Damage  string            `json:"damage,omitempty"`
+}
+
+// index is the content of an index file: a line with the CRC-32C of the next, in hex, and a line of JSON.
+type index struct {
+	Covers int64       `json:"covers"` // bytes of the segment that it speaks of
+	Oldest time.Time   `json:"oldest"`
+	Newest time.Time   `json:"newest"`
+	Runs   []*fragment `json:"runs"`
+}
+
+// note takes up a record at an offset.
+func (s *segment) note(off, n int64, r record) {
+	at := r.time()
+	if s.oldest.IsZero() || at.Before(s.oldest) {
+		s.oldest = at
+	}
+	if at.After(s.newest) {
+		s.newest = at
+	}
+	f := s.frags[r.run]
+	if f == nil {
+		f = &fragment{Run: r.run, First: r.first, Prev: r.prev}
+		s.frags[r.run] = f
+		if r.first == 1 {
+			f.begin(r)
+		}
+	} else if r.first != f.Last+1 || r.prev != f.Tail || f.Ended {
+		f.Damage = fmt.Sprintf("events %d and %d do not follow each other in segment %d", f.Last, r.first, s.num)
+	}
+	f.Last, f.Tail, f.At = r.last(), place{Seg: s.num, Off: uint64(off), Len: uint32(n)}, at
+	f.Bytes += int64(len(r.lines))
+	if r.ended {
+		f.Ended = true
+		if e, err := event.ParseJSON(lastLine(r.lines)); err == nil {
+			if b, ok := e.Body.(event.RunFailed); ok {
+				f.Code = b.Code
+			}
+		}
+	}
+}
+
+func (f *fragment) begin(r record) {
+	first, _ := line(r.lines)
+	e, err := event.ParseJSON(first)
+	b, ok := e.Body.(event.RunStarted)
+	if err != nil || !ok {
+		f.Damage = "the first event cannot be read"
+		return
+	}
+	f.Start, f.StartAt = &b, e.At
+}
+
+// segments lists the numbers of the segments in dir, ascending.
+func segments(dir string) ([]uint64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var nums []uint64
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".log")
+		if num, err := strconv.ParseUint(name, 10, 64); ok && err == nil && len(name) == 16 && num > 0 {
+			nums = append(nums, num)
+		}
+	}
+	slices.Sort(nums)
+	return nums, nil
+}
+
+// loadSegment learns what is in a segment: from its index and, behind what that covers, from its bytes. It gives the
+// parts that hold no record, and where the last record ends.
+func loadSegment(dir string, num uint64) (s *segment, end int64, bad []span, err error) {
+	path := segmentPath(dir, num)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	s = &segment{num: num, size: info.Size(), frags: map[event.RunID]*fragment{}}
+	covers := s.loadIndex(dir)
+	if covers == s.size {
+		return s, covers, nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	e, bad := scan(data, int(covers), func(off, n int, r record) { s.note(int64(off), int64(n), r) })
+	return s, int64(e), bad, nil
+}
+
+// loadIndex reads the index, if there is one that fits, and gives how much of the segment it covers.
+func (s *segment) loadIndex(dir string) int64 {
+	data, err := os.ReadFile(indexPath(dir, s.num))
+	if err != nil {
+		return 0
+	}
+	sum, body, _ := bytes.Cut(data, []byte("\n"))
+	var x index
+	if string(sum) != indexSum(body) || json.Unmarshal(body, &x) != nil || x.Covers < 0 || x.Covers > s.size {
+		return 0
+	}
+	for _, f := range x.Runs {
+		if f == nil {
+			clear(s.frags)
+			return 0
+		}
+		s.frags[f.Run] = f
+	}
+	s.oldest, s.newest = x.Oldest, x.Newest
+	return x.Covers
+}
+
+func indexSum(body []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(body, castagnoli)) }
+
+// saveIndex writes the index of a segment, whole or not at all.
+func (s *segment) saveIndex(dir string) error {
+	x := index{Covers: s.size, Oldest: s.oldest, Newest: s.newest, Runs: make([]*fragment, 0, len(s.frags))}
+	for _, f := range s.frags {
+		x.Runs = append(x.Runs, f)
+	}
+	slices.SortFunc(x.Runs, func(a, b *fragment) int { return strings.Compare(string(a.Run), string(b.Run)) })
+	body, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	path := indexPath(dir, s.num)
+	if err := os.WriteFile(path+".tmp", append([]byte(indexSum(body)+"\n"), body...), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+// removeSegment removes a segment and its index, the index first: a segment can do without.
+func removeSegment(dir string, num uint64) error {
+	if err := os.Remove(indexPath(dir, num)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Remove(segmentPath(dir, num))
+}
+
+// syncDir makes the folder's entries outlast a loss of power.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
