@@ -9,24 +9,39 @@ import (
 //
 //   - Sequence numbers are 1, 2, 3 …; times do not step back.
 //   - RunStarted is first and only first; nothing follows RunFinished or RunFailed.
-//   - A result follows its own start, once, with the same tool.
-//   - QueryAnalyzed comes before CacheChecked, and that before all work, each at most once.
-//   - Tokens and citations stand between GenerationStarted and GenerationFinished, or after a cache hit.
-//   - A run that finished was analyzed, has its sources listed, and has no call or generation open.
+//   - Then come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
+//     GenerationFinished, Verified, Attributed. After a cache hit there are only tokens, citations and Attributed.
+//   - Calls start and end between CacheChecked and Reranked or GenerationStarted. A result follows its own start, once,
+//     with the same tool. Graded stands there too, behind a retrieval that was not graded yet.
+//   - Tokens and citations stand between GenerationStarted and GenerationFinished, or behind a cache hit.
+//   - A run that finished has its sources, and before them a verification or a cache hit.
+//   - Warned may stand anywhere behind QueryAnalyzed. RunFailed may stand anywhere.
 type Check struct {
-	last       Seq
-	at         time.Time
-	ended      bool
-	analyzed   bool
-	cache      bool
-	hit        bool
-	generating bool
-	generated  bool
-	verified   bool
-	attributed bool
-	open       map[CallID]string
-	calls      map[CallID]bool
+	last     Seq
+	at       time.Time
+	place    place
+	hit      bool // the answer comes from the cache
+	ungraded int  // retrievals that no Graded judges
+	open     map[CallID]string
+	calls    map[CallID]bool
 }
+
+// place is how far a run has come.
+type place int
+
+const (
+	atStart place = iota
+	atStarted
+	atAnalyzed
+	atWork // behind CacheChecked
+	atReranked
+	atAnswer // behind GenerationStarted, or a cache hit
+	atAnswered
+	atVerified
+	atAttributed
+	atPartial // the sources of an answer that is not whole are listed
+	atEnd
+)
 
 // CheckLog checks a whole log; ended says whether its run must have ended.
 func CheckLog(es []Event, ended bool) error {
@@ -36,16 +51,16 @@ func CheckLog(es []Event, ended bool) error {
 			return err
 		}
 	}
-	if ended && !c.ended {
+	if ended && !c.Ended() {
 		return fmt.Errorf("check log: no terminal event after %d events", len(es))
 	}
 	return nil
 }
 
 // Ended tells whether the terminal event was seen.
-func (c *Check) Ended() bool { return c.ended }
+func (c *Check) Ended() bool { return c.place == atEnd }
 
-// Next checks the next event. An error leaves the check as it was.
+// Next checks the next event. After an error the check is of no further use.
 func (c *Check) Next(e Event) error {
 	if e.Body == nil {
 		return fmt.Errorf("check event %d: no body", e.Seq)
@@ -55,7 +70,7 @@ func (c *Check) Next(e Event) error {
 	}
 	_, start := e.Body.(RunStarted)
 	switch {
-	case c.ended:
+	case c.Ended():
 		return fail("the run has ended")
 	case e.Seq != c.last+1:
 		return fail("want sequence number %d", c.last+1)
@@ -64,24 +79,70 @@ func (c *Check) Next(e Event) error {
 	case start != (e.Seq == 1):
 		return fail("run_started is the first event and no other")
 	}
-	if why := c.step(e.Body); why != "" {
-		return fail("%s", why)
+	if !c.step(e.Body) {
+		return fail("out of place")
 	}
-	c.last, c.at, c.ended = e.Seq, e.At, Terminal(e.Body)
+	c.last, c.at = e.Seq, e.At
 	return nil
 }
 
-// step checks what the kind of event asks for and notes it. It gives the rule that is broken, if one is.
-func (c *Check) step(b Body) string {
+// step takes the event if its kind may stand here.
+func (c *Check) step(b Body) bool {
 	switch b := b.(type) {
+	case RunStarted:
+		return c.move(atStarted, c.place == atStart)
 	case QueryAnalyzed:
-		return once(&c.analyzed, !c.cache, "analysis comes first")
+		return c.move(atAnalyzed, c.place == atStarted)
 	case CacheChecked:
-		why := once(&c.cache, c.analyzed, "the cache is asked after the analysis")
-		if why == "" {
-			c.hit = b.Hit
+		c.hit = b.Hit
+		if b.Hit {
+			return c.move(atAnswer, c.place == atAnalyzed)
 		}
-		return why
+		return c.move(atWork, c.place == atAnalyzed)
+	case Reranked:
+		return c.move(atReranked, c.place == atWork && len(c.open) == 0)
+	case GenerationStarted:
+		return c.move(atAnswer, (c.place == atWork || c.place == atReranked) && len(c.open) == 0)
+	case Token, Cited:
+		return c.place == atAnswer
+	case GenerationFinished:
+		return c.move(atAnswered, c.place == atAnswer && !c.hit)
+	case Verified:
+		return c.move(atVerified, c.place == atAnswered)
+	case Attributed:
+		return c.attribute()
+	case Warned:
+		return c.place >= atAnalyzed
+	case RunFinished:
+		return c.move(atEnd, c.place == atAttributed)
+	case RunFailed:
+		return c.move(atEnd, true)
+	}
+	return c.place == atWork && c.work(b)
+}
+
+func (c *Check) move(to place, ok bool) bool {
+	if ok {
+		c.place = to
+	}
+	return ok
+}
+
+// attribute takes the sources: behind the answer's check, or, of a run that was stopped, wherever no generation is open.
+// Such a run can only fail then.
+func (c *Check) attribute() bool {
+	switch {
+	case c.place == atVerified, c.place == atAnswer && c.hit:
+		return c.move(atAttributed, true)
+	case c.place == atWork, c.place == atReranked, c.place == atAnswered:
+		return c.move(atPartial, true)
+	}
+	return false
+}
+
+// work takes the events of tools and of their judgement.
+func (c *Check) work(b Body) bool {
+	switch b := b.(type) {
 	case ToolCalled:
 		return c.start(b.Call, b.Tool)
 	case RetrievalStarted:
@@ -89,62 +150,29 @@ func (c *Check) step(b Body) string {
 	case ToolReturned:
 		return c.finish(b.Call, b.Tool)
 	case RetrievalFinished:
+		c.ungraded++
 		return c.finish(b.Call, b.Tool)
-	case GenerationStarted:
-		if c.generating || !c.cache || c.hit {
-			return "a generation follows a cache miss and no open generation"
-		}
-		c.generating = true
-	case Token, Cited:
-		if !c.generating && !c.hit {
-			return "no generation is open"
-		}
-	case GenerationFinished:
-		if !c.generating {
-			return "no generation is open"
-		}
-		c.generating, c.generated = false, true
-	case Verified:
-		return once(&c.verified, c.generated && !c.generating, "verification follows a generation")
-	case Attributed:
-		return once(&c.attributed, c.cache && !c.generating, "sources follow the answer")
-	case RunFinished:
-		if !c.analyzed || !c.attributed || c.generating || len(c.open) > 0 {
-			return "a finished run was analyzed, has sources and nothing open"
-		}
-	case RunStarted, Graded, Reranked, Warned, RunFailed:
-	default:
-		return fmt.Sprintf("%T is not a body: bodies are values", b)
+	case Graded:
+		ok := c.ungraded > 0
+		c.ungraded = 0
+		return ok
 	}
-	return ""
+	return false
 }
 
-func once(seen *bool, inPlace bool, rule string) string {
-	if *seen || !inPlace {
-		return rule + ", once"
-	}
-	*seen = true
-	return ""
-}
-
-func (c *Check) start(id CallID, tool string) string {
-	if !c.cache || c.hit {
-		return "work follows a cache miss"
-	}
+func (c *Check) start(id CallID, tool string) bool {
 	if c.calls[id] || id < 1 {
-		return fmt.Sprintf("call %d is used or not positive", id)
+		return false
 	}
 	if c.open == nil {
 		c.open, c.calls = map[CallID]string{}, map[CallID]bool{}
 	}
 	c.open[id], c.calls[id] = tool, true
-	return ""
+	return true
 }
 
-func (c *Check) finish(id CallID, tool string) string {
-	if got, ok := c.open[id]; !ok || got != tool {
-		return fmt.Sprintf("call %d of %q is not open", id, tool)
-	}
+func (c *Check) finish(id CallID, tool string) bool {
+	got, ok := c.open[id]
 	delete(c.open, id)
-	return ""
+	return ok && got == tool
 }

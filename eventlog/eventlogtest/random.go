@@ -44,6 +44,7 @@ type gen struct {
 	iteration int
 	chunks    []event.Found // found so far
 	cited     []corpus.ChunkID
+	retrieved int // retrievals that are not graded
 }
 
 func (g *gen) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
@@ -83,7 +84,6 @@ func (g *gen) start() {
 }
 
 func (g *gen) analyze() {
-	g.maybeWarn("analyze")
 	g.add(event.QueryAnalyzed{
 		Complexity: pick(g, event.Simple, event.Moderate, event.Complex),
 		Decomposed: g.oneIn(3), Mode: g.mode, By: pick(g, "rules", "qwen3:8b"),
@@ -116,7 +116,10 @@ func (g *gen) work() {
 		} else {
 			g.parallel()
 		}
-		g.grade(round == rounds-1)
+		if g.retrieved > 0 {
+			g.retrieved = 0
+			g.grade(round == rounds-1)
+		}
 		g.maybeWarn("grade")
 	}
 	if !g.oneIn(6) {
@@ -132,7 +135,7 @@ var searches = []string{
 func (g *gen) search(tool string) {
 	g.calls++
 	g.add(event.RetrievalStarted{Call: g.calls, Tool: tool, Query: g.text(5), Iteration: g.iteration})
-	g.add(g.retrieved(g.calls, tool))
+	g.add(g.retrieval(g.calls, tool))
 }
 
 // parallel starts some calls and lets them end in any order.
@@ -162,7 +165,7 @@ func (g *gen) parallel() {
 			g.add(event.ToolReturned{Call: c.id, Tool: c.tool, Result: g.object(), Duration: g.millis()})
 			continue
 		}
-		g.add(g.retrieved(c.id, c.tool))
+		g.add(g.retrieval(c.id, c.tool))
 	}
 }
 
@@ -186,7 +189,8 @@ func (g *gen) find() event.Found {
 	return f
 }
 
-func (g *gen) retrieved(id event.CallID, tool string) event.RetrievalFinished {
+func (g *gen) retrieval(id event.CallID, tool string) event.RetrievalFinished {
+	g.retrieved++
 	b := event.RetrievalFinished{Call: id, Tool: tool, Duration: g.millis()}
 	if g.oneIn(6) {
 		b.Error = "the index did not answer"
@@ -235,23 +239,16 @@ func (g *gen) rerank() {
 	g.add(b)
 }
 
-// answer generates, sometimes a second time after a model that broke off, and judges.
+// answer generates, sometimes with a second model after one that broke off, and judges.
 func (g *gen) answer(n int) {
-	for {
-		g.add(event.GenerationStarted{Chunks: len(g.chunks), Tokens: g.rng.IntN(8000), Model: pick(g, "extractive", "gpt-oss:20b")})
-		g.tokens(n)
-		broke := g.oneIn(10)
-		if broke {
-			g.add(event.GenerationFinished{Reason: "error"})
-			g.add(event.Warned{Code: fault.Model, Message: "the model broke off", Step: "generate"})
-			continue
-		}
-		g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "timeout")})
-		break
+	g.add(event.GenerationStarted{Chunks: len(g.chunks), Tokens: g.rng.IntN(8000), Model: pick(g, "extractive", "gpt-oss:20b")})
+	g.tokens(n)
+	if g.oneIn(10) {
+		g.add(event.Warned{Code: fault.Model, Message: "the model broke off", Step: "generate"})
+		g.tokens(n / 2)
 	}
-	if !g.oneIn(5) {
-		g.verify()
-	}
+	g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "timeout")})
+	g.verify()
 	g.maybeWarn("attribute")
 	g.sources()
 }

@@ -14,7 +14,7 @@ func TestRandomLog(t *testing.T) {
 	ends := map[event.Kind]map[event.Kind]bool{} // what stands before each kind of end
 	runs := map[event.RunID]bool{}
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range 400 {
+	for i := range 800 {
 		n := i % 60
 		if i%200 == 0 {
 			n = 4000

@@ -1,0 +1,172 @@
+package forge
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// Payloads of the protocol's events. Each begins with its own name as type.
+type (
+	// QueryAnalysis opens every stream.
+	QueryAnalysis struct {
+		Type          string           `json:"type" enum:"query_analysis"`
+		Query         string           `json:"query"`
+		Complexity    event.Complexity `json:"complexity" enum:"simple,moderate,complex"`
+		Decomposed    bool             `json:"decomposed"`
+		EstimatedMode event.Mode       `json:"estimated_mode" enum:"agentic,direct"`
+	}
+	// CacheHit says that an earlier answer follows.
+	CacheHit struct {
+		Type          string  `json:"type" enum:"cache_hit"`
+		Similarity    float64 `json:"similarity"`
+		OriginalQuery string  `json:"original_query"`
+		CachedAt      string  `json:"cached_at" format:"date-time"`
+	}
+	// CacheMiss says that none fits.
+	CacheMiss struct {
+		Type string `json:"type" enum:"cache_miss"`
+	}
+	// RetrievalStart begins a search.
+	RetrievalStart struct {
+		Type      string `json:"type" enum:"retrieval_start"`
+		Tool      string `json:"tool"`
+		Query     string `json:"query"`
+		Iteration int    `json:"iteration"`
+	}
+	// RetrievalResult ends it.
+	RetrievalResult struct {
+		Type        string         `json:"type" enum:"retrieval_result"`
+		Tool        string         `json:"tool"`
+		ChunksFound int            `json:"chunks_found"`
+		TopScore    float64        `json:"top_score"`
+		Levels      map[string]int `json:"levels"` // L1, L2, L3: how many of each
+		DurationMS  event.Millis   `json:"duration_ms"`
+		Chunks      []ChunkScore   `json:"chunks"`
+	}
+	// ChunkScore is a chunk that was found.
+	ChunkScore struct {
+		ChunkID string  `json:"chunk_id"`
+		Level   string  `json:"level" enum:"L1,L2,L3"`
+		Score   float64 `json:"score"`
+	}
+	// ToolCall begins a tool that does not retrieve.
+	ToolCall struct {
+		Type      string          `json:"type" enum:"tool_call"`
+		Tool      string          `json:"tool"`
+		Input     json.RawMessage `json:"input"`
+		Iteration int             `json:"iteration"`
+	}
+	// ToolResult ends it.
+	ToolResult struct {
+		Type       string          `json:"type" enum:"tool_result"`
+		Tool       string          `json:"tool"`
+		Result     json.RawMessage `json:"result"`
+		DurationMS event.Millis    `json:"duration_ms"`
+	}
+	// CRAGEvaluation is the judgement of a round of retrieval.
+	CRAGEvaluation struct {
+		Type      string       `json:"type" enum:"crag_evaluation"`
+		Correct   int          `json:"correct"`
+		Ambiguous int          `json:"ambiguous"`
+		Incorrect int          `json:"incorrect"`
+		Action    event.Action `json:"action" enum:"proceed,re-retrieve,expand"`
+		Expanded  int          `json:"expanded"`
+		Details   []CRAGDetail `json:"details"`
+	}
+	// CRAGDetail is that of one chunk.
+	CRAGDetail struct {
+		ChunkID        string      `json:"chunk_id"`
+		Score          float64     `json:"score"`
+		Classification event.Class `json:"classification" enum:"CORRECT,AMBIGUOUS,INCORRECT"`
+		Expanded       bool        `json:"expanded,omitempty"`
+		NewScore       *float64    `json:"new_score,omitempty"`
+	}
+	// RerankResult is the order in which passages go to the generator.
+	RerankResult struct {
+		Type        string       `json:"type" enum:"rerank_result"`
+		Method      string       `json:"method"`
+		InputCount  int          `json:"input_count"`
+		OutputCount int          `json:"output_count"`
+		TopScore    float64      `json:"top_score"`
+		DurationMS  event.Millis `json:"duration_ms"`
+	}
+	// GenerationStart precedes the answer's tokens.
+	GenerationStart struct {
+		Type               string `json:"type" enum:"generation_start"`
+		ContextChunks      int    `json:"context_chunks"`
+		TotalContextTokens int    `json:"total_context_tokens"`
+		Model              string `json:"model"`
+	}
+	// Token is a piece of the answer, to be appended to what is shown. A citation is one too: " [2]".
+	Token struct {
+		Type    string `json:"type" enum:"token"`
+		Content string `json:"content"`
+	}
+	// Verification is the check of the answer against its sources.
+	Verification struct {
+		Type              string        `json:"type" enum:"verification"`
+		ClaimsChecked     int           `json:"claims_checked"`
+		ClaimsSupported   int           `json:"claims_supported"`
+		ClaimsPartial     int           `json:"claims_partially_supported"`
+		ClaimsUnsupported int           `json:"claims_unsupported"`
+		Confidence        float64       `json:"confidence"`
+		Details           []ClaimDetail `json:"details"`
+	}
+	// ClaimDetail is that of one claim.
+	ClaimDetail struct {
+		Claim   string        `json:"claim"`
+		Verdict event.Verdict `json:"verdict" enum:"SUPPORTED,PARTIALLY_SUPPORTED,UNSUPPORTED"`
+	}
+	// Sources lists what the answer was made from. The first is [1] in the answer's text.
+	Sources struct {
+		Type    string   `json:"type" enum:"sources"`
+		Sources []Source `json:"sources"`
+	}
+	// Source is one of them. Title, weight and cited are beyond the protocol's own fields.
+	Source struct {
+		ChunkID     string  `json:"chunk_id"`
+		DocumentID  string  `json:"document_id"`
+		Text        string  `json:"text"` // at most 1,500 bytes
+		Level       string  `json:"level" enum:"L1,L2,L3"`
+		Score       float64 `json:"score"`
+		PageNumbers []int   `json:"page_numbers"`
+		Heading     string  `json:"heading"`
+		Title       string  `json:"title"`
+		Weight      float64 `json:"weight"` // share of the answer, 0..1
+		Cited       bool    `json:"cited"`
+	}
+	// Done ends a stream that was answered.
+	Done struct {
+		Type            string       `json:"type" enum:"done"`
+		TotalTimeMS     event.Millis `json:"total_time_ms"`
+		TokensGenerated int          `json:"tokens_generated"`
+		Iterations      int          `json:"iterations"`
+		ToolsUsed       []string     `json:"tools_used"`
+		SourcesCount    int          `json:"sources_count"`
+		Confidence      float64      `json:"confidence"`
+		Mode            event.Mode   `json:"mode" enum:"agentic,direct"`
+		Cached          bool         `json:"cached"`
+	}
+	// Error reports a failure. One that is not recoverable ends the stream.
+	Error struct {
+		Type        string `json:"type" enum:"error"`
+		Message     string `json:"message"`
+		Code        string `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED"`
+		Recoverable bool   `json:"recoverable"`
+		Field       string `json:"field,omitempty"` // of the request, before a stream
+	}
+)
+
+// round keeps four decimals.
+func round(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return math.Round(f*1e4) / 1e4
+}
+
+// timestamp is RFC 3339 in UTC with milliseconds.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,137 @@
+package forge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Bounds of a request's fields.
+const (
+	MaxTopK       = 50
+	MaxNameLength = 128 // of collection and session_id, in bytes
+)
+
+// Request is a question.
+type Request struct {
+	Query      string     `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
+	Mode       event.Mode `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"How it is answered."`
+	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Where to look; the default collection if it is left out."`
+	TopK       int        `json:"top_k,omitempty" minimum:"1" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
+	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"The conversation that the question belongs to."`
+}
+
+// DecodeRequest reads a request's body. maxQuery bounds the question in bytes. Unknown fields are ignored. An error is
+// of the code [fault.InvalidRequest] and names the field.
+func DecodeRequest(body []byte, maxQuery int) (Request, error) {
+	r := Request{Mode: event.Agentic}
+	if !utf8.Valid(body) {
+		return r, fault.Invalid("body", "not valid UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if err := dec.Decode(&r); err != nil {
+		return r, decodeFault(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return r, fault.Invalid("body", "something follows the JSON object")
+	}
+	return r, r.check(maxQuery)
+}
+
+func decodeFault(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return fault.Invalid("body", "want a JSON object, got %s", wrong.Value)
+		}
+		return fault.Invalid(wrong.Field, "want %s, got %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
+	}
+	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)
+	}
+	if err == io.EOF {
+		return fault.Invalid("body", "empty; want a JSON object")
+	}
+	return fault.Invalid("body", "not valid JSON")
+}
+
+func jsonType(kind string) string {
+	if strings.HasPrefix(kind, "int") {
+		return "an integer"
+	}
+	return "a " + kind
+}
+
+func (r *Request) check(maxQuery int) error {
+	switch {
+	case strings.TrimSpace(r.Query) == "":
+		return fault.Invalid("query", "required, and not only white space")
+	case len(r.Query) > maxQuery:
+		return fault.Invalid("query", "%d bytes; the limit is %d", len(r.Query), maxQuery)
+	case r.Mode != event.Agentic && r.Mode != event.Direct:
+		return fault.Invalid("mode", "want agentic or direct")
+	case r.TopK < 0 || r.TopK > MaxTopK:
+		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", MaxTopK)
+	}
+	for _, f := range []struct{ name, value string }{{"query", r.Query}, {"collection", r.Collection}, {"session_id", r.SessionID}} {
+		if f.name != "query" && len(f.value) > MaxNameLength {
+			return fault.Invalid(f.name, "over %d bytes", MaxNameLength)
+		}
+		if i := strings.IndexFunc(f.value, isControl); i >= 0 {
+			return fault.Invalid(f.name, "a control character at byte %d", i)
+		}
+	}
+	return nil
+}
+
+// isControl tells the characters that have no place in a question: those of ASCII but white space, and NUL.
+func isControl(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7f
+}
+
+// Answer is the reply of a request that is not streamed: what the stream's events add up to.
+type Answer struct {
+	RunID           string        `json:"run_id"`
+	Query           string        `json:"query"`
+	Answer          string        `json:"answer"` // with [n] behind what source n carries
+	Mode            event.Mode    `json:"mode" enum:"agentic,direct"`
+	Cached          bool          `json:"cached"`
+	Confidence      float64       `json:"confidence"`
+	Sources         []Source      `json:"sources"`
+	Verification    *Verification `json:"verification,omitempty"`
+	ToolsUsed       []string      `json:"tools_used"`
+	Iterations      int           `json:"iterations"`
+	TokensGenerated int           `json:"tokens_generated"`
+	TotalTimeMS     event.Millis  `json:"total_time_ms"`
+	Error           *Error        `json:"error,omitempty"` // why the answer is not whole
+}
+
+// AnswerOf folds a run's events to the reply.
+func AnswerOf(log []event.Event) Answer {
+	s := event.Fold(log)
+	done := doneOf(&s)
+	a := Answer{RunID: string(s.Run), Query: s.Query, Mode: done.Mode, Cached: done.Cached, Confidence: done.Confidence,
+		Sources: sources(s.Sources), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
+		TotalTimeMS: done.TotalTimeMS}
+	if s.Check != nil {
+		v := verification(*s.Check)
+		a.Verification = &v
+	}
+	if s.Failure != nil {
+		e := ErrorOf(&fault.Error{Code: s.Failure.Code, Message: s.Failure.Message})
+		a.Error = &e
+	}
+	text, from := []byte(nil), 0
+	for _, c := range s.Citations {
+		text = append(text, s.Text[from:c.At]...)
+		text = appendCitation(text, c.N)
+		from = c.At
+	}
+	a.Answer = string(append(text, s.Text[from:]...))
+	return a
+}

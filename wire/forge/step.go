@@ -1,0 +1,168 @@
+package forge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// step writes the payload of an event that is not a token and gives its name: empty for an event that the protocol does
+// not show.
+func (p *projection) step(e event.Event) string {
+	name, payload := p.payload(e.Body)
+	if payload != nil {
+		p.buf = appendJSON(p.buf, payload)
+	}
+	return name
+}
+
+func (p *projection) payload(body event.Body) (string, any) {
+	switch b := body.(type) {
+	case event.QueryAnalyzed:
+		return "query_analysis", QueryAnalysis{"query_analysis", p.state.Query, b.Complexity, b.Decomposed, b.Mode}
+	case event.CacheChecked:
+		if b.Hit {
+			return "cache_hit", CacheHit{"cache_hit", round(b.Similarity), b.Query, timestamp(b.CachedAt)}
+		}
+		return "cache_miss", CacheMiss{"cache_miss"}
+	case event.RetrievalStarted:
+		return "retrieval_start", RetrievalStart{"retrieval_start", b.Tool, b.Query, b.Iteration}
+	case event.RetrievalFinished:
+		return "retrieval_result", retrievalResult(b)
+	case event.ToolCalled:
+		return "tool_call", ToolCall{"tool_call", b.Tool, object(b.Input), b.Iteration}
+	case event.ToolReturned:
+		return "tool_result", ToolResult{"tool_result", b.Tool, object(b.Result), b.Duration}
+	case event.Graded:
+		return "crag_evaluation", cragEvaluation(b)
+	case event.Reranked:
+		return "rerank_result", RerankResult{"rerank_result", b.Method, b.Inputs, len(b.Outputs), round(b.TopScore), b.Duration}
+	case event.GenerationStarted:
+		return "generation_start", GenerationStart{"generation_start", b.Chunks, b.Tokens, b.Model}
+	case event.Cited:
+		return "token", Token{"token", string(appendCitation(nil, b.N))}
+	case event.Verified:
+		return "verification", verification(b)
+	case event.Attributed:
+		return "sources", Sources{"sources", sources(b.Sources)}
+	case event.Warned:
+		return "error", Error{Type: "error", Message: b.Message, Code: string(b.Code), Recoverable: true}
+	case event.RunFailed:
+		return "error", ErrorOf(&fault.Error{Code: b.Code, Message: b.Message})
+	case event.RunFinished:
+		return "done", doneOf(&p.state)
+	}
+	return "", nil
+}
+
+// appendCitation appends a citation as the answer's text shows it.
+func appendCitation(dst []byte, n int) []byte {
+	return append(strconv.AppendInt(append(dst, " ["...), int64(n), 10), ']')
+}
+
+// ErrorOf is the protocol's form of a failure that ends a stream or precedes it.
+func ErrorOf(f *fault.Error) Error {
+	return Error{Type: "error", Message: f.Message, Code: string(f.Code), Field: f.Field}
+}
+
+func retrievalResult(b event.RetrievalFinished) RetrievalResult {
+	r := RetrievalResult{Type: "retrieval_result", Tool: b.Tool, ChunksFound: len(b.Found), DurationMS: b.Duration,
+		Levels: map[string]int{"L1": 0, "L2": 0, "L3": 0}, Chunks: []ChunkScore{}}
+	for i, f := range b.Found {
+		if i == 0 || f.Score > r.TopScore {
+			r.TopScore = round(f.Score)
+		}
+		r.Levels[f.Level.String()]++
+		r.Chunks = append(r.Chunks, ChunkScore{string(f.Chunk), f.Level.String(), round(f.Score)})
+	}
+	return r
+}
+
+func cragEvaluation(b event.Graded) CRAGEvaluation {
+	r := CRAGEvaluation{"crag_evaluation", b.Correct, b.Ambiguous, b.Incorrect, b.Action, b.Expanded, []CRAGDetail{}}
+	for _, g := range b.Grades {
+		d := CRAGDetail{ChunkID: string(g.Chunk), Score: round(g.Score), Classification: g.Class, Expanded: g.Expanded}
+		if g.Expanded {
+			score := round(g.NewScore)
+			d.NewScore = &score
+		}
+		r.Details = append(r.Details, d)
+	}
+	return r
+}
+
+func verification(b event.Verified) Verification {
+	r := Verification{"verification", len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported),
+		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}}
+	for _, c := range b.Claims {
+		r.Details = append(r.Details, ClaimDetail{c.Text, c.Verdict})
+	}
+	return r
+}
+
+func sources(in []event.Source) []Source {
+	out := []Source{}
+	for _, s := range in {
+		pages := s.Pages
+		if pages == nil {
+			pages = []int{}
+		}
+		level := s.Level
+		if level == 0 {
+			level = corpus.Passage
+		}
+		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text), Level: level.String(),
+			Score: round(s.Score), PageNumbers: pages, Heading: s.Heading, Title: s.Title, Weight: round(s.Weight), Cited: s.Cited})
+	}
+	return out
+}
+
+func doneOf(s *event.State) Done {
+	tools := s.Tools
+	if tools == nil {
+		tools = []string{}
+	}
+	mode := s.Mode
+	if s.Analysis != nil {
+		mode = s.Analysis.Mode
+	}
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), round(s.Confidence()), mode, s.Cached()}
+}
+
+// clip cuts a source's text at a rune, with an ellipsis.
+func clip(s string) string {
+	if len(s) <= maxSourceText {
+		return s
+	}
+	n := maxSourceText - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// object gives raw on one line, or an empty object where it is not one: a tool's input is from outside.
+func object(raw json.RawMessage) json.RawMessage {
+	var buf bytes.Buffer
+	if len(raw) == 0 || raw[0] != '{' || json.Compact(&buf, raw) != nil {
+		return json.RawMessage("{}")
+	}
+	return buf.Bytes()
+}
+
+// appendJSON appends v on one line, with <, > and & as they are. The payload types cannot fail to encode.
+func appendJSON(dst []byte, v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("forge: encode payload: %v", err))
+	}
+	return append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
