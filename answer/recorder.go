@@ -1,0 +1,55 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+)
+
+// Recorder writes one run's log: it numbers and dates what is emitted. Its methods may be called at once.
+type Recorder struct {
+	store eventlog.Store
+	now   func() time.Time
+
+	mu    sync.Mutex
+	state event.State
+	check event.Check
+}
+
+// NewRecorder begins a run: the log's first event is appended before it returns.
+func NewRecorder(ctx context.Context, store eventlog.Store, now func() time.Time, start event.RunStarted) (*Recorder, error) {
+	r := &Recorder{store: store, now: now}
+	r.state.Run = start.Run
+	return r, r.Emit(ctx, start)
+}
+
+// Emit appends an event. One that would break the log's rules is an error and is not written. The store is written to
+// even when ctx has ended, since a run that stops has its end to tell.
+func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.now().UTC().Truncate(time.Microsecond)
+	if at.Before(r.state.UpdatedAt) {
+		at = r.state.UpdatedAt
+	}
+	e := event.Event{Seq: r.state.Seq + 1, At: at, Body: b}
+	if err := r.check.Next(e); err != nil {
+		return err
+	}
+	if err := r.store.Append(context.WithoutCancel(ctx), r.state.Run, e); err != nil {
+		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
+	}
+	r.state.Apply(e)
+	return nil
+}
+
+// State gives a copy of the fold so far, not to be changed.
+func (r *Recorder) State() event.State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}

@@ -1,0 +1,66 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Answerer answers a question: it emits everything between the run's first event and its terminal event, and returns
+// what ended it early, if anything did. [Pipeline] is the one that there is.
+type Answerer interface {
+	Answer(ctx context.Context, r *Recorder) error
+}
+
+// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancel. An
+// error that it returns is for logs: it was written to the run in its public form, or the log could not be written to.
+func Run(ctx context.Context, a Answerer, r *Recorder) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("answer run: panic: %v\n%s", p, debug.Stack())
+		}
+		err = end(ctx, r, err)
+	}()
+	return a.Answer(ctx, r)
+}
+
+// end writes the terminal event that err and ctx ask for. What was begun is closed first, and what was found is listed.
+func end(ctx context.Context, r *Recorder, err error) error {
+	if err == nil {
+		return r.Emit(ctx, event.RunFinished{})
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		err = cause
+	}
+	public := fault.Public(err)
+	s := r.State()
+	var closing []event.Body
+	if s.Generation != nil && s.Stop == "" {
+		closing = append(closing, event.GenerationFinished{Reason: reason(public.Code)})
+	}
+	closing = append(closing, event.RunFailed{Code: public.Code, Message: public.Message})
+	for _, b := range closing {
+		if werr := r.Emit(ctx, b); werr != nil {
+			return errors.Join(err, werr)
+		}
+	}
+	switch public.Code {
+	case fault.Cancelled, fault.Timeout, fault.NoDocuments:
+		return nil // told in the run, and nothing for an operator to do
+	}
+	return err
+}
+
+func reason(code fault.Code) string {
+	switch code {
+	case fault.Timeout:
+		return "timeout"
+	case fault.Cancelled:
+		return "cancelled"
+	}
+	return "error"
+}

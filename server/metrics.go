@@ -1,0 +1,92 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/event"
+)
+
+// metrics are the server's own figures.
+type metrics struct {
+	readers  prometheus.Gauge
+	frames   prometheus.Counter
+	requests *prometheus.CounterVec
+}
+
+func newMetrics(reg *prometheus.Registry, e *sluice.Engine) *metrics {
+	m := &metrics{
+		readers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_readers", Help: "Streams being read."}),
+		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_total", Help: "Frames sent."}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
+			Help: "Requests by route and status."}, []string{"route", "status"}),
+	}
+	reg.MustRegister(m.readers, m.frames, m.requests, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
+			func() float64 { return float64(e.Live()) }))
+	return m
+}
+
+// RunMetrics gives a function that counts ended runs, for the engine's Ended option.
+func RunMetrics(reg *prometheus.Registry) func(event.State) {
+	runs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_runs_total",
+		Help: "Runs ended, by status, mode and code of failure."}, []string{"status", "mode", "code"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sluice_run_seconds",
+		Help: "Time from a run's first event to its last.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}, []string{"mode"})
+	tokens := prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_tokens_total", Help: "Tokens of answers."})
+	confidence := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sluice_run_confidence",
+		Help: "Confidence of answers.", Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)})
+	reg.MustRegister(runs, seconds, tokens, confidence)
+	return func(s event.State) {
+		mode, code := string(s.Mode), ""
+		if s.Analysis != nil {
+			mode = string(s.Analysis.Mode)
+		}
+		if s.Failure != nil {
+			code = string(s.Failure.Code)
+		}
+		runs.WithLabelValues(string(s.Status), mode, code).Inc()
+		seconds.WithLabelValues(mode).Observe(s.Elapsed().Seconds())
+		tokens.Add(float64(s.Tokens))
+		if s.Check != nil {
+			confidence.Observe(s.Confidence())
+		}
+	}
+}
+
+// statusWriter remembers the status for the figures and the log. It is unwrapped by http.ResponseController.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// observed counts a route's requests.
+func (s *Server) observed(route string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		sw := &statusWriter{ResponseWriter: w}
+		h.ServeHTTP(sw, r)
+		if sw.status == 0 {
+			sw.status = http.StatusOK
+		}
+		s.metrics.requests.WithLabelValues(route, strconv.Itoa(sw.status)).Inc()
+		s.o.Logger.Debug("request", "method", r.Method, "route", route, "status", sw.status, "ms", time.Since(began).Milliseconds())
+	})
+}

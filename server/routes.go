@@ -1,0 +1,144 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// route is a path with what answers it. The fields behind serve are for the OpenAPI document, which lists the routes that
+// have a summary.
+type route struct {
+	method, path string
+	serve        http.HandlerFunc
+	summary      string
+	request      any   // body and parameters, nil for none
+	reply        any   // of status 200, or of the status given
+	status       int   // 0: 200
+	stream       bool  // the reply is a stream of events
+	faults       []int // statuses with the error object
+}
+
+// Parameters of routes, for the document.
+type (
+	runParams struct {
+		ID string `path:"id" description:"The run's id."`
+	}
+	listParams struct {
+		Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+		Before string `query:"before" description:"A run's id: the list goes on behind it."`
+	}
+	streamParams struct {
+		runParams
+		Protocol    string `query:"protocol" enum:"forge"`
+		LastEventID string `header:"Last-Event-ID" description:"The id of the last event received."`
+	}
+	queryStreamParams struct {
+		forge.Request
+		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: go on behind this event."`
+		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with; the body is then not read."`
+	}
+)
+
+func (s *Server) table() []route {
+	return []route{
+		{method: "POST", path: "/api/query/stream", serve: s.queryStream, stream: true, request: queryStreamParams{}, reply: streamEvent{},
+			summary: "Answer a question and stream every step", faults: []int{400, 404, 413, 415, 429}},
+		{method: "POST", path: "/api/query", serve: s.query, request: forge.Request{}, reply: forge.Answer{},
+			summary: "Answer a question with one object", faults: []int{400, 413, 415, 429}},
+		{method: "GET", path: "/api/runs", serve: s.listRuns, request: listParams{}, reply: RunList{},
+			summary: "List runs, the newest first", faults: []int{400}},
+		{method: "GET", path: "/api/runs/{id}", serve: s.getRun, request: runParams{}, reply: RunDetail{},
+			summary: "Show a run with its answer so far", faults: []int{404}},
+		{method: "GET", path: "/runs/{id}/stream", serve: s.streamRun, stream: true, request: streamParams{}, reply: streamEvent{},
+			summary: "Stream a run, live or finished, from any event on", faults: []int{400, 404}},
+		{method: "POST", path: "/runs/{id}/cancel", serve: s.cancelRun, request: runParams{}, reply: Cancelling{}, status: http.StatusAccepted,
+			summary: "Stop a run", faults: []int{404}},
+		{method: "GET", path: "/healthz", serve: s.healthz, reply: Health{}, summary: "Tell whether the process lives"},
+		{method: "GET", path: "/readyz", serve: s.readyz, reply: Health{}, summary: "Tell whether it takes questions", faults: []int{503}},
+		{method: "GET", path: "/metrics", serve: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+	}
+}
+
+// Health is the state of the server.
+type Health struct {
+	Status  string `json:"status" enum:"ok,draining"`
+	Version string `json:"version"`
+	Live    int    `json:"live_runs"`
+}
+
+func (s *Server) health() Health {
+	h := Health{Status: "ok", Version: s.o.Version, Live: s.engine.Live()}
+	if s.draining.Load() {
+		h.Status = "draining"
+	}
+	return h
+}
+
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	replyJSON(w, http.StatusOK, s.health())
+}
+
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	h := s.health()
+	status := http.StatusOK
+	if h.Status != "ok" {
+		status = http.StatusServiceUnavailable
+	}
+	replyJSON(w, status, h)
+}
+
+func (s *Server) routes() (http.Handler, error) {
+	mux := http.NewServeMux()
+	table := s.table()
+	doc, err := document(table, s.o.Version)
+	if err != nil {
+		return nil, err
+	}
+	table = append(table, route{method: "GET", path: "/openapi.json", serve: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(doc) // the client has left
+	}})
+	methods := map[string][]string{}
+	for _, r := range table {
+		mux.Handle(r.method+" "+r.path, s.observed(r.path, r.serve))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, s.observed(path, s.wrongMethod(allowed)))
+	}
+	mux.Handle("GET /docs/", s.observed("/docs/", v5emb.New("Sluice", "/openapi.json", "/docs/")))
+	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	mux.Handle("/", s.observed("other", http.HandlerFunc(s.notFound)))
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
+	}))
+	return guard.Handler(mux), nil
+}
+
+func (s *Server) wrongMethod(allowed []string) http.Handler {
+	if slices.Contains(allowed, "GET") {
+		allowed = append(allowed, "HEAD")
+	}
+	slices.Sort(allowed)
+	list := strings.Join(allowed, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", list)
+		s.replyFault(w, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "method not allowed: want %s", list))
+	})
+}
+
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/" && r.Method == http.MethodGet {
+		http.Redirect(w, r, "/docs/", http.StatusFound)
+		return
+	}
+	s.replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// maxPage is the most runs that one list gives.
+const maxPage = 500
+
+// RunSummary is a run in a list.
+type RunSummary struct {
+	RunID      event.RunID  `json:"run_id"`
+	Query      string       `json:"query"`
+	Mode       event.Mode   `json:"mode" enum:"agentic,direct" description:"As asked for."`
+	Protocol   string       `json:"protocol" description:"That it was started in; it can be read in any."`
+	Collection string       `json:"collection"`
+	Status     event.Status `json:"status" enum:"running,finished,failed,cancelled"`
+	ErrorCode  string       `json:"error_code,omitempty"`
+	StartedAt  time.Time    `json:"started_at"`
+	UpdatedAt  time.Time    `json:"updated_at"`
+	DurationMS event.Millis `json:"duration_ms"`
+	Events     event.Seq    `json:"events"`
+}
+
+// RunList is a page of runs, the newest first.
+type RunList struct {
+	Runs []RunSummary `json:"runs"`
+	Next event.RunID  `json:"next,omitempty" description:"Give it as before to get the next page."`
+}
+
+// RunDetail is a run with what its stream added up to so far.
+type RunDetail struct {
+	RunSummary
+	Answer forge.Answer `json:"answer"`
+}
+
+// Cancelling is the reply to a cancel.
+type Cancelling struct {
+	RunID  event.RunID  `json:"run_id"`
+	Status event.Status `json:"status" enum:"running,finished,failed,cancelled" description:"When the command was taken; a running run ends soon after."`
+}
+
+func summaryOf(s eventlog.Summary) RunSummary {
+	return RunSummary{RunID: s.Start.Run, Query: s.Start.Query, Mode: s.Start.Mode, Protocol: s.Start.Protocol,
+		Collection: s.Start.Collection, Status: s.Status(), ErrorCode: string(s.Code), StartedAt: s.StartedAt.Truncate(time.Millisecond),
+		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: s.Last}
+}
+
+func (s *Server) archive() (eventlog.Archive, error) {
+	if a, ok := s.engine.Store().(eventlog.Archive); ok {
+		return a, nil
+	}
+	return nil, fault.New(fault.NotFound, "this server's store does not list runs")
+}
+
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
+	limit := 50
+	if v := r.URL.Query().Get("limit"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > maxPage {
+			s.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
+			return
+		}
+		limit = n
+	}
+	before := event.RunID(r.URL.Query().Get("before"))
+	if before != "" && !before.Valid() {
+		s.replyError(w, fault.Invalid("before", "not a run's id"))
+		return
+	}
+	archive, err := s.archive()
+	if err != nil {
+		s.replyError(w, err)
+		return
+	}
+	runs, err := archive.Runs(r.Context(), before, limit+1)
+	if err != nil {
+		s.replyError(w, err)
+		return
+	}
+	list := RunList{Runs: []RunSummary{}}
+	for _, run := range runs[:min(limit, len(runs))] {
+		list.Runs = append(list.Runs, summaryOf(run))
+	}
+	if len(runs) > limit {
+		list.Next = list.Runs[limit-1].RunID
+	}
+	replyJSON(w, http.StatusOK, list)
+}
+
+func (s *Server) summary(r *http.Request) (eventlog.Summary, error) {
+	id := event.RunID(r.PathValue("id"))
+	if !id.Valid() {
+		return eventlog.Summary{}, eventlog.ErrNotFound
+	}
+	archive, err := s.archive()
+	if err != nil {
+		return eventlog.Summary{}, err
+	}
+	return archive.Summary(r.Context(), id)
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := s.summary(r)
+	if err != nil {
+		s.replyError(w, err)
+		return
+	}
+	// A live run's log is read up to where its summary was taken.
+	var log []event.Event
+	for event.Seq(len(log)) < sum.Last {
+		batch, err := s.engine.Store().Load(r.Context(), sum.Start.Run, event.Seq(len(log)))
+		if err != nil {
+			s.replyError(w, err)
+			return
+		}
+		log = append(log, batch...)
+	}
+	replyJSON(w, http.StatusOK, RunDetail{RunSummary: summaryOf(sum), Answer: forge.AnswerOf(log[:sum.Last])})
+}
+
+func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := s.summary(r)
+	if err == nil {
+		err = s.engine.Cancel(r.Context(), sum.Start.Run)
+	}
+	if err != nil {
+		s.replyError(w, err)
+		return
+	}
+	replyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
+}
+
+// streamRun reads any run in any protocol.
+func (s *Server) streamRun(w http.ResponseWriter, r *http.Request) {
+	p, err := s.protocol(r.URL.Query().Get("protocol"))
+	if err != nil {
+		s.replyError(w, err)
+		return
+	}
+	s.resume(w, r, event.RunID(r.PathValue("id")), p)
+}
+
+func (s *Server) protocol(name string) (wire.Protocol, error) {
+	if name == "" {
+		return s.o.Protocols[0], nil
+	}
+	for _, p := range s.o.Protocols {
+		if p.Name() == name {
+			return p, nil
+		}
+	}
+	return nil, fault.Invalid("protocol", "no protocol of that name")
+}

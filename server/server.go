@@ -1,0 +1,121 @@
+// Package server is Sluice over HTTP: the routes, their limits, and streams that a reader can leave and resume. What is
+// answered and how is the engine's business; how it looks on the wire is that of the protocols.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// Options are the server's settings. The zero value works.
+type Options struct {
+	Protocols    []wire.Protocol      // those that a run can be read in; the first is the default
+	MaxBody      int64                // bytes of a request's body; default 64 KiB
+	MaxQuery     int                  // bytes of a question; default 32 KiB
+	MaxHeader    int                  // bytes of a request's header; default 32 KiB
+	Heartbeat    time.Duration        // silence before a sign of life; default 15 s
+	WriteTimeout time.Duration        // how long a reader may take nothing; default 30 s
+	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 10 s
+	Logger       *slog.Logger         // default: silent
+	Registry     *prometheus.Registry // where metrics are registered; default: a new one
+	Version      string               // shown in the OpenAPI document
+}
+
+// Server serves an engine.
+type Server struct {
+	o        Options
+	engine   *sluice.Engine
+	metrics  *metrics
+	handler  http.Handler
+	draining atomic.Bool
+}
+
+// New makes a server of the engine, which stays the caller's.
+func New(e *sluice.Engine, o Options) (*Server, error) {
+	setDefault(&o.MaxBody, 64<<10)
+	setDefault(&o.MaxQuery, 32<<10)
+	setDefault(&o.MaxHeader, 32<<10)
+	setDefault(&o.Heartbeat, 15*time.Second)
+	setDefault(&o.WriteTimeout, 30*time.Second)
+	setDefault(&o.Drain, 10*time.Second)
+	setDefault(&o.Version, "devel")
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if len(o.Protocols) == 0 {
+		return nil, errors.New("make server: no protocol")
+	}
+	s := &Server{o: o, engine: e, metrics: newMetrics(o.Registry, e)}
+	handler, err := s.routes()
+	if err != nil {
+		return nil, fmt.Errorf("make server: %w", err)
+	}
+	s.handler = handler
+	return s, nil
+}
+
+func setDefault[T int | int64 | time.Duration | string](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// Handler serves the routes, for a caller with a server of its own.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers on l until ctx ends. It then refuses new questions, waits for the runs that are being answered and their
+// readers, cancels what is left after the drain time, and returns nil when nothing is open any more. It closes l and the
+// engine.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    s.o.MaxHeader,
+		ConnContext:       connContext,
+		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(gatherListener{l}) }()
+	select {
+	case err := <-failed:
+		_ = s.engine.Close(canceled())
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
+	defer stop()
+	if err := s.engine.Close(drain); err != nil {
+		s.o.Logger.Warn("runs were cancelled to stop in time")
+	}
+	// The readers have their last events; give them a moment to take them, whatever the drain time has left.
+	last, stopLast := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stopLast()
+	if err := h.Shutdown(last); err != nil {
+		_ = h.Close()
+	}
+	<-failed
+	return nil
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

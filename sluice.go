@@ -1,0 +1,319 @@
+package sluice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Options are what an [Engine] may be given. The zero value works.
+type Options struct {
+	Store    eventlog.Store // default: in memory
+	MaxRuns  int            // runs at once; default 1,000
+	Deadline time.Duration  // of a run; default 30 s
+	// Grace is how long a run goes on when its last reader has left: default 30 s; negative: for ever; to cancel at
+	// once, say a nanosecond.
+	Grace  time.Duration
+	Logger *slog.Logger       // default: silent
+	Ended  func(event.State)  // called after a run's terminal event, from the run's goroutine
+	Now    func() time.Time   // default time.Now
+	NewID  func() event.RunID // default: a ULID
+}
+
+// Engine answers questions. Each question is a run, which goes on whoever reads it. All methods may be called at once.
+type Engine struct {
+	o        Options
+	answerer answer.Answerer
+
+	mu      sync.Mutex
+	live    map[event.RunID]*run
+	closing bool
+	wg      sync.WaitGroup
+}
+
+// run is a run that is being answered.
+type run struct {
+	cancel  context.CancelCauseFunc
+	readers int
+	grace   *time.Timer
+}
+
+// Question is what is asked.
+type Question struct {
+	Query      string
+	Mode       event.Mode // default agentic
+	Collection string     // default [corpus.DefaultCollection]
+	TopK       int        // passages given to the generator; default 5
+	Session    string
+	Protocol   string // the protocol that it came by; default "library"
+}
+
+// DefaultTopK is how many passages are given to the generator where nobody says.
+const DefaultTopK = 5
+
+// New makes an engine. Close it when done; the store stays open, it is the caller's.
+func New(a answer.Answerer, o Options) *Engine {
+	if o.Store == nil {
+		o.Store = eventlog.NewMemory()
+	}
+	if o.MaxRuns <= 0 {
+		o.MaxRuns = 1000
+	}
+	if o.Deadline <= 0 {
+		o.Deadline = 30 * time.Second
+	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
+	}
+	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}}
+}
+
+// Store gives the engine's store, for reading.
+func (e *Engine) Store() eventlog.Store { return e.o.Store }
+
+// Ask starts a run and returns once its first event is in the log. The run does not end with ctx: see [Engine.Cancel].
+// Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
+func (e *Engine) Ask(ctx context.Context, q Question) (event.RunID, error) {
+	return e.ask(ctx, q, false)
+}
+
+// AskAttached is Ask with a reader already counted: the caller calls detach once when it stops reading.
+func (e *Engine) AskAttached(ctx context.Context, q Question) (id event.RunID, detach func(), err error) {
+	if id, err = e.ask(ctx, q, true); err != nil {
+		return "", nil, err
+	}
+	return id, e.detacher(id), nil
+}
+
+func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunID, error) {
+	start, err := e.begin(q)
+	if err != nil {
+		return "", err
+	}
+	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := e.admit(start.Run, cancel, attached); err != nil {
+		cancel(nil)
+		return "", err
+	}
+	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
+	if err != nil {
+		cancel(nil)
+		e.leave(start.Run)
+		return "", fmt.Errorf("start run: %w", err)
+	}
+	go e.run(runCtx, rec)
+	return start.Run, nil
+}
+
+func (e *Engine) begin(q Question) (event.RunStarted, error) {
+	if strings.TrimSpace(q.Query) == "" {
+		return event.RunStarted{}, fault.Invalid("query", "required")
+	}
+	s := event.RunStarted{Run: e.o.NewID(), Protocol: q.Protocol, Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+		TopK: q.TopK, Session: q.Session}
+	if s.Protocol == "" {
+		s.Protocol = "library"
+	}
+	if s.Mode == "" {
+		s.Mode = event.Agentic
+	}
+	if s.Collection == "" {
+		s.Collection = corpus.DefaultCollection
+	}
+	if s.TopK <= 0 {
+		s.TopK = DefaultTopK
+	}
+	return s, nil
+}
+
+func (e *Engine) admit(id event.RunID, cancel context.CancelCauseFunc, attached bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return fault.New(fault.Overloaded, "the server is stopping")
+	}
+	if len(e.live) >= e.o.MaxRuns {
+		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", len(e.live))
+	}
+	r := &run{cancel: cancel}
+	if attached {
+		r.readers = 1
+	}
+	e.live[id] = r
+	e.wg.Add(1)
+	return nil
+}
+
+func (e *Engine) run(ctx context.Context, rec *answer.Recorder) {
+	id := rec.State().Run
+	defer e.leave(id)
+	ctx, stop := context.WithTimeout(ctx, e.o.Deadline)
+	defer stop()
+	if err := answer.Run(ctx, e.answerer, rec); err != nil {
+		e.o.Logger.Error("run failed", "run", id, "error", err)
+	}
+	if e.o.Ended != nil {
+		e.o.Ended(rec.State())
+	}
+}
+
+func (e *Engine) leave(id event.RunID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.live[id]; r != nil {
+		if r.grace != nil {
+			r.grace.Stop()
+		}
+		r.cancel(nil)
+		delete(e.live, id)
+		e.wg.Done()
+	}
+}
+
+// Events streams a run's events from after the cursor, live or from the store: see [eventlog.Tail].
+func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
+	return eventlog.Tail(ctx, e.o.Store, id, after)
+}
+
+// Attach counts a reader of the run until detach is called, once. When the last one has left a live run, the run is
+// cancelled after the grace period unless somebody comes back.
+func (e *Engine) Attach(id event.RunID) (detach func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.live[id]
+	if r == nil {
+		return func() {}
+	}
+	r.readers++
+	if r.grace != nil {
+		r.grace.Stop()
+		r.grace = nil
+	}
+	return e.detacher(id)
+}
+
+func (e *Engine) detacher(id event.RunID) func() {
+	return sync.OnceFunc(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		r := e.live[id]
+		if r == nil {
+			return
+		}
+		if r.readers--; r.readers == 0 && e.o.Grace >= 0 {
+			r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id) })
+		}
+	})
+}
+
+// abandon cancels a run that nobody came back to.
+func (e *Engine) abandon(id event.RunID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.live[id]; r != nil && r.readers == 0 {
+		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: nobody was left reading it"))
+	}
+}
+
+// Cancel stops a live run, whose terminal event says so soon after. A run that has ended is left as it is. Errors:
+// [eventlog.ErrNotFound].
+func (e *Engine) Cancel(ctx context.Context, id event.RunID) error {
+	e.mu.Lock()
+	r := e.live[id]
+	e.mu.Unlock()
+	if r != nil {
+		r.cancel(fault.New(fault.Cancelled, "the run was cancelled by request"))
+		return nil
+	}
+	_, err := e.o.Store.Load(ctx, id, 0)
+	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
+		return fmt.Errorf("cancel run: %w", err)
+	}
+	return nil
+}
+
+// Live gives the number of runs being answered.
+func (e *Engine) Live() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.live)
+}
+
+// Recover ends the runs that an earlier process left without a terminal event, and gives their number. Call it before
+// the first question.
+func (e *Engine) Recover(ctx context.Context) (int, error) {
+	archive, ok := e.o.Store.(eventlog.Archive)
+	if !ok {
+		return 0, nil
+	}
+	const page = 1000
+	n, before := 0, event.RunID("")
+	for {
+		runs, err := archive.Runs(ctx, before, page)
+		if err != nil {
+			return n, fmt.Errorf("recover runs: %w", err)
+		}
+		for _, s := range runs {
+			before = s.Start.Run
+			if s.Ended {
+				continue
+			}
+			at := e.o.Now().UTC().Truncate(time.Microsecond)
+			if at.Before(s.UpdatedAt) {
+				at = s.UpdatedAt
+			}
+			end := event.RunFailed{Code: fault.Internal, Message: "the server stopped before the answer was finished"}
+			if err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end}); err != nil {
+				e.o.Logger.Warn("run could not be ended", "run", s.Start.Run, "error", err)
+				continue
+			}
+			n++
+		}
+		if len(runs) < page {
+			return n, nil
+		}
+	}
+}
+
+// Close refuses new questions and waits for the live runs. When ctx ends first they are cancelled, and waited for.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closing = true
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() { e.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	e.mu.Lock()
+	for _, r := range e.live {
+		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: the server is stopping"))
+	}
+	e.mu.Unlock()
+	<-done
+	return ctx.Err()
+}
