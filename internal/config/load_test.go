@@ -197,13 +197,13 @@ func TestOneLoadTellsEveryFault(t *testing.T) {
 		args: []string{"serve", "--addr", "nowhere", "--deadline=soon", "--max-runs", "0", "--docs", "/no/such/folder", "--log-format=xml"},
 		env:  map[string]string{"SLUICE_WORKERS": "-3", "SLUICE_MAX_QUERY": "many", "SLUICE_GRACE": "-2s"},
 		yaml: strings.Join([]string{
-			"heartbeat: 30", "adress: x", "max_body: 1KiB", "log-level: [debug]", "keep-runs-age: 0s", "collection: 5",
+			"heartbeat: 30", "address: x", "max_body: 1KiB", "log-level: [debug]", "keep-runs-age: 0s", "collection: 5",
 			"write-timeout: 900h", "max-file-bytes: 9EiB", "drain-timeout:", "drain-timeout: 1s", "data: true",
 		}, "\n"),
 	})
 	want := `wrong settings:
   heartbeat: wants a duration such as 30s, not the number 30 (sluice.yaml:1)
-  adress: is not a setting (sluice.yaml:2)
+  address: is not a setting (sluice.yaml:2)
   max_body: is not a setting; did you mean max-body? (sluice.yaml:3)
   log-level: wants text, not a list (sluice.yaml:4)
   collection: wants text, not the number 5 (sluice.yaml:6)
