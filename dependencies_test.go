@@ -1,0 +1,92 @@
+package sluice_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDependenciesHaveReasons holds that each module that our code imports has a row in docs/dependencies.md that says what
+// for and why that one, and that no row outlives its module. It goes by imports, as go.mod tells only a tidy tree's.
+func TestDependenciesHaveReasons(t *testing.T) {
+	t.Parallel()
+	tree, err := parseTree(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := requirements(t)
+	direct := map[string]string{} // module to a file that imports it
+	for _, files := range tree {
+		for _, s := range files {
+			for imported := range s.imports() {
+				if m := moduleOf(imported, required); m != "" {
+					direct[m] = s.path
+				}
+			}
+		}
+	}
+	rows := reasons(t)
+	for m, file := range direct {
+		if _, ok := rows[m]; !ok {
+			t.Errorf("%s, imported by %s, has no row in docs/dependencies.md", m, file)
+		}
+	}
+	for m, cells := range rows {
+		if !slices.Contains(required, m) {
+			t.Errorf("docs/dependencies.md has a row for %s, which go.mod does not require", m)
+		}
+		for _, cell := range cells {
+			if len(strings.Fields(cell)) < 2 {
+				t.Errorf("the row of %s in docs/dependencies.md says too little: %q", m, cell)
+			}
+		}
+	}
+}
+
+// requirements lists the modules that go.mod requires.
+func requirements(t *testing.T) (modules []string) {
+	t.Helper()
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+) v\S+`).FindAllStringSubmatch(string(text), -1) {
+		modules = append(modules, m[1])
+	}
+	if len(modules) == 0 {
+		t.Fatal("go.mod was not understood")
+	}
+	return modules
+}
+
+// moduleOf gives the required module that holds the package: the longest whose path begins the package's.
+func moduleOf(pkg string, required []string) (longest string) {
+	for _, m := range required {
+		if matches(m+"/...", pkg) && len(m) > len(longest) {
+			longest = m
+		}
+	}
+	return longest
+}
+
+// reasons reads the table: for each module, the cells after its name.
+func reasons(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(.*)\\|$").FindAllStringSubmatch(string(text), -1) {
+		if rows[m[1]] != nil {
+			t.Errorf("%s has two rows", m[1])
+		}
+		rows[m[1]] = strings.Split(m[2], "|")
+		if len(rows[m[1]]) != 2 {
+			t.Errorf("the row of %s has %d cells after its name, not 2", m[1], len(rows[m[1]]))
+		}
+	}
+	return rows
+}
