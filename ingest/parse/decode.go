@@ -1,0 +1,91 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// decode turns bytes of text into UTF-8 with \n as the line end: UTF-8, UTF-16 with a byte order mark, else Windows-1252,
+// of which Latin-1's letters are a part. A wrong byte becomes U+FFFD.
+func decode(data []byte) string {
+	var s string
+	if order, ok := utf16Order(data); ok {
+		s = decodeUTF16(data[2:], order)
+	} else {
+		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+		switch {
+		case utf8.Valid(data):
+			s = string(data)
+		case mostlyUTF8(data):
+			s = strings.ToValidUTF8(string(data), "\uFFFD")
+		default:
+			out, err := charmap.Windows1252.NewDecoder().Bytes(data)
+			if err != nil {
+				out = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+			}
+			s = string(out)
+		}
+	}
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = strings.ReplaceAll(s, "\r\n", "\n")
+		s = strings.ReplaceAll(s, "\r", "\n")
+	}
+	return s
+}
+
+// decodeHTML is decode for HTML, which may name its encoding in a meta element.
+func decodeHTML(data []byte) string {
+	if _, ok := utf16Order(data); ok || utf8.Valid(data) {
+		return decode(data)
+	}
+	enc, _, _ := charset.DetermineEncoding(data, "") // Windows-1252 where the page names none
+	out, err := enc.NewDecoder().Bytes(data)
+	if err != nil {
+		return decode(data)
+	}
+	return decode(out)
+}
+
+func utf16Order(data []byte) (binary.ByteOrder, bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return binary.LittleEndian, true
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return binary.BigEndian, true
+	}
+	return nil, false
+}
+
+func decodeUTF16(data []byte, order binary.ByteOrder) string {
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = order.Uint16(data[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
+// mostlyUTF8 tells UTF-8 with a few broken bytes from an eight-bit encoding: of the bytes over 127, nine in ten belong
+// to whole characters.
+func mostlyUTF8(data []byte) bool {
+	good, bad := 0, 0
+	for len(data) > 0 {
+		if data[0] < utf8.RuneSelf {
+			data = data[1:]
+			continue
+		}
+		r, n := utf8.DecodeRune(data)
+		if r == utf8.RuneError && n <= 1 {
+			bad++
+		} else {
+			good += n
+		}
+		data = data[n:]
+	}
+	return good >= 9*bad
+}

@@ -1,0 +1,408 @@
+package parse
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice-rag/sluice/corpus"
+)
+
+// parseHTML reads a page: what a reader sees of its main part, without scripts, styles, navigation and hidden elements.
+func parseHTML(ctx context.Context, src source) (Parsed, error) {
+	text := decodeHTML(src.data)
+	root, err := html.Parse(&ctxReader{ctx: ctx, r: strings.NewReader(text)})
+	if ctx.Err() != nil {
+		return Parsed{}, ctx.Err()
+	}
+	if err != nil {
+		// The parser refuses elements nested beyond its limit; the words are still there.
+		return Parsed{Blocks: textBlocks(stripTags(text))}, nil
+	}
+	var p Parsed
+	htmlHead(root, &p)
+	w := &htmlWalk{limit: src.limits.Text}
+	w.walk(mainPart(root))
+	w.flush()
+	p.Blocks = w.out
+	if p.Title == "" && p.Meta.Title == "" {
+		for _, b := range p.Blocks {
+			if b.Kind == Heading && b.Level == 1 {
+				p.Title = b.Text
+				break
+			}
+		}
+	}
+	return p, nil
+}
+
+// htmlFragment reads HTML that stands in another format.
+func htmlFragment(s string) []Block {
+	root, err := html.Parse(strings.NewReader(s))
+	if err != nil {
+		return textBlocks(stripTags(s))
+	}
+	w := &htmlWalk{limit: 2*len(s) + 1024}
+	w.walk(root)
+	w.flush()
+	return w.out
+}
+
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *ctxReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b)
+}
+
+// stripTags is what stands between the tags.
+func stripTags(s string) string {
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(s))
+	skip := ""
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return b.String()
+		case html.StartTagToken:
+			if name, _ := z.TagName(); skip == "" && (string(name) == "script" || string(name) == "style") {
+				skip = string(name)
+			}
+			b.WriteByte(' ')
+		case html.EndTagToken:
+			if name, _ := z.TagName(); string(name) == skip {
+				skip = ""
+			}
+			b.WriteByte('\n')
+		case html.TextToken:
+			if skip == "" {
+				b.Write(z.Text())
+			}
+		}
+	}
+}
+
+// htmlHead reads the title and the meta elements.
+func htmlHead(root *html.Node, p *Parsed) {
+	values := map[string]any{}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Html:
+			if lang := attr(n, "lang"); lang != "" {
+				values["language"] = lang
+			}
+		case atom.Title:
+			if p.Title == "" && n.Namespace == "" && n.FirstChild != nil {
+				p.Title = oneLine(n.FirstChild.Data)
+			}
+		case atom.Meta:
+			name := strings.ToLower(attr(n, "name"))
+			if name == "" {
+				name = strings.ToLower(attr(n, "property"))
+			}
+			name = strings.TrimPrefix(strings.TrimPrefix(name, "dcterms."), "dc.")
+			switch name {
+			case "article:published_time":
+				name = "date"
+			case "og:description":
+				name = "summary"
+			case "article:author":
+				name = "authors"
+			}
+			if c := attr(n, "content"); c != "" && values[name] == nil {
+				values[name] = c
+			}
+		}
+	}
+	p.Meta = dublinCore(values)
+	if p.Meta == (corpus.DublinCore{Language: p.Meta.Language}) && p.Title == "" {
+		return
+	}
+	if p.Title == "" {
+		p.Title = p.Meta.Title
+	}
+}
+
+// mainPart is the page's one main element, if it has one with a fair share of the text, else everything.
+func mainPart(root *html.Node) *html.Node {
+	var found *html.Node
+	count := 0
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && (n.DataAtom == atom.Main || attr(n, "role") == "main") && !hidden(n) {
+			if found == nil {
+				found = n
+			}
+			count++
+		}
+	}
+	if count == 1 && textLength(found)*3 > textLength(root) {
+		return found
+	}
+	return root
+}
+
+func textLength(root *html.Node) int {
+	n := 0
+	for c := range root.Descendants() {
+		if c.Type == html.TextNode && (c.Parent == nil || !skipped(c.Parent)) {
+			n += len(strings.TrimSpace(c.Data))
+		}
+	}
+	return n
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return strings.TrimSpace(a.Val)
+		}
+	}
+	return ""
+}
+
+func hidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			if !strings.EqualFold(a.Val, "until-found") {
+				return true
+			}
+		case "aria-hidden":
+			if strings.EqualFold(a.Val, "true") {
+				return true
+			}
+		case "style":
+			s := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
+			if strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") {
+				return true
+			}
+		case "role":
+			if a.Val == "navigation" || a.Val == "search" || a.Val == "banner" || a.Val == "contentinfo" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func skipped(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Nav, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Svg,
+		atom.Math, atom.Canvas, atom.Audio, atom.Video, atom.Head, atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Dialog:
+		return true
+	case atom.Footer, atom.Header:
+		// Of the page, not of an article in it.
+		return n.Parent != nil && n.Parent.DataAtom == atom.Body
+	}
+	return false
+}
+
+// htmlWalk gathers inline text until a block element ends it. The parser limits how deep elements nest, and so how deep
+// walk recurses.
+type htmlWalk struct {
+	out   []Block
+	buf   strings.Builder
+	limit int // bytes of text left
+	kind  Kind
+	level int
+	lists []htmlList
+	mark  string // of the list item that is open and has no text yet
+	tight bool
+}
+
+type htmlList struct {
+	ordered bool
+	n       int
+}
+
+func (w *htmlWalk) flush() {
+	text := blockText(w.buf.String())
+	w.buf.Reset()
+	if text == "" || w.limit <= 0 {
+		return
+	}
+	b := Block{Kind: w.kind, Level: w.level, Text: text}
+	if len(w.lists) > 0 && w.kind != Heading {
+		b.Tight = w.tight
+		b.Kind, b.Level, w.tight = Paragraph, 0, true
+		if w.mark != "" {
+			b.Kind, b.Level, b.Text, w.mark = ListItem, len(w.lists), w.mark+text, ""
+		}
+	}
+	w.limit -= len(b.Text)
+	w.out = append(w.out, b)
+}
+
+// blockText folds white space as a browser does, except for the breaks that walk marks with \v.
+func blockText(s string) string {
+	if strings.IndexByte(s, '\v') < 0 {
+		return oneLine(s)
+	}
+	var lines []string
+	for l := range strings.SplitSeq(s, "\v") {
+		if l = oneLine(l); l != "" {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (w *htmlWalk) children(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.walk(c)
+	}
+}
+
+func (w *htmlWalk) walk(n *html.Node) {
+	if n.Type == html.TextNode {
+		w.buf.WriteString(strings.ReplaceAll(n.Data, "\v", " "))
+		return
+	}
+	if n.Type != html.ElementNode {
+		w.children(n)
+		return
+	}
+	if skipped(n) || hidden(n) || w.limit <= 0 {
+		return
+	}
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		w.flush()
+		w.kind, w.level = Heading, int(n.Data[1]-'0')
+		w.children(n)
+		w.flush()
+		w.kind, w.level = Paragraph, 0
+	case atom.Pre, atom.Listing, atom.Xmp:
+		w.flush()
+		code := strings.Trim(rawText(n), "\n")
+		w.limit -= len(code)
+		w.out = append(w.out, Block{Kind: Code, Text: code})
+	case atom.Ul, atom.Ol, atom.Menu:
+		w.list(n)
+	case atom.Table:
+		w.table(n)
+	case atom.Br:
+		w.buf.WriteByte('\v')
+	case atom.Img:
+		w.buf.WriteString(" " + attr(n, "alt") + " ")
+	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
+		atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Output, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong,
+		atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Big, atom.Ruby:
+		w.children(n)
+	default:
+		if w.kind == Heading {
+			w.children(n)
+			return
+		}
+		w.flush()
+		w.children(n)
+		w.flush()
+	}
+}
+
+func (w *htmlWalk) list(n *html.Node) {
+	w.flush()
+	outer, kind := w.mark, w.kind
+	w.kind = Paragraph
+	if len(w.lists) == 0 {
+		w.tight = false
+	}
+	w.lists = append(w.lists, htmlList{ordered: n.DataAtom == atom.Ol})
+	l := len(w.lists) - 1
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode && c.DataAtom == atom.Li && !hidden(c) {
+			w.lists[l].n++
+			w.mark = "- "
+			if w.lists[l].ordered {
+				w.mark = itoa(w.lists[l].n) + ". "
+			}
+			w.children(c)
+			w.flush()
+			w.mark = ""
+			continue
+		}
+		w.walk(c)
+	}
+	w.flush()
+	w.lists, w.mark, w.kind = w.lists[:l], outer, kind
+}
+
+// table adds a row per tr. A table that lays a page out, as one within which blocks or tables stand, is walked.
+func (w *htmlWalk) table(n *html.Node) {
+	w.flush()
+	if layout(n) {
+		w.children(n)
+		w.flush()
+		return
+	}
+	first := true
+	for tr := range n.Descendants() {
+		if tr.Type != html.ElementNode || hidden(tr) {
+			continue
+		}
+		if tr.DataAtom == atom.Caption {
+			w.out = append(w.out, Block{Kind: Paragraph, Text: oneLine(seenText(tr))})
+		}
+		if tr.DataAtom != atom.Tr {
+			continue
+		}
+		var cells []string
+		for td := tr.FirstChild; td != nil; td = td.NextSibling {
+			if td.DataAtom == atom.Td || td.DataAtom == atom.Th {
+				cells = append(cells, seenText(td))
+			}
+		}
+		if row := tableRow(cells); row != "" {
+			w.limit -= len(row)
+			w.out = append(w.out, Block{Kind: TableRow, Text: row, Tight: !first})
+			first = false
+		}
+	}
+}
+
+func layout(n *html.Node) bool {
+	for c := range n.Descendants() {
+		switch c.DataAtom {
+		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3:
+			return true
+		}
+	}
+	return false
+}
+
+// rawText is all text under n as it stands.
+func rawText(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		switch {
+		case c.Type == html.TextNode && (c.Parent == nil || !skipped(c.Parent)):
+			b.WriteString(c.Data)
+		case c.DataAtom == atom.Br:
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// seenText is the text under n with blanks between elements.
+func seenText(n *html.Node) string {
+	w := &htmlWalk{limit: 1 << 20}
+	w.children(n)
+	w.flush()
+	parts := make([]string, len(w.out))
+	for i, b := range w.out {
+		parts[i] = b.Text
+	}
+	return strings.Join(parts, " ")
+}

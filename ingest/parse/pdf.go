@@ -1,0 +1,290 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ledongthuc/pdf"
+)
+
+const (
+	// pdfStreams is how many bytes all streams of a file may inflate to, and pdfStream how many one may.
+	pdfStreams = 512 << 20
+	pdfStream  = 64 << 20
+	// pdfStack is how deep the library may recurse before its file ends: it follows references without counting.
+	pdfStack = 2000
+)
+
+// pdfSlots bounds how many PDF files are read at once in this process, those included whose time is over and whose
+// reader has not noticed yet.
+var pdfSlots = make(chan struct{}, 16)
+
+// parsePDF reads a PDF file in a goroutine of its own: should the library spin without reading, the caller is not held.
+func parsePDF(ctx context.Context, src source) (Parsed, error) {
+	select {
+	case pdfSlots <- struct{}{}:
+	case <-ctx.Done():
+		return Parsed{}, ctx.Err()
+	}
+	type result struct {
+		p   Parsed
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-pdfSlots }()
+		p, err := readPDF(ctx, src)
+		done <- result{p, err}
+	}()
+	select {
+	case r := <-done:
+		return r.p, r.err
+	case <-ctx.Done():
+		return Parsed{}, ctx.Err()
+	}
+}
+
+func readPDF(ctx context.Context, src source) (p Parsed, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = Parsed{}, refuse(fmt.Errorf("panic: %v", r), "not valid PDF")
+		}
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+	}()
+	r, err := openPDF(ctx, src.data)
+	if err != nil {
+		return Parsed{}, err
+	}
+	d := &pdfDoc{ctx: ctx, r: r, limits: src.limits, left: pdfStreams, fonts: map[string]*pdfFont{}}
+	pages, err := d.pages()
+	if err != nil {
+		return Parsed{}, err
+	}
+	for i, page := range pages {
+		if ctx.Err() != nil {
+			return Parsed{}, ctx.Err()
+		}
+		lines := d.pageLines(page)
+		for j := range lines {
+			lines[j].page = i + 1
+		}
+		d.lines = append(d.lines, lines)
+	}
+	p.Pages = len(pages)
+	d.info(&p)
+	p.Blocks = pdfBlocks(d.lines, d.outline())
+	return p, d.judge(p)
+}
+
+// judge refuses a file that shows pages and says next to nothing.
+func (d *pdfDoc) judge(p Parsed) error {
+	letters := 0
+	for _, b := range p.Blocks {
+		for _, r := range b.Text {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				letters++
+			}
+		}
+	}
+	switch {
+	case letters > 3*p.Pages:
+		return nil
+	case d.images > 0:
+		return refuse(nil, "holds pictures of pages and no text: it looks scanned and needs text recognition first")
+	case d.broken != nil && d.r.Trailer().Key("Encrypt").Kind() != pdf.Null:
+		// The library checks passwords of 40-bit keys and then decrypts with too long a key.
+		return refuse(d.broken, "the PDF is encrypted in a way that cannot be read")
+	case d.broken != nil:
+		return refuse(d.broken, "not valid PDF: no text could be read")
+	case letters == 0:
+		return refuse(nil, "holds no text")
+	}
+	return nil
+}
+
+// openPDF brings the bytes into the form that the library insists on, and checks what it trusts.
+func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
+	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
+		data = data[i:]
+	}
+	if i := bytes.LastIndex(data, []byte("%%EOF")); i > 0 {
+		data = data[:i+5]
+	} else {
+		return nil, refuse(nil, "not valid PDF: its end is missing")
+	}
+	if len(data) < 100 {
+		return nil, refuse(nil, "not valid PDF")
+	}
+	if err := checkNumbers(data); err != nil {
+		return nil, err
+	}
+	head := []byte("%PDF-1.7\n")
+	file := &pdfFile{ctx: ctx, head: head, data: data, left: 64*int64(len(data)) + 256<<20}
+	locks := encryptKey.FindAllIndex(data, -1)
+	if len(locks) > 0 {
+		// The library follows the encryption entry before its cross-references can be checked; so check them first
+		// on a copy without that entry.
+		masked := bytes.Clone(data)
+		for _, at := range locks {
+			masked[at[1]-1] = 'x'
+		}
+		r, err := pdf.NewReader(&pdfFile{ctx: ctx, head: head, data: masked, left: file.left}, int64(len(data)))
+		if err != nil {
+			return nil, refuse(err, "not valid PDF")
+		}
+		if err := checkReferences(r); err != nil {
+			return nil, err
+		}
+	}
+	r, err := pdf.NewReader(file, int64(len(data)))
+	switch {
+	case errors.Is(err, pdf.ErrInvalidPassword):
+		return nil, refuse(err, "the PDF is encrypted and needs a password")
+	case err != nil && len(locks) > 0:
+		return nil, refuse(err, "the PDF is encrypted in a way that cannot be read")
+	case err != nil:
+		return nil, refuse(err, "not valid PDF")
+	}
+	return r, checkReferences(r)
+}
+
+// pdfFile is a file in memory that ends when ctx does, when too much is read, or when its reader recurses too deep.
+type pdfFile struct {
+	ctx  context.Context
+	head []byte // stands for the first bytes of data
+	data []byte
+	left int64
+}
+
+func (f *pdfFile) ReadAt(b []byte, off int64) (int, error) {
+	if f.left -= int64(len(b)); f.left < 0 {
+		panic(errors.New("read too much"))
+	}
+	if err := f.ctx.Err(); err != nil {
+		panic(err)
+	}
+	var pc [1]uintptr
+	if runtime.Callers(pdfStack, pc[:]) > 0 {
+		panic(errors.New("references nest too deep"))
+	}
+	if off < 0 || off >= int64(len(f.data)) {
+		return 0, io.EOF
+	}
+	n := copy(b, f.data[off:])
+	if off < int64(len(f.head)) {
+		copy(b, f.head[off:])
+	}
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// escaped is a pattern for a name of PDF, each of whose letters may be written as #xx.
+func escaped(name string) string {
+	var b strings.Builder
+	b.WriteByte('/')
+	for i := range len(name) - 1 {
+		fmt.Fprintf(&b, "(?:%c|#(?i:%02x))", name[i], name[i])
+	}
+	return b.String() + fmt.Sprintf("(?:%c|#(?i:%02x))", name[len(name)-1], name[len(name)-1])
+}
+
+const pdfBlank = `(?:[\s\x00]|%[^\r\n]*[\r\n])*`
+
+var (
+	encryptKey    = regexp.MustCompile(escaped("Encryp") + "t")
+	encryptHidden = regexp.MustCompile(escaped("Encryp") + "#74")
+	tableSizes    = regexp.MustCompile("(?:" + escaped("Size") + "|" + escaped("Columns") + ")" + pdfBlank + `\+?(\d+)`)
+	tableIndex    = regexp.MustCompile(escaped("Index") + pdfBlank + `\[([^\]]*)`)
+	tableStart    = regexp.MustCompile(`\bxref\b`)
+	digits        = regexp.MustCompile(`\d+`)
+)
+
+// checkNumbers refuses tables whose stated size would be allocated as it stands.
+func checkNumbers(data []byte) error {
+	most := max(len(data), 8<<20)
+	check := func(number []byte) error {
+		if n, err := strconv.Atoi(string(number)); err != nil || n > most {
+			return refuse(nil, "not valid PDF: a table is larger than the file")
+		}
+		return nil
+	}
+	for _, m := range tableSizes.FindAllSubmatch(data, -1) {
+		if err := check(m[1]); err != nil {
+			return err
+		}
+	}
+	for _, m := range tableIndex.FindAllSubmatch(data, -1) {
+		for _, n := range digits.FindAll(m[1], -1) {
+			if err := check(n); err != nil {
+				return err
+			}
+		}
+	}
+	if encryptHidden.Match(data) {
+		return refuse(nil, "the PDF is encrypted in a way that cannot be read")
+	}
+	return checkSections(data, check)
+}
+
+// checkSections reads the subsections of plain cross-reference tables: pairs of first object and count, and for each
+// object an offset, a generation and a letter.
+func checkSections(data []byte, check func([]byte) error) error {
+	for _, at := range tableStart.FindAllIndex(data, -1) {
+		rest := data[at[1]:]
+		if end := bytes.Index(rest, []byte("trailer")); end >= 0 {
+			rest = rest[:end]
+		}
+		var numbers [][]byte
+		for f := range bytes.FieldsSeq(rest) {
+			if f[0] == 'n' || f[0] == 'f' {
+				numbers = numbers[:0]
+				continue
+			}
+			if !digits.Match(f) || len(numbers) > 8 {
+				break
+			}
+			// Four numbers before a letter are a subsection's two and an entry's two.
+			if numbers = append(numbers, f); len(numbers) == 4 {
+				if err := errors.Join(check(numbers[0]), check(numbers[1])); err != nil {
+					return refuse(nil, "not valid PDF: a table is larger than the file")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkReferences refuses an object stream that is said to stand within an object stream: the library would follow it
+// without end, and a stack that overflows ends the process. Its table is private, so it is read by reflection; were the
+// fields renamed, the file would be refused and the tests would fail.
+func checkReferences(r *pdf.Reader) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = refuse(fmt.Errorf("read cross-references: %v", p), "not valid PDF")
+		}
+	}()
+	table := reflect.ValueOf(r).Elem().FieldByName("xref")
+	for i := range table.Len() {
+		if e := table.Index(i); e.FieldByName("inStream").Bool() {
+			id := e.FieldByName("stream").FieldByName("id").Uint()
+			if id < uint64(table.Len()) && id <= math.MaxInt32 && table.Index(int(id)).FieldByName("inStream").Bool() {
+				return refuse(nil, "not valid PDF: object streams contain each other")
+			}
+		}
+	}
+	return nil
+}

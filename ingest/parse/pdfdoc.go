@@ -1,0 +1,197 @@
+package parse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ledongthuc/pdf"
+
+	"github.com/sluice-rag/sluice/corpus"
+)
+
+// pdfDoc is a PDF file being read.
+type pdfDoc struct {
+	ctx    context.Context
+	r      *pdf.Reader
+	limits Limits
+	left   int64 // bytes that streams may still inflate to
+	fonts  map[string]*pdfFont
+	lines  [][]pdfLine // by page
+	images int         // pictures drawn
+	broken error       // the last page's that could not be read
+}
+
+// attempt runs f; what the library panics with is an error.
+func attempt(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read PDF object: %v", r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// pdfPage is a page with what it inherits.
+type pdfPage struct {
+	v         pdf.Value
+	resources pdf.Value
+}
+
+// pages lists the leaves of the page tree.
+func (d *pdfDoc) pages() ([]pdfPage, error) {
+	var out []pdfPage
+	nodes := 0
+	var walk func(v, resources pdf.Value, depth int) error
+	walk = func(v, resources pdf.Value, depth int) error {
+		if nodes++; depth > 64 || nodes > 2*d.limits.Pages+1000 {
+			return refuse(nil, "not valid PDF: its tree of pages has no end")
+		}
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		if r := v.Key("Resources"); r.Kind() == pdf.Dict {
+			resources = r
+		}
+		kids := v.Key("Kids")
+		if kids.Kind() != pdf.Array {
+			if v.Kind() != pdf.Dict || v.Key("Type").Name() == "Pages" {
+				return nil
+			}
+			if out = append(out, pdfPage{v, resources}); len(out) > d.limits.Pages {
+				return tooMuch("has more than %d pages", d.limits.Pages)
+			}
+			return nil
+		}
+		for i := range kids.Len() {
+			var err error
+			if broken := attempt(func() { err = walk(kids.Index(i), resources, depth+1) }); broken != nil {
+				d.broken = broken
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	root := d.r.Trailer().Key("Root").Key("Pages")
+	if err := walk(root, pdf.Value{}, 0); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, refuse(d.broken, "not valid PDF: it has no pages")
+	}
+	return out, nil
+}
+
+// stream inflates a stream, or several as one, within the limits.
+func (d *pdfDoc) stream(v pdf.Value) (out []byte, err error) {
+	if broken := attempt(func() { out, err = d.inflate(v) }); broken != nil {
+		err = broken
+	}
+	return out, err
+}
+
+func (d *pdfDoc) inflate(v pdf.Value) ([]byte, error) {
+	if v.Kind() == pdf.Array {
+		var all []byte
+		for i := range min(v.Len(), 10_000) {
+			part, err := d.stream(v.Index(i))
+			if err != nil {
+				d.broken = err
+			}
+			if all = append(append(all, part...), '\n'); len(all) > pdfStream {
+				return nil, errors.New("a stream is too long")
+			}
+		}
+		return all, nil
+	}
+	if v.Kind() != pdf.Stream {
+		return nil, nil
+	}
+	most := min(pdfStream, d.left)
+	out, err := io.ReadAll(io.LimitReader(&ctxReader{ctx: d.ctx, r: v.Reader()}, most+1))
+	d.left -= int64(len(out))
+	if int64(len(out)) > most {
+		return nil, errors.New("a stream is too long")
+	}
+	if len(out) > 0 { // what comes before damage is text nevertheless
+		return out, nil
+	}
+	return out, err
+}
+
+// pageLines gives the lines of a page; of a damaged page, those before the damage.
+func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
+	ip := &interpreter{doc: d, budget: 4_000_000}
+	err := attempt(func() {
+		content, err := d.stream(page.v.Key("Contents"))
+		if err != nil {
+			d.broken = err
+		}
+		ip.run(content, page.resources, identity, 0)
+	})
+	if err != nil {
+		d.broken = err
+	}
+	return gatherLines(ip.runs)
+}
+
+// info reads the information dictionary.
+func (d *pdfDoc) info(p *Parsed) {
+	_ = attempt(func() {
+		info := d.r.Trailer().Key("Info")
+		get := func(key string) string { return oneLine(info.Key(key).Text()) }
+		p.Meta = corpus.DublinCore{
+			Title: get("Title"), Creator: get("Author"), Subject: get("Subject"),
+			Date: pdfDate(get("CreationDate")), Language: oneLine(d.r.Trailer().Key("Root").Key("Lang").Text()),
+		}
+		if k := get("Keywords"); k != "" && p.Meta.Subject == "" {
+			p.Meta.Subject = k
+		}
+	})
+	// Word processors leave the name of the file they printed.
+	t := strings.ToLower(p.Meta.Title)
+	if t == "untitled" || strings.HasPrefix(t, "microsoft word - ") || strings.HasSuffix(t, ".doc") || strings.HasSuffix(t, ".docx") {
+		p.Meta.Title = ""
+	}
+}
+
+// pdfDate is D:YYYYMMDD… as YYYY-MM-DD.
+func pdfDate(s string) string {
+	s = strings.TrimPrefix(s, "D:")
+	if len(s) < 8 || strings.Trim(s[:8], "0123456789") != "" {
+		return s
+	}
+	return s[:4] + "-" + s[4:6] + "-" + s[6:8]
+}
+
+// outline gives the level of each title in the table of contents, titles being folded by [foldTitle].
+func (d *pdfDoc) outline() map[string]int {
+	out := map[string]int{}
+	nodes := 0
+	var walk func(v pdf.Value, level int)
+	walk = func(v pdf.Value, level int) {
+		for ; v.Kind() == pdf.Dict && nodes < 5000; v = v.Key("Next") {
+			nodes++
+			if t := foldTitle(v.Key("Title").Text()); t != "" && out[t] == 0 {
+				out[t] = level
+			}
+			if level < 6 {
+				walk(v.Key("First"), level+1)
+			}
+		}
+	}
+	_ = attempt(func() { walk(d.r.Trailer().Key("Root").Key("Outlines").Key("First"), 1) })
+	return out
+}
+
+// foldTitle is a title without its number, case and blanks.
+func foldTitle(s string) string {
+	s = strings.ToLower(oneLine(s))
+	s = strings.TrimLeft(s, "0123456789. ")
+	return strings.ReplaceAll(s, " ", "")
+}

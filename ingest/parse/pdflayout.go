@@ -1,0 +1,327 @@
+package parse
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pdfLine is a line of text on a page.
+type pdfLine struct {
+	text   string
+	x, end float64
+	y      float64
+	size   float64
+	bold   bool
+	page   int
+}
+
+// gatherLines joins runs that stand side by side. The order is that of the content, which is the reading order of nearly
+// every producer also where there are columns.
+func gatherLines(runs []pdfRun) []pdfLine {
+	var out []pdfLine
+	var b strings.Builder
+	var cur pdfLine
+	boldChars, chars := 0, 0
+	flush := func() {
+		cur.text = oneLine(b.String())
+		cur.bold = boldChars*10 > chars*8 && chars > 0
+		if cur.text != "" {
+			out = append(out, cur)
+		}
+		b.Reset()
+		boldChars, chars = 0, 0
+	}
+	for _, r := range runs {
+		if !r.horizontal || r.size < 0.5 || strings.TrimSpace(r.text) == "" && b.Len() == 0 {
+			continue
+		}
+		same := b.Len() > 0 && math.Abs(r.y-cur.y) < 0.45*max(cur.size, r.size) && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1
+		if !same {
+			if b.Len() > 0 {
+				flush()
+			}
+			cur = pdfLine{x: r.x, end: r.x, y: r.y, size: r.size}
+		} else if gap := r.x - cur.end; gap > 0.17*min(r.size, cur.size) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(r.text)
+		n := utf8.RuneCountInString(strings.TrimSpace(r.text))
+		if r.size > cur.size && n > 0 {
+			cur.size, cur.y = r.size, r.y
+		}
+		chars += n
+		if r.bold {
+			boldChars += n
+		}
+		cur.end = max(cur.end, r.end)
+	}
+	if b.Len() > 0 {
+		flush()
+	}
+	return out
+}
+
+var (
+	pdfBullet  = regexp.MustCompile(`^(?:[•‣◦▪●■–]\s*|[-*]\s+|\(?\d{1,3}[.)]\s+|\([a-z]\)\s+)\S`)
+	numbered   = regexp.MustCompile(`^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|(?:Chapter|Appendix|Part|Section)\s+\w{1,4})[.:]?\s+\p{Lu}`)
+	chapter    = regexp.MustCompile(`^(?:Chapter|CHAPTER|Appendix|APPENDIX)\s+(?:\d{1,3}|[A-Z]|[IVXLC]{1,6})(?:\s*[:.–—-]\s*\S.*)?$`)
+	anyDigits  = regexp.MustCompile(`\d+`)
+	pageNumber = regexp.MustCompile(`^(?i:(?:page|seite|p\.)\s*)?[-–(]?\s*(?:#|[ivxlc]+)\s*[-–)]?(?:\s*(?:/|of|von)\s*#)?$`)
+)
+
+// repeated gives the folded lines that stand at the top or the bottom of half the pages: running heads and page numbers.
+func repeated(pages [][]pdfLine) map[string]bool {
+	counts := map[string]int{}
+	for _, lines := range pages {
+		seen := map[string]bool{}
+		for _, i := range margins(lines) {
+			if f := foldLine(lines[i].text); !seen[f] {
+				seen[f] = true
+				counts[f]++
+			}
+		}
+	}
+	out := map[string]bool{}
+	for f, n := range counts {
+		if n >= 3 && n*2 >= len(pages) || n >= 2 && pageNumber.MatchString(f) {
+			out[f] = true
+		}
+	}
+	return out
+}
+
+// foldLine is a line with its numbers made alike.
+func foldLine(s string) string { return anyDigits.ReplaceAllString(s, "#") }
+
+// margins are the indexes of the two topmost and the two lowest lines.
+func margins(lines []pdfLine) []int {
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[b].y, lines[a].y) })
+	if len(order) <= 4 {
+		return order
+	}
+	return append(order[:2:2], order[len(order)-2:]...)
+}
+
+// bodySize is the size of most letters.
+func bodySize(pages [][]pdfLine) float64 {
+	counts := map[float64]int{}
+	for _, lines := range pages {
+		for _, l := range lines {
+			counts[roundSize(l.size)] += len(l.text)
+		}
+	}
+	best, most := 0.0, -1
+	for size, n := range counts {
+		if n > most || n == most && size < best {
+			best, most = size, n
+		}
+	}
+	return best
+}
+
+func roundSize(s float64) float64 { return math.Round(s*2) / 2 }
+
+// headingLevels ranks the sizes of large short lines.
+func headingLevels(pages [][]pdfLine, body float64) map[float64]int {
+	var sizes []float64
+	for _, lines := range pages {
+		for _, l := range lines {
+			if s := roundSize(l.size); s >= body*1.12 && headingLike(l.text) && !slices.Contains(sizes, s) {
+				sizes = append(sizes, s)
+			}
+		}
+	}
+	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
+	out := map[float64]int{}
+	for i, s := range sizes {
+		out[s] = min(i+1, 5)
+	}
+	return out
+}
+
+func headingLike(s string) bool {
+	if len(s) > 200 {
+		return false
+	}
+	letters := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= 2
+}
+
+// pdfLayout turns lines into blocks.
+type pdfLayout struct {
+	out     []Block
+	levels  map[float64]int
+	outline map[string]int
+	body    float64
+	lines   []pdfLine // of the block at hand
+	kind    Kind
+	level   int
+}
+
+func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
+	drop := repeated(pages)
+	for i, lines := range pages {
+		if len(pages) < 2 {
+			break
+		}
+		edge := map[int]bool{}
+		for _, j := range margins(lines) {
+			edge[j] = drop[foldLine(lines[j].text)]
+		}
+		var kept []pdfLine
+		for j, l := range lines {
+			if !edge[j] {
+				kept = append(kept, l)
+			}
+		}
+		pages[i] = kept
+	}
+	l := &pdfLayout{body: bodySize(pages), outline: outline}
+	l.levels = headingLevels(pages, l.body)
+	for _, lines := range pages {
+		for _, line := range lines {
+			l.line(line)
+		}
+	}
+	l.flush()
+	return l.out
+}
+
+func (l *pdfLayout) line(line pdfLine) {
+	kind, level := Paragraph, 0
+	if lv := l.heading(line); lv > 0 {
+		kind, level = Heading, lv
+	} else if pdfBullet.MatchString(line.text) {
+		kind, level = ListItem, 1
+	}
+	if len(l.lines) > 0 && l.continues(line, kind, level) {
+		l.lines = append(l.lines, line)
+		return
+	}
+	l.flush()
+	l.lines, l.kind, l.level = append(l.lines, line), kind, level
+}
+
+// heading gives the level of a line that is a heading, or 0: the table of contents knows best, then size, then a bold
+// line that is numbered or short.
+func (l *pdfLayout) heading(line pdfLine) int {
+	if lv := l.outline[foldTitle(line.text)]; lv > 0 && (line.bold || line.size > l.body*1.02 || numbered.MatchString(line.text)) {
+		return lv
+	}
+	if lv := l.levels[roundSize(line.size)]; lv > 0 && headingLike(line.text) {
+		return lv
+	}
+	if line.bold && len(line.text) <= 100 && headingLike(line.text) && !strings.ContainsAny(line.text[len(line.text)-1:], ".,;:") &&
+		(numbered.MatchString(line.text) || len(line.text) <= 60 && unicode.IsUpper(firstRune(line.text))) {
+		return min(len(l.levels)+1, 6)
+	}
+	if chapter.MatchString(line.text) && len(line.text) <= 100 && lastRune(line.text) != '.' {
+		return 1
+	}
+	return 0
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// continues reports whether the line goes on with the block at hand.
+func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
+	last := l.lines[len(l.lines)-1]
+	down := last.y - line.y
+	near := line.page == last.page && down > 0 && down < 1.75*max(last.size, line.size)
+	if l.kind == Heading || kind == Heading {
+		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && !numbered.MatchString(line.text) &&
+			len(l.lines) < 4
+	}
+	if kind == ListItem || len(l.lines) > 400 {
+		return false
+	}
+	if math.Abs(line.size-last.size) > 0.12*last.size {
+		return false
+	}
+	ended := strings.ContainsRune(".!?:”\"", lastRune(last.text))
+	if line.page != last.page || down <= 0 { // a new page or column
+		full := len(l.lines) > 2 && last.end > widest(l.lines)-6*last.size
+		return !ended && (full || unicode.IsLower(firstRune(line.text)) || strings.HasSuffix(last.text, "-") || strings.HasSuffix(last.text, ","))
+	}
+	if !near {
+		return false
+	}
+	first := l.lines[0]
+	if l.kind == ListItem {
+		return line.x > first.x-0.5*line.size || !ended
+	}
+	// A first line that is indented, or one that follows a short last line.
+	if ended && (line.x > last.x+0.8*line.size && line.x > first.x+0.1*line.size || len(l.lines) > 1 && last.end < widest(l.lines)-8*line.size) {
+		return false
+	}
+	return true
+}
+
+func widest(lines []pdfLine) float64 {
+	w := 0.0
+	for _, l := range lines {
+		w = max(w, l.end)
+	}
+	return w
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+// flush joins the lines of the block at hand, and words that were cut at a line's end.
+func (l *pdfLayout) flush() {
+	if len(l.lines) == 0 {
+		return
+	}
+	b := Block{Kind: l.kind, Level: l.level, Page: l.lines[0].page}
+	if n := len(l.out); n > 0 && b.Kind == ListItem && l.out[n-1].Kind == ListItem {
+		b.Tight = true
+	}
+	var text []byte
+	page := b.Page
+	for i, line := range l.lines {
+		if i > 0 {
+			if cutWord(text, line.text) {
+				text = text[:len(text)-1]
+			} else if len(text) > 0 && text[len(text)-1] != '-' {
+				text = append(text, ' ')
+			}
+		}
+		if line.page != page {
+			page = line.page
+			b.Turns = append(b.Turns, Turn{At: len(text), Page: page})
+		}
+		text = append(text, line.text...)
+	}
+	b.Text = string(text)
+	l.out = append(l.out, b)
+	l.lines = l.lines[:0]
+}
+
+// cutWord reports a hyphen that a line's end has put into a word.
+func cutWord(text []byte, next string) bool {
+	if len(text) < 2 || text[len(text)-1] != '-' {
+		return false
+	}
+	before, _ := utf8.DecodeLastRune(text[:len(text)-1])
+	return unicode.IsLower(before) && unicode.IsLower(firstRune(next))
+}

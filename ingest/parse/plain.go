@@ -1,0 +1,164 @@
+package parse
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	bullet    = regexp.MustCompile(`^\s*(?:[-*•‣◦▪–·]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+\S`)
+	underline = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,}|\^{3,}|#{3,}|\*{3,})$`)
+)
+
+// parseText reads plain text: blank lines part paragraphs, a line that is underlined is a heading.
+func parseText(ctx context.Context, src source) (Parsed, error) {
+	p := Parsed{Blocks: textBlocks(decode(src.data))}
+	for _, b := range p.Blocks {
+		if b.Kind == Heading {
+			p.Title = b.Text
+			break
+		}
+	}
+	return p, ctx.Err()
+}
+
+func textBlocks(s string) []Block {
+	var out []Block
+	marks := map[byte]int{} // the level of each underlining character, in order of appearance, as reStructuredText has it
+	for part := range strings.SplitSeq(s, "\n\n") {
+		lines := strings.Split(strings.Trim(part, "\n"), "\n")
+		for i := 0; i < len(lines); i++ {
+			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
+		}
+		from := 0
+		for i := 1; i < len(lines); i++ {
+			under := lines[i]
+			if !underline.MatchString(under) || lines[i-1] == "" || underline.MatchString(lines[i-1]) ||
+				utf8.RuneCountInString(lines[i-1]) > len(under)+2 {
+				continue
+			}
+			over := lines[from : i-1]
+			if len(over) > 0 && over[len(over)-1] == under {
+				over = over[:len(over)-1]
+			}
+			out = appendParagraphs(out, over)
+			if marks[under[0]] == 0 {
+				marks[under[0]] = min(len(marks), 5) + 1
+			}
+			out = append(out, Block{Kind: Heading, Level: marks[under[0]], Text: lines[i-1]})
+			from = i + 1
+		}
+		if from < len(lines) {
+			out = appendParagraphs(out, lines[from:])
+		}
+	}
+	return out
+}
+
+// appendParagraphs adds the lines between two blank ones: lines that are filled are joined, list items stand alone, and
+// other short lines, such as those of a poem, stay lines.
+func appendParagraphs(out []Block, lines []string) []Block {
+	items, tight := 0, false
+	for _, l := range lines {
+		if bullet.MatchString(l) {
+			items++
+		}
+	}
+	listed := items > 1 || items == 1 && len(lines) > 0 && bullet.MatchString(lines[0])
+	var cur []string
+	kind := Paragraph
+	flush := func() {
+		if text := joinLines(cur); text != "" {
+			out = append(out, Block{Kind: kind, Level: level(kind), Text: text, Tight: tight && kind == ListItem})
+			tight = kind == ListItem
+		}
+		cur = nil
+	}
+	for _, l := range lines {
+		if strings.TrimSpace(l) == "" {
+			flush()
+			kind = Paragraph
+			continue
+		}
+		if listed && bullet.MatchString(l) {
+			flush()
+			kind = ListItem
+		}
+		cur = append(cur, l)
+	}
+	flush()
+	return out
+}
+
+func level(k Kind) int {
+	if k == ListItem {
+		return 1
+	}
+	return 0
+}
+
+func joinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	filled := true
+	for _, l := range lines[:len(lines)-1] {
+		filled = filled && utf8.RuneCountInString(l) >= 50
+	}
+	if !filled {
+		return strings.Trim(strings.Join(lines, "\n"), "\n")
+	}
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.TrimSpace(strings.Join(lines, " "))
+}
+
+// parseTable reads comma or tab separated values: a row of text per record.
+func parseTable(ctx context.Context, src source) (Parsed, error) {
+	text := decode(src.data)
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
+	if first, _, _ := strings.Cut(text, "\n"); src.format.label == "TSV" {
+		r.Comma = '\t'
+	} else if strings.Count(first, ";") > strings.Count(first, ",") {
+		r.Comma = ';'
+	}
+	var p Parsed
+	for {
+		rec, err := r.Read()
+		if err == io.EOF {
+			return p, ctx.Err()
+		}
+		if err != nil {
+			return p, refuse(err, "not valid %s", src.format.label)
+		}
+		if len(p.Blocks)%1024 == 0 && ctx.Err() != nil {
+			return p, ctx.Err()
+		}
+		if len(p.Blocks) > src.limits.Blocks {
+			return p, nil
+		}
+		if row := tableRow(rec); row != "" {
+			p.Blocks = append(p.Blocks, Block{Kind: TableRow, Text: row, Tight: len(p.Blocks) > 0})
+		}
+	}
+}
+
+// tableRow joins cells with bars; a row of empty cells is no row.
+func tableRow(cells []string) string {
+	any := false
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = oneLine(c)
+		any = any || out[i] != ""
+	}
+	if !any {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join(out, " | "))
+}

@@ -1,0 +1,127 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// source is what a parser is given.
+type source struct {
+	name   string
+	data   []byte
+	format format
+	limits Limits
+}
+
+// format is one way of reading bytes.
+type format struct {
+	media string
+	label string // for messages: "not valid <label>"
+	parse func(context.Context, source) (Parsed, error)
+	lang  *language // of source code
+}
+
+var (
+	formatText     = format{media: "text/plain", label: "text", parse: parseText}
+	formatMarkdown = format{media: "text/markdown", label: "Markdown", parse: parseMarkdown}
+	formatHTML     = format{media: "text/html", label: "HTML", parse: parseHTML}
+	formatPDF      = format{media: "application/pdf", label: "PDF", parse: parsePDF}
+	formatCSV      = format{media: "text/csv", label: "CSV", parse: parseTable}
+	formatTSV      = format{media: "text/tab-separated-values", label: "TSV", parse: parseTable}
+)
+
+var extensions = map[string]format{
+	".txt": formatText, ".text": formatText, ".log": formatText, ".rst": formatText, ".adoc": formatText, ".org": formatText,
+	".md": formatMarkdown, ".markdown": formatMarkdown, ".mdx": formatMarkdown, ".mkd": formatMarkdown,
+	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
+	".pdf": formatPDF,
+	".csv": formatCSV, ".tsv": formatTSV,
+}
+
+// Known reports whether a name's extension is that of a format that can be read. [Parse] also takes other names, when
+// the bytes are text.
+func Known(name string) bool {
+	ext := extOf(name)
+	_, ok := extensions[ext]
+	return ok || languageOf(name) != nil
+}
+
+func extOf(name string) string {
+	if strings.Contains(name, "://") {
+		name, _, _ = strings.Cut(name, "#")
+		name, _, _ = strings.Cut(name, "?")
+	}
+	return strings.ToLower(path.Ext(name))
+}
+
+// binaries are formats that people take for documents and that cannot be read, by how their bytes begin.
+var binaries = []struct{ magic, what string }{
+	{"PK\x03\x04", "a ZIP archive or an Office document"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
+	{"\x89PNG\r\n", "a picture"}, {"\xff\xd8\xff", "a picture"}, {"GIF8", "a picture"},
+	{"\x1f\x8b\x08", "a gzip archive"}, {"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\x28\xb5\x2f\xfd", "a zstd archive"},
+	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
+}
+
+// recognise tells the format, by extension and then by content; content wins where it is certain.
+func recognise(name string, data []byte) (format, error) {
+	if len(data) == 0 {
+		return format{}, refuse(nil, "the file is empty")
+	}
+	head := data[:min(len(data), 1024)]
+	if i := bytes.Index(head, []byte("%PDF-")); i == 0 || i > 0 && extOf(name) == ".pdf" {
+		return formatPDF, nil
+	}
+	for _, b := range binaries {
+		if bytes.HasPrefix(head, []byte(b.magic)) {
+			return format{}, refuse(nil, "%s cannot be read", b.what)
+		}
+	}
+	f, known := extensions[extOf(name)]
+	if known && f.media == formatPDF.media {
+		return format{}, refuse(nil, "not valid PDF")
+	}
+	if isBinary(data) {
+		return format{}, refuse(nil, "a binary file cannot be read")
+	}
+	if known {
+		return f, nil
+	}
+	if l := languageOf(name); l != nil {
+		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
+	}
+	if looksHTML(head) {
+		return formatHTML, nil
+	}
+	if l := shebang(head); l != nil {
+		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
+	}
+	return formatText, nil
+}
+
+// isBinary reports NUL bytes outside UTF-16, or many control characters.
+func isBinary(data []byte) bool {
+	if _, ok := utf16Order(data); ok {
+		return false
+	}
+	head := data[:min(len(data), 64<<10)]
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	odd := 0
+	for _, c := range head {
+		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b {
+			odd++
+		}
+	}
+	return odd*20 > len(head) || odd*100 > len(head) && !utf8.Valid(head)
+}
+
+func looksHTML(head []byte) bool {
+	s := strings.ToLower(strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n"))
+	return strings.HasPrefix(s, "<!doctype html") || strings.HasPrefix(s, "<html") ||
+		strings.HasPrefix(s, "<") && (strings.Contains(s, "<html") || strings.Contains(s, "<body"))
+}

@@ -1,0 +1,6 @@
+-- people
+CREATE TABLE people (
+  id int
+);
+
+SELECT * FROM people;

@@ -1,0 +1,9 @@
+#!/bin/sh
+set -e
+
+# build it
+build() {
+  make
+}
+
+build
