@@ -1,0 +1,378 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// cutVersion is part of every document's hash: a change of the rules below, or of a parser, that should cut documents
+// anew raises it.
+const cutVersion = "cut-1"
+
+// Sizes in bytes.
+const (
+	passageMax     = 1100 // a passage grows to this
+	passageFloor   = 400  // below it, a passage takes the beginning of a paragraph that does not fit whole
+	passageTail    = 200  // a section's last passage that is shorter joins the one before
+	passageJoin    = 1400 // unless the two are longer than this
+	sectionMax     = 6000
+	sentenceMax    = 2000 // of text that has no sentences
+	declarationMin = 200  // of declarations, which join the one after them below it
+	headingsMax    = 600  // of headings with nothing under them, before they stand alone
+)
+
+// Cut turns a parsed document into its text and the chunks of it, sections before passages before sentences. For each
+// chunk, text[Start:End] is its Text. A section is what stands under one heading; a passage is 600 to 1,100 bytes of it
+// where it has as many, ends where a sentence ends, keeps a heading with what follows, and keeps lists, tables and code
+// whole where they fit; a sentence is a statement, a row, or code between blank lines. The ids are stable while the
+// document's id and the text are.
+func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
+	l := layOut(p)
+	c := &cutter{layout: l, doc: doc, title: p.Title}
+	for _, s := range l.sections {
+		c.section(s)
+	}
+	return l.text, slices.Concat(c.l1, c.l2, c.l3)
+}
+
+// atom is a block's place in the text.
+type atom struct {
+	start, end int
+	kind       parse.Kind
+	tight      bool
+	page       int
+	turns      []parse.Turn
+}
+
+// stretch is the atoms under one heading.
+type stretch struct {
+	first, last int // half open
+	headings    []string
+}
+
+type layout struct {
+	text     string
+	atoms    []atom
+	sections []stretch
+}
+
+// layOut writes the text and finds what stands under each heading.
+func layOut(p parse.Parsed) *layout {
+	l := &layout{}
+	var b strings.Builder
+	var path []parse.Block // the headings that are open
+	begun, bare := 0, 0    // of the section at hand: its first atom, and its bytes while it is headings alone
+	names := func() []string {
+		out := make([]string, len(path))
+		for i, h := range path {
+			out[i] = h.Text
+		}
+		return out
+	}
+	closeSection := func() {
+		if n := len(l.atoms); n > begun {
+			l.sections = append(l.sections, stretch{begun, n, names()})
+			begun, bare = n, 0
+		}
+	}
+	for _, blk := range p.Blocks {
+		if blk.Kind == parse.Heading {
+			small := blk.Silent && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
+			if onlyHeadings := bare > 0 && bare < headingsMax; !onlyHeadings && !small {
+				closeSection()
+			}
+			for len(path) > 0 && path[len(path)-1].Level >= blk.Level {
+				path = path[:len(path)-1]
+			}
+			path = append(path, blk)
+			if blk.Silent {
+				continue
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+			if !blk.Tight {
+				b.WriteByte('\n')
+			}
+		}
+		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns}
+		b.WriteString(blk.Text)
+		a.end = b.Len()
+		if blk.Kind != parse.Heading {
+			bare = -1
+		} else if bare >= 0 {
+			bare += len(blk.Text) + 2
+		}
+		l.atoms = append(l.atoms, a)
+	}
+	closeSection()
+	l.text = b.String()
+	return l
+}
+
+// span is a piece of the text.
+type span struct{ start, end int }
+
+type cutter struct {
+	*layout
+	doc        corpus.DocumentID
+	title      string
+	l1, l2, l3 []corpus.Chunk
+}
+
+// section cuts what stands under one heading into passages, and groups those into sections.
+func (c *cutter) section(s stretch) {
+	passages := c.pack(s)
+	for len(passages) > 0 {
+		n := 1
+		for n < len(passages) && passages[n].end-passages[0].start <= sectionMax {
+			n++
+		}
+		l1 := c.chunk(corpus.Section, len(c.l1), "", span{passages[0].start, passages[n-1].end}, s)
+		c.l1 = append(c.l1, l1)
+		for _, p := range passages[:n] {
+			l2 := c.chunk(corpus.Passage, len(c.l2), l1.ID, p, s)
+			c.l2 = append(c.l2, l2)
+			for _, sent := range c.sentences(p, s) {
+				c.l3 = append(c.l3, c.chunk(corpus.Sentence, len(c.l3), l2.ID, sent, s))
+			}
+		}
+		passages = passages[n:]
+	}
+}
+
+// pack gathers the atoms of a section into passages.
+func (c *cutter) pack(s stretch) []span {
+	var out []span
+	cur, open, bare := span{}, false, true // bare: cur is headings alone
+	add := func(p span, heading bool) {
+		switch {
+		case !open:
+			cur, open, bare = p, true, heading
+		case p.end-cur.start <= passageMax || bare:
+			cur.end = p.end
+			bare = bare && heading
+		default:
+			out = append(out, cur)
+			cur, bare = p, heading
+		}
+	}
+	for i := s.first; i < s.last; {
+		n := c.group(i, s.last)
+		g := span{c.atoms[i].start, c.atoms[n-1].end}
+		kind := c.atoms[i].kind
+		switch {
+		case kind == parse.Heading:
+			if open && !bare && cur.end-cur.start >= passageFloor {
+				out = append(out, cur)
+				open = false
+			}
+			add(g, true)
+		case g.end-g.start > passageMax || open && g.end-cur.start > passageMax && (bare || kind == parse.Paragraph && cur.end-cur.start < passageFloor):
+			for ; i < n; i++ {
+				for _, p := range c.pieces(c.atoms[i]) {
+					add(p, false)
+				}
+			}
+		default:
+			add(g, false)
+		}
+		i = n
+	}
+	if open {
+		out = append(out, cur)
+	}
+	if n := len(out); n > 1 && out[n-1].end-out[n-1].start < passageTail && out[n-1].end-out[n-2].start <= passageJoin {
+		out[n-2].end = out[n-1].end
+		out = out[:n-1]
+	}
+	return out
+}
+
+// group gives the end of the run of atoms that should stay together: a list, a table, or one atom.
+func (c *cutter) group(i, last int) int {
+	kind := c.atoms[i].kind
+	n := i + 1
+	if kind != parse.ListItem && kind != parse.TableRow {
+		return n
+	}
+	for n < last && (c.atoms[n].kind == kind || c.atoms[n].tight && kind == parse.ListItem) {
+		n++
+	}
+	return n
+}
+
+// pieces cuts an atom where it may be cut: between sentences, or code between blank lines and else between lines.
+func (c *cutter) pieces(a atom) []span {
+	if a.kind == parse.Code {
+		var out []span
+		for _, p := range c.codeRuns(span{a.start, a.end}) {
+			if p.end-p.start <= passageMax {
+				out = append(out, p)
+				continue
+			}
+			for _, line := range c.split(p, "\n") {
+				out = append(out, c.hard(line)...)
+			}
+		}
+		return out
+	}
+	if a.end-a.start <= passageMax && a.kind != parse.Paragraph {
+		return []span{{a.start, a.end}}
+	}
+	var out []span
+	for _, s := range text.Sentences(c.text[a.start:a.end]) {
+		out = append(out, c.hard(span{a.start + s.Start, a.start + s.End})...)
+	}
+	return out
+}
+
+// codeRuns are the runs of code between blank lines.
+func (c *cutter) codeRuns(s span) []span { return c.split(s, "\n\n") }
+
+// split parts a span at a separator; parts without letters and digits are kept, empty ones are not.
+func (c *cutter) split(s span, sep string) []span {
+	var out []span
+	for at := s.start; at < s.end; {
+		end := s.end
+		next := s.end
+		if i := strings.Index(c.text[at:s.end], sep); i >= 0 {
+			end = at + i
+			next = end + len(sep)
+		}
+		for at < end && c.text[at] == '\n' {
+			at++
+		}
+		if strings.TrimSpace(c.text[at:end]) != "" {
+			out = append(out, span{at, end})
+		}
+		at = next
+	}
+	return out
+}
+
+// hard cuts what has no seam at all, at a blank if one is near and else between characters.
+func (c *cutter) hard(s span) []span {
+	var out []span
+	for s.end-s.start > sentenceMax {
+		at := s.start + passageMax
+		if i := strings.LastIndexAny(c.text[s.start+passageMax/2:at], " \t\n"); i > 0 {
+			at = s.start + passageMax/2 + i
+		}
+		for !utf8.RuneStart(c.text[at]) {
+			at--
+		}
+		if strings.TrimSpace(c.text[s.start:at]) != "" {
+			out = append(out, span{s.start, at})
+		}
+		s.start = at
+	}
+	if strings.TrimSpace(c.text[s.start:s.end]) != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// sentences gives the statements of a passage. Headings are none, unless there is nothing else.
+func (c *cutter) sentences(p span, s stretch) []span {
+	var out []span
+	bare := true
+	first := c.atomAt(p.start)
+	for i := first; i < s.last && c.atoms[i].start < p.end; i++ {
+		bare = bare && c.atoms[i].kind == parse.Heading
+	}
+	for i := first; i < s.last && c.atoms[i].start < p.end; i++ {
+		a := c.atoms[i]
+		part := span{max(a.start, p.start), min(a.end, p.end)}
+		if part.end <= part.start || a.kind == parse.Heading && !bare {
+			continue
+		}
+		switch {
+		case a.kind == parse.Code:
+			for _, run := range c.codeRuns(part) {
+				out = c.appendSaying(out, c.hard(run)...)
+			}
+		case a.kind == parse.TableRow && part.end-part.start <= sentenceMax:
+			out = c.appendSaying(out, part)
+		default:
+			for _, st := range text.Sentences(c.text[part.start:part.end]) {
+				out = c.appendSaying(out, span{part.start + st.Start, part.start + st.End})
+			}
+		}
+	}
+	return out
+}
+
+// appendSaying adds the spans that hold a letter or a digit.
+func (c *cutter) appendSaying(out []span, spans ...span) []span {
+	for _, s := range spans {
+		if strings.IndexFunc(c.text[s.start:s.end], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// atomAt is the index of the last atom that begins at or before a place.
+func (c *cutter) atomAt(at int) int {
+	i, found := slices.BinarySearchFunc(c.atoms, at, func(a atom, at int) int { return a.start - at })
+	if !found {
+		i--
+	}
+	return max(i, 0)
+}
+
+// pages lists the pages that a span touches.
+func (c *cutter) pages(s span) []int {
+	var out []int
+	add := func(page int) {
+		if page > 0 && (len(out) == 0 || out[len(out)-1] != page) {
+			out = append(out, page)
+		}
+	}
+	for i := c.atomAt(s.start); i < len(c.atoms) && c.atoms[i].start < s.end; i++ {
+		a := c.atoms[i]
+		page := a.page
+		for _, t := range a.turns {
+			switch at := a.start + t.At; {
+			case at <= s.start:
+				page = t.Page
+			case at < s.end:
+				add(page)
+				page = t.Page
+			}
+		}
+		add(page)
+	}
+	return out
+}
+
+func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s span, in stretch) corpus.Chunk {
+	body := c.text[s.start:s.end]
+	return corpus.Chunk{
+		ID: chunkID(c.doc, level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
+		Title: c.title, Headings: in.headings, Pages: c.pages(s), Start: s.start, End: s.end, Text: body,
+	}
+}
+
+func chunkID(doc corpus.DocumentID, level corpus.Level, ordinal int, body string) corpus.ChunkID {
+	h := sha256.New()
+	h.Write([]byte(string(doc) + "\x00" + level.String() + "\x00" + strconv.Itoa(ordinal) + "\x00"))
+	h.Write([]byte(body))
+	return corpus.ChunkID("c_" + hex.EncodeToString(h.Sum(nil)[:8]))
+}
+
+// DocumentID is the id of the document that a collection has from a place.
+func DocumentID(collection, uri string) corpus.DocumentID {
+	sum := sha256.Sum256([]byte(collection + "\x00" + uri))
+	return corpus.DocumentID("doc_" + hex.EncodeToString(sum[:8]))
+}

@@ -1,0 +1,258 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// skippedFolders hold what others wrote, in numbers.
+var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "__pycache__": true}
+
+// ignoredExtensions are of files that a folder may hold beside documents and that nobody expects to be read.
+const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
+	".zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
+	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
+
+func ignored(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ")
+}
+
+// file is one that is to be ingested.
+type file struct {
+	path string // as given to open, within root if there is one
+	root *os.Root
+	uri  string // absolute, with slashes, as it is
+}
+
+func (f file) open() (*os.File, error) {
+	// A pipe that took the file's place since it was listed must not be waited for.
+	if f.root != nil {
+		return f.root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	return os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// listing is what a request's paths come to.
+type listing struct {
+	files   []file
+	seen    map[string]bool // by uri
+	roots   []*os.Root
+	folders []string // uris of the folders that were walked to the end
+	unread  []string // uris of folders in them that could not be listed
+	failed  []Failure
+	ignored int
+}
+
+func (l *listing) close() {
+	for _, r := range l.roots {
+		r.Close()
+	}
+}
+
+func (l *listing) fail(uri string, err error) {
+	l.failed = append(l.failed, Failure{Path: parse.ShowName(uri), Reason: reasonOf(err)})
+}
+
+// reasonOf says in words fit for a person why a file cannot be had.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case errors.Is(err, fs.ErrPermission):
+		return "no permission to read it"
+	case errors.Is(err, syscall.ELOOP):
+		return "a symbolic link that leads back to itself"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return "its name is too long"
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return "cannot be read: " + e.Err.Error()
+	}
+	return err.Error()
+}
+
+// list finds the files of the paths. A file that is named is taken whatever its name; of folders, hidden entries, those
+// of dependencies, symbolic links and special files are passed over: what a link within the folder leads to is found
+// where it is.
+func list(ctx context.Context, paths []string) (*listing, error) {
+	l := &listing{seen: map[string]bool{}}
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			l.fail(p, err)
+			continue
+		}
+		uri := filepath.ToSlash(abs)
+		info, err := os.Stat(abs)
+		switch {
+		case err != nil:
+			l.fail(uri, err)
+		case info.IsDir():
+			root, err := os.OpenRoot(abs)
+			if err != nil {
+				l.fail(uri, err)
+				continue
+			}
+			l.roots = append(l.roots, root)
+			if err := l.walk(ctx, root, ".", uri); err != nil {
+				return l, err
+			}
+			l.folders = append(l.folders, uri)
+		case !info.Mode().IsRegular():
+			l.fail(uri, errSpecial)
+		default:
+			l.add(file{path: abs, uri: uri})
+		}
+	}
+	return l, nil
+}
+
+var errSpecial = errors.New("not a regular file")
+
+func (l *listing) add(f file) {
+	if !l.seen[f.uri] {
+		l.seen[f.uri] = true
+		l.files = append(l.files, f)
+	}
+}
+
+func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := readDir(root, dir)
+	if err != nil {
+		l.fail(uri, err)
+		l.unread = append(l.unread, uri)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		at := strings.TrimSuffix(uri, "/") + "/" + name
+		switch {
+		case strings.HasPrefix(name, "."):
+		case e.IsDir():
+			if skippedFolders[name] {
+				continue
+			}
+			if err := l.walk(ctx, root, filepath.Join(dir, name), at); err != nil {
+				return err
+			}
+		case e.Type()&fs.ModeSymlink != 0:
+		case !e.Type().IsRegular():
+			l.fail(at, errSpecial)
+		case ignored(name):
+			l.ignored++
+		default:
+			l.add(file{path: filepath.Join(dir, name), root: root, uri: at})
+		}
+	}
+	return nil
+}
+
+// readDir lists a folder in the order of names.
+func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	d, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	sortEntries(entries)
+	return entries, err
+}
+
+// vanished gives the documents from the folders that were walked whose files are no longer there.
+func (l *listing) vanished(docs map[corpus.DocumentID]corpus.Document, collection string) []corpus.DocumentID {
+	here := map[corpus.DocumentID]bool{}
+	for uri := range l.seen {
+		here[DocumentID(collection, uri)] = true
+	}
+	under := func(uri string, folders []string) bool {
+		for _, f := range folders {
+			if strings.HasPrefix(uri, strings.TrimSuffix(parse.ShowName(f), "/")+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	var out []corpus.DocumentID
+	for id, d := range docs {
+		if !here[id] && under(d.URI, l.folders) && !under(d.URI, l.unread) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// read takes a file's bytes; of one that changes meanwhile it takes them once more.
+func (f file) read(most int64) ([]byte, error) {
+	for range 2 {
+		data, changed, err := f.readOnce(most)
+		if err != nil || !changed {
+			return data, err
+		}
+		time.Sleep(20 * time.Millisecond) // let its writer finish
+	}
+	return nil, errors.New("changed while it was read")
+}
+
+func (f file) readOnce(most int64) (data []byte, changed bool, err error) {
+	h, err := f.open()
+	if err != nil {
+		return nil, false, err
+	}
+	defer h.Close()
+	before, err := h.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, false, errSpecial
+	}
+	if before.Size() > most {
+		return nil, false, tooLarge(most)
+	}
+	data = make([]byte, 0, before.Size()+512)
+	data, err = appendAll(data, io.LimitReader(h, most+1))
+	if err != nil {
+		return nil, false, err
+	}
+	if int64(len(data)) > most {
+		return nil, false, tooLarge(most)
+	}
+	after, err := h.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	return data, after.Size() != int64(len(data)) || !after.ModTime().Equal(before.ModTime()), nil
+}
+
+func tooLarge(most int64) error { return fmt.Errorf("larger than the limit of %d bytes", most) }
+
+func appendAll(data []byte, r io.Reader) ([]byte, error) {
+	for {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if err == io.EOF {
+			return data, nil
+		}
+		if err != nil {
+			return data, err
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// job is a document to be read.
+type job struct {
+	uri, name, title string
+	read             func() ([]byte, error)
+}
+
+// ready is a job that was read: a document with its chunks, one that is unchanged, or an error.
+type ready struct {
+	doc    corpus.Document
+	chunks []corpus.Chunk
+	same   bool
+	uri    string
+	bytes  int
+	err    error
+}
+
+// run is one ingestion. Workers read and parse; the goroutine that called Ingest embeds and puts, and alone touches the
+// report.
+type run struct {
+	*Ingester
+	collection string
+	known      map[corpus.DocumentID]corpus.Document
+	tell       func(Progress)
+	progress   Progress
+	report     Report
+	batch      []ready
+	size       int // bytes of text in the batch
+}
+
+// load reads which documents the collection has.
+func (r *run) load(ctx context.Context) error {
+	docs, err := r.index.Documents(ctx, r.collection, "", 0)
+	if err != nil {
+		return fmt.Errorf("list documents: %w", err)
+	}
+	r.known = make(map[corpus.DocumentID]corpus.Document, len(docs))
+	for _, d := range docs {
+		r.known[d.ID] = d
+	}
+	return nil
+}
+
+func (r *run) fail(uri string, err error) {
+	reason := reasonOf(err)
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		reason = strings.TrimPrefix(e.Message, parse.ShowName(uri)+": ")
+	}
+	r.report.Failed = append(r.report.Failed, Failure{Path: parse.ShowName(uri), Reason: reason})
+	r.opts.Logger.Warn("ingest document", "path", parse.ShowName(uri), "error", err)
+}
+
+func (r *run) done(started time.Time) Report {
+	r.report.Duration = r.opts.Now().Sub(started)
+	return r.report
+}
+
+// all works the jobs off.
+func (r *run) all(ctx context.Context, jobs []job) error {
+	r.progress.Total = len(jobs)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	todo := make(chan job)
+	out := make(chan ready)
+	var workers errgroup.Group
+	workers.Go(func() error {
+		defer close(todo)
+		for _, j := range jobs {
+			select {
+			case todo <- j:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		return nil
+	})
+	for range min(r.opts.Workers, max(len(jobs), 1)) {
+		workers.Go(func() error {
+			for j := range todo {
+				select {
+				case out <- r.prepare(ctx, j):
+				case <-ctx.Done():
+					return nil
+				}
+			}
+			return nil
+		})
+	}
+	go func() {
+		_ = workers.Wait() // they tell their errors through out
+		close(out)
+	}()
+	var err error
+	for d := range out {
+		if err == nil {
+			if err = r.take(ctx, d); err != nil {
+				cancel()
+			}
+		}
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = r.flush(ctx)
+	}
+	return err
+}
+
+// prepare reads, parses and cuts a document, unless it is the same as the one that is known.
+func (r *run) prepare(ctx context.Context, j job) ready {
+	out := ready{uri: j.uri}
+	data, err := j.read()
+	if err != nil {
+		out.err = err
+		return out
+	}
+	out.bytes = len(data)
+	id := DocumentID(r.collection, j.uri)
+	hash := r.hash(j, data)
+	if r.known[id].Hash == hash {
+		out.same = true
+		return out
+	}
+	p, err := parse.Parse(ctx, j.name, data, r.opts.Limits)
+	if err != nil {
+		out.err = err
+		if e, ok := errors.AsType[*fault.Error](err); ok { // its message names the file; the failure does so itself
+			out.err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.ShowName(j.name)+": "))
+		}
+		return out
+	}
+	if j.title != "" {
+		p.Title = j.title
+	}
+	_, out.chunks = Cut(id, p)
+	out.doc = corpus.Document{
+		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), MediaType: p.MediaType, Hash: hash,
+		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
+	}
+	return out
+}
+
+// take settles a document: it is counted, or waits in the batch.
+func (r *run) take(ctx context.Context, d ready) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case d.err != nil:
+		r.fail(d.uri, d.err)
+	case d.same:
+		r.report.Unchanged++
+	default:
+		r.batch = append(r.batch, d)
+		for _, c := range d.chunks {
+			if c.Level == corpus.Passage {
+				r.size += len(c.Text)
+			}
+		}
+	}
+	if len(r.batch) >= r.opts.BatchDocs || r.size >= r.opts.BatchBytes {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	r.progress.Done++
+	r.progress.Bytes += int64(d.bytes)
+	r.progress.Current = parse.ShowName(d.uri)
+	r.tell(r.progress)
+	return nil
+}
+
+// flush embeds and puts the batch.
+func (r *run) flush(ctx context.Context) error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	docs := make([]corpus.Document, len(r.batch))
+	entries := make([][]index.Entry, len(r.batch))
+	chunks := 0
+	for i, d := range r.batch {
+		docs[i] = d.doc
+		entries[i] = make([]index.Entry, len(d.chunks))
+		for j, c := range d.chunks {
+			entries[i][j].Chunk = c
+		}
+		chunks += len(d.chunks)
+	}
+	if err := r.vectors(ctx, entries, chunks); err != nil {
+		return err
+	}
+	if err := r.index.Put(ctx, docs, entries); err != nil {
+		return fmt.Errorf("put documents: %w", err)
+	}
+	for _, d := range docs {
+		if r.known[d.ID].ID == "" {
+			r.report.Added++
+		} else {
+			r.report.Updated++
+		}
+	}
+	r.report.Chunks += chunks
+	r.batch, r.size = nil, 0
+	return nil
+}
+
+// vectors gives every entry its vector, texts that are the same being embedded once: a short section is its passage.
+func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) error {
+	if r.embed == nil {
+		return nil
+	}
+	place := make(map[string]int, chunks)
+	var texts []string
+	for _, es := range entries {
+		for _, e := range es {
+			if _, ok := place[e.Text]; !ok {
+				place[e.Text] = len(texts)
+				texts = append(texts, e.Text)
+			}
+		}
+	}
+	vectors := make([][]float32, len(texts))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(r.opts.Workers)
+	for from := 0; from < len(texts); from += r.opts.EmbedTexts {
+		to := min(from+r.opts.EmbedTexts, len(texts))
+		calls.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			vs, err := r.embed.Embed(ctx, texts[from:to])
+			if err != nil {
+				return err
+			}
+			if len(vs) != to-from {
+				return fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vs), to-from)
+			}
+			copy(vectors[from:to], vs)
+			return nil
+		})
+	}
+	if err := calls.Wait(); err != nil {
+		return fmt.Errorf("embed chunks: %w", err)
+	}
+	for _, es := range entries {
+		for i := range es {
+			es[i].Vector = vectors[place[es[i].Text]]
+		}
+	}
+	return nil
+}
+
+// remove deletes documents.
+func (r *run) remove(ctx context.Context, ids []corpus.DocumentID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := r.index.Delete(ctx, r.collection, ids); err != nil {
+		return fmt.Errorf("delete documents: %w", err)
+	}
+	r.report.Deleted += len(ids)
+	return nil
+}
