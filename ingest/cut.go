@@ -86,7 +86,8 @@ func layOut(p parse.Parsed) *layout {
 	}
 	for _, blk := range p.Blocks {
 		if blk.Kind == parse.Heading {
-			small := blk.Silent && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
+			inner := len(path) == 0 || blk.Level > path[len(path)-1].Level
+			small := blk.Silent && inner && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
 			if onlyHeadings := bare > 0 && bare < headingsMax; !onlyHeadings && !small {
 				closeSection()
 			}
