@@ -51,7 +51,7 @@ func TestRandomLog(t *testing.T) {
 	if n := len(ends[event.KindRunFailed]); n != 16 {
 		t.Errorf("failures stand after %d kinds of 16: %v", n, ends[event.KindRunFailed])
 	}
-	if len(runs) != 400 {
-		t.Errorf("%d ids for 400 runs", len(runs))
+	if len(runs) != 800 {
+		t.Errorf("%d ids for 800 runs", len(runs))
 	}
 }
