@@ -1,0 +1,359 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+)
+
+// collection is one that is in use.
+type collection struct {
+	id   uint32
+	load sync.Mutex // held while it is loaded
+	done bool
+
+	mu    sync.Mutex
+	cur   *snapshot
+	alive []*snapshot // those that somebody reads, oldest first; cur is the last
+
+	// What follows is the writer's.
+	seq     uint64
+	lex     [levels]*lexical
+	records [levels]levelRecord
+	retired []retired
+}
+
+// snapshot is one state of a collection. It is never changed; whoever acquired it releases it.
+type snapshot struct {
+	seq    uint64
+	refs   int // guarded by the collection's mu
+	levels [levels]view
+}
+
+// view is a level of a snapshot.
+type view struct {
+	reader                 bleve.IndexReader // nil: no chunks
+	chunks, tokens, titles uint64
+	slabs                  slabs
+}
+
+// retired are rows that no snapshot from seq on shows. Their texts are deleted when no older one is read any more.
+type retired struct {
+	seq  uint64
+	rows [][2]uint64
+}
+
+func (c *collection) acquire() *snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cur.refs++
+	return c.cur
+}
+
+func (c *collection) release(s *snapshot) {
+	c.mu.Lock()
+	s.refs--
+	last := s.refs == 0
+	if last {
+		c.alive = slices.DeleteFunc(c.alive, func(o *snapshot) bool { return o == s })
+	}
+	c.mu.Unlock()
+	if last {
+		s.close()
+	}
+}
+
+func (s *snapshot) close() {
+	for _, v := range s.levels {
+		if v.reader != nil {
+			_ = v.reader.Close()
+		}
+	}
+}
+
+// publish makes the state of the lexical indexes and records, with the slabs given, the one that readers see.
+func (c *collection) publish(vectors [levels]slabs) error {
+	c.seq++
+	s := &snapshot{seq: c.seq, refs: 1}
+	for i := range levels {
+		r := c.records[i]
+		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, slabs: vectors[i]}
+		if c.lex[i] == nil {
+			continue
+		}
+		reader, err := c.lex[i].scorch.Reader()
+		if err != nil {
+			s.close()
+			return err
+		}
+		s.levels[i].reader = reader
+	}
+	c.mu.Lock()
+	old := c.cur
+	c.cur = s
+	c.alive = append(c.alive, s)
+	c.mu.Unlock()
+	if old != nil {
+		c.release(old)
+	}
+	return nil
+}
+
+// sweepable takes the retired rows that no reader can ask for any more.
+func (c *collection) sweepable() (rows [][2]uint64) {
+	c.mu.Lock()
+	oldest := c.seq
+	if len(c.alive) > 0 {
+		oldest = c.alive[0].seq
+	}
+	c.mu.Unlock()
+	kept := c.retired[:0]
+	for _, r := range c.retired {
+		if r.seq <= oldest {
+			rows = append(rows, r.rows...)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	c.retired = kept
+	return rows
+}
+
+// close is for when nobody reads any more.
+func (c *collection) close() error {
+	if c.cur != nil {
+		c.release(c.cur)
+		c.cur = nil
+	}
+	var errs []error
+	for i, l := range c.lex {
+		if l != nil {
+			errs = append(errs, l.close())
+			c.lex[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// collection gives a collection, loaded, or nil if there is none of the name.
+func (x *Index) collection(name string) (*collection, error) {
+	if name == "" {
+		name = corpus.DefaultCollection
+	}
+	if len(name) > maxKey {
+		return nil, nil
+	}
+	x.mu.Lock()
+	c := x.collections[name]
+	x.mu.Unlock()
+	if c == nil {
+		id, err := x.number(name)
+		if err != nil || id == nil {
+			return nil, err
+		}
+		x.mu.Lock()
+		if c = x.collections[name]; c == nil {
+			c = &collection{id: *id}
+			x.collections[name] = c
+		}
+		x.mu.Unlock()
+	}
+	c.load.Lock()
+	defer c.load.Unlock()
+	if c.done {
+		return c, nil
+	}
+	if err := x.loadCollection(c); err != nil {
+		_ = c.close()
+		return nil, err
+	}
+	c.done = true
+	return c, nil
+}
+
+// number gives the number of a collection, or nil if there is none of the name.
+func (x *Index) number(name string) (id *uint32, err error) {
+	if name == "" {
+		name = corpus.DefaultCollection
+	}
+	if len(name) > maxKey {
+		return nil, nil
+	}
+	err = x.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketCollections).Get([]byte(name)); len(b) == 4 {
+			n := binary.BigEndian.Uint32(b)
+			id = &n
+		}
+		return nil
+	})
+	return id, err
+}
+
+func (x *Index) loadCollection(c *collection) error {
+	var vectors [levels]slabs
+	for i := range levels {
+		found := false
+		err := x.view(func(tx *bolt.Tx) (err error) {
+			raw := tx.Bucket(bucketLevels).Get(levelKey(c.id, i+1))
+			if found = raw != nil; !found {
+				return nil
+			}
+			if err := unsealJSON(raw, &c.records[i]); err != nil {
+				return fmt.Errorf("damaged: figures of a level: %w", err)
+			}
+			vectors[i], err = readVectors(tx, c.id, i+1)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if found {
+			if c.lex[i], err = x.loadLexical(c, i); err != nil {
+				return err
+			}
+		}
+	}
+	return c.publish(vectors)
+}
+
+func readVectors(tx *bolt.Tx, collection uint32, level int) (slabs, error) {
+	var rows []vectorRow
+	out := slabs{}
+	prefix := levelKey(collection, level)
+	cur := tx.Bucket(bucketVectors).Cursor()
+	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+		if len(k) != len(prefix)+8 {
+			return nil, errors.New("damaged: key of a vector")
+		}
+		vec, err := unsealVector(v, make([]float32, 0, len(v)/4))
+		if err != nil {
+			return nil, fmt.Errorf("damaged: a vector: %w", err)
+		}
+		rows = append(rows, vectorRow{binary.BigEndian.Uint64(k[len(prefix):]), vec})
+		if len(rows) == 4096 {
+			out = out.change(rows, nil)
+			rows = rows[:0]
+		}
+	}
+	return out.change(rows, nil), nil
+}
+
+func (x *Index) lexicalDir(c *collection, level int) string {
+	return filepath.Join(x.dir, folderLexical, fmt.Sprintf("%08x-L%d", c.id, level+1))
+}
+
+// loadLexical opens the lexical index of a level and brings it to the generation of the data.
+func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
+	dir, record := x.lexicalDir(c, level), &c.records[level]
+	l, err := openLexical(dir, x.queue)
+	var have uint64
+	if err == nil {
+		have, err = l.generation()
+	}
+	switch {
+	case err == nil && have == record.Generation:
+		return l, nil
+	case err == nil && have > 0 && have+1 == record.Generation:
+		if err = x.replay(l, record); err == nil {
+			x.opts.Logger.Info("index repaired", "folder", dir)
+			return l, nil
+		}
+	}
+	x.opts.Logger.Warn("index made anew from documents", "folder", dir, "chunks", record.Chunks, "cause", err)
+	if l != nil {
+		_ = l.close()
+	}
+	return x.rebuild(c, level)
+}
+
+// replay does again the newest change.
+func (x *Index) replay(l *lexical, record *levelRecord) error {
+	var added []analysed
+	err := x.view(func(tx *bolt.Tx) error {
+		for _, r := range record.Added {
+			for row := r[0]; row < r[1]; row++ {
+				if slices.ContainsFunc(record.Removed, func(g [2]uint64) bool { return g[0] <= row && row < g[1] }) {
+					continue
+				}
+				chunk, err := readChunk(tx, row)
+				if err != nil {
+					return err
+				}
+				added = append(added, analyse(row, chunk))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return l.change(added, record.Removed, record.Generation)
+}
+
+// rebuildBatch is how many chunks go into a lexical index at once when it is made anew.
+const rebuildBatch = 2000
+
+// rebuild makes the lexical index of a level anew. Only its last batch sets the generation, so one that is cut short does
+// not count.
+func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
+	dir := x.lexicalDir(c, level)
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	l, err := openLexical(dir, x.queue)
+	if err != nil {
+		return nil, err
+	}
+	var added []analysed
+	err = x.view(func(tx *bolt.Tx) error {
+		prefix := idKey(c.id, "")
+		cur := tx.Bucket(bucketDocuments).Cursor()
+		for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+			var d docRecord
+			if err := unsealJSON(v, &d); err != nil {
+				return fmt.Errorf("damaged: a document: %w", err)
+			}
+			for row, to := d.rows(level); row < to; row++ {
+				chunk, err := readChunk(tx, row)
+				if err != nil {
+					return err
+				}
+				added = append(added, analyse(row, chunk))
+			}
+			if len(added) >= rebuildBatch {
+				if err := l.change(added, nil, 0); err != nil {
+					return err
+				}
+				added = added[:0]
+			}
+		}
+		return l.change(added, nil, c.records[level].Generation)
+	})
+	if err != nil {
+		_ = l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func readChunk(tx *bolt.Tx, row uint64) (*corpus.Chunk, error) {
+	raw := tx.Bucket(bucketChunks).Get(rowKey(row))
+	if raw == nil {
+		return nil, fmt.Errorf("damaged: chunk %d is missing", row)
+	}
+	c := new(corpus.Chunk)
+	if err := unsealJSON(raw, c); err != nil {
+		return nil, fmt.Errorf("damaged: chunk %d: %w", row, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,11 @@
+// Package embedded is the default index: documents, words and vectors in one folder on disk, no other service.
+//
+// The folder holds documents.db, a bbolt database with the documents, chunks and vectors: the one source of truth. The
+// folders under lexical/ are inverted indexes in bleve's scorch format, one for each collection and level so that no
+// statistics mix; they are derived, carry the generation of the data that they were made of, and are brought up to date or
+// made anew when a collection is first used after a crash or damage. Vectors are held in memory and scanned exactly.
+//
+// Scores are computed here and not by bleve: its BM25 (2.5) takes the number of distinct terms of a field for the sum of
+// its lengths and multiplies by a coordination factor, and it ties a search to the newest state where ours sees the one
+// that the vectors and chunks are of.
+package embedded

@@ -1,0 +1,35 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/index/indextest"
+)
+
+// opener gives an [indextest.Open] that keeps one index open a folder.
+func opener() indextest.Open {
+	last := map[string]*embedded.Index{}
+	return func(t *testing.T, dir string) index.Index {
+		t.Helper()
+		if x := last[dir]; x != nil {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, err := embedded.Open(dir, embedded.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := x.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		last[dir] = x
+		return x
+	}
+}
+
+func TestExercise(t *testing.T) { indextest.Exercise(t, opener()) }

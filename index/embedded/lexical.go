@@ -1,0 +1,226 @@
+package embedded
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// analysisVersion changes whenever the same text gives other terms or fields; lexical indexes of another are made anew.
+const analysisVersion = "1"
+
+// The fields of the lexical index. fieldText holds all that a chunk is found by, with positions: title, headings and text.
+const (
+	fieldText  = "t"
+	fieldTitle = "h"
+)
+
+var internalGeneration = []byte("generation")
+
+// fieldGap keeps terms of different fields from standing side by side.
+const fieldGap = 100
+
+// analysed is a chunk's terms.
+type analysed struct {
+	row         uint64
+	text, title analysis.TokenStream
+}
+
+// analyse cuts a chunk into terms, the way [text.Terms] does with questions.
+func analyse(row uint64, c *corpus.Chunk) analysed {
+	a := analysed{row: row}
+	a.title = appendTerms(nil, c.Title)
+	a.text = appendTerms(a.text, c.Title)
+	for _, h := range c.Headings {
+		if h != c.Title {
+			a.text = appendTerms(a.text, h)
+		}
+	}
+	a.text = appendTerms(a.text, c.Text)
+	return a
+}
+
+func appendTerms(stream analysis.TokenStream, s string) analysis.TokenStream {
+	position := 1
+	if n := len(stream); n > 0 {
+		position = stream[n-1].Position + fieldGap
+	}
+	terms := text.Terms(s)
+	tokens := make([]analysis.Token, len(terms))
+	for i, t := range terms {
+		tokens[i] = analysis.Token{Term: []byte(t), Position: position + i, Type: analysis.AlphaNumeric}
+		stream = append(stream, &tokens[i])
+	}
+	return stream
+}
+
+// fixed is an analyzer that hands bleve what analyse has made already.
+type fixed struct{ stream analysis.TokenStream }
+
+func (f fixed) Analyze([]byte) analysis.TokenStream { return f.stream }
+
+func (a analysed) document() *document.Document {
+	d := document.NewDocument(string(rowKey(a.row)))
+	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, fixed{a.text}))
+	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, fixed{a.title}))
+	return d
+}
+
+// lexical is the inverted index of one level of one collection. Its methods are for one writer at a time; readers may be
+// used at any time until they are closed.
+type lexical struct {
+	dir    string
+	scorch *scorch.Scorch
+}
+
+// openLexical opens or makes the index in dir. Files that fail their checksum are an error.
+func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("open %s: damaged: %v", dir, r)
+		}
+	}()
+	if err := verifySegments(dir); err != nil {
+		return nil, err
+	}
+	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s"}, queue)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	if err := idx.Open(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return &lexical{dir: dir, scorch: idx.(*scorch.Scorch)}, nil
+}
+
+// verifySegments checks the CRC-32 that each segment file ends with (zap's footer); scorch itself does not.
+func verifySegments(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if err := verifySegment(path); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func verifySegment(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < 4 {
+		return errChecksum
+	}
+	sum := crc32.NewIEEE()
+	if _, err := io.CopyN(sum, f, info.Size()-4); err != nil {
+		return err
+	}
+	var want [4]byte
+	if _, err := io.ReadFull(f, want[:]); err != nil {
+		return err
+	}
+	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
+		return errChecksum
+	}
+	return nil
+}
+
+// generation says of what state of the data the index was made; 0: of none that counts.
+func (l *lexical) generation() (uint64, error) {
+	r, err := l.scorch.Reader()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	b, err := r.GetInternal(internalGeneration)
+	if err != nil {
+		return 0, err
+	}
+	if len(b) <= len(analysisVersion) || string(b[:len(analysisVersion)+1]) != analysisVersion+"/" {
+		return 0, nil
+	}
+	g, err := strconv.ParseUint(string(b[len(analysisVersion)+1:]), 10, 64)
+	if err != nil {
+		return 0, nil //nolint:nilerr // what cannot be read is of no state that counts
+	}
+	return g, nil
+}
+
+// change adds chunks, removes ranges of rows and sets the generation (0: leaves it), all or nothing. It returns once that
+// is durable.
+func (l *lexical) change(added []analysed, removed [][2]uint64, generation uint64) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("change %s: %v", l.dir, r)
+		}
+	}()
+	b := bleve.NewBatch()
+	for _, a := range added {
+		b.Update(a.document())
+	}
+	for _, r := range removed {
+		for row := r[0]; row < r[1]; row++ {
+			b.Delete(string(rowKey(row)))
+		}
+	}
+	if generation > 0 {
+		b.SetInternal(internalGeneration, []byte(analysisVersion+"/"+strconv.FormatUint(generation, 10)))
+	}
+	if err := l.scorch.Batch(b); err != nil {
+		return fmt.Errorf("change %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// scrub merges all segments into one, so that what was deleted is in none, and closes the index. Scorch leaves a single
+// segment as it is, so a chunk without terms is added first. It says whether only one file was left.
+func (l *lexical) scrub(ctx context.Context, queue *bleve.AnalysisQueue) (clean bool, err error) {
+	filler := ^uint64(0)
+	if err := l.change([]analysed{{row: filler}}, nil, 0); err != nil {
+		return false, err
+	}
+	if err := l.scorch.ForceMerge(ctx, nil); err != nil {
+		return false, err
+	}
+	// Waits until the merged state is the one on disk.
+	if err := l.change(nil, [][2]uint64{{filler, filler}}, 0); err != nil {
+		return false, err
+	}
+	if err := l.close(); err != nil {
+		return false, err
+	}
+	// Opening removes the files that the newest state does not name.
+	again, err := openLexical(l.dir, queue)
+	if err != nil {
+		return false, err
+	}
+	if err := again.close(); err != nil {
+		return false, err
+	}
+	files, err := filepath.Glob(filepath.Join(l.dir, "*.zap"))
+	return len(files) <= 1, err
+}
+
+func (l *lexical) close() error { return l.scorch.Close() }

@@ -1,0 +1,142 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/sluice-rag/sluice/corpus"
+)
+
+// The buckets of documents.db. Integers in keys are big-endian, so keys sort as numbers do.
+var (
+	bucketMeta        = []byte("meta")
+	bucketCollections = []byte("collections") // name → collection number, 4 bytes
+	bucketDocuments   = []byte("documents")   // collection, document id → docRecord
+	bucketChunks      = []byte("chunks")      // row → chunkRecord; a row is never used twice
+	bucketIDs         = []byte("ids")         // collection, chunk id → row
+	bucketVectors     = []byte("vectors")     // collection, level, row → float32s
+	bucketLevels      = []byte("levels")      // collection, level → levelRecord
+	bucketGarbage     = []byte("garbage")     // row → nothing: chunks no longer part of any document
+	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketVectors,
+		bucketLevels, bucketGarbage}
+)
+
+var (
+	keyFormat     = []byte("format")
+	keyNextRow    = []byte("next row")
+	keyScrub      = []byte("scrub")  // there: pages of the file may hold deleted text
+	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
+)
+
+const format = "1"
+
+// maxKey bounds collection names and ids, in bytes; bbolt's keys end at 32 KiB.
+const maxKey = 4096
+
+// levels counts the levels of a document; they are numbered from 1.
+const levels = 3
+
+var errChecksum = errors.New("checksum does not match")
+
+// docRecord is a document and where its chunks are: rows First, First+1 …, sorted by level.
+type docRecord struct {
+	corpus.Document
+	First  uint64         `json:"first"`
+	Counts [levels]uint64 `json:"counts"`
+	Tokens [levels]uint64 `json:"tokens"` // sums of the lengths in terms, as the lexical index counts
+	Titles [levels]uint64 `json:"titles"` // the same of the titles
+}
+
+// rows gives the half-open range of the document's rows at level i+1.
+func (d *docRecord) rows(i int) (from, to uint64) {
+	from = d.First
+	for k := range i {
+		from += d.Counts[k]
+	}
+	return from, from + d.Counts[i]
+}
+
+// levelRecord is what a level of a collection adds up to and the newest change to it, so that a lexical index that missed
+// only this one can catch up.
+type levelRecord struct {
+	Generation uint64      `json:"generation"`
+	Chunks     uint64      `json:"chunks"`
+	Tokens     uint64      `json:"tokens"`
+	Titles     uint64      `json:"titles"`
+	Added      [][2]uint64 `json:"added"`   // ranges of rows
+	Removed    [][2]uint64 `json:"removed"` // applied after Added
+}
+
+// seal prefixes a value with the CRC-32C of it.
+func seal(value []byte) []byte {
+	out := make([]byte, 4, 4+len(value))
+	binary.BigEndian.PutUint32(out, crc32.Checksum(value, castagnoli))
+	return append(out, value...)
+}
+
+// unseal gives the value that seal was given; it aliases b.
+func unseal(b []byte) ([]byte, error) {
+	if len(b) < 4 || binary.BigEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
+		return nil, errChecksum
+	}
+	return b[4:], nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sealJSON(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return seal(b), nil
+}
+
+func unsealJSON(b []byte, v any) error {
+	raw, err := unseal(b)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}
+
+func sealVector(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return seal(b)
+}
+
+// unsealVector appends a vector's components to into.
+func unsealVector(b []byte, into []float32) ([]float32, error) {
+	raw, err := unseal(b)
+	if err != nil {
+		return into, err
+	}
+	if len(raw)%4 != 0 {
+		return into, fmt.Errorf("vector of %d bytes", len(raw))
+	}
+	for ; len(raw) > 0; raw = raw[4:] {
+		into = append(into, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return into, nil
+}
+
+func rowKey(row uint64) []byte { return binary.BigEndian.AppendUint64(nil, row) }
+
+func idKey(collection uint32, id string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, collection), id...)
+}
+
+func levelKey(collection uint32, level int) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, collection), byte(level))
+}
+
+func vectorKey(collection uint32, level int, row uint64) []byte {
+	return binary.BigEndian.AppendUint64(levelKey(collection, level), row)
+}

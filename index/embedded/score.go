@@ -1,0 +1,357 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// Scoring are the constants of the lexical score of a chunk c for the terms of a question:
+//
+//	Σ qtf · idf · tf / (tf + K1 · (1 − B + B · |c| / avg|c|))          BM25 over title, headings and text
+//	+ Title · (Σ idf of the title's terms asked for) · (their share of the title)
+//	+ Pairs · Σ min(idf) · n / (n + K1 · (1 − B + B · |c| / avg|c|))   over neighbouring terms of the question
+//
+// where idf = ln(1 + (N − df + ½) / (df + ½)) and n counts the places at which the second term of a pair follows the first
+// within Window terms. BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene; pairs are the ordered
+// features of Metzler and Croft's sequential dependence (2005), scored as Büttcher et al. (2006) do.
+type Scoring struct {
+	K1, B  float64
+	Title  float64
+	Pairs  float64
+	Window int
+}
+
+// DefaultScoring was chosen on five public sets together: K1 and B are Anserini's, the rest are round values near the top
+// of a flat region.
+var DefaultScoring = Scoring{K1: 0.9, B: 0.4, Title: 0.6, Pairs: 0.5, Window: 8}
+
+const (
+	maxQueryBytes = 64 << 10 // of a question are read
+	maxQueryTerms = 64       // distinct ones are searched for: the rarest
+	pairedChunks  = 100      // of the best are scored for pairs
+)
+
+// term is a term of a question.
+type term struct {
+	text  string
+	times float64 // in the question
+	idf   float64
+}
+
+// question is the terms of a text, each with its weight in one view, and which of them are neighbours.
+type question struct {
+	terms []term
+	pairs [][2]int
+}
+
+// queryTerms gives the terms of hostile text, repeats included.
+func queryTerms(s string) []string {
+	return text.Terms(s[:min(len(s), maxQueryBytes)])
+}
+
+func idf(n, df float64) float64 { return math.Log1p((max(n-df, 0) + 0.5) / (df + 0.5)) }
+
+// df counts the chunks of the view whose field holds a term.
+func (v *view) df(ctx context.Context, field, term string) (uint64, error) {
+	if v.reader == nil {
+		return 0, nil
+	}
+	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, false, false, false)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return r.Count(), nil
+}
+
+// ask weighs terms and keeps the rarest that the view holds.
+func (v *view) ask(ctx context.Context, terms []string) (*question, error) {
+	q := &question{}
+	place := map[string]int{}
+	for _, t := range terms {
+		if i, ok := place[t]; ok {
+			if i >= 0 {
+				q.terms[i].times++
+			}
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		df, err := v.df(ctx, fieldText, t)
+		if err != nil {
+			return nil, err
+		}
+		if place[t] = -1; df > 0 {
+			place[t] = len(q.terms)
+			q.terms = append(q.terms, term{t, 1, idf(float64(v.chunks), float64(df))})
+		}
+	}
+	if len(q.terms) > maxQueryTerms {
+		slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(b.idf, a.idf) })
+		q.terms = q.terms[:maxQueryTerms]
+	}
+	clear(place)
+	for i, t := range q.terms {
+		place[t.text] = i
+	}
+	seen := map[[2]int]bool{}
+	for i := 0; i+1 < len(terms) && len(q.pairs) < maxQueryTerms; i++ {
+		a, okA := place[terms[i]]
+		b, okB := place[terms[i+1]]
+		if p := [2]int{a, b}; okA && okB && a != b && !seen[p] {
+			seen[p] = true
+			q.pairs = append(q.pairs, p)
+		}
+	}
+	return q, nil
+}
+
+// tally is what is added up for a chunk.
+type tally struct {
+	score  float32 // BM25, later all of it
+	length float32 // in terms
+	title  float32 // Σ idf of the title's terms asked for
+	share  float32 // of the title's terms that are asked for
+}
+
+// scorer adds up scores by scorch's document numbers. It comes from a pool; give it back.
+type scorer struct {
+	tallies []tally
+	touched []uint32 // numbers with a score, in no order
+}
+
+var scorers = sync.Pool{New: func() any { return new(scorer) }}
+
+func (s *scorer) free() {
+	for _, n := range s.touched {
+		s.tallies[n] = tally{}
+	}
+	s.touched = s.touched[:0]
+	scorers.Put(s)
+}
+
+func (s *scorer) at(n uint64) *tally {
+	if n >= uint64(len(s.tallies)) {
+		s.tallies = append(s.tallies, make([]tally, n+1-uint64(len(s.tallies))+n/4)...)
+	}
+	return &s.tallies[n]
+}
+
+func number(id bleve.IndexInternalID) (uint64, error) {
+	if len(id) != 8 {
+		return 0, fmt.Errorf("document number of %d bytes", len(id))
+	}
+	return binary.BigEndian.Uint64(id), nil
+}
+
+// postings calls do with the chunks whose field holds a term.
+func (v *view) postings(ctx context.Context, field, term string, do func(n uint64, d *bleve.TermFieldDoc)) error {
+	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, true, true, false)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var d bleve.TermFieldDoc
+	for i := 0; ; i++ {
+		if i&4095 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		got, err := r.Next(d.Reset())
+		if err != nil {
+			return err
+		}
+		if got == nil {
+			return nil
+		}
+		n, err := number(got.ID)
+		if err != nil {
+			return err
+		}
+		do(n, got)
+	}
+}
+
+// length undoes scorch's norm, 1 / √length.
+func length(norm float64) float32 {
+	if norm <= 0 {
+		return 1
+	}
+	return float32(math.Round(1 / (norm * norm)))
+}
+
+// score fills s and gives the numbers of the n best chunks, best first.
+func (s *scorer) score(ctx context.Context, v *view, q *question, with Scoring, n int) ([]uint32, error) {
+	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
+		return nil, nil
+	}
+	average := float64(max(v.tokens, 1)) / float64(v.chunks)
+	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
+	for _, t := range q.terms {
+		w := float32(t.times * t.idf)
+		err := v.postings(ctx, fieldText, t.text, func(n uint64, d *bleve.TermFieldDoc) {
+			a := s.at(n)
+			if a.length == 0 {
+				s.touched = append(s.touched, uint32(n))
+				a.length = length(d.Norm)
+			}
+			tf := float32(d.Freq)
+			a.score += w * tf / (tf + k0 + k*a.length)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if with.Title > 0 {
+		if err := s.titles(ctx, v, q, with); err != nil {
+			return nil, err
+		}
+	}
+	best := s.best(max(n, pairedChunks))
+	if with.Pairs > 0 && len(q.pairs) > 0 {
+		if err := s.pairs(ctx, v, q, with, best[:min(len(best), pairedChunks)]); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(best, s.compare)
+	}
+	return best[:min(n, len(best))], nil
+}
+
+func (s *scorer) compare(a, b uint32) int {
+	if c := cmp.Compare(s.tallies[b].score, s.tallies[a].score); c != 0 {
+		return c
+	}
+	return cmp.Compare(a, b)
+}
+
+// best gives the n numbers of the highest scores, highest first.
+func (s *scorer) best(n int) []uint32 {
+	out := make([]uint32, 0, 2*n)
+	floor := float32(0)
+	for _, d := range s.touched {
+		if s.tallies[d].score < floor {
+			continue
+		}
+		if out = append(out, d); len(out) == 2*n {
+			slices.SortFunc(out, s.compare)
+			out = out[:n]
+			floor = s.tallies[out[n-1]].score
+		}
+	}
+	slices.SortFunc(out, s.compare)
+	return out[:min(n, len(out))]
+}
+
+func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring) error {
+	for _, t := range q.terms {
+		df, err := v.df(ctx, fieldTitle, t.text)
+		if err != nil {
+			return err
+		}
+		if df == 0 {
+			continue
+		}
+		w := float32(idf(float64(v.chunks), float64(df)))
+		err = v.postings(ctx, fieldTitle, t.text, func(n uint64, d *bleve.TermFieldDoc) {
+			a := s.at(n)
+			a.title += w
+			a.share += float32(d.Freq) / length(d.Norm)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range s.touched { // what has a term in its title has it in fieldText too
+		if a := &s.tallies[n]; a.title > 0 {
+			a.score += float32(with.Title) * a.title * min(a.share, 1)
+		}
+	}
+	return nil
+}
+
+// pairs adds the score of neighbouring terms to the chunks of the numbers given.
+func (s *scorer) pairs(ctx context.Context, v *view, q *question, with Scoring, numbers []uint32) error {
+	ascending := slices.Clone(numbers)
+	slices.Sort(ascending)
+	places := make([][][]int, len(q.terms)) // by term and index into ascending: positions
+	for _, p := range q.pairs {
+		for _, i := range p {
+			if places[i] != nil {
+				continue
+			}
+			var err error
+			if places[i], err = v.places(ctx, q.terms[i].text, ascending); err != nil {
+				return err
+			}
+		}
+	}
+	average := float64(max(v.tokens, 1)) / float64(v.chunks)
+	for _, p := range q.pairs {
+		w := with.Pairs * min(q.terms[p[0]].idf, q.terms[p[1]].idf)
+		for k, n := range ascending {
+			c := float64(following(places[p[0]][k], places[p[1]][k], with.Window))
+			if c > 0 {
+				a := &s.tallies[n]
+				a.score += float32(w * c / (c + with.K1*(1-with.B+with.B*float64(a.length)/average)))
+			}
+		}
+	}
+	return nil
+}
+
+// following counts the places in first after which one of second comes within window. Both ascend.
+func following(first, second []int, window int) int {
+	count, k := 0, 0
+	for _, at := range first {
+		for k < len(second) && second[k] <= at {
+			k++
+		}
+		if k < len(second) && second[k] <= at+window {
+			count++
+		}
+	}
+	return count
+}
+
+// places gives the positions of a term in each of the chunks of ascending numbers.
+func (v *view) places(ctx context.Context, term string, numbers []uint32) ([][]int, error) {
+	out := make([][]int, len(numbers))
+	r, err := v.reader.TermFieldReader(ctx, []byte(term), fieldText, true, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var got *bleve.TermFieldDoc
+	at := uint64(0)
+	for i, n := range numbers {
+		if got == nil || at < uint64(n) {
+			id := binary.BigEndian.AppendUint64(nil, uint64(n))
+			if got, err = r.Advance(id, nil); err != nil {
+				return nil, err
+			}
+			if got == nil {
+				return out, nil
+			}
+			if at, err = number(got.ID); err != nil {
+				return nil, err
+			}
+		}
+		if at != uint64(n) {
+			continue
+		}
+		for _, loc := range got.Vectors {
+			out[i] = append(out[i], int(loc.Pos))
+		}
+		slices.Sort(out[i])
+	}
+	return out, nil
+}

@@ -1,0 +1,218 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// candidates is how many chunks either search brings to fusion, at least.
+const candidates = 100
+
+// found is a chunk that a search found at some level.
+type found struct {
+	row uint64
+	hit index.Hit
+}
+
+// Search implements [index.Reader]. Text has no syntax: its stop words are left out and of the others the 64 rarest are
+// searched for. Vectors of another dimension than the query's are not compared.
+func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	if err := x.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer x.life.RUnlock()
+	vector, err := unit(q.Vector)
+	if err != nil {
+		return nil, err
+	}
+	q.Vector = vector
+	if q.Limit <= 0 {
+		q.Limit = index.DefaultLimit
+	}
+	q.Limit = min(q.Limit, index.MaxLimit)
+	if q.Weights == (index.Weights{}) {
+		q.Weights = x.opts.Weights
+	}
+	wanted := [levels]bool{}
+	for _, l := range q.Levels {
+		if l < 1 || l > levels {
+			return nil, fault.Invalid("levels", "there is no level %d", l)
+		}
+		wanted[l-1] = true
+	}
+	if len(q.Levels) == 0 {
+		wanted[corpus.Passage-1] = true
+	}
+	c, err := x.collection(q.Collection)
+	if err != nil || c == nil {
+		return nil, failed("search", err)
+	}
+	s := c.acquire()
+	defer c.release(s)
+	hits, err := x.searchSnapshot(ctx, s, q, wanted)
+	return hits, failed("search", err)
+}
+
+func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
+	terms := queryTerms(q.Text)
+	var all []found
+	for i := range levels {
+		if !wanted[i] || s.levels[i].chunks == 0 {
+			continue
+		}
+		var some []found
+		err := guard(x.path(folderLexical), func() (err error) {
+			some, err = x.searchView(ctx, &s.levels[i], terms, q)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		if c := cmp.Compare(b.hit.Score, a.hit.Score); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.row, b.row)
+	})
+	// Ties are broken by chunk id, which is not known yet: those that tie with the last are read too.
+	n := min(q.Limit, len(all))
+	for n > 0 && n < len(all) && n < 2*q.Limit && all[n].hit.Score == all[n-1].hit.Score {
+		n++
+	}
+	hits, err := x.hydrate(all[:n])
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(hits, func(a, b index.Hit) int {
+		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Chunk.ID, b.Chunk.ID)
+	})
+	return hits[:min(q.Limit, len(hits))], nil
+}
+
+// hydrate reads the chunks of what was found.
+func (x *Index) hydrate(all []found) ([]index.Hit, error) {
+	hits := make([]index.Hit, len(all))
+	err := x.view(func(tx *bolt.Tx) error {
+		for i, f := range all {
+			c, err := readChunk(tx, f.row)
+			if err != nil {
+				return err
+			}
+			hits[i] = f.hit
+			hits[i].Chunk = *c
+		}
+		return nil
+	})
+	return hits, err
+}
+
+// searchView searches one level both ways and fuses. Each candidate of one search is given its score of the other.
+func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index.Query) ([]found, error) {
+	n := max(candidates, q.Limit)
+	var all []found
+	place := map[uint64]int{}
+	sc := scorers.Get().(*scorer)
+	defer sc.free()
+	if len(terms) > 0 {
+		asked, err := v.ask(ctx, terms)
+		if err != nil {
+			return nil, err
+		}
+		numbers, err := sc.score(ctx, v, asked, x.opts.Scoring, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range numbers {
+			row, err := v.row(d)
+			if err != nil {
+				return nil, err
+			}
+			place[row] = len(all)
+			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score)}})
+		}
+	}
+	vectors := v.slabs[len(q.Vector)]
+	if q.Vector == nil || vectors == nil {
+		return fuse(all, nil, q.Weights), nil
+	}
+	closest, err := vectors.nearest(ctx, q.Vector, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range closest {
+		if _, ok := place[c.row]; ok {
+			continue
+		}
+		f := found{row: c.row}
+		if len(all) > 0 {
+			if f.hit.Lexical, err = v.lexical(c.row, sc); err != nil {
+				return nil, err
+			}
+		}
+		place[c.row] = len(all)
+		all = append(all, f)
+	}
+	has := make([]bool, len(all))
+	for i := range all {
+		if at := vectors.find(all[i].row); at >= 0 {
+			all[i].hit.Cosine = float64(dot(q.Vector, vectors.vector(at)))
+			has[i] = true
+		}
+	}
+	return fuse(all, has, q.Weights), nil
+}
+
+// row gives the row of a chunk by scorch's number.
+func (v *view) row(n uint32) (uint64, error) {
+	id, err := v.reader.ExternalID(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	if err != nil {
+		return 0, err
+	}
+	if len(id) != 8 {
+		return 0, fmt.Errorf("row of %d bytes", len(id))
+	}
+	return binary.BigEndian.Uint64([]byte(id)), nil
+}
+
+// lexical gives the score that a row has in sc.
+func (v *view) lexical(row uint64, sc *scorer) (float64, error) {
+	id, err := v.reader.InternalID(string(rowKey(row)))
+	if err != nil {
+		return 0, err
+	}
+	if id == nil {
+		return 0, errors.New("a chunk with a vector is not in the lexical index")
+	}
+	n, err := number(id)
+	if err != nil || n >= uint64(len(sc.tallies)) {
+		return 0, err
+	}
+	return float64(sc.tallies[n].score), nil
+}
+
+// fuse sets the scores; has says which have a vector, nil: none.
+func fuse(all []found, has []bool, w index.Weights) []found {
+	cs := make([]index.Candidate, len(all))
+	for i, f := range all {
+		cs[i] = index.Candidate{Lexical: f.hit.Lexical, Cosine: f.hit.Cosine, HasVector: has != nil && has[i]}
+	}
+	for i, score := range index.Fuse(cs, w) {
+		all[i].hit.Score = score
+	}
+	return all
+}

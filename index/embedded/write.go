@@ -1,0 +1,468 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// groupChunks is how many chunks a transaction gathers, so that a long Put needs little memory and can be cancelled.
+const groupChunks = 1000
+
+// change is one document put, or deleted where entries is nil and doc holds no more than the id.
+type change struct {
+	collection string
+	doc        corpus.Document
+	entries    []index.Entry
+	put        bool
+}
+
+// edit is what a group changes at one level of one collection.
+type edit struct {
+	added   []analysed
+	vectors []vectorRow
+	ranges  [][2]uint64 // of added rows
+	removed [][2]uint64
+	record  levelRecord
+	touched bool
+}
+
+// Put implements [index.Writer]. Documents are written in groups, each durable and seen before the next. A chunk id that
+// another document of the collection holds is a [fault.Conflict].
+func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
+	if len(docs) != len(entries) {
+		return fault.Invalid("entries", "%d of them for %d documents", len(entries), len(docs))
+	}
+	changes := make([]change, len(docs))
+	for i := range docs {
+		c, err := checked(docs[i], entries[i])
+		if err != nil {
+			return fmt.Errorf("put documents: %w", err)
+		}
+		changes[i] = c
+	}
+	return x.apply(ctx, "put documents", changes)
+}
+
+// Delete implements [index.Writer]. The texts are out of reach when it returns, and out of the folder's files after the
+// next [Index.Compact] or [Index.Close].
+func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	if collection == "" {
+		collection = corpus.DefaultCollection
+	}
+	var changes []change
+	for _, id := range ids {
+		if id != "" && len(id) <= maxKey && len(collection) <= maxKey {
+			changes = append(changes, change{collection: collection, doc: corpus.Document{ID: id}})
+		}
+	}
+	return x.apply(ctx, "delete documents", changes)
+}
+
+// checked gives the change that a document is, with vectors of unit length.
+func checked(d corpus.Document, entries []index.Entry) (change, error) {
+	if d.Collection == "" {
+		d.Collection = corpus.DefaultCollection
+	}
+	if d.ID == "" || len(d.ID) > maxKey {
+		return change{}, fault.Invalid("document", "an id has 1 to %d bytes", maxKey)
+	}
+	if len(d.Collection) > maxKey {
+		return change{}, fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
+	}
+	out := make([]index.Entry, len(entries))
+	seen := make(map[corpus.ChunkID]bool, len(entries))
+	for i, e := range entries {
+		switch {
+		case e.ID == "" || len(e.ID) > maxKey:
+			return change{}, fault.Invalid("chunk", "an id has 1 to %d bytes", maxKey)
+		case seen[e.ID]:
+			return change{}, fault.Invalid("chunk", "a document has two of id %.100q", e.ID)
+		case e.Level < 1 || e.Level > levels:
+			return change{}, fault.Invalid("chunk", "%.100q is of level %d", e.ID, e.Level)
+		case e.Document != "" && e.Document != d.ID:
+			return change{}, fault.Invalid("chunk", "%.100q is of another document", e.ID)
+		}
+		seen[e.ID] = true
+		e.Document = d.ID
+		v, err := unit(e.Vector)
+		if err != nil {
+			return change{}, err
+		}
+		e.Vector = v
+		out[i] = e
+	}
+	return change{collection: d.Collection, doc: d, entries: out, put: true}, nil
+}
+
+// unit gives a vector of length 1 in the direction of v, and nil for one that has no direction.
+func unit(v []float32) ([]float32, error) {
+	var sum float64
+	for _, f := range v {
+		sum += float64(f) * float64(f)
+	}
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil, fault.Invalid("vector", "a component is no finite number")
+	}
+	if sum == 0 {
+		return nil, nil
+	}
+	out := make([]float32, len(v))
+	norm := 1 / math.Sqrt(sum)
+	for i, f := range v {
+		out[i] = float32(float64(f) * norm)
+	}
+	return out, nil
+}
+
+// apply makes changes in groups, in which no document stands twice.
+func (x *Index) apply(ctx context.Context, op string, changes []change) error {
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	x.write.Lock()
+	defer x.write.Unlock()
+	type key struct {
+		collection string
+		id         corpus.DocumentID
+	}
+	for len(changes) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, chunks, seen := 0, 0, map[key]bool{}
+		for n < len(changes) && (n == 0 || chunks+len(changes[n].entries) <= groupChunks) && n < groupChunks {
+			k := key{changes[n].collection, changes[n].doc.ID}
+			if seen[k] {
+				break
+			}
+			seen[k] = true
+			chunks += len(changes[n].entries)
+			n++
+		}
+		if err := x.applyGroup(changes[:n]); err != nil {
+			return failed(op, err)
+		}
+		changes = changes[n:]
+	}
+	return nil
+}
+
+func (x *Index) applyGroup(group []change) error {
+	if x.broken != nil {
+		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
+	}
+	cols, err := x.collectionsOf(group)
+	if err != nil {
+		return err
+	}
+	terms := analyseAll(group)
+	edits := map[*collection]*[levels]edit{}
+	swept := map[*collection][][2]uint64{}
+	for _, c := range cols {
+		if c != nil && edits[c] == nil {
+			edits[c] = new([levels]edit)
+			for i := range levels {
+				edits[c][i].record = c.records[i]
+				edits[c][i].record.Added, edits[c][i].record.Removed = nil, nil
+			}
+			swept[c] = c.sweepable()
+		}
+	}
+	next := x.nextRow
+	err = x.update(func(tx *bolt.Tx) error {
+		for _, rows := range swept {
+			if err := sweep(tx, rows); err != nil {
+				return err
+			}
+		}
+		for i, ch := range group {
+			c := cols[i]
+			if c == nil {
+				continue // a deletion from a collection that there is not
+			}
+			if err := removeDocument(tx, c.id, ch.doc.ID, edits[c]); err != nil {
+				return err
+			}
+			if ch.put {
+				if err := putDocument(tx, c.id, ch, terms[i], &next, edits[c]); err != nil {
+					return err
+				}
+			}
+		}
+		if err := writeRecords(tx, edits); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(next))
+	})
+	if err != nil {
+		for c, rows := range swept { // not swept after all
+			if rows != nil {
+				c.retired = append(c.retired, retired{0, rows})
+			}
+		}
+		return err
+	}
+	x.nextRow = next
+	for c, e := range edits {
+		if err := x.commit(c, e); err != nil {
+			x.broken = err
+			return err
+		}
+	}
+	return nil
+}
+
+// collectionsOf gives the collection of each change; nil for deletions where there is none.
+func (x *Index) collectionsOf(group []change) ([]*collection, error) {
+	out := make([]*collection, len(group))
+	for i, ch := range group {
+		c, err := x.collection(ch.collection)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil && ch.put {
+			err := x.update(func(tx *bolt.Tx) error {
+				b := tx.Bucket(bucketCollections)
+				n, err := b.NextSequence()
+				if err != nil {
+					return err
+				}
+				if n > math.MaxUint32 {
+					return errors.New("too many collections")
+				}
+				return b.Put([]byte(ch.collection), binary.BigEndian.AppendUint32(nil, uint32(n)))
+			})
+			if err != nil {
+				return nil, err
+			}
+			if c, err = x.collection(ch.collection); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// analyseAll gives the terms of each entry of each change, on all processors.
+func analyseAll(group []change) [][]analysed {
+	out := make([][]analysed, len(group))
+	type job struct{ i, k int }
+	jobs := make(chan job)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for j := range jobs {
+				out[j.i][j.k] = analyse(0, &group[j.i].entries[j.k].Chunk)
+			}
+		})
+	}
+	for i, ch := range group {
+		out[i] = make([]analysed, len(ch.entries))
+		for k := range ch.entries {
+			jobs <- job{i, k}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	return out
+}
+
+// removeDocument takes a document out of all buckets but chunks, whose rows become garbage.
+func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, edits *[levels]edit) error {
+	key := idKey(collection, string(id))
+	raw := tx.Bucket(bucketDocuments).Get(key)
+	if raw == nil {
+		return nil
+	}
+	var d docRecord
+	if err := unsealJSON(raw, &d); err != nil {
+		return fmt.Errorf("damaged: a document: %w", err)
+	}
+	for i := range levels {
+		from, to := d.rows(i)
+		if from == to {
+			continue
+		}
+		for row := from; row < to; row++ {
+			chunk, err := readChunk(tx, row)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(
+				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk.ID))),
+				tx.Bucket(bucketVectors).Delete(vectorKey(collection, i+1, row)),
+				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
+				return err
+			}
+		}
+		e := &edits[i]
+		e.touched = true
+		e.removed = append(e.removed, [2]uint64{from, to})
+		e.record.Chunks -= d.Counts[i]
+		e.record.Tokens -= d.Tokens[i]
+		e.record.Titles -= d.Titles[i]
+	}
+	if err := tx.Bucket(bucketMeta).Put(keyScrub, nil); err != nil {
+		return err
+	}
+	return tx.Bucket(bucketDocuments).Delete(key)
+}
+
+// putDocument writes a document whose id is free, its rows sorted by level.
+func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, edits *[levels]edit) error {
+	d := docRecord{Document: ch.doc, First: *next}
+	ids, chunks, vectors := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks), tx.Bucket(bucketVectors)
+	chunks.FillPercent = 0.95 // keys ascend
+	for i := range levels {
+		e := &edits[i]
+		first := *next
+		for k, entry := range ch.entries {
+			if int(entry.Level) != i+1 {
+				continue
+			}
+			row := *next
+			*next++
+			idk := idKey(collection, string(entry.ID))
+			if ids.Get(idk) != nil {
+				return fault.New(fault.Conflict, "chunk %.100q belongs to another document", entry.ID)
+			}
+			raw, err := sealJSON(entry.Chunk)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(ids.Put(idk, rowKey(row)), chunks.Put(rowKey(row), raw)); err != nil {
+				return err
+			}
+			if entry.Vector != nil {
+				if err := vectors.Put(vectorKey(collection, i+1, row), sealVector(entry.Vector)); err != nil {
+					return err
+				}
+				e.vectors = append(e.vectors, vectorRow{row, entry.Vector})
+			}
+			t := terms[k]
+			t.row = row
+			e.added = append(e.added, t)
+			d.Counts[i]++
+			d.Tokens[i] += uint64(len(t.text))
+			d.Titles[i] += uint64(len(t.title))
+		}
+		if first == *next {
+			continue
+		}
+		e.touched = true
+		e.ranges = append(e.ranges, [2]uint64{first, *next})
+		e.record.Chunks += d.Counts[i]
+		e.record.Tokens += d.Tokens[i]
+		e.record.Titles += d.Titles[i]
+	}
+	raw, err := sealJSON(d)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
+}
+
+func writeRecords(tx *bolt.Tx, edits map[*collection]*[levels]edit) error {
+	for c, e := range edits {
+		for i := range levels {
+			if !e[i].touched {
+				continue
+			}
+			r := &e[i].record
+			r.Generation++
+			r.Added, r.Removed = e[i].ranges, e[i].removed
+			raw, err := sealJSON(r)
+			if err != nil {
+				return err
+			}
+			key := levelKey(c.id, i+1)
+			if err := tx.Bucket(bucketLevels).Put(key, raw); err != nil {
+				return err
+			}
+			if len(r.Removed) > 0 {
+				if err := tx.Bucket(bucketMeta).Put(append(bytes.Clone(keyScrubLevel), key...), nil); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// commit brings a collection's lexical indexes to what documents.db says already, and shows it to readers.
+func (x *Index) commit(c *collection, edits *[levels]edit) error {
+	var errs [levels]error
+	var wg sync.WaitGroup
+	var vectors [levels]slabs
+	var rows [][2]uint64
+	for i := range levels {
+		e := &edits[i]
+		vectors[i] = c.cur.levels[i].slabs
+		if !e.touched {
+			continue
+		}
+		vectors[i] = vectors[i].change(e.vectors, e.removed)
+		rows = append(rows, e.removed...)
+		c.records[i] = e.record
+		wg.Go(func() {
+			if c.lex[i] == nil {
+				if c.lex[i], errs[i] = openLexical(x.lexicalDir(c, i), x.queue); errs[i] != nil {
+					return
+				}
+			}
+			errs[i] = c.lex[i].change(e.added, e.removed, e.record.Generation)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if err := c.publish(vectors); err != nil {
+		return err
+	}
+	if rows != nil {
+		c.retired = append(c.retired, retired{c.seq, rows})
+	}
+	return nil
+}
+
+// sweep deletes the texts of rows that became garbage.
+func sweep(tx *bolt.Tx, rows [][2]uint64) error {
+	chunks, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketGarbage)
+	for _, r := range rows {
+		for row := r[0]; row < r[1]; row++ {
+			k := rowKey(row)
+			if err := errors.Join(chunks.Delete(k), garbage.Delete(k)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepAll is for when nobody reads.
+func sweepAll(tx *bolt.Tx) error {
+	var rows [][2]uint64
+	cur := tx.Bucket(bucketGarbage).Cursor()
+	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		if len(k) == 8 {
+			row := binary.BigEndian.Uint64(k)
+			rows = append(rows, [2]uint64{row, row + 1})
+		}
+	}
+	return sweep(tx, rows)
+}
