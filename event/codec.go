@@ -11,9 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// timeLayout is RFC 3339 in UTC to the microsecond.
-const timeLayout = "2006-01-02T15:04:05.000000Z"
-
 // AppendJSON appends the event as one line of JSON without its newline: {"seq":…,"at":…,"kind":…,"body":{…}}.
 // It does not allocate for a [Token] while dst has room. What [ParseJSON] could not read again is an error and leaves dst
 // as it was: no body, no time or one outside the years 1 to 9999, a number that JSON has no form for.
@@ -25,7 +22,7 @@ func AppendJSON(dst []byte, e Event) ([]byte, error) {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, uint64(e.Seq), 10)
 	dst = append(dst, `,"at":"`...)
-	dst = e.At.UTC().AppendFormat(dst, timeLayout)
+	dst = appendTime(dst, e.At.UTC())
 	dst = append(dst, `","kind":"`...)
 	dst = append(dst, e.Body.Kind()...)
 	dst = append(dst, `","body":`...)
@@ -44,6 +41,31 @@ func AppendJSON(dst []byte, e Event) ([]byte, error) {
 	}
 	dst = append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
 	return append(dst, '}'), nil
+}
+
+// appendTime appends t, which is in UTC, as RFC 3339 to the microsecond. It takes a third of what AppendFormat takes,
+// which would be most of a token's price.
+func appendTime(dst []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	dst = appendDigits(dst, year, 4)
+	dst = appendDigits(append(dst, '-'), int(month), 2)
+	dst = appendDigits(append(dst, '-'), day, 2)
+	dst = appendDigits(append(dst, 'T'), hour, 2)
+	dst = appendDigits(append(dst, ':'), minute, 2)
+	dst = appendDigits(append(dst, ':'), second, 2)
+	dst = appendDigits(append(dst, '.'), t.Nanosecond()/1000, 6)
+	return append(dst, 'Z')
+}
+
+// appendDigits appends the last digits of n, with zeros in front.
+func appendDigits(dst []byte, n, digits int) []byte {
+	var b [6]byte
+	for i := digits - 1; i >= 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return append(dst, b[:digits]...)
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

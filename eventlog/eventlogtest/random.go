@@ -331,6 +331,12 @@ func (g *gen) fail() {
 	if (token || cited) && g.generating() && g.oneIn(2) {
 		g.add(event.GenerationFinished{Reason: pick(g, "cancelled", "error", "timeout")})
 	}
+	if n := len(g.es); g.oneIn(3) { // the sources so far, where they may stand
+		g.sources()
+		if event.CheckLog(g.es, false) != nil {
+			g.es, g.at = g.es[:n], g.es[n-1].At
+		}
+	}
 	g.add(event.RunFailed{Code: code, Message: "stopped: " + g.text(3)})
 }
 
