@@ -1,0 +1,145 @@
+package grade_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+var _ grade.Grader = grade.Coverage{}
+
+func chunk(text string, score, cosine float64) grade.Scored {
+	return grade.Scored{Chunk: corpus.Chunk{Text: text}, Score: score, Cosine: cosine}
+}
+
+func TestCoverage(t *testing.T) {
+	stats := index.TermStats{Chunks: 1000, DF: map[string]int{"riffles": 4, "gold": 30, "settle": 10}}
+	chunks := []grade.Scored{
+		chunk("Gold settles behind the riffles of the box.", 1, 0.8),
+		chunk("Gold was found in the river.", 0.6, 0.5),
+		chunk("Bread is baked in an oven.", 0.1, 0.05),
+		chunk("", 0, math.NaN()),
+	}
+	for _, novectors := range []bool{false, true} {
+		got, err := grade.Coverage{}.Grade(context.Background(), "Where does gold settle behind riffles?", chunks, stats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if grade.Classify(got[0]) != grade.Correct || grade.Classify(got[2]) != grade.Incorrect || got[1] >= got[0] || got[3] > 0.1 {
+			t.Errorf("without vectors %v: %v", novectors, got)
+		}
+		for i := range chunks {
+			chunks[i].Cosine = 0
+		}
+	}
+	for _, q := range []string{"", "?", "\xff\x1d"} {
+		if _, err := (grade.Coverage{}).Grade(context.Background(), q, chunks, index.TermStats{}); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (grade.Coverage{}).Grade(ctx, "gold", chunks, stats); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for score, want := range map[float64]grade.Class{0: grade.Incorrect, 0.399: grade.Incorrect, 0.4: grade.Ambiguous, 0.699: grade.Ambiguous, 0.7: grade.Correct, 1: grade.Correct} {
+		if got := grade.Classify(score); got != want {
+			t.Errorf("Classify(%v) is %v", score, got)
+		}
+	}
+}
+
+// TestCalibration holds what the classes mean on public sets: a relevant passage at the top is mostly CORRECT, and passages
+// of a set about something else are mostly INCORRECT.
+func TestCalibration(t *testing.T) {
+	m := local.New(local.Options{})
+	names := []string{"squad", "scifact"}
+	sets := map[string]*beir.Set{}
+	for _, n := range names {
+		sets[n] = beir.Load(t, n)
+	}
+	for _, name := range names {
+		for _, where := range names {
+			var top, all, other map[grade.Class]float64 = map[grade.Class]float64{}, map[grade.Class]float64{}, map[grade.Class]float64{}
+			for _, q := range sets[name].Queries {
+				hits := sets[where].Search(q.Text, 10)
+				if len(q.Relevant) == 0 || len(hits) == 0 {
+					continue
+				}
+				cosines(t, m, q.Text, hits)
+				scores, err := grade.Coverage{}.Grade(context.Background(), q.Text, hits, sets[where].Stats(q.Text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, x := range scores {
+					switch relevant := q.Relevant[string(hits[i].Chunk.ID)] > 0; {
+					case name == where && relevant && i == 0:
+						top[grade.Classify(x)]++
+					case name == where && !relevant:
+						other[grade.Classify(x)]++
+					case name != where:
+						all[grade.Classify(x)]++
+					}
+				}
+			}
+			if name == where {
+				t.Logf("%s: relevant at the top %v; not marked relevant %v", name, shares(top), shares(other))
+				if shares(top)[grade.Correct] < 0.75 {
+					t.Error("too few relevant passages are CORRECT")
+				}
+				continue
+			}
+			t.Logf("%s asked of %s: %v", name, where, shares(all))
+			if shares(all)[grade.Incorrect] < 0.85 {
+				t.Error("too few passages about something else are INCORRECT")
+			}
+		}
+	}
+}
+
+func cosines(t *testing.T, m *local.Model, question string, hits []index.Hit) {
+	texts := []string{question}
+	for _, h := range hits {
+		texts = append(texts, h.Chunk.Title+"\n"+h.Chunk.Text)
+	}
+	vs, err := m.Embed(context.Background(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hits {
+		for k := range min(len(vs[0]), len(vs[i+1])) {
+			hits[i].Cosine += float64(vs[0][k] * vs[i+1][k])
+		}
+	}
+}
+
+func shares(m map[grade.Class]float64) map[grade.Class]float64 {
+	n := m[grade.Correct] + m[grade.Ambiguous] + m[grade.Incorrect]
+	out := map[grade.Class]float64{}
+	for c, x := range m {
+		out[c] = math.Round(1000*x/n) / 1000
+	}
+	return out
+}
+
+func BenchmarkGrade(b *testing.B) {
+	chunks := make([]grade.Scored, 10)
+	for i := range chunks {
+		chunks[i] = chunk("Gold settles behind the riffles of the box, since it is heavier than gravel and water carries the gravel away.", 1, 0.5)
+	}
+	for b.Loop() {
+		if _, err := (grade.Coverage{}).Grade(b.Context(), "Where does gold settle?", chunks, index.TermStats{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Package rerank orders retrieved passages anew by reading each beside the question.
+package rerank
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Reranker scores passages. Calls may run at once.
+type Reranker interface {
+	// Method says how it scores, as shown to people.
+	Method() string
+	// Rerank gives each chunk a score, in the order of chunks; only how scores of one call stand to each other has a meaning.
+	// The frequencies in stats are those of the question's words, as written or stemmed.
+	Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) ([]float64, error)
+}
+
+// MaxSim is late interaction: the sum, over the question's tokens, of each one's weight times its greatest cosine with any
+// token of the passage, from O. Khattab and M. Zaharia, ColBERT, 2020. A token weighs its inverse document frequency where
+// stats know it and what the embedder says otherwise; stop words are left out.
+type MaxSim struct{ tokens model.TokenEmbedder }
+
+// New returns a reranker over an embedder's tokens.
+func New(tokens model.TokenEmbedder) *MaxSim { return &MaxSim{tokens} }
+
+// Method is colbert.
+func (*MaxSim) Method() string { return "colbert" }
+
+// token is one of the question's.
+type token struct {
+	word, stem string
+	weight     float64
+	vector     []float32
+}
+
+// maxQuestion is how many tokens of a question are compared.
+const maxQuestion = 128
+
+// Rerank implements [Reranker]. Errors are the embedder's and ctx's.
+func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) ([]float64, error) {
+	asked, err := m.question(ctx, question, stats)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(chunks))
+	for i, c := range chunks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		read, err := m.tokens.EmbedTokens(ctx, heading(c)+c.Text)
+		if err != nil {
+			return nil, fmt.Errorf("embed passage: %w", err)
+		}
+		out[i] = maxSim(asked, read)
+	}
+	return out, nil
+}
+
+func heading(c corpus.Chunk) string {
+	s := c.Title + "\n"
+	for _, h := range c.Headings {
+		s += h + "\n"
+	}
+	return s
+}
+
+func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) ([]token, error) {
+	vs, err := m.tokens.EmbedTokens(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("embed question: %w", err)
+	}
+	seen := map[string]bool{}
+	var out, stops []token
+	for _, v := range vs {
+		t := token{word: v.Token, stem: text.Stem(v.Token), weight: v.Weight, vector: v.Vector}
+		if seen[t.stem] {
+			continue
+		}
+		seen[t.stem] = true
+		df, ok := stats.DF[t.word]
+		if !ok {
+			df, ok = stats.DF[t.stem]
+		}
+		if ok && stats.Chunks > 0 {
+			t.weight = text.IDF(stats.Chunks, df)
+		}
+		if text.Stop(t.word) {
+			stops = append(stops, t)
+		} else {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		out = stops
+	}
+	return out[:min(len(out), maxQuestion)], nil
+}
+
+func maxSim(asked []token, read []model.TokenVector) float64 {
+	stems := make(map[string]struct{}, len(read))
+	vectors := make([][]float32, 0, len(read))
+	for _, r := range read {
+		if text.Stop(r.Token) {
+			continue
+		}
+		stem := text.Stem(r.Token)
+		if _, ok := stems[stem]; ok {
+			continue
+		}
+		stems[stem] = struct{}{}
+		if r.Vector != nil {
+			vectors = append(vectors, r.Vector)
+		}
+	}
+	sum := 0.0
+	for _, t := range asked {
+		if _, ok := stems[t.stem]; ok {
+			sum += t.weight
+			continue
+		}
+		best := 0.0
+		for _, v := range vectors {
+			best = max(best, dot(t.vector, v))
+		}
+		sum += t.weight * min(best, 1)
+	}
+	return sum
+}
+
+// dot is 0 for vectors of unlike length, such as a missing one.
+func dot(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	var x float32
+	for i := range a {
+		x += a[i] * b[i]
+	}
+	return float64(x)
+}

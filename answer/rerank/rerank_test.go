@@ -1,0 +1,117 @@
+package rerank_test
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+var _ rerank.Reranker = (*rerank.MaxSim)(nil)
+
+func TestMaxSim(t *testing.T) {
+	r := rerank.New(local.New(local.Options{}))
+	chunks := []corpus.Chunk{
+		{Text: "The bank raised its interest rate."},
+		{Text: "A kitten slept on the rug."},
+		{Text: "The cat slept on the carpet."},
+		{Text: ""},
+		{Text: "\xff\x1d"},
+	}
+	got, err := r.Rerank(context.Background(), "Where did the cat sleep?", chunks, index.TermStats{Chunks: 100, DF: map[string]int{"cat": 5, "sleep": 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[2] <= got[1] || got[1] <= got[0] || got[3] != 0 || got[4] != 0 {
+		t.Errorf("scores %v", got)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.Rerank(ctx, "cat", chunks, index.TermStats{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestBlend measures what a share of MaxSim does to the order of BM25, both normalised to 0..1 over 30 passages.
+func TestBlend(t *testing.T) {
+	r := rerank.New(local.New(local.Options{}))
+	for _, name := range []string{"scifact", "squad", "hotpotqa", "musique"} {
+		s := beir.Load(t, name)
+		blends := []float64{0, 0.2, 0.4, 0.5, 1}
+		sums := make([]float64, len(blends))
+		n := 0.0
+		for _, q := range s.Queries {
+			hits := s.Search(q.Text, 30)
+			if len(q.Relevant) == 0 || len(hits) == 0 || testing.Short() && int(n) == 50 {
+				continue
+			}
+			n++
+			chunks := make([]corpus.Chunk, len(hits))
+			first := make([]float64, len(hits))
+			for i, h := range hits {
+				chunks[i], first[i] = h.Chunk, h.Lexical
+			}
+			scores, err := r.Rerank(context.Background(), q.Text, chunks, s.Stats(q.Text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			normalise(first)
+			normalise(scores)
+			for k, share := range blends {
+				sums[k] += beir.NDCG(order(chunks, first, scores, share), q.Relevant)
+			}
+		}
+		for k, share := range blends {
+			t.Logf("%s: nDCG@10 with a share of %.1f is %.4f", name, share, sums[k]/n)
+		}
+		if sums[2] < sums[0]-0.005*n {
+			t.Errorf("%s: a share of 0.4 hurts", name)
+		}
+	}
+}
+
+func order(chunks []corpus.Chunk, first, second []float64, share float64) []corpus.ChunkID {
+	at := make([]int, len(chunks))
+	for i := range at {
+		at[i] = i
+	}
+	blend := func(i int) float64 { return (1-share)*first[i] + share*second[i] }
+	sort.SliceStable(at, func(i, j int) bool { return blend(at[i]) > blend(at[j]) })
+	ids := make([]corpus.ChunkID, len(at))
+	for i, k := range at {
+		ids[i] = chunks[k].ID
+	}
+	return ids
+}
+
+func normalise(v []float64) {
+	lo, hi := v[0], v[0]
+	for _, x := range v {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	for i := range v {
+		if hi > lo {
+			v[i] = (v[i] - lo) / (hi - lo)
+		}
+	}
+}
+
+func BenchmarkRerank30(b *testing.B) {
+	r := rerank.New(local.New(local.Options{}))
+	chunks := make([]corpus.Chunk, 30)
+	for i := range chunks {
+		chunks[i].Text = strings.Repeat("Gold settles behind the riffles of the wooden box while running water carries gravel away. ", 8)
+	}
+	for b.Loop() {
+		if _, err := r.Rerank(b.Context(), "Where does heavy metal collect in a sluice?", chunks, index.TermStats{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
