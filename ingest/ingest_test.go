@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -199,7 +198,7 @@ func TestIngestTellsFailures(t *testing.T) {
 		"empty.txt": "", "blank.md": "\n\n", "bin.txt": "a\x00b", "big.txt": strings.Repeat("a", 101), "ok.txt": "fine", "bad.pdf": "no",
 		"odd\xff\n.txt": "", "out/x.txt": "outside",
 	})
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644); err != nil {
+	if err := makePipe(filepath.Join(dir, "pipe")); err != nil {
 		t.Skip(err)
 	}
 	root := filepath.Join(dir, "root")

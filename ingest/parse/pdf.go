@@ -208,14 +208,13 @@ var (
 	encryptKey    = regexp.MustCompile(escaped("Encryp") + "t")
 	encryptHidden = regexp.MustCompile(escaped("Encryp") + "#74")
 	tableSizes    = regexp.MustCompile("(?:" + escaped("Size") + "|" + escaped("Columns") + ")" + pdfBlank + `\+?(\d+)`)
-	tableIndex    = regexp.MustCompile(escaped("Index") + pdfBlank + `\[([^\]]*)`)
-	tableStart    = regexp.MustCompile(`\bxref\b`)
+	tableIndex    = regexp.MustCompile(escaped("Index") + pdfBlank + `\[((?:%[^\r\n]*[\r\n]|[^\]%])*)`)
 	digits        = regexp.MustCompile(`\d+`)
 )
 
 // checkNumbers refuses tables whose stated size would be allocated as it stands.
 func checkNumbers(data []byte) error {
-	most := max(len(data), 8<<20)
+	most := max(len(data)/16, 1<<20) // objects; a plain entry takes 20 bytes, and an object more
 	check := func(number []byte) error {
 		if n, err := strconv.Atoi(string(number)); err != nil || n > most {
 			return refuse(nil, "not valid PDF: a table is larger than the file")
@@ -243,29 +242,31 @@ func checkNumbers(data []byte) error {
 // checkSections reads the subsections of plain cross-reference tables: pairs of first object and count, and for each
 // object an offset, a generation and a letter.
 func checkSections(data []byte, check func([]byte) error) error {
-	for _, at := range tableStart.FindAllIndex(data, -1) {
-		rest := data[at[1]:]
-		if end := bytes.Index(rest, []byte("trailer")); end >= 0 {
-			rest = rest[:end]
+	for at := 0; ; {
+		i := bytes.Index(data[at:], []byte("xref"))
+		if i < 0 {
+			return nil
 		}
+		at += i + len("xref")
+		lx := &lexer{data: data, at: at}
 		var numbers [][]byte
-		for f := range bytes.FieldsSeq(rest) {
-			if f[0] == 'n' || f[0] == 'f' {
+		for lx.blanks(); lx.at < len(data) && strings.IndexByte("+-0123456789nf", data[lx.at]) >= 0; lx.blanks() {
+			word := lx.regular()
+			if word[0] == 'n' || word[0] == 'f' {
 				numbers = numbers[:0]
 				continue
 			}
-			if !digits.Match(f) || len(numbers) > 8 {
-				break
-			}
-			// Four numbers before a letter are a subsection's two and an entry's two.
-			if numbers = append(numbers, f); len(numbers) == 4 {
-				if err := errors.Join(check(numbers[0]), check(numbers[1])); err != nil {
-					return refuse(nil, "not valid PDF: a table is larger than the file")
+			// Four numbers before a letter are a subsection's two and an entry's two; a subsection may be empty.
+			if numbers = append(numbers, word); len(numbers) > 4 && len(numbers)%2 == 0 || len(numbers) == 4 {
+				for _, n := range numbers[len(numbers)-4 : len(numbers)-2] {
+					if err := check(n); err != nil {
+						return err
+					}
 				}
 			}
 		}
+		at = max(at, lx.at)
 	}
-	return nil
 }
 
 // checkReferences refuses an object stream that is said to stand within an object stream: the library would follow it

@@ -133,6 +133,9 @@ func TestPDFRefusals(t *testing.T) {
 		{"cut and closed", append(bytes.Clone(good[:len(good)/2]), "\n%%EOF\n"...), "not valid PDF"},
 		{"huge table", bytes.Replace(good, []byte("/Size "), []byte("/Size 99999999999"), 1), "a table is larger than the file"},
 		{"huge section", bytes.Replace(good, []byte("xref\n0 "), []byte("xref\n9999999999 "), 1), "a table is larger than the file"},
+		{"huge section after a comment", bytes.Replace(good, []byte("xref\n0 "), []byte("xref %\n 9999999999 "), 1), "a table is larger than the file"},
+		{"huge index", bytes.Replace(selfHolding(), []byte("/Root"), []byte("/#49ndex%]\n[0 %]\n 9999999999]/Root"), 1), "a table is larger than the file"},
+		{"hidden encryption", bytes.Replace(good, []byte("/Root"), []byte("/Encryp#74 1 0 R/Root"), 1), "encrypted in a way that cannot be read"},
 		{"object stream in itself", selfHolding(), "object streams contain each other"},
 	} {
 		_, err := parse.Parse(t.Context(), "a.pdf", tt.data, parse.Limits{})
