@@ -1,0 +1,196 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+)
+
+// Searcher gives the ids of documents for a query, best first, at most limit. Calls may run at once.
+type Searcher func(ctx context.Context, query string, limit int) ([]string, error)
+
+// Options are what [Run] may be told. The zero value works.
+type Options struct {
+	Name    string           // of what is measured, as shown in the report
+	Depth   int              // how many documents are asked for; 0: 100
+	Workers int              // questions at once; 0: as many as processors
+	Now     func() time.Time // nil: time.Now
+}
+
+// Scores are a query's measures, or their means over queries.
+type Scores struct {
+	NDCG10   float64 `json:"ndcg_10"`
+	Recall5  float64 `json:"recall_5"`
+	Recall10 float64 `json:"recall_10"`
+	Recall   float64 `json:"recall"` // at the depth asked for
+	MRR10    float64 `json:"mrr_10"`
+	Hit1     float64 `json:"hit_1"`
+	Hit5     float64 `json:"hit_5"`
+	All5     float64 `json:"all_5"` // every relevant document among the first five
+	All10    float64 `json:"all_10"`
+	MAP      float64 `json:"map"` // at the depth asked for
+}
+
+// Result is what came of one query.
+type Result struct {
+	Query  string        `json:"query"`
+	Ranked []string      `json:"ranked"` // the first ten
+	Took   time.Duration `json:"took_ns"`
+	Scores
+}
+
+// Report is a set searched in one way. Queries without a relevant document are left out, as trec_eval does.
+type Report struct {
+	Set     string        `json:"set"`
+	Name    string        `json:"name"`
+	Depth   int           `json:"depth"`
+	Mean    Scores        `json:"mean"`
+	P50     time.Duration `json:"p50_ns"`
+	P99     time.Duration `json:"p99_ns"`
+	Results []Result      `json:"results"` // in the order of the set's questions
+}
+
+// Run asks every question of a set that has a relevant document. It stops at the first error.
+func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report, error) {
+	if opts.Depth <= 0 {
+		opts.Depth = 100
+	}
+	if opts.Workers <= 0 {
+		opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	var questions []Question
+	for _, q := range set.Questions {
+		if set.Relevant(q.ID) > 0 {
+			questions = append(questions, q)
+		}
+	}
+	if len(questions) == 0 {
+		return nil, fmt.Errorf("run %s: no query has a relevant document", set.Name)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	results := make([]Result, len(questions))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range opts.Workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(questions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				q := questions[i]
+				start := opts.Now()
+				ranked, err := search(ctx, q.Text, opts.Depth)
+				if err != nil {
+					cancel(fmt.Errorf("run %s: query %s: %w", set.Name, q.ID, err))
+					return
+				}
+				results[i] = judge(q.ID, ranked, set.Judged[q.ID], opts.Depth)
+				results[i].Took = opts.Now().Sub(start)
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return summary(set.Name, opts, results), nil
+}
+
+func judge(query string, ranked []string, judged map[string]int, depth int) Result {
+	return Result{Query: query, Ranked: slices.Clone(ranked[:min(10, len(ranked))]), Scores: Scores{
+		NDCG10:   NDCG(ranked, judged, 10),
+		Recall5:  Recall(ranked, judged, 5),
+		Recall10: Recall(ranked, judged, 10),
+		Recall:   Recall(ranked, judged, depth),
+		MRR10:    ReciprocalRank(ranked, judged, 10),
+		Hit1:     Hit(ranked, judged, 1),
+		Hit5:     Hit(ranked, judged, 5),
+		All5:     AllFound(ranked, judged, 5),
+		All10:    AllFound(ranked, judged, 10),
+		MAP:      AveragePrecision(ranked, judged, depth),
+	}}
+}
+
+// fields lists the measures in the order of the table.
+func (s *Scores) fields() []*float64 {
+	return []*float64{&s.NDCG10, &s.Recall5, &s.Recall10, &s.Recall, &s.MRR10, &s.Hit1, &s.Hit5, &s.All5, &s.All10, &s.MAP}
+}
+
+func summary(set string, opts Options, results []Result) *Report {
+	r := &Report{Set: set, Name: opts.Name, Depth: opts.Depth, Results: results}
+	took := make([]time.Duration, len(results))
+	mean := r.Mean.fields()
+	for i := range results {
+		took[i] = results[i].Took
+		for k, f := range results[i].fields() {
+			*mean[k] += *f / float64(len(results))
+		}
+	}
+	slices.Sort(took)
+	r.P50, r.P99 = took[len(took)/2], took[len(took)*99/100]
+	return r
+}
+
+// WriteTable writes a line a report.
+func WriteTable(w io.Writer, reports ...*Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "set\tname\tqueries\tnDCG@10\tR@5\tR@10\tR@100\tMRR@10\thit@1\thit@5\tall@5\tall@10\tMAP\tp50 ms\tp99 ms\t")
+	for _, r := range reports {
+		fmt.Fprintf(t, "%s\t%s\t%d\t", r.Set, r.Name, len(r.Results))
+		for _, f := range r.Mean.fields() {
+			fmt.Fprintf(t, "%.4f\t", *f)
+		}
+		fmt.Fprintf(t, "%.2f\t%.2f\t\n", r.P50.Seconds()*1000, r.P99.Seconds()*1000)
+	}
+	return t.Flush()
+}
+
+// Comparison is how b does against a on nDCG@10, query by query.
+type Comparison struct {
+	A, B       string
+	Difference float64 // mean of b − a
+	Wins       int     // queries at which b is better
+	Losses     int
+	Ties       int
+	P          float64 // two-sided
+}
+
+// trials is how often [Compare] swaps signs.
+const trials = 10000
+
+// Compare compares two reports on the same queries by Fisher's randomisation test (Smucker, Allan and Carterette 2007,
+// https://doi.org/10.1145/1321440.1321528): P is the share of random exchanges of a and b that give a mean difference at
+// least as large. Its random numbers are the same each time.
+func Compare(a, b *Report) (Comparison, error) {
+	c := Comparison{A: a.Name, B: b.Name}
+	if a.Set != b.Set || len(a.Results) != len(b.Results) || len(a.Results) == 0 {
+		return c, errors.New("compare: the reports are not of the same queries")
+	}
+	d := make([]float64, len(a.Results))
+	for i := range d {
+		if a.Results[i].Query != b.Results[i].Query {
+			return c, errors.New("compare: the reports are not of the same queries")
+		}
+		d[i] = b.Results[i].NDCG10 - a.Results[i].NDCG10
+		c.Difference += d[i]
+		switch {
+		case d[i] > 0:
+			c.Wins++
+		case d[i] < 0:
+			c.Losses++
+		default:
+			c.Ties++
+		}
+	}
+	c.P = randomised(d, c.Difference)
+	c.Difference /= float64(len(d))
+	return c, nil
+}

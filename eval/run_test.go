@@ -1,0 +1,116 @@
+package eval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+func TestRunAndCompare(t *testing.T) {
+	set := &eval.Set{Name: "s", Judged: map[string]map[string]int{"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}},
+		Questions: []eval.Question{{ID: "q1", Text: "1"}, {ID: "q2", Text: "2"}, {ID: "q3", Text: "3"}}}
+	fixed := func(ids ...string) eval.Searcher {
+		return func(context.Context, string, int) ([]string, error) { return ids, nil }
+	}
+	a, err := eval.Run(t.Context(), set, fixed("x", "a"), eval.Options{Name: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := eval.Run(t.Context(), set, fixed("a", "b"), eval.Options{Name: "two", Workers: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Results) != 2 || a.Results[0].Query != "q1" || a.Mean.MRR10 != 0.25 || b.Mean.MRR10 != 0.75 {
+		t.Errorf("reports %+v and %+v", a, b)
+	}
+	c, err := eval.Compare(a, b)
+	if err != nil || c.Wins != 2 || c.Losses != 0 || c.Difference <= 0 || c.P < 0.4 || c.P > 0.6 {
+		t.Errorf("comparison %+v, %v", c, err)
+	}
+	if c, err := eval.Compare(a, a); err != nil || c.P != 1 || c.Ties != 2 {
+		t.Errorf("comparison with itself %+v, %v", c, err)
+	}
+	if _, err := eval.Compare(a, &eval.Report{Set: "other"}); err == nil {
+		t.Error("comparison of different sets")
+	}
+	var table strings.Builder
+	if err := eval.WriteTable(&table, a, b); err != nil || strings.Count(table.String(), "\n") != 3 {
+		t.Errorf("table %q, %v", &table, err)
+	}
+	var back eval.Report
+	if raw, err := json.Marshal(a); err != nil || json.Unmarshal(raw, &back) != nil || back.Mean != a.Mean {
+		t.Errorf("JSON does not come back: %v", err)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	set := &eval.Set{Name: "s", Questions: []eval.Question{{ID: "q"}}, Judged: map[string]map[string]int{"q": {"a": 1}}}
+	bad := errors.New("bad")
+	if _, err := eval.Run(t.Context(), set, func(context.Context, string, int) ([]string, error) { return nil, bad }, eval.Options{}); !errors.Is(err, bad) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := eval.Run(ctx, set, nil, eval.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := eval.Run(t.Context(), &eval.Set{}, nil, eval.Options{}); err == nil {
+		t.Error("no error without questions")
+	}
+}
+
+// TestPublicSets holds the defaults to what was measured: words find what BM25 is known to find, and vectors never harm.
+func TestPublicSets(t *testing.T) {
+	root := os.Getenv("SLUICE_DATA")
+	if root == "" {
+		t.Skip("SLUICE_DATA names no folder with scifact/, squad/, hotpotqa/, musique/ and 2wiki/")
+	}
+	floors := map[string]float64{"scifact": 0.725, "squad": 0.885, "hotpotqa": 0.815, "musique": 0.585, "2wiki": 0.75}
+	x, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	e := local.New(local.Options{})
+	for name, floor := range floors {
+		t.Run(name, func(t *testing.T) {
+			set, err := eval.Load(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := eval.Fill(t.Context(), set, eval.AsPassages(x, name, e)); err != nil {
+				t.Fatal(err)
+			}
+			var reports []*eval.Report
+			for _, w := range []struct {
+				name string
+				way  eval.Way
+			}{{"lexical", eval.Way{Words: true}}, {"vector", eval.Way{Vectors: true}}, {"hybrid", eval.Way{Words: true, Vectors: true}}} {
+				r, err := eval.Run(t.Context(), set, eval.Documents(x, name, e, w.way), eval.Options{Name: w.name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				reports = append(reports, r)
+			}
+			var table strings.Builder
+			if err := eval.WriteTable(&table, reports...); err != nil {
+				t.Fatal(err)
+			}
+			t.Log("\n" + table.String())
+			words, both := reports[0].Mean.NDCG10, reports[2].Mean.NDCG10
+			if words < floor || both < words {
+				t.Errorf("nDCG@10: lexical %.4f (at least %.4f), hybrid %.4f", words, floor, both)
+			}
+			c, err := eval.Compare(reports[0], reports[2])
+			t.Logf("lexical to hybrid: %+v %v", c, err)
+		})
+	}
+}

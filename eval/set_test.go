@@ -1,0 +1,71 @@
+package eval_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/eval"
+)
+
+const (
+	goodCorpus  = `{"_id":"a","title":"T","text":"apple"}` + "\r\n\n" + `{"_id":"b","text":"pear"}`
+	goodQueries = `{"_id":"q","text":"which apple?","answers":["red"],"extra":[1]}` + "\n"
+	goodQrels   = "query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t0\n"
+)
+
+func write(t *testing.T, corpus, queries, qrels string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "tiny")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": qrels} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestLoad(t *testing.T) {
+	got, err := eval.Load(write(t, goodCorpus, goodQueries, goodQrels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &eval.Set{Name: "tiny", Docs: []eval.Doc{{ID: "a", Title: "T", Text: "apple"}, {ID: "b", Text: "pear"}},
+		Questions: []eval.Question{{ID: "q", Text: "which apple?", Answers: []string{"red"}}},
+		Judged:    map[string]map[string]int{"q": {"a": 1, "b": 0}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if got.Relevant("q") != 1 || got.Relevant("unknown") != 0 {
+		t.Error("count of relevant documents")
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for _, c := range []struct{ name, corpus, queries, qrels, want string }{
+		{"bad JSON", goodCorpus + "\n{", goodQueries, goodQrels, "corpus.jsonl:4:"},
+		{"no id", `{"text":"x"}`, goodQueries, goodQrels, "corpus.jsonl:1: no _id"},
+		{"id twice", goodCorpus, goodQueries + goodQueries, goodQrels, "queries.jsonl:2:"},
+		{"long line", goodCorpus + "\n" + strings.Repeat("x", eval.MaxLine+1), goodQueries, goodQrels, "corpus.jsonl:4: line longer"},
+		{"columns", goodCorpus, goodQueries, goodQrels + "q a 1\n", "qrels.tsv:4:"},
+		{"score", goodCorpus, goodQueries, goodQrels + "q\ta\tx\n", "qrels.tsv:4:"},
+		{"unknown query", goodCorpus, goodQueries, goodQrels + "r\ta\t1\n", "qrels.tsv:4: unknown query"},
+		{"unknown document", goodCorpus, goodQueries, goodQrels + "q\tz\t1\n", "qrels.tsv:4: unknown document"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := eval.Load(write(t, c.corpus, c.queries, c.qrels))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := eval.Load(t.TempDir()); err == nil {
+		t.Error("no error for an empty folder")
+	}
+}
