@@ -1,0 +1,245 @@
+// Package verify checks whether what an answer claims is supported by what it cites.
+package verify
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// Claim is one statement of an answer with the passages that it cites.
+type Claim struct {
+	Text  string
+	Cited []corpus.Chunk
+}
+
+// Support is how far a claim is borne out.
+type Support string
+
+// The degrees.
+const (
+	Supported   Support = "SUPPORTED"
+	Partially   Support = "PARTIALLY_SUPPORTED"
+	Unsupported Support = "UNSUPPORTED"
+)
+
+// Verdict is what was found about a claim.
+type Verdict struct {
+	Claim   string
+	Verdict Support
+	Score   float64          // 0..1
+	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if Unsupported
+}
+
+// Verifier checks claims. Calls may run at once.
+type Verifier interface {
+	// Name says how it judges, as shown to people.
+	Name() string
+	// Verify gives each claim a verdict, in order. What is no claim ([IsClaim]) should not be given.
+	Verify(ctx context.Context, claims []Claim) ([]Verdict, error)
+}
+
+// Confidence is (supported + partially/2) / checked, and 0 where nothing was checked.
+func Confidence(verdicts []Verdict) float64 {
+	if len(verdicts) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range verdicts {
+		switch v.Verdict {
+		case Supported:
+			sum++
+		case Partially:
+			sum += 0.5
+		}
+	}
+	return sum / float64(len(verdicts))
+}
+
+var silentRE = regexp.MustCompile(`(?i)\b(?:do(?:es)?(?: not|n't) (?:seem to |appear to )?(?:hold|contain|provide|include|mention|have|give|say|answer|specify)\b.*\b(?:answer|information|details?|question|evidence)|(?:cannot|can't|could not|couldn't|unable to) (?:be )?(?:find|answer|determine)|(?:i|we) (?:do not|don't) know|no (?:answer|information)\b.*\b(?:found|available|given|provided))`)
+
+// IsClaim says whether a sentence states something that sources could bear out: it is no question, not the admission that
+// the documents hold no answer, and has at least two words that carry meaning.
+func IsClaim(s string) bool {
+	s = strings.TrimSpace(s)
+	if len(s) > 2000 {
+		return true
+	}
+	return !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ":") && !silentRE.MatchString(s) && len(text.Unique(s)) >= 2
+}
+
+// Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up
+// to three sentences of each passage it cites. A number of the claim that the passages do not hold, a negation on one side
+// only, and an opposite in place of a word (rose, fell) make it Unsupported however high its score; a name that the
+// passages do not hold leaves it at best Partially supported.
+type Overlap struct {
+	Stats index.TermStats // weighs terms, as written or stemmed; where it is zero, all weigh the same
+}
+
+// Name is overlap.
+func (Overlap) Name() string { return "overlap" }
+
+// The scores from which a claim is Supported and Partially supported, and the most that a claim with a veto gets.
+const (
+	supportedFrom = 0.75
+	partiallyFrom = 0.45
+	vetoed        = 0.3
+)
+
+// Verify implements [Verifier]. The only error is that of ctx.
+func (o Overlap) Verify(ctx context.Context, claims []Claim) ([]Verdict, error) {
+	out := make([]Verdict, len(claims))
+	for i, c := range claims {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = o.judge(c)
+	}
+	return out, nil
+}
+
+func (o Overlap) judge(c Claim) Verdict {
+	v := Verdict{Claim: c.Text, Verdict: Unsupported}
+	said := o.read(c.Text)
+	if len(said.terms) == 0 || len(c.Cited) == 0 {
+		return v
+	}
+	covered := make([]bool, len(said.terms))
+	var proof []window
+	for _, chunk := range c.Cited {
+		w := said.best(chunk)
+		for i, ok := range w.covered {
+			covered[i] = covered[i] || ok
+		}
+		if said.share(w.covered) >= partiallyFrom/float64(len(c.Cited)) {
+			v.Chunks = append(v.Chunks, chunk.ID)
+			proof = append(proof, w)
+		}
+	}
+	v.Score = said.share(covered)
+	hard, soft := said.vetoes(c.Cited, proof)
+	switch {
+	case hard:
+		v.Score = min(v.Score, vetoed)
+	case soft:
+		v.Score = min(v.Score, supportedFrom-0.01)
+	}
+	switch {
+	case v.Score >= supportedFrom:
+		v.Verdict = Supported
+	case v.Score >= partiallyFrom:
+		v.Verdict = Partially
+	default:
+		v.Chunks = nil
+	}
+	return v
+}
+
+// statement is a claim taken apart.
+type statement struct {
+	terms   []text.Term
+	weights []float64
+	total   float64
+	at      map[string]int // of a stem among the terms
+	numbers []string
+	names   []string // stems
+	denied  bool
+}
+
+// maxClaim is how many bytes of a claim are read.
+const maxClaim = 4000
+
+var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
+
+func (o Overlap) read(claim string) statement {
+	if len(claim) > maxClaim {
+		claim = claim[:maxClaim]
+	}
+	claim = markRE.ReplaceAllString(claim, " ")
+	s := statement{terms: text.Unique(claim), at: map[string]int{}}
+	for i, t := range s.terms {
+		df, ok := o.Stats.DF[t.Word]
+		if !ok {
+			df, ok = o.Stats.DF[t.Stem]
+		}
+		w := 1.0
+		if ok {
+			w = 1 + text.IDF(o.Stats.Chunks, df) // flatter than for search: common words carry a claim too
+		} else if o.Stats.Chunks > 0 {
+			w = 1 + text.IDF(o.Stats.Chunks, 1)
+		}
+		s.at[t.Stem] = i
+		s.weights = append(s.weights, w)
+		s.total += w
+	}
+	words := text.Words(claim)
+	s.denied = denies(words)
+	s.numbers = numbersIn(words)
+	s.names = namesIn(claim, words)
+	return s
+}
+
+func (s statement) share(covered []bool) float64 {
+	sum := 0.0
+	for i, ok := range covered {
+		if ok {
+			sum += s.weights[i]
+		}
+	}
+	if s.total == 0 {
+		return 0
+	}
+	return sum / s.total
+}
+
+// window is a run of sentences of a passage, with the claim's terms in it.
+type window struct {
+	covered []bool
+	text    string // of the sentence in it that covers most
+}
+
+// maxWindow is how many sentences in a row may bear a claim out together.
+const maxWindow = 3
+
+// best finds the run of sentences that covers most of the claim; the passage's headings count with each.
+func (s statement) best(c corpus.Chunk) window {
+	body := c.Text
+	spans := text.Sentences(body)
+	covers := make([][]bool, len(spans))
+	for i, sp := range spans {
+		covers[i] = s.covers(body[sp.Start:sp.End])
+	}
+	above := s.covers(c.Title + "\n" + strings.Join(c.Headings, "\n"))
+	out, most := window{covered: make([]bool, len(s.terms))}, 0.0
+	for i := range spans {
+		sum := append([]bool(nil), above...)
+		lead, leadShare := i, -1.0
+		for k := i; k < min(len(spans), i+maxWindow); k++ {
+			for j, ok := range covers[k] {
+				sum[j] = sum[j] || ok
+			}
+			if x := s.share(covers[k]); x > leadShare {
+				lead, leadShare = k, x
+			}
+			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equals the shortest
+				most = x
+				out = window{append([]bool(nil), sum...), body[spans[lead].Start:spans[lead].End]}
+			}
+		}
+	}
+	return out
+}
+
+func (s statement) covers(sentence string) []bool {
+	out := make([]bool, len(s.terms))
+	for _, t := range text.Terms(sentence) {
+		if i, ok := s.at[t]; ok {
+			out[i] = true
+		}
+	}
+	return out
+}

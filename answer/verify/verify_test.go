@@ -1,0 +1,170 @@
+package verify_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+)
+
+var _ verify.Verifier = verify.Overlap{}
+
+func cited(texts ...string) []corpus.Chunk {
+	var out []corpus.Chunk
+	for i, s := range texts {
+		out = append(out, corpus.Chunk{ID: corpus.ChunkID(string(rune('a' + i))), Text: s})
+	}
+	return out
+}
+
+const report = "Revenue of Acme rose by 12.5 percent to 1,200,000 dollars in 2021. Costs did not change. The firm employs three hundred people in Berlin."
+
+func TestOverlap(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		cited       []corpus.Chunk
+		want        verify.Support
+		chunks      []corpus.ChunkID
+	}{
+		{"a copy", "Revenue of Acme rose by 12.5 percent to 1,200,000 dollars in 2021.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
+		{"other words around", "In 2021 the revenue of Acme rose.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
+		{"the same number written otherwise", "Acme revenue rose 12.50 percent to 1200000 dollars.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
+		{"another number", "Revenue of Acme rose by 15 percent to 1,200,000 dollars in 2021.", cited(report), verify.Unsupported, nil},
+		{"a negation dropped", "Costs did change.", cited(report), verify.Unsupported, nil},
+		{"a negation added", "Revenue of Acme did not rise in 2021.", cited(report), verify.Unsupported, nil},
+		{"an opposite", "Revenue of Acme fell by 12.5 percent in 2021.", cited(report), verify.Unsupported, nil},
+		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), verify.Partially, []corpus.ChunkID{"a"}},
+		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), verify.Unsupported, nil},
+		{"two sources", "Revenue of Acme rose in 2021 and its founder Jane Doe retired.", cited(report, "The founder of the firm, Jane Doe, retired."),
+			verify.Supported, []corpus.ChunkID{"a", "b"}},
+		{"the wrong source", "Revenue of Acme rose in 2021.", cited("Bread is baked in an oven."), verify.Unsupported, nil},
+		{"no source", "Revenue of Acme rose in 2021.", nil, verify.Unsupported, nil},
+		{"with its mark", "Revenue of Acme rose in 2021 ⟦7⟧.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
+		{"nothing said", "", cited(report), verify.Unsupported, nil},
+		{"bytes", "\xff\x1d rose", cited("\xff\xfe"), verify.Unsupported, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := verify.Overlap{}.Verify(context.Background(), []verify.Claim{{Text: c.claim, Cited: c.cited}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[0].Verdict != c.want || got[0].Score < 0 || got[0].Score > 1 {
+				t.Errorf("%s %.2f, want %s", got[0].Verdict, got[0].Score, c.want)
+			}
+			if d := cmp.Diff(c.chunks, got[0].Chunks); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (verify.Overlap{}).Verify(ctx, make([]verify.Claim, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestIsClaim(t *testing.T) {
+	for s, want := range map[string]bool{
+		"Revenue rose in 2021.": true,
+		"The documents do not seem to hold an answer to this question.": false,
+		"I don't know.": false,
+		"The text does not provide information about revenue.": false,
+		"The treatment does not contain sugar.":                true,
+		"What is revenue?":                                     false,
+		"The results are:":                                     false,
+		"Yes.":                                                 false,
+		"":                                                     false,
+	} {
+		if got := verify.IsClaim(s); got != want {
+			t.Errorf("IsClaim(%q) is %v", s, got)
+		}
+	}
+}
+
+func TestConfidence(t *testing.T) {
+	s, p, u := verify.Verdict{Verdict: verify.Supported}, verify.Verdict{Verdict: verify.Partially}, verify.Verdict{Verdict: verify.Unsupported}
+	for _, c := range []struct {
+		verdicts []verify.Verdict
+		want     float64
+	}{{nil, 0}, {[]verify.Verdict{s}, 1}, {[]verify.Verdict{s, p, u, u}, 0.375}} {
+		if got := verify.Confidence(c.verdicts); got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+}
+
+// TestSciFact measures verdicts on claims written by experts about abstracts, the hardest case there is: hardly any is a
+// copy. It holds that more of the borne out than of the refuted are supported.
+func TestSciFact(t *testing.T) {
+	s := beir.Load(t, "scifact")
+	f, err := os.Open(filepath.Join(os.Getenv("SLUICE_DATA"), "scifact", "claims.jsonl"))
+	if err != nil {
+		t.Skipf("no labelled claims: %v", err)
+	}
+	defer f.Close()
+	counts := map[string]map[verify.Support]int{"SUPPORT": {}, "CONTRADICT": {}, "other abstract": {}}
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	for i := 0; sc.Scan(); i++ {
+		var c struct {
+			Claim, Label string
+			DocID        string `json:"doc_id"`
+		}
+		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if counts[c.Label] == nil {
+			continue
+		}
+		claims := []verify.Claim{{Text: c.Claim, Cited: []corpus.Chunk{s.Doc(c.DocID)}}, {Text: c.Claim, Cited: s.Docs[i : i+1]}}
+		got, err := verify.Overlap{Stats: s.Stats(c.Claim)}.Verify(context.Background(), claims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[c.Label][got[0].Verdict]++
+		counts["other abstract"][got[1].Verdict]++
+	}
+	share := func(label string, v verify.Support) float64 {
+		n := 0
+		for _, k := range counts[label] {
+			n += k
+		}
+		return float64(counts[label][v]) / float64(max(n, 1))
+	}
+	for label := range counts {
+		t.Logf("%s: supported %.3f, partially %.3f, unsupported %.3f", label, share(label, verify.Supported), share(label, verify.Partially), share(label, verify.Unsupported))
+	}
+	if share("SUPPORT", verify.Unsupported) > share("CONTRADICT", verify.Unsupported) || share("other abstract", verify.Unsupported) < 0.95 {
+		t.Error("verdicts got worse")
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add("Revenue rose.", report)
+	f.Add("\xff⟦", "\x00. not 1,,")
+	f.Fuzz(func(t *testing.T, claim, source string) {
+		verify.IsClaim(claim)
+		got, err := verify.Overlap{}.Verify(context.Background(), []verify.Claim{{Text: claim, Cited: cited(source, claim)}})
+		if err != nil || got[0].Score < 0 || got[0].Score > 1.000001 {
+			t.Fatal(got, err)
+		}
+	})
+}
+
+func BenchmarkVerify(b *testing.B) {
+	claims := []verify.Claim{{Text: "In 2021 the revenue of Acme rose.", Cited: cited(report, report)}}
+	for b.Loop() {
+		if _, err := (verify.Overlap{}).Verify(b.Context(), claims); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
