@@ -48,7 +48,8 @@ type Cancelling struct {
 	Status event.Status `json:"status" enum:"running,finished,failed,cancelled" description:"When the command was taken; a running run ends soon after."`
 }
 
-func summaryOf(s eventlog.Summary) RunSummary {
+// Summarize gives a run as a list shows it.
+func Summarize(s eventlog.Summary) RunSummary {
 	return RunSummary{RunID: s.Start.Run, Query: s.Start.Query, Mode: s.Start.Mode, Protocol: s.Start.Protocol,
 		Collection: s.Start.Collection, Status: s.Status(), ErrorCode: string(s.Code), StartedAt: s.StartedAt.Truncate(time.Millisecond),
 		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: s.Last}
@@ -88,7 +89,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 	}
 	list := RunList{Runs: []RunSummary{}}
 	for _, run := range runs[:min(limit, len(runs))] {
-		list.Runs = append(list.Runs, summaryOf(run))
+		list.Runs = append(list.Runs, Summarize(run))
 	}
 	if len(runs) > limit {
 		list.Next = list.Runs[limit-1].RunID
@@ -124,7 +125,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) {
 		}
 		log = append(log, batch...)
 	}
-	replyJSON(w, http.StatusOK, RunDetail{RunSummary: summaryOf(sum), Answer: forge.AnswerOf(log[:sum.Last])})
+	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: forge.AnswerOf(log[:sum.Last])})
 }
 
 func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) {

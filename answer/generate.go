@@ -1,0 +1,217 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice-rag/sluice/answer/attribute"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	rerankWeight  = 0.3 // of the late interaction beside the search's own score, both scaled to 0..1
+	bytesPerToken = 4   // of English text, for an estimate where no tokenizer is known
+)
+
+// rerank orders the pool and keeps as many passages as the question asks for. What is graded incorrect is left out unless
+// nothing else is there.
+func (j *job) rerank(ctx context.Context) error {
+	began := j.Now()
+	chunks := make([]corpus.Chunk, len(j.pool))
+	for i, c := range j.pool {
+		chunks[i] = c.Chunk
+	}
+	scores, err := j.Reranker.Rerank(ctx, j.q.Query, chunks, j.stats)
+	if err != nil {
+		return err
+	}
+	top := 0.0
+	for _, s := range scores {
+		top = math.Max(top, s)
+	}
+	rank := make([]float64, len(scores))
+	order := make([]int, len(scores))
+	for i, s := range scores {
+		order[i] = i
+		rank[i] = (1 - rerankWeight) * j.pool[i].Score
+		if top > 0 {
+			rank[i] += rerankWeight * s / top
+		}
+		if j.pool[i].grade < grade.AmbiguousFrom {
+			rank[i]-- // behind all that may be of use
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank[b], rank[a]) })
+	r := event.Reranked{Method: j.Reranker.Method(), Inputs: len(chunks), Outputs: []event.Found{}}
+	for _, i := range order {
+		if len(j.context) == j.q.TopK || rank[i] < 0 && len(j.context) > 0 && j.context[0].grade >= grade.AmbiguousFrom {
+			break
+		}
+		if j.covered(j.pool[i].Chunk) {
+			continue
+		}
+		j.context = append(j.context, j.pool[i])
+		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: scores[i]})
+		r.TopScore = math.Max(r.TopScore, scores[i])
+	}
+	r.Duration = j.since(began)
+	return j.rec.Emit(ctx, r)
+}
+
+// covered tells whether a chunk's text is part of one that the generator reads already.
+func (j *job) covered(c corpus.Chunk) bool {
+	return slices.ContainsFunc(j.context, func(o candidate) bool {
+		return o.Chunk.Document == c.Document && o.Chunk.Start <= c.Start && c.End <= o.Chunk.End
+	})
+}
+
+// generate streams the answer. A citation gives its passage the next number, if it has none.
+func (j *job) generate(ctx context.Context) error {
+	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}}
+	size := 0
+	for i, c := range j.context {
+		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
+		size += len(c.Chunk.Text)
+	}
+	for word, df := range j.stats.DF {
+		task.IDF[text.Stem(word)] = text.IDF(j.stats.Chunks, df)
+	}
+	start := event.GenerationStarted{Chunks: len(task.Passages), Tokens: (size + bytesPerToken - 1) / bytesPerToken, Model: j.Generator.Name()}
+	if err := j.rec.Emit(ctx, start); err != nil {
+		return err
+	}
+	var claim strings.Builder
+	var cited []corpus.Chunk
+	flush := func() {
+		if s := strings.TrimSpace(claim.String()); s != "" {
+			j.claims = append(j.claims, verify.Claim{Text: s, Cited: cited})
+		}
+		claim.Reset()
+		cited = nil
+	}
+	for d, err := range j.Generator.Generate(ctx, task) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fault.Wrap(fault.Model, err, "the model failed")
+		}
+		if d.Cite == 0 {
+			if cited != nil {
+				flush()
+			}
+			t := printable(d.Text)
+			claim.WriteString(t)
+			if err := j.rec.Emit(ctx, event.Token{Text: t}); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.Cite < 1 || d.Cite > len(j.context) {
+			continue // a number that no passage has is never shown
+		}
+		cited = append(cited, j.context[d.Cite-1].Chunk)
+		c := event.Cited{N: j.number(d.Cite - 1), Chunk: j.context[d.Cite-1].Chunk.ID}
+		if err := j.rec.Emit(ctx, c); err != nil {
+			return err
+		}
+	}
+	flush()
+	return j.rec.Emit(ctx, event.GenerationFinished{Reason: "stop"})
+}
+
+// printable removes what a token must not hold: control characters but tab and newline, and invalid UTF-8.
+func printable(s string) string {
+	clean := func(r rune) bool { return r == '\n' || r == '\t' || !unicode.IsControl(r) }
+	if strings.ToValidUTF8(s, "") == s && strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if clean(r) {
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// number gives the number of the source at a place of the context.
+func (j *job) number(place int) int {
+	if i := slices.Index(j.order, place); i >= 0 {
+		return i + 1
+	}
+	j.order = append(j.order, place)
+	return len(j.order)
+}
+
+// verify holds each claim against what it cites.
+func (j *job) verify(ctx context.Context) error {
+	verdicts, err := j.Verifier.Verify(ctx, j.claims)
+	if err != nil {
+		return err
+	}
+	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(verdicts), By: rules}
+	for _, d := range verdicts {
+		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: event.Verdict(d.Verdict), Chunks: d.Chunks})
+	}
+	return j.rec.Emit(ctx, v)
+}
+
+// attribute lists what the generator read, with the share of the answer that each source carries.
+func (j *job) attribute(ctx context.Context) error {
+	cited := len(j.order)
+	for i := range j.context {
+		j.number(i)
+	}
+	chunks := make([]corpus.Chunk, len(j.order))
+	for i, place := range j.order {
+		chunks[i] = j.context[place].Chunk
+	}
+	var answer strings.Builder
+	for _, c := range j.claims {
+		if c.Cited != nil { // what cites nothing says that nothing was found
+			answer.WriteString(c.Text + "\n")
+		}
+	}
+	weights := attribute.Attribute(answer.String(), chunks, j.stats)
+	a := event.Attributed{Sources: []event.Source{}, By: rules}
+	for i, place := range j.order {
+		c := j.context[place]
+		a.Sources = append(a.Sources, event.Source{N: i + 1, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title,
+			Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
+			Text: c.Chunk.Text, Score: c.grade, Weight: weights[i], Cited: i < cited})
+	}
+	if err := j.rec.Emit(ctx, a); err != nil {
+		return err
+	}
+	j.finished = true
+	return nil
+}
+
+// keep lists, for a run that ran out of time, the sources found so far.
+func (j *job) keep(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	s := j.rec.State()
+	if j.finished || s.Cache == nil {
+		return nil
+	}
+	if s.Generation != nil && s.Stop == "" {
+		if err := j.rec.Emit(ctx, event.GenerationFinished{Reason: "timeout"}); err != nil {
+			return err
+		}
+	}
+	if len(j.context) == 0 {
+		slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
+		j.context = j.pool[:min(j.q.TopK, len(j.pool))]
+	}
+	return j.attribute(ctx)
+}

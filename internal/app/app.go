@@ -1,0 +1,109 @@
+// Package app turns settings into a running program. It is the only place that knows every back end.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// Protocols gives every protocol, the default one first.
+func Protocols() []wire.Protocol { return []wire.Protocol{forge.Protocol{}} }
+
+// App is everything that is open. Close it when done.
+type App struct {
+	Config   config.Config
+	Engine   *sluice.Engine
+	Index    *embedded.Index
+	Log      *filelog.Log
+	Ingester *ingest.Ingester
+	Registry *prometheus.Registry
+	logger   *slog.Logger
+}
+
+// ErrInUse says that another process has the data folder open.
+var ErrInUse = errors.New("the data folder is in use by another process")
+
+// Open opens the data folder and what is in it, and ends the runs that an earlier process left open.
+func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
+	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("open data folder: %w", err)
+	}
+	log, err := filelog.Open(filepath.Join(cfg.Store.Data, "runs"), filelog.Options{
+		MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Log: logger})
+	if errors.Is(err, filelog.ErrLocked) {
+		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open runs: %w", err)
+	}
+	ix, err := embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger})
+	if err != nil {
+		err = fmt.Errorf("open index: %w", err)
+		if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict {
+			err = fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
+		}
+		return nil, errors.Join(err, log.Close())
+	}
+	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger}
+	m := local.New(local.Options{})
+	a.Ingester = ingest.New(ix, m, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
+	pipeline := &answer.Pipeline{Index: ix, Embedder: m, Generator: m, Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}
+	a.Engine = sluice.New(pipeline, sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)})
+	n, err := a.Engine.Recover(ctx)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if n > 0 {
+		logger.Warn("runs that the last process left open were ended", "runs", n)
+	}
+	return a, nil
+}
+
+// grace gives the engine's form of the setting: at once is a moment, since its zero is the default.
+func grace(d time.Duration) time.Duration {
+	if d == 0 {
+		return time.Nanosecond
+	}
+	return d
+}
+
+// Server makes the HTTP server.
+func (a *App) Server(version string) (*server.Server, error) {
+	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
+		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
+		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Version: version})
+}
+
+// Close ends the runs that are left and closes everything.
+func (a *App) Close() error {
+	stopped, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = a.Engine.Close(stopped) // the error is that of the context
+	if err := errors.Join(a.Index.Close(), a.Log.Close()); err != nil {
+		return fmt.Errorf("close data folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+type askCmd struct {
+	config.Store
+	config.Runs
+	Server   string   `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
+	Mode     string   `default:"direct" enum:"direct,agentic" help:"How the question is answered: direct or agentic."`
+	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
+	JSON     bool     `name:"json" help:"Print one event a line."`
+	Question []string `arg:"" help:"The question."`
+}
+
+// Run asks and prints. The status is 1 when the run failed.
+func (c *askCmd) Run(e *env) (err error) {
+	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	if _, err := forge.DecodeRequest(body, int(e.cfg.Runs.MaxQuery)); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	events, done, err := c.source(e, q)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	show := newDisplay(e).show
+	if c.JSON {
+		show = func(ev client.Event) error {
+			_, err := fmt.Fprintf(e.Out, "%s\n", ev.Data)
+			return err
+		}
+	}
+	for ev, err := range events {
+		if err != nil {
+			return fmt.Errorf("ask: %w", err)
+		}
+		if err := show(ev); err != nil {
+			return err
+		}
+		if ev.Last() && ev.Name == "error" {
+			return exit(1)
+		}
+	}
+	return nil
+}
+
+// source gives the answer's events: from a server, or from an engine in this process.
+func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error], func() error, error) {
+	url := c.Server
+	if url == "" {
+		url, _ = running(e.ctx, e.cfg.Store.Data)
+	}
+	if url != "" {
+		cl, err := client.New(url, client.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return cl.Ask(e.ctx, q), func() error { return nil }, nil
+	}
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := a.Engine.Ask(e.ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection, TopK: q.TopK, Protocol: forge.Name})
+	if err != nil {
+		return nil, nil, errors.Join(err, a.Close())
+	}
+	return local(e.ctx, a, run), a.Close, nil
+}
+
+// local gives a run's events as a client of a server would get them.
+func local(ctx context.Context, a *app.App, run event.RunID) iter.Seq2[client.Event, error] {
+	return func(yield func(client.Event, error) bool) {
+		var frames []wire.Frame
+		p := forge.Protocol{}.New()
+		for batch, err := range a.Engine.Events(ctx, run, 0) {
+			if err != nil {
+				yield(client.Event{}, err)
+				return
+			}
+			frames = p.Project(frames[:0], batch)
+			for _, f := range frames {
+				ev := client.Event{Run: string(run), ID: f.ID.String(), Name: f.Event, Data: append(json.RawMessage(nil), f.Data...)}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+type ingestCmd struct {
+	config.Store
+	config.Ingest
+	Path []string `arg:"" help:"Files and folders."`
+}
+
+// Run adds the paths to the collection. It fails when nothing could be read.
+func (c *ingestCmd) Run(e *env) (err error) {
+	for _, p := range c.Path {
+		if _, err := os.Stat(p); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+	}
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if errors.Is(err, app.ErrInUse) {
+		if url, ok := running(e.ctx, e.cfg.Store.Data); ok {
+			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return ingestPaths(e, a, c.Path)
+}
+
+// ingestPaths brings the collection up to date with the paths, with a bar on a terminal and a line of log elsewhere.
+func ingestPaths(e *env, a *app.App, paths []string) error {
+	absolute := make([]string, len(paths))
+	for i, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return fmt.Errorf("ingest %s: %w", p, err)
+		}
+		absolute[i] = abs
+	}
+	show, done := progress(e)
+	report, err := a.Ingester.Ingest(e.ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, show)
+	done()
+	told := e.logger.With("collection", e.cfg.Store.Collection)
+	for _, f := range report.Failed {
+		told.Warn("not indexed", "file", f.Path, "reason", f.Reason)
+	}
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	told.Info("documents are indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
+		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
+		"ms", report.Duration.Milliseconds())
+	return nil
+}
+
+func progress(e *env) (show func(ingest.Progress), done func()) {
+	if isTerminal(e.Err) {
+		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionSetDescription("indexing"),
+			progressbar.OptionShowCount(), progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWidth(30), progressbar.OptionFullWidth())
+		return func(p ingest.Progress) {
+			bar.ChangeMax(max(p.Total, 1))
+			_ = bar.Set(min(p.Done, max(p.Total, 1)))
+		}, func() { _ = bar.Finish() }
+	}
+	var last time.Time
+	return func(p ingest.Progress) {
+		if now := time.Now(); now.Sub(last) > 5*time.Second {
+			last = now
+			e.logger.Info("indexing", "done", p.Done, "of", p.Total, "bytes", p.Bytes)
+		}
+	}, func() {}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+type runsCmd struct {
+	config.Store
+	Server string `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
+	Limit  int    `default:"20" help:"Runs listed, 1 to 500."`
+	JSON   bool   `name:"json" help:"Print one run a line, as JSON."`
+}
+
+// Run lists runs.
+func (c *runsCmd) Run(e *env) error {
+	if c.Limit < 1 || c.Limit > 500 {
+		return errors.New("runs: --limit: want 1 to 500")
+	}
+	list, err := c.list(e)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		enc := json.NewEncoder(e.Out)
+		enc.SetEscapeHTML(false)
+		for _, r := range list.Runs {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTARTED\tSTATUS\tMS\tEVENTS\tQUESTION")
+	for _, r := range list.Runs {
+		status := string(r.Status)
+		if r.ErrorCode != "" && r.Status == event.Failed {
+			status += " " + r.ErrorCode
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.RunID, r.StartedAt.Local().Format(time.DateTime), status, r.DurationMS, r.Events, shorten(r.Query, 60))
+	}
+	return w.Flush()
+}
+
+func (c *runsCmd) list(e *env) (list server.RunList, err error) {
+	url := c.Server
+	if url == "" {
+		url, _ = running(e.ctx, e.cfg.Store.Data)
+	}
+	if url != "" {
+		cl, err := client.New(url, client.Options{})
+		if err != nil {
+			return list, err
+		}
+		err = cl.Get(e.ctx, fmt.Sprintf("/api/runs?limit=%d", c.Limit), &list)
+		return list, err
+	}
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return list, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	runs, err := a.Log.Runs(e.ctx, "", c.Limit)
+	for _, r := range runs {
+		list.Runs = append(list.Runs, server.Summarize(r))
+	}
+	return list, err
+}
+
+type replayCmd struct {
+	config.Store
+	Server   string `placeholder:"URL" help:"Server that has the run; without it, the one that has the data folder open, or none."`
+	Protocol string `default:"forge" enum:"forge" help:"Protocol to print it in."`
+	RunID    string `arg:"" name:"run" help:"The run's id, as runs lists it."`
+}
+
+// Run prints a run's stream as it goes over the wire.
+func (c *replayCmd) Run(e *env) (err error) {
+	id := event.RunID(c.RunID)
+	if !id.Valid() {
+		return fmt.Errorf("replay: %.80q is no run's id", c.RunID)
+	}
+	url := c.Server
+	if url == "" {
+		url, _ = running(e.ctx, e.cfg.Store.Data)
+	}
+	if url != "" {
+		return c.fromServer(e, url)
+	}
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return c.fromLog(e, a, id)
+}
+
+func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
+	for _, p := range app.Protocols() {
+		if p.Name() != c.Protocol {
+			continue
+		}
+		proj := p.New()
+		for batch, err := range eventlog.Tail(e.ctx, a.Log, id, 0) {
+			if err != nil {
+				return fmt.Errorf("replay %s: %w", id, err)
+			}
+			for _, f := range proj.Project(nil, batch) {
+				if _, err := e.Out.Write(p.AppendFrame(nil, f)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *replayCmd) fromServer(e *env, url string) error {
+	cl, err := client.New(url, client.Options{})
+	if err != nil {
+		return err
+	}
+	for ev, err := range cl.Stream(e.ctx, c.RunID, "") {
+		if err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		id, err := wire.ParseCursor(ev.ID)
+		if err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		if _, err := e.Out.Write(sse.AppendFrame(nil, wire.Frame{ID: id, Event: ev.Name, Data: ev.Data})); err != nil {
+			return err
+		}
+	}
+	return nil
+}

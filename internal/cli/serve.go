@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server"
+)
+
+type serveCmd struct {
+	config.Store
+	config.Ingest
+	config.HTTP
+	config.Runs
+	config.Keep
+}
+
+// Run indexes, listens, and serves until it is told to stop.
+func (c *serveCmd) Run(e *env) (err error) {
+	// The address is taken before the documents are read: who has given a wrong one need not wait to hear it.
+	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", e.cfg.HTTP.Addr)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer l.Close()
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if len(e.cfg.Ingest.Docs) > 0 {
+		if err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
+			if e.ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	s, err := a.Server(version())
+	if err != nil {
+		return err
+	}
+	url := "http://" + shown(l.Addr())
+	fmt.Fprintln(e.Err, "listening on", url)
+	forget := announce(e, url)
+	defer forget()
+	return s.Serve(e.ctx, l)
+}
+
+// shown is an address as a client on this machine can use it.
+func shown(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+	}
+	return a.String()
+}
+
+// serverFile tells, in the data folder, where the server that has it open can be reached.
+const serverFile = "server.json"
+
+type serverNote struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+}
+
+// announce writes the server's address for commands that use the same data folder, and gives what removes it.
+func announce(e *env, url string) (forget func()) {
+	path := filepath.Join(e.cfg.Store.Data, serverFile)
+	note, err := json.Marshal(serverNote{URL: url, PID: os.Getpid()})
+	if err == nil {
+		err = os.WriteFile(path, note, 0o600)
+	}
+	if err != nil {
+		e.logger.Warn("the server's address could not be noted", "error", err)
+	}
+	return func() { _ = os.Remove(path) }
+}
+
+// running gives the address of the server that has the data folder open, if one answers.
+func running(ctx context.Context, data string) (url string, ok bool) {
+	raw, err := os.ReadFile(filepath.Join(data, serverFile))
+	var note serverNote
+	if err != nil || json.Unmarshal(raw, &note) != nil || note.URL == "" {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, note.URL+"/healthz", nil)
+	if err != nil {
+		return "", false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", false
+	}
+	defer res.Body.Close()
+	var h server.Health
+	return note.URL, res.StatusCode == http.StatusOK && json.NewDecoder(res.Body).Decode(&h) == nil && h.Status != ""
+}
