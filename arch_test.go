@@ -89,10 +89,6 @@ var badNames = []string{"util", "utils", "common", "types", "manager", "helper",
 // excuses nothing is itself a complaint.
 var excused = map[string]string{
 	"wire/wiretest imports math/rand/v2": "it cuts logs into batches at random, from a seed that a failure prints",
-	"wire/wiretest imports os":           "it reads and writes goldens",
-	"wire/wiretest imports os/exec":      "it runs the sample clients",
-	"wire/wiretest imports context":      "it reads logs through the store that real readers use",
-	"wire/wiretest imports net/http":     "it serves the streams that the sample clients read",
 }
 
 func TestArchitecture(t *testing.T) {
@@ -117,9 +113,8 @@ func TestArchitecture(t *testing.T) {
 		})
 	}
 	for what := range excused {
-		// Excuses of packages to come are allowed, so that the table can be written before them.
-		if pkg, _, _ := strings.Cut(what, " "); !used[what] && tree[pkg] != nil {
-			t.Logf("no longer needed: the excuse for %q", what)
+		if !used[what] {
+			t.Errorf("no longer needed: the excuse for %q", what)
 		}
 	}
 }
