@@ -47,6 +47,9 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 		return nil, err
 	}
 	defer x.life.RUnlock()
+	if collection == "" {
+		collection = corpus.DefaultCollection
+	}
 	var out []corpus.Document
 	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
 		prefix := idKey(c, "")
@@ -64,6 +67,7 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 			if err := unsealJSON(v, &d); err != nil {
 				return fmt.Errorf("damaged: a document: %w", err)
 			}
+			d.Collection = collection // JSON cannot hold any bytes whatever
 			out = append(out, d.Document)
 		}
 		return nil

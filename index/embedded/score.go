@@ -154,13 +154,14 @@ func number(id bleve.IndexInternalID) (uint64, error) {
 	return binary.BigEndian.Uint64(id), nil
 }
 
-// postings calls do with the chunks whose field holds a term.
-func (v *view) postings(ctx context.Context, field, term string, do func(n uint64, d *bleve.TermFieldDoc)) error {
+// postings calls do with the chunks whose field holds a term, of which there are df.
+func (v *view) postings(ctx context.Context, field, term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
 	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, true, true, false)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	df := r.Count()
 	var d bleve.TermFieldDoc
 	for i := 0; ; i++ {
 		if i&4095 == 0 && ctx.Err() != nil {
@@ -177,7 +178,7 @@ func (v *view) postings(ctx context.Context, field, term string, do func(n uint6
 		if err != nil {
 			return err
 		}
-		do(n, got)
+		do(df, n, got)
 	}
 }
 
@@ -198,7 +199,7 @@ func (s *scorer) score(ctx context.Context, v *view, q *question, with Scoring, 
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
 	for _, t := range q.terms {
 		w := float32(t.times * t.idf)
-		err := v.postings(ctx, fieldText, t.text, func(n uint64, d *bleve.TermFieldDoc) {
+		err := v.postings(ctx, fieldText, t.text, func(_, n uint64, d *bleve.TermFieldDoc) {
 			a := s.at(n)
 			if a.length == 0 {
 				s.touched = append(s.touched, uint32(n))
@@ -253,17 +254,9 @@ func (s *scorer) best(n int) []uint32 {
 
 func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring) error {
 	for _, t := range q.terms {
-		df, err := v.df(ctx, fieldTitle, t.text)
-		if err != nil {
-			return err
-		}
-		if df == 0 {
-			continue
-		}
-		w := float32(idf(float64(v.chunks), float64(df)))
-		err = v.postings(ctx, fieldTitle, t.text, func(n uint64, d *bleve.TermFieldDoc) {
+		err := v.postings(ctx, fieldTitle, t.text, func(df, n uint64, d *bleve.TermFieldDoc) {
 			a := s.at(n)
-			a.title += w
+			a.title += float32(idf(float64(v.chunks), float64(df)))
 			a.share += float32(d.Freq) / length(d.Norm)
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/viterin/vek/vek32"
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -170,7 +171,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	has := make([]bool, len(all))
 	for i := range all {
 		if at := vectors.find(all[i].row); at >= 0 {
-			all[i].hit.Cosine = float64(dot(q.Vector, vectors.vector(at)))
+			all[i].hit.Cosine = float64(vek32.Dot(q.Vector, vectors.vector(at)))
 			has[i] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -134,13 +135,10 @@ func (s *slab) nearest(ctx context.Context, q []float32, n int) ([]near, error) 
 
 func sortNear(v []near) {
 	slices.SortFunc(v, func(a, b near) int {
-		switch {
-		case a.cosine != b.cosine && a.cosine > b.cosine, a.cosine == b.cosine && a.row < b.row:
-			return -1
-		case a == b:
-			return 0
+		if c := cmp.Compare(b.cosine, a.cosine); c != 0 {
+			return c
 		}
-		return 1
+		return cmp.Compare(a.row, b.row)
 	})
 }
 
@@ -152,7 +150,7 @@ func (s *slab) scan(ctx context.Context, q []float32, from, to, n int) []near {
 		if i&4095 == 0 && ctx.Err() != nil {
 			return nil
 		}
-		dot := vek32.Dot(q, s.data[i*s.dim:(i+1)*s.dim])
+		dot := vek32.Dot(q, s.vector(i))
 		if dot <= floor || s.isDead(i) {
 			continue
 		}
@@ -166,5 +164,3 @@ func (s *slab) scan(ctx context.Context, q []float32, from, to, n int) []near {
 	sortNear(best)
 	return best[:min(n, len(best))]
 }
-
-func dot(a, b []float32) float32 { return vek32.Dot(a, b) }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -75,8 +76,8 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	if d.Collection == "" {
 		d.Collection = corpus.DefaultCollection
 	}
-	if d.ID == "" || len(d.ID) > maxKey {
-		return change{}, fault.Invalid("document", "an id has 1 to %d bytes", maxKey)
+	if !validID(string(d.ID)) {
+		return change{}, fault.Invalid("document", "an id has 1 to %d bytes of UTF-8", maxKey)
 	}
 	if len(d.Collection) > maxKey {
 		return change{}, fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
@@ -85,8 +86,8 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	seen := make(map[corpus.ChunkID]bool, len(entries))
 	for i, e := range entries {
 		switch {
-		case e.ID == "" || len(e.ID) > maxKey:
-			return change{}, fault.Invalid("chunk", "an id has 1 to %d bytes", maxKey)
+		case !validID(string(e.ID)):
+			return change{}, fault.Invalid("chunk", "an id has 1 to %d bytes of UTF-8", maxKey)
 		case seen[e.ID]:
 			return change{}, fault.Invalid("chunk", "a document has two of id %.100q", e.ID)
 		case e.Level < 1 || e.Level > levels:
@@ -105,6 +106,8 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	}
 	return change{collection: d.Collection, doc: d, entries: out, put: true}, nil
 }
+
+func validID(id string) bool { return id != "" && len(id) <= maxKey && utf8.ValidString(id) }
 
 // unit gives a vector of length 1 in the direction of v, and nil for one that has no direction.
 func unit(v []float32) ([]float32, error) {

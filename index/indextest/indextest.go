@@ -246,7 +246,7 @@ func collections(t *testing.T, open Open) {
 	for i, n := range names {
 		id := fmt.Sprintf("doc%d/0", i)
 		want(t, search(t, x, index.Query{Collection: n, Text: "shared", Vector: []float32{1, 0}}), id)
-		if ds, err := x.Documents(t.Context(), n, "", 0); err != nil || len(ds) != 1 {
+		if ds, err := x.Documents(t.Context(), n, "", 0); err != nil || len(ds) != 1 || ds[0].Collection != n {
 			t.Errorf("documents of %q: %v, %v", n, ds, err)
 		}
 		other := corpus.ChunkID(fmt.Sprintf("doc%d/0", (i+1)%len(names)))
@@ -286,9 +286,11 @@ func invalid(t *testing.T, open Open) {
 	_, nan := document("c", "bad", "", passage("apple", float32(math.NaN())))
 	_, nameless := document("c", "bad", "", passage("apple"))
 	nameless[0].ID = ""
+	_, bytes := document("c", "bad", "", passage("apple"))
+	bytes[0].ID = "\xff"
 	_, foreign := document("c", "worse", "", passage("apple"))
 	for name, es := range map[string][]index.Entry{"two of an id": two, "level": level, "not a number": nan,
-		"no chunk id": nameless, "other document": foreign} {
+		"no chunk id": nameless, "other document": foreign, "id of no UTF-8": bytes} {
 		err := x.Put(t.Context(), []corpus.Document{ok}, [][]index.Entry{es})
 		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
 			t.Errorf("%s: %v", name, err)

@@ -1,0 +1,359 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+)
+
+// document gives a document of n passages and as many sentences that all hold its id as a word.
+func document(id, text string, n int) (corpus.Document, []index.Entry) {
+	d := corpus.Document{ID: corpus.DocumentID(id), Collection: "c", Title: "Title " + id}
+	var es []index.Entry
+	for i := range n {
+		for _, l := range []corpus.Level{corpus.Passage, corpus.Sentence} {
+			es = append(es, index.Entry{Vector: []float32{1, float32(i)}, Chunk: corpus.Chunk{
+				ID: corpus.ChunkID(fmt.Sprintf("%s/%s/%d", id, l, i)), Document: d.ID, Level: l, Ordinal: i,
+				Title: d.Title, Text: text}})
+		}
+	}
+	return d, es
+}
+
+func put(ctx context.Context, x index.Writer, id, text string, n int) error {
+	d, es := document(id, text, n)
+	return x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es})
+}
+
+func open(t *testing.T, dir string) *embedded.Index {
+	t.Helper()
+	x, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	return x
+}
+
+func closeIndex(t *testing.T, x *embedded.Index) {
+	t.Helper()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(t *testing.T, x index.Reader, text string, level corpus.Level) int {
+	t.Helper()
+	hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: text, Limit: 1000, Levels: []corpus.Level{level}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(hits)
+}
+
+// holding lists the files under dir that hold any of the words, whatever their case.
+func holding(t *testing.T, dir string, words ...string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, w := range words {
+			if bytes.Contains(bytes.ToLower(b), []byte(strings.ToLower(w))) {
+				files = append(files, path+" holds "+w)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestDeletedTextIsInNoFile(t *testing.T) {
+	words := []string{"Xylomarkerqq", "Zebramarkervv", "vanishing-id"}
+	for _, reopen := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reopen=%v", reopen), func(t *testing.T) {
+			dir := t.TempDir()
+			x := open(t, dir)
+			ctx := t.Context()
+			for i := range 20 {
+				if err := put(ctx, x, fmt.Sprintf("kept%d", i), "words that stay", 2); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3),
+				put(ctx, x, "kept3", "Zebramarkervv here", 1)); err != nil {
+				t.Fatal(err)
+			}
+			if len(holding(t, dir, words...)) == 0 {
+				t.Fatal("the markers were never there")
+			}
+			if reopen {
+				closeIndex(t, x)
+				x = open(t, dir)
+			}
+			if err := errors.Join(x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}),
+				put(ctx, x, "kept3", "something else", 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Compact(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if files := holding(t, dir, words...); files != nil {
+				t.Errorf("after Compact: %v", files)
+			}
+			if n := count(t, x, "stay", corpus.Passage); n != 38 {
+				t.Errorf("%d of 38 passages after Compact", n)
+			}
+			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq again", 1),
+				x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
+				t.Fatal(err)
+			}
+			closeIndex(t, x)
+			if files := holding(t, dir, words...); files != nil {
+				t.Errorf("after Close: %v", files)
+			}
+			x = open(t, dir)
+			if n := count(t, x, "stay", corpus.Sentence); n != 38 {
+				t.Errorf("%d of 38 sentences after reopening", n)
+			}
+		})
+	}
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir)
+	_, err := embedded.Open(dir, embedded.Options{LockTimeout: time.Millisecond})
+	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+		t.Errorf("second Open: %v", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	x := open(t, t.TempDir())
+	closeIndex(t, x)
+	closeIndex(t, x)
+	if _, err := x.Search(t.Context(), index.Query{Text: "a"}); err == nil {
+		t.Error("search after Close")
+	}
+	if err := put(t.Context(), x, "a", "b", 1); err == nil {
+		t.Error("put after Close")
+	}
+}
+
+// TestDamaged damages each file of an index in several ways: either opening and searching name a file, or the derived
+// files were made anew and everything is found.
+func TestDamaged(t *testing.T) {
+	good := t.TempDir()
+	x := open(t, good)
+	for i := range 50 {
+		if err := put(t.Context(), x, fmt.Sprintf("d%d", i), "apple "+strings.Repeat("filler ", 300), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeIndex(t, x)
+	damage := map[string]func([]byte) []byte{
+		"empty":     func([]byte) []byte { return nil },
+		"halved":    func(b []byte) []byte { return b[:len(b)/2] },
+		"scribbled": func(b []byte) []byte { copy(b[len(b)/2:], bytes.Repeat([]byte{0xa5}, 600)); return b },
+		"zeroed":    func(b []byte) []byte { clear(b[:min(len(b), 8192)]); return b },
+		"noise":     func([]byte) []byte { return bytes.Repeat([]byte("noise"), 5000) },
+	}
+	err := filepath.WalkDir(good, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "LOCK" {
+			return err
+		}
+		rel, _ := filepath.Rel(good, path)
+		for name, do := range damage {
+			t.Run(rel+"/"+name, func(t *testing.T) {
+				dir := t.TempDir()
+				if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+					t.Fatal(err)
+				}
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, rel), do(b), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				survives(t, dir, strings.HasPrefix(rel, "lexical"), name == "empty")
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func survives(t *testing.T, dir string, derived, fresh bool) {
+	x, err := embedded.Open(dir, embedded.Options{})
+	if err == nil {
+		defer x.Close()
+		var hits []index.Hit
+		hits, err = x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}, Limit: 1000})
+		switch {
+		case err == nil && (len(hits) == 50 || fresh && !derived):
+			return // an empty documents.db is a new one
+		case err == nil:
+			t.Fatalf("%d hits and no error", len(hits))
+		}
+	}
+	if derived {
+		t.Fatalf("not made anew: %v", err)
+	}
+	if !strings.Contains(err.Error(), "documents.db") {
+		t.Errorf("the error names no file: %v", err)
+	}
+}
+
+// TestKilled kills a process that writes, again and again, and checks that of every document there is all or nothing, in
+// every part of the index.
+func TestKilled(t *testing.T) {
+	if dir := os.Getenv("EMBEDDED_TEST_WRITE"); dir != "" {
+		writeForever(dir)
+		return
+	}
+	dir := t.TempDir()
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), "EMBEDDED_TEST_WRITE="+dir, fmt.Sprintf("EMBEDDED_TEST_ROUND=%d", round))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// One byte a document: the kill falls at another place of a write in each round.
+		b := make([]byte, 1)
+		for range 3 + 2*round {
+			if _, err := out.Read(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		whole(t, dir)
+	}
+}
+
+func writeForever(dir string) {
+	x, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for i := 0; ; i++ {
+		id := fmt.Sprintf("doc%d", i%7)
+		if err := put(context.Background(), x, id, fmt.Sprintf("steady mark%sx v%sx%d", id, os.Getenv("EMBEDDED_TEST_ROUND"), i), 40); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Print(".")
+	}
+}
+
+func whole(t *testing.T, dir string) {
+	t.Helper()
+	x := open(t, dir)
+	defer closeIndex(t, x)
+	docs, err := x.Documents(t.Context(), "c", "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(docs) == 0 {
+		t.Fatal("no documents at all")
+	}
+	for _, level := range []corpus.Level{corpus.Passage, corpus.Sentence} {
+		if n := count(t, x, "steady", level); n != 40*len(docs) {
+			t.Errorf("%d documents but %d chunks of %v found by words", len(docs), n, level)
+		}
+		for _, d := range docs {
+			hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "mark" + string(d.ID) + "x",
+				Vector: []float32{1, 0}, Limit: 1000, Levels: []corpus.Level{level}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := 0
+			texts := map[string]bool{}
+			for _, h := range hits {
+				if h.Chunk.Document == d.ID {
+					own++
+					texts[h.Chunk.Text] = true
+					if h.Lexical == 0 || h.Cosine == 0 {
+						t.Errorf("%s: lexical %v, cosine %v", h.Chunk.ID, h.Lexical, h.Cosine)
+					}
+				}
+			}
+			if own != 40 || len(texts) != 1 {
+				t.Errorf("%s at %v: %d chunks of %d versions", d.ID, level, own, len(texts))
+			}
+		}
+	}
+}
+
+// TestLexicalLeftBehind puts back lexical indexes of earlier states, as crashes leave them: one change behind, several,
+// and none at all.
+func TestLexicalLeftBehind(t *testing.T) {
+	for behind := range 4 {
+		t.Run(fmt.Sprint(behind), func(t *testing.T) {
+			dir, kept := t.TempDir(), t.TempDir()
+			lexical := filepath.Join(dir, "lexical")
+			for i := range 4 {
+				x := open(t, dir)
+				if err := errors.Join(put(t.Context(), x, fmt.Sprintf("d%d", i), "apple", 3), x.Close()); err != nil {
+					t.Fatal(err)
+				}
+				if i == 3-behind {
+					if err := os.CopyFS(kept, os.DirFS(lexical)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			x := open(t, dir)
+			d, es := document("d3", "pear", 2)
+			d2, es2 := document("d9", "apple", 1)
+			if err := errors.Join(x.Put(t.Context(), []corpus.Document{d, d2}, [][]index.Entry{es, es2}), x.Close(),
+				os.RemoveAll(lexical)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(lexical, os.DirFS(kept)); err != nil {
+				t.Fatal(err)
+			}
+			x = open(t, dir)
+			for _, level := range []corpus.Level{corpus.Passage, corpus.Sentence} {
+				if a, p := count(t, x, "apple", level), count(t, x, "pear", level); a != 10 || p != 2 {
+					t.Errorf("%d and %d of 10 and 2 at %v", a, p, level)
+				}
+			}
+			if s, err := x.Terms(t.Context(), "c", []string{"apple", "pear"}); err != nil || s.DF["apple"] != 10 || s.DF["pear"] != 2 {
+				t.Errorf("terms %v, %v", s, err)
+			}
+		})
+	}
+}
