@@ -12,7 +12,7 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model",
 	"cmd/sluice":   "internal/cli",
-	"internal/cli": ". client client/display corpus eval event fault internal/app internal/bench internal/config wire wire/sse",
+	"internal/cli": ". client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config server wire wire/forge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
 	"internal/app": ". answer/... cache/... corpus event eventlog/... fault forrst index/... ingest/... internal/config internal/text ledger model/... server session store/... web wire/...",
@@ -55,8 +55,9 @@ var may = map[string]string{
 	"forrst":        "fault",
 
 	// Ways in.
-	"server":         "answer corpus event eventlog fault index ingest ledger model session web wire wire/sse .",
-	"client":         "corpus event fault wire wire/sse",
+	"server": "answer corpus event eventlog fault index ingest ledger model session web wire wire/sse .",
+	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
+	"client":         "corpus event fault wire wire/forge wire/sse",
 	"client/display": "client corpus event fault",
 	"web":            "",
 	"internal/bench": ". corpus event eventlog fault server wire/...",
