@@ -37,7 +37,3 @@ func TestExercise(t *testing.T) {
 func TestAsleep(t *testing.T) {
 	eventlogtest.ExerciseAsleep(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), filelog.Options{}) })
 }
-
-func BenchmarkToken(b *testing.B) {
-	eventlogtest.Bench(b, func(b *testing.B) eventlog.Store { return open(b, b.TempDir(), filelog.Options{}) })
-}

@@ -1,0 +1,507 @@
+package filelog_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+var ctx = context.Background()
+
+func at(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC) }
+
+// short gives a run of n events at a time.
+func short(id event.RunID, n int, t time.Time) []event.Event {
+	es := []event.Event{{Seq: 1, At: t, Body: event.RunStarted{Run: id, Query: "why?"}}}
+	for i := 2; i < n; i++ {
+		es = append(es, event.Event{Seq: event.Seq(i), At: t, Body: event.Token{Text: fmt.Sprintf(" word %d of %s", i, id)}})
+	}
+	return append(es, event.Event{Seq: event.Seq(n), At: t, Body: event.RunFinished{}})
+}
+
+func put(t testing.TB, l *filelog.Log, es []event.Event) {
+	t.Helper()
+	if err := l.Append(ctx, eventlogtest.ID(es), es...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill makes a log in dir of ended runs r000, r001 … and closes it.
+func fill(t testing.TB, dir string, opts filelog.Options, runs int) [][]event.Event {
+	t.Helper()
+	l, err := filelog.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]event.Event
+	for i := range runs {
+		all = append(all, short(event.RunID(fmt.Sprintf("r%03d", i)), 10, at(i)))
+		put(t, l, all[i])
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func files(t testing.TB, dir, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func write(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyTo copies the log's files. Of a log that is open that is what a crash would leave.
+func copyTo(t testing.TB, from, to string) {
+	t.Helper()
+	for _, f := range files(t, from, "*.*") {
+		write(t, filepath.Join(to, filepath.Base(f)), read(t, f))
+	}
+}
+
+func summaries(t testing.TB, a eventlog.Archive) []eventlog.Summary {
+	t.Helper()
+	page, err := a.Runs(ctx, "", 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// TestAgainstMemory appends at random to this store and to one in memory, opens it anew now and then, and compares
+// everything; and it opens copies, as a crash leaves them, which must hold a beginning of each run and all that ended.
+func TestAgainstMemory(t *testing.T) {
+	type todo struct {
+		id event.RunID
+		es []event.Event
+	}
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		opts := filelog.Options{SegmentBytes: 1 << (12 + rng.IntN(6)), CacheBytes: 1 << rng.IntN(20), Sync: filelog.SyncNever}
+		dir := t.TempDir()
+		l, err := filelog.Open(dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := eventlog.NewMemory()
+		var open []todo
+		for range 100 {
+			if len(open) < 4 {
+				es := eventlogtest.RandomLog(rng, rng.IntN(40))
+				open = append(open, todo{eventlogtest.ID(es), es})
+			}
+			i := rng.IntN(len(open))
+			n := 1 + rng.IntN(len(open[i].es))
+			if err := errors.Join(l.Append(ctx, open[i].id, open[i].es[:n]...), mem.Append(ctx, open[i].id, open[i].es[:n]...)); err != nil {
+				t.Fatal(err)
+			}
+			if open[i].es = open[i].es[n:]; len(open[i].es) == 0 {
+				open = slices.Delete(open, i, i+1)
+			}
+			switch rng.IntN(25) {
+			case 0:
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if l, err = filelog.Open(dir, opts); err != nil {
+					t.Fatal(err)
+				}
+				compare(t, mem, l, true)
+			case 1:
+				compare(t, mem, l, true)
+			case 2:
+				crashed := t.TempDir()
+				copyTo(t, dir, crashed)
+				c, err := filelog.Open(crashed, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, mem, c, false)
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		compare(t, mem, l, true)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// compare holds got's runs against want's. If not all, runs that have not ended may lack events at their end.
+func compare(t *testing.T, want *eventlog.Memory, got *filelog.Log, all bool) {
+	t.Helper()
+	if all {
+		if diff := cmp.Diff(summaries(t, want), summaries(t, got)); diff != "" {
+			t.Fatalf("summaries (-want +got):\n%s", diff)
+		}
+	}
+	for _, s := range summaries(t, want) {
+		es, err := want.Load(ctx, s.Start.Run, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !all && !s.Ended {
+			sum, err := got.Summary(ctx, s.Start.Run)
+			if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+				t.Fatal(err)
+			}
+			if es = es[:sum.Last]; len(es) == 0 {
+				continue
+			}
+		}
+		eventlogtest.WantLog(t, got, s.Start.Run, 0, es)
+		eventlogtest.WantLog(t, got, s.Start.Run, event.Seq(len(es)/2), es[len(es)/2:])
+	}
+}
+
+// TestTornEnd cuts a log at every byte of its last record.
+func TestTornEnd(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, filelog.Options{Sync: filelog.SyncNever})
+	a, b := short("a", 4, at(1)), short("b", 5, at(2))
+	put(t, l, a)
+	if err := l.Append(ctx, "b", b[:3]...); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Retain(ctx); err != nil { // it writes what is pending
+		t.Fatal(err)
+	}
+	seg := files(t, dir, "*.log")[0]
+	start := len(read(t, seg))
+	if err := l.Append(ctx, "b", b[3:]...); err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, seg)
+	for cut := start; cut <= len(data); cut++ {
+		crashed := t.TempDir()
+		write(t, filepath.Join(crashed, filepath.Base(seg)), data[:cut])
+		c, err := filelog.Open(crashed, filelog.Options{Sync: filelog.SyncNever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventlogtest.WantLog(t, c, "a", 0, a)
+		if cut == len(data) {
+			eventlogtest.WantLog(t, c, "b", 0, b)
+		} else {
+			if s, err := c.Summary(ctx, "b"); err != nil || s.Ended || s.Last != 3 {
+				t.Fatalf("cut at %d: summary %+v, error %v", cut, s, err)
+			}
+			if err := c.Append(ctx, "b", b[3:]...); err != nil {
+				t.Fatalf("cut at %d: %v", cut, err)
+			}
+			eventlogtest.WantLog(t, c, "b", 0, b)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamagedByte flips bytes all over a log, with and without its indexes. At most one run may be lost for a byte, with
+// a clear error, and what is read is right.
+func TestDamagedByte(t *testing.T) {
+	dir := t.TempDir()
+	opts := filelog.Options{SegmentBytes: 3000, Sync: filelog.SyncNever}
+	all := fill(t, dir, opts, 8)
+	segs := files(t, dir, "*.log")
+	if len(segs) < 3 {
+		t.Fatalf("%d segments", len(segs))
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for round := range 150 {
+		hit := t.TempDir()
+		copyTo(t, dir, hit)
+		if round%2 == 0 {
+			for _, f := range files(t, hit, "*.idx") {
+				if err := os.Remove(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		seg := files(t, hit, "*.log")[rng.IntN(len(segs))]
+		data := read(t, seg)
+		data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+		write(t, seg, data)
+		var logs bytes.Buffer
+		opts.Log = slog.New(slog.NewTextHandler(&logs, nil))
+		l, err := filelog.Open(hit, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := 0
+		for _, es := range all {
+			got, err := l.Load(ctx, eventlogtest.ID(es), 0)
+			switch {
+			case err == nil && cmp.Equal(es, got):
+			case errors.Is(err, filelog.ErrDamaged):
+				s, err := l.Summary(ctx, eventlogtest.ID(es))
+				if err != nil || !s.Ended || s.Code != fault.Internal {
+					t.Errorf("summary of a damaged run: %+v, error %v", s, err)
+				}
+				lost++
+			case errors.Is(err, eventlog.ErrNotFound):
+				lost++
+			default:
+				t.Fatalf("load: %d events, error %v", len(got), err)
+			}
+		}
+		if lost != 1 || !strings.Contains(logs.String(), "damaged") && !strings.Contains(logs.String(), "cut off") {
+			t.Fatalf("%d runs are lost; log lines:\n%s", lost, logs.String())
+		}
+		put(t, l, short("new", 5, at(100)))
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamagedMiddle loses a record in the midst of a run.
+func TestDamagedMiddle(t *testing.T) {
+	dir := t.TempDir()
+	l, err := filelog.Open(dir, filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := short("a", 6, at(1)), short("b", 6, at(1))
+	for i := range a {
+		if err := errors.Join(l.Append(ctx, "a", a[i]), l.Append(ctx, "b", b[i]), l.Retain(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	seg, idx := files(t, dir, "*.log")[0], files(t, dir, "*.idx")[0]
+	data := read(t, seg)
+	data[bytes.Index(data, []byte("word 3 of a"))] = 'W'
+	write(t, seg, data)
+	for _, name := range []string{"with its index", "without"} {
+		l, err := filelog.Open(dir, filelog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Load(ctx, "a", 0); !errors.Is(err, filelog.ErrDamaged) {
+			t.Errorf("%s: load: %v", name, err)
+		}
+		if err := l.Wait(ctx, "a", 0); !errors.Is(err, filelog.ErrDamaged) {
+			t.Errorf("%s: wait: %v", name, err)
+		}
+		if err := l.Append(ctx, "a", event.Event{Seq: 7, At: at(2), Body: event.RunFinished{}}); !errors.Is(err, filelog.ErrDamaged) {
+			t.Errorf("%s: append: %v", name, err)
+		}
+		eventlogtest.WantLog(t, l, "b", 0, b)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(idx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestIndexDamaged makes each index unreadable in some way: the segments tell the same.
+func TestIndexDamaged(t *testing.T) {
+	dir := t.TempDir()
+	opts := filelog.Options{SegmentBytes: 3000, Sync: filelog.SyncNever}
+	all := fill(t, dir, opts, 10)
+	for i, f := range files(t, dir, "*.idx") {
+		data := read(t, f)
+		switch i % 4 {
+		case 0:
+			data = nil
+		case 1:
+			data = data[:len(data)/2]
+		case 2:
+			data[len(data)/2] ^= 4
+		case 3:
+			data = []byte("00000000\n{}")
+		}
+		write(t, f, data)
+	}
+	l := open(t, dir, opts)
+	for _, es := range all {
+		eventlogtest.WantLog(t, l, eventlogtest.ID(es), 0, es)
+	}
+	if n := len(summaries(t, l)); n != 10 {
+		t.Errorf("%d runs of 10", n)
+	}
+}
+
+func TestRestartGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	es := short("a", 9, at(1))
+	for i := range es { // opened for each event
+		l, err := filelog.Open(dir, filelog.Options{SegmentBytes: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := summaries(t, l); i > 0 && (len(s) != 1 || s[0].Ended || s[0].Last != event.Seq(i) || s[0].Start.Query != "why?") {
+			t.Fatalf("before event %d: %+v", i+1, s)
+		}
+		if i%2 == 0 && i > 0 {
+			if err := l.Append(ctx, "a", es[i-1]); !errors.Is(err, eventlog.ErrConflict) {
+				t.Errorf("an event again: %v", err)
+			}
+			eventlogtest.WantLog(t, l, "a", 0, es[:i])
+		}
+		if err := errors.Join(l.Append(ctx, "a", es[i]), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(files(t, dir, "*.log")); n < 3 {
+		t.Errorf("%d segments", n)
+	}
+	eventlogtest.WantLog(t, open(t, dir, filelog.Options{}), "a", 0, es)
+}
+
+func TestSecondOpenIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	l, err := filelog.Open(dir, filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := filelog.Open(dir, filelog.Options{}); !errors.Is(err, filelog.ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second open: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+	open(t, dir, filelog.Options{})
+}
+
+func TestOptionsValidate(t *testing.T) {
+	err := filelog.Options{FlushEvery: -1, MaxBytes: -1, Sync: 9}.Validate()
+	for _, name := range []string{"FlushEvery", "MaxBytes", "Sync"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+	if _, err := filelog.Open(t.TempDir(), filelog.Options{MaxAge: -1}); err == nil {
+		t.Error("a negative age was taken")
+	}
+}
+
+func TestClosed(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, err := filelog.Open(dir, filelog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		es := short("a", 5, at(1))
+		if err := l.Append(ctx, "a", es[:2]...); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- l.Wait(ctx, "a", 2) }()
+		synctest.Wait()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		errs := map[string]error{"wait": <-done, "append": l.Append(ctx, "a", es[2]), "begin": l.Append(ctx, "b", short("b", 3, at(1))...)}
+		_, errs["load"] = l.Load(ctx, "a", 0)
+		_, errs["runs"] = l.Runs(ctx, "", 1)
+		_, errs["summary"] = l.Summary(ctx, "a")
+		errs["wait after it"], errs["retain"] = l.Wait(ctx, "a", 0), l.Retain(ctx)
+		for what, err := range errs {
+			if !errors.Is(err, eventlog.ErrClosed) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		eventlogtest.WantLog(t, open(t, dir, filelog.Options{}), "a", 0, es[:2])
+	})
+}
+
+// TestDiskFails lets the next segment not be made.
+func TestDiskFails(t *testing.T) {
+	dir := t.TempDir()
+	l, err := filelog.Open(dir, filelog.Options{SegmentBytes: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := short("a", 5, at(1)), short("b", 30, at(1))
+	put(t, l, a)
+	next := strings.Replace(files(t, dir, "*.log")[0], "1.log", "2.log", 1)
+	if err := os.Mkdir(next, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, try := range []string{"first", "second"} {
+		err := l.Append(ctx, "b", b...)
+		if try == "second" {
+			err = l.Append(ctx, "c", short("c", 2, at(2))...)
+		}
+		if err == nil || !strings.Contains(err.Error(), next) {
+			t.Errorf("the %s append: %v", try, err)
+		}
+	}
+	eventlogtest.WantLog(t, l, "a", 0, a)
+	eventlogtest.WantLog(t, l, "b", 0, b) // it is in memory
+	if err := l.Close(); err == nil {
+		t.Error("close tells nothing of it")
+	}
+	if err := os.Remove(next); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, dir, filelog.Options{})
+	eventlogtest.WantLog(t, l, "a", 0, a)
+	put(t, l, b)
+}
+
+func TestRefusedAppendLeavesNoRun(t *testing.T) {
+	l := open(t, t.TempDir(), filelog.Options{})
+	es := short("a", 4, at(1))
+	bad := slices.Clone(es)
+	bad[1].At = time.Time{}
+	if err := l.Append(ctx, "a", bad...); err == nil {
+		t.Error("an event without a time was taken")
+	}
+	if err := l.Append(ctx, "no/id", short("x", 3, at(1))...); err == nil {
+		t.Error("an id that is none was taken")
+	}
+	if s := summaries(t, l); len(s) != 0 {
+		t.Errorf("runs: %v", s)
+	}
+	put(t, l, es)
+	eventlogtest.WantLog(t, l, "a", 0, es)
+}

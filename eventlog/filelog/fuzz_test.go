@@ -1,0 +1,58 @@
+package filelog_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+)
+
+// FuzzSegment opens a segment of any bytes: nothing panics, what is listed can be read or is said to be damaged, and the
+// log takes events and keeps them.
+func FuzzSegment(f *testing.F) {
+	dir := f.TempDir()
+	fill(f, dir, filelog.Options{Sync: filelog.SyncNever}, 3)
+	seg := read(f, files(f, dir, "*.log")[0])
+	f.Add([]byte{})
+	f.Add(seg)
+	f.Add(seg[:len(seg)-7])
+	f.Add(seg[9:])
+	f.Add(append(seg[:len(seg):len(seg)], seg...))
+	for i := 0; i < len(seg); i += 97 {
+		hit := append([]byte{}, seg...)
+		hit[i] ^= 0x41
+		f.Add(hit)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "0000000000000001.log"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		opts := filelog.Options{Sync: filelog.SyncNever}
+		l, err := filelog.Open(dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range summaries(t, l) {
+			es, err := l.Load(ctx, s.Start.Run, 0)
+			if err != nil && !errors.Is(err, filelog.ErrDamaged) || err == nil && event.Seq(len(es)) != s.Last {
+				t.Fatalf("load: %d events of %d, error %v", len(es), s.Last, err)
+			}
+		}
+		es := short("fresh", 4, at(1))
+		if _, err := l.Summary(ctx, "fresh"); !errors.Is(err, eventlog.ErrNotFound) {
+			t.Skip("the fuzzer knows the name")
+		}
+		put(t, l, es)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l = open(t, dir, opts)
+		eventlogtest.WantLog(t, l, "fresh", 0, es)
+	})
+}

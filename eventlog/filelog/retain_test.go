@@ -1,0 +1,122 @@
+package filelog_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+)
+
+func wantGone(t *testing.T, l *filelog.Log, id event.RunID) {
+	t.Helper()
+	if _, err := l.Load(ctx, id, 0); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("%s: %v", id, err)
+	}
+}
+
+func TestMaxAge(t *testing.T) {
+	dir := t.TempDir()
+	var now atomic.Int64 // seconds
+	opts := filelog.Options{MaxAge: 100 * time.Second, Now: func() time.Time { return at(int(now.Load())) }}
+	l, err := filelog.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(second int) {
+		t.Helper()
+		now.Store(int64(second))
+		if err := l.Retain(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, live, young := short("old", 5, at(0)), short("live", 5, at(40)), short("young", 5, at(80))
+	put(t, l, old)
+	step(30) // a quarter of the age has passed: the segment is full
+	if err := l.Append(ctx, "live", live[:3]...); err != nil {
+		t.Fatal(err)
+	}
+	step(70)
+	put(t, l, young)
+	step(100)
+	eventlogtest.WantLog(t, l, "old", 0, old)
+	step(101)
+	wantGone(t, l, "old")
+	if n := len(summaries(t, l)); n != 2 {
+		t.Errorf("%d runs of 2", n)
+	}
+	put(t, l, short("old", 3, at(101))) // its id is free
+	step(300)
+	eventlogtest.WantLog(t, l, "live", 0, live[:3]) // and everything behind it stays
+	eventlogtest.WantLog(t, l, "young", 0, young)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, dir, opts)
+	eventlogtest.WantLog(t, l, "old", 0, short("old", 3, at(101)))
+	for i := 3; i < 5; i++ {
+		live[i].At = at(300)
+	}
+	if err := l.Append(ctx, "live", live[3:]...); err != nil {
+		t.Fatal(err)
+	}
+	step(390)
+	wantGone(t, l, "live") // it goes with its first record
+	wantGone(t, l, "young")
+	wantGone(t, l, "old")
+	if n := len(files(t, dir, "*.log")); n != 2 { // live's end is not old yet
+		t.Errorf("%d segments", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := summaries(t, open(t, dir, opts)); len(s) != 0 {
+		t.Errorf("after opening anew: %v", s)
+	}
+}
+
+func TestMaxBytes(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, filelog.Options{SegmentBytes: 2000, MaxBytes: 9000, CacheBytes: 1})
+	for i := range 30 {
+		put(t, l, short(event.RunID(fmt.Sprintf("r%02d", i)), 8, at(i)))
+	}
+	if err := l.Retain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, f := range files(t, dir, "*.log") {
+		size += len(read(t, f))
+	}
+	kept := summaries(t, l)
+	if size > 9000 || size < 6000 || len(kept) < 5 || len(kept) > 15 {
+		t.Errorf("%d bytes and %d runs are left", size, len(kept))
+	}
+	for i := range 30 {
+		id := event.RunID(fmt.Sprintf("r%02d", i))
+		if i < 30-len(kept) {
+			wantGone(t, l, id)
+			continue
+		}
+		eventlogtest.WantLog(t, l, id, 0, short(id, 8, at(i)))
+	}
+}
+
+func TestRetainsByItself(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, dir, filelog.Options{MaxAge: time.Hour})
+		put(t, l, short("a", 3, time.Now().UTC()))
+		time.Sleep(59 * time.Minute) // the bubble's
+		eventlogtest.WantLog(t, l, "a", 1, short("a", 3, time.Now().Add(-59*time.Minute).UTC())[1:])
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		wantGone(t, l, "a")
+	})
+}
