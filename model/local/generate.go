@@ -125,11 +125,13 @@ func (m *Model) central(all []*sentence) {
 	}
 }
 
-// limits gives how many sentences an answer may have, and what share of the best one's score each needs.
-func (q *question) limits(sentences int) (int, float64) {
+// limits gives how many sentences an answer that begins with the best may have, and what share of its score each needs.
+func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
 		return 4 * sentences, 0.55
+	case q.kind == aMeaning && best.evid.fit == 1: // a definition says it all
+		return 1, 1
 	case q.listed:
 		return sentences + 1, 0.75
 	}
@@ -142,8 +144,8 @@ const maxPicks = 64
 // pick takes the best candidate and then, again and again, the one that adds most: maximal marginal relevance, after
 // J. Carbonell and J. Goldstein, The Use of MMR, 1998. A sentence that opens with a pronoun brings along the one before it.
 func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences int) []*sentence {
-	limit, share := q.limits(sentences)
 	pool := ranked[:min(len(ranked), maxPicks)]
+	limit, share := q.limits(pool[0], sentences)
 	floor := share * pool[0].score
 	var chosen []*sentence
 	used := map[*sentence]bool{}

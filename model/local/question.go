@@ -20,6 +20,7 @@ const (
 	aNumber
 	aPlace
 	aReason
+	aMeaning
 )
 
 // question is what a question tells before any passage is read.
@@ -45,12 +46,16 @@ var (
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
 	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost))\b`)
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
+	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
 	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions that name no subject.
 	about = wordSet(`summar summari summaris summary overview outlin main key find point takeaway idea result topic conclus
 		compar contrast comparison differ differ similar explain describ discuss elabor tell detail everyth list name give
 		document text paper report file say cover content passag articl main pros con advantag`)
+
+	// vague are words that questions are made with; answers seldom repeat them.
+	vague = wordSet("happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
 func (m *Model) ask(t model.Task) *question {
@@ -82,6 +87,9 @@ func (m *Model) ask(t model.Task) *question {
 		if _, ok := names[term.Word]; ok {
 			q.named = append(q.named, len(q.terms))
 		}
+		if _, empty := vague[term.Stem]; empty {
+			w *= 0.3
+		}
 		q.index[term.Stem] = len(q.terms)
 		q.terms = append(q.terms, term)
 		q.weight = append(q.weight, max(w, 1e-3))
@@ -90,6 +98,9 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.open = len(q.terms) == 0
 	q.kind = kindOf(s)
+	if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
+		q.kind = aMeaning
+	}
 	q.denies = denies(text.Words(s))
 	return q
 }
@@ -147,6 +158,8 @@ var (
 func (q *question) fits(c *sentence) float64 {
 	var re *regexp.Regexp
 	switch q.kind {
+	case aMeaning:
+		return q.defines(c)
 	case anything:
 		return 0.5
 	case aTime:
@@ -175,4 +188,32 @@ func (q *question) fits(c *sentence) float64 {
 		}
 	}
 	return 0
+}
+
+var copulas = wordSet("is are was were means refers denotes describes")
+
+// defines says whether a sentence opens with what is asked about and goes on to say what it is: 1; 0.8 where other words
+// stand before; 0.3 otherwise.
+func (q *question) defines(c *sentence) float64 {
+	left := len(q.terms)
+	seen := make([]bool, left)
+	first := -1
+	for k, w := range c.words[:min(len(c.words), 24)] {
+		if _, ok := copulas[w.Text]; ok && left == 0 {
+			if first <= 1 {
+				return 1
+			}
+			return 0.8
+		}
+		i, ok := q.index[c.stems[k]]
+		if !ok || c.stems[k] == "" || seen[i] {
+			continue
+		}
+		seen[i] = true
+		left--
+		if first < 0 {
+			first = k
+		}
+	}
+	return 0.3
 }

@@ -19,7 +19,7 @@ type evidence struct {
 	similar float64 // cosine of the sentence's vector with the question's
 	fit     float64 // whether something of the kind asked for is there
 	rank    float64 // the passage's score over the best passage's
-	odd     float64 // very short or very long, a question itself
+	odd     float64 // very short or very long, a table's row, a question itself
 	denied  bool    // the question asks for what is not, and the sentence denies nothing
 }
 
@@ -192,6 +192,9 @@ func oddity(c *sentence) float64 {
 		x = 0.6
 	case n > 60:
 		x = min(1, float64(n-60)/60)
+	}
+	if c.row {
+		x = max(x, 0.8)
 	}
 	if c.text[len(c.text)-1] == '?' {
 		x = 1

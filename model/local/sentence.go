@@ -17,6 +17,7 @@ type sentence struct {
 	text    string // as it would be said: no markup, one line, closed by a mark
 	heading string // what stands over it inside the passage
 	listed  bool   // an item of a list
+	row     bool   // a row of a table
 	dangles bool   // it opens with a pronoun whose noun is in a sentence before
 	whole   bool   // it is a whole statement: fit to be said
 	words   []text.Token
@@ -45,7 +46,7 @@ func sentences(p model.Passage, number int) []*sentence {
 		}
 		c := &sentence{passage: number, at: len(out), heading: heading}
 		body, listed := cutMarker(raw)
-		c.listed = listed
+		c.listed, c.row = listed, strings.HasPrefix(body, "|")
 		if c.text = plain(body); c.text == "" {
 			continue
 		}
@@ -78,6 +79,9 @@ func (c *sentence) judge(ownLine, mayContinue bool) {
 	case !closed:
 		c.whole = false
 	}
+	if codeRE.MatchString(c.text) {
+		c.whole = false
+	}
 	if mayContinue && !c.listed && (unicode.IsLower(first) || unicode.IsPunct(first)) {
 		c.whole = false
 	}
@@ -96,16 +100,17 @@ func wordSet(s string) map[string]struct{} {
 	return m
 }
 
-// dropFences takes fenced code out of Markdown.
+// dropFences takes fenced code out of Markdown. Where a fence lacks its other end, which may be in another passage, nobody
+// knows which side of it is code, and only the fence goes.
 func dropFences(s string) string {
 	if !strings.Contains(s, "```") {
 		return s
 	}
 	var b strings.Builder
-	in := false
+	in, halved := false, strings.Count(s, "```")%2 == 1
 	for line := range strings.Lines(s) {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			in = !in
+			in = !in && !halved
 			b.WriteByte('\n')
 			continue
 		}
@@ -123,6 +128,7 @@ var (
 	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z]|citation needed|edit)\]`)
 	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
+	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "", "⟦", "[", "⟧", "]")
 	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s][^*_]*)[*_]`)
 )
