@@ -96,7 +96,7 @@ func TestGenerateIsClean(t *testing.T) {
 	} {
 		began := time.Now()
 		got, _ := answer(t, m, model.Task{Question: "Where does gold settle behind riffles? " + s, Passages: passages(s, sluices)})
-		if d := time.Since(began); d > 5*time.Second {
+		if d := time.Since(began); d > 30*time.Second {
 			t.Errorf("%.20q took %v", s, d)
 		}
 		for _, r := range got {
