@@ -10,7 +10,7 @@ import (
 // directly below it that has no row of its own, /... in an allowance for everything below. Tests are free of it, as they wire
 // things together. A new protocol or back end gets one row.
 var may = map[string]string{
-	".":            "answer corpus event eventlog fault index ingest model",
+	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "internal/cli",
 	"internal/cli": ". client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config server wire wire/forge wire/sse",
 

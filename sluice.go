@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Options are what an [Engine] may be given. The zero value works.
@@ -51,14 +52,10 @@ type run struct {
 	grace   *time.Timer
 }
 
-// Question is what is asked.
+// Question is what is asked. Zero fields stand for the defaults: agentic mode, [corpus.DefaultCollection], [DefaultTopK].
 type Question struct {
-	Query      string
-	Mode       event.Mode // default agentic
-	Collection string     // default [corpus.DefaultCollection]
-	TopK       int        // passages given to the generator; default 5
-	Session    string
-	Protocol   string // the protocol that it came by; default "library"
+	wire.Question
+	Protocol string // the protocol that it came by; default "library"
 }
 
 // DefaultTopK is how many passages are given to the generator where nobody says.

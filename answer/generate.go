@@ -93,8 +93,11 @@ func (j *job) generate(ctx context.Context) error {
 	var claim strings.Builder
 	var cited []corpus.Chunk
 	flush := func() {
-		if s := strings.TrimSpace(claim.String()); s != "" {
-			j.claims = append(j.claims, verify.Claim{Text: s, Cited: cited})
+		s := claim.String()
+		for _, span := range text.Sentences(s) {
+			if sentence := s[span.Start:span.End]; verify.IsClaim(sentence) {
+				j.claims = append(j.claims, verify.Claim{Text: sentence, Cited: cited})
+			}
 		}
 		claim.Reset()
 		cited = nil
@@ -159,7 +162,7 @@ func (j *job) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(verdicts), By: rules}
+	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(verdicts), By: j.Verifier.Name()}
 	for _, d := range verdicts {
 		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: event.Verdict(d.Verdict), Chunks: d.Chunks})
 	}

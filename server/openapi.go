@@ -9,21 +9,16 @@ import (
 	"github.com/swaggest/openapi-go"
 	"github.com/swaggest/openapi-go/openapi31"
 
-	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// streamEvent is one event's data: one of the protocol's payloads.
-type streamEvent struct{}
+// oneOf is data of one of several forms.
+type oneOf []any
 
-var _ jsonschema.OneOfExposer = streamEvent{}
+var _ jsonschema.OneOfExposer = oneOf{}
 
 // JSONSchemaOneOf implements [jsonschema.OneOfExposer].
-func (streamEvent) JSONSchemaOneOf() []any {
-	return []any{forge.QueryAnalysis{}, forge.CacheHit{}, forge.CacheMiss{}, forge.RetrievalStart{}, forge.RetrievalResult{},
-		forge.ToolCall{}, forge.ToolResult{}, forge.CRAGEvaluation{}, forge.RerankResult{}, forge.GenerationStart{}, forge.Token{},
-		forge.Verification{}, forge.Sources{}, forge.Done{}, forge.Error{}}
-}
+func (o oneOf) JSONSchemaOneOf() []any { return o }
 
 // document makes the OpenAPI document of the routes from their types.
 func document(table []route, version string) ([]byte, error) {
@@ -39,26 +34,26 @@ func document(table []route, version string) ([]byte, error) {
 			return nil, fmt.Errorf("describe %s: %w", rt.path, err)
 		}
 		oc.SetSummary(rt.summary)
-		if rt.request != nil {
-			oc.AddReqStructure(rt.request)
+		for _, req := range rt.request {
+			oc.AddReqStructure(req)
 		}
 		status := rt.status
 		if status == 0 {
 			status = http.StatusOK
 		}
-		oc.AddRespStructure(rt.reply, func(cu *openapi.ContentUnit) {
+		reply := rt.reply
+		if rt.events != nil {
+			reply = oneOf(rt.events)
+		}
+		oc.AddRespStructure(reply, func(cu *openapi.ContentUnit) {
 			cu.HTTPStatus = status
-			if rt.stream {
+			if rt.events != nil {
 				cu.ContentType = sse.ContentType
 				cu.Description = "Server-sent events. Each has an id that resumes the stream, and data of one of these forms."
 			}
 		})
 		for _, status := range rt.faults {
-			var body any = forge.Error{}
-			if status == http.StatusServiceUnavailable {
-				body = rt.reply
-			}
-			oc.AddRespStructure(body, openapi.WithHTTPStatus(status))
+			oc.AddRespStructure(rt.fault, openapi.WithHTTPStatus(status))
 		}
 		if err := r.AddOperation(oc); err != nil {
 			return nil, fmt.Errorf("describe %s: %w", rt.path, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/forge"
 )
 
 // The headers by which a stream is resumed.
@@ -19,45 +18,44 @@ const (
 	headerLast = "Last-Event-ID"
 )
 
-// queryStream answers a question in the forge protocol, or goes on with a run whose headers name it.
-func (s *Server) queryStream(w http.ResponseWriter, r *http.Request) {
+// queryStream answers a question with a stream, or goes on with a run whose headers name it.
+func (p port) queryStream(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(headerRun) != "" {
-		s.resume(w, r, event.RunID(r.Header.Get(headerRun)), forge.Protocol{})
+		p.resume(w, r, event.RunID(r.Header.Get(headerRun)))
 		return
 	}
 	if r.Header.Get(headerLast) != "" {
-		s.replyError(w, fault.Invalid(headerRun, "required with %s", headerLast))
+		p.replyError(w, fault.Invalid(headerRun, "required with %s", headerLast))
 		return
 	}
-	id, detach, ok := s.ask(w, r)
+	id, detach, ok := p.ask(w, r)
 	if !ok {
 		return
 	}
 	defer detach()
-	s.serveRun(w, r, id, forge.Protocol{}, wire.Cursor{})
+	p.serveRun(w, r, id, p.Protocol, wire.Cursor{})
 }
 
 // query answers a question with one JSON object.
-func (s *Server) query(w http.ResponseWriter, r *http.Request) {
-	id, detach, ok := s.ask(w, r)
+func (p port) query(w http.ResponseWriter, r *http.Request) {
+	id, detach, ok := p.ask(w, r)
 	if !ok {
 		return
 	}
 	defer detach()
-	log, err := collect(r.Context(), s.engine, id)
+	log, err := collect(r.Context(), p.engine, id)
 	if err != nil {
 		if r.Context().Err() == nil {
-			s.replyError(w, err)
+			p.replyError(w, err)
 		}
 		return
 	}
-	a := forge.AnswerOf(log)
 	status := http.StatusOK
-	if a.Error != nil {
-		status = statusOf(fault.Code(a.Error.Code))
+	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed {
+		status = statusOf(failure.Code)
 	}
 	w.Header().Set(headerRun, string(id))
-	replyJSON(w, status, a)
+	replyJSON(w, status, p.Reply(log))
 }
 
 func collect(ctx context.Context, e *sluice.Engine, id event.RunID) ([]event.Event, error) {
@@ -71,41 +69,40 @@ func collect(ctx context.Context, e *sluice.Engine, id event.RunID) ([]event.Eve
 	return log, nil
 }
 
-func (s *Server) ask(w http.ResponseWriter, r *http.Request) (event.RunID, func(), bool) {
-	body, ok := s.readJSON(w, r)
+func (p port) ask(w http.ResponseWriter, r *http.Request) (event.RunID, func(), bool) {
+	body, ok := p.readJSON(w, r)
 	if !ok {
 		return "", nil, false
 	}
-	req, err := forge.DecodeRequest(body, s.o.MaxQuery)
+	q, err := p.Decode(body, p.o.MaxQuery)
 	if err == nil {
 		var id event.RunID
 		var detach func()
-		id, detach, err = s.engine.AskAttached(r.Context(), sluice.Question{Query: req.Query, Mode: req.Mode,
-			Collection: req.Collection, TopK: req.TopK, Session: req.SessionID, Protocol: forge.Name})
+		id, detach, err = p.engine.AskAttached(r.Context(), sluice.Question{Question: q, Protocol: p.Name()})
 		if err == nil {
 			return id, detach, true
 		}
 	}
-	s.replyError(w, err)
+	p.replyError(w, err)
 	return "", nil, false
 }
 
 // resume goes on with a run from behind the cursor of the request's Last-Event-ID, or from its start.
-func (s *Server) resume(w http.ResponseWriter, r *http.Request, id event.RunID, p wire.Protocol) {
+func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	after, err := wire.ParseCursor(r.Header.Get(headerLast))
 	if err != nil {
-		s.replyError(w, fault.Invalid(headerLast, "want a number, or two with a dot between"))
+		p.replyError(w, fault.Invalid(headerLast, "want a number, or two with a dot between"))
 		return
 	}
 	if !id.Valid() {
-		s.replyError(w, eventlog.ErrNotFound)
+		p.replyError(w, eventlog.ErrNotFound)
 		return
 	}
-	detach := s.engine.Attach(id)
+	detach := p.engine.Attach(id)
 	defer detach()
-	if _, err := s.engine.Store().Load(r.Context(), id, after.Seq); err != nil && !errors.Is(err, eventlog.ErrEnd) {
-		s.replyError(w, err)
+	if _, err := p.engine.Store().Load(r.Context(), id, after.Seq); err != nil && !errors.Is(err, eventlog.ErrEnd) {
+		p.replyError(w, err)
 		return
 	}
-	s.serveRun(w, r, id, p, after)
+	p.serveRun(w, r, id, p.Protocol, after)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // bodyTimeout is how long a client may take to send a request's body.
@@ -51,21 +51,27 @@ func replyJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // the client has left
 }
 
+// port is a protocol's entry as the server serves it: its errors have the protocol's form.
+type port struct {
+	*Server
+	wire.Entry
+}
+
 // replyError writes err in its public form. What has no code is logged, since the client is told nothing of it.
-func (s *Server) replyError(w http.ResponseWriter, err error) {
+func (p port) replyError(w http.ResponseWriter, err error) {
 	err = coded(err)
 	f := fault.Public(err)
 	if f.Code == fault.Internal {
-		s.o.Logger.Error("request failed", "error", err)
+		p.o.Logger.Error("request failed", "error", err)
 	}
-	s.replyFault(w, statusOf(f.Code), f)
+	p.replyFault(w, statusOf(f.Code), f)
 }
 
-func (s *Server) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
+func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	replyJSON(w, status, forge.ErrorOf(f))
+	replyJSON(w, status, p.Fault(f))
 }
 
 // coded gives the errors of the log their codes.
@@ -80,26 +86,26 @@ func coded(err error) error {
 }
 
 // readJSON reads a request's body. Errors are written to w.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+func (p port) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		s.replyFault(w, http.StatusUnsupportedMediaType,
+		p.replyFault(w, http.StatusUnsupportedMediaType,
 			&fault.Error{Code: fault.InvalidRequest, Field: "Content-Type", Message: "Content-Type: want application/json in UTF-8"})
 		return nil, false
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has no deadlines
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.o.MaxBody))
 	_ = rc.SetReadDeadline(time.Time{})
 	if err == nil {
 		return body, true
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		s.replyError(w, fault.New(fault.TooLarge, "body: over the limit of %d bytes", s.o.MaxBody))
+		p.replyError(w, fault.New(fault.TooLarge, "body: over the limit of %d bytes", p.o.MaxBody))
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.replyFault(w, http.StatusRequestTimeout, fault.Invalid("body", "not received in time"))
+		p.replyFault(w, http.StatusRequestTimeout, fault.Invalid("body", "not received in time"))
 	} else {
-		s.replyError(w, fault.Invalid("body", "could not be read"))
+		p.replyError(w, fault.Invalid("body", "could not be read"))
 	}
 	return nil, false
 }

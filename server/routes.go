@@ -9,7 +9,6 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire/forge"
 )
 
 // route is a path with what answers it. The fields behind serve are for the OpenAPI document, which lists the routes that
@@ -18,11 +17,12 @@ type route struct {
 	method, path string
 	serve        http.HandlerFunc
 	summary      string
-	request      any   // body and parameters, nil for none
+	request      []any // body and parameters
 	reply        any   // of status 200, or of the status given
 	status       int   // 0: 200
-	stream       bool  // the reply is a stream of events
-	faults       []int // statuses with the error object
+	events       []any // of a route that streams: the forms of an event's data
+	fault        any   // the object of errors
+	faults       []int // their statuses
 }
 
 // Parameters of routes, for the document.
@@ -36,34 +36,42 @@ type (
 	}
 	streamParams struct {
 		runParams
-		Protocol    string `query:"protocol" enum:"forge"`
+		Protocol    string `query:"protocol" description:"The protocol to read it in; the default one if it is left out."`
 		LastEventID string `header:"Last-Event-ID" description:"The id of the last event received."`
 	}
-	queryStreamParams struct {
-		forge.Request
+	resumeParams struct {
 		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: go on behind this event."`
 		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with; the body is then not read."`
 	}
 )
 
 func (s *Server) table() []route {
-	return []route{
-		{method: "POST", path: "/api/query/stream", serve: s.queryStream, stream: true, request: queryStreamParams{}, reply: streamEvent{},
-			summary: "Answer a question and stream every step", faults: []int{400, 404, 413, 415, 429}},
-		{method: "POST", path: "/api/query", serve: s.query, request: forge.Request{}, reply: forge.Answer{},
-			summary: "Answer a question with one object", faults: []int{400, 413, 415, 429}},
-		{method: "GET", path: "/api/runs", serve: s.listRuns, request: listParams{}, reply: RunList{},
-			summary: "List runs, the newest first", faults: []int{400}},
-		{method: "GET", path: "/api/runs/{id}", serve: s.getRun, request: runParams{}, reply: RunDetail{},
-			summary: "Show a run with its answer so far", faults: []int{404}},
-		{method: "GET", path: "/runs/{id}/stream", serve: s.streamRun, stream: true, request: streamParams{}, reply: streamEvent{},
-			summary: "Stream a run, live or finished, from any event on", faults: []int{400, 404}},
-		{method: "POST", path: "/runs/{id}/cancel", serve: s.cancelRun, request: runParams{}, reply: Cancelling{}, status: http.StatusAccepted,
-			summary: "Stop a run", faults: []int{404}},
-		{method: "GET", path: "/healthz", serve: s.healthz, reply: Health{}, summary: "Tell whether the process lives"},
-		{method: "GET", path: "/readyz", serve: s.readyz, reply: Health{}, summary: "Tell whether it takes questions", faults: []int{503}},
-		{method: "GET", path: "/metrics", serve: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+	var routes []route
+	for _, e := range s.o.Protocols {
+		p := port{s, e}
+		routes = append(routes, route{method: "POST", path: e.Stream, serve: p.queryStream, events: e.Types.Events,
+			request: []any{e.Types.Request, resumeParams{}}, fault: e.Types.Fault, faults: []int{400, 404, 413, 415, 429},
+			summary: "Answer a question and stream every step"})
+		if e.Once != "" {
+			routes = append(routes, route{method: "POST", path: e.Once, serve: p.query, request: []any{e.Types.Request}, reply: e.Types.Reply,
+				fault: e.Types.Fault, faults: []int{400, 413, 415, 429}, summary: "Answer a question with one object"})
+		}
 	}
+	p := port{s, s.o.Protocols[0]}
+	failure := p.Types.Fault
+	return append(routes,
+		route{method: "GET", path: "/api/runs", serve: p.listRuns, request: []any{listParams{}}, reply: RunList{},
+			summary: "List runs, the newest first", fault: failure, faults: []int{400}},
+		route{method: "GET", path: "/api/runs/{id}", serve: p.getRun, request: []any{runParams{}}, reply: RunDetail{},
+			summary: "Show a run with its answer so far", fault: failure, faults: []int{404}},
+		route{method: "GET", path: "/runs/{id}/stream", serve: p.streamRun, events: p.Types.Events, request: []any{streamParams{}},
+			summary: "Stream a run, live or finished, from any event on", fault: failure, faults: []int{400, 404}},
+		route{method: "POST", path: "/runs/{id}/cancel", serve: p.cancelRun, request: []any{runParams{}}, reply: Cancelling{},
+			status: http.StatusAccepted, summary: "Stop a run", fault: failure, faults: []int{404}},
+		route{method: "GET", path: "/healthz", serve: s.healthz, reply: Health{}, summary: "Tell whether the process lives"},
+		route{method: "GET", path: "/readyz", serve: s.readyz, reply: Health{}, fault: Health{}, faults: []int{503}, summary: "Tell whether it takes questions"},
+		route{method: "GET", path: "/metrics", serve: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+	)
 }
 
 // Health is the state of the server.
@@ -95,6 +103,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) routes() (http.Handler, error) {
+	main := port{s, s.o.Protocols[0]}
 	mux := http.NewServeMux()
 	table := s.table()
 	doc, err := document(table, s.o.Version)
@@ -111,19 +120,19 @@ func (s *Server) routes() (http.Handler, error) {
 		methods[r.path] = append(methods[r.path], r.method)
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.observed(path, s.wrongMethod(allowed)))
+		mux.Handle(path, s.observed(path, main.wrongMethod(allowed)))
 	}
 	mux.Handle("GET /docs/", s.observed("/docs/", v5emb.New("Sluice", "/openapi.json", "/docs/")))
 	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
-	mux.Handle("/", s.observed("other", http.HandlerFunc(s.notFound)))
+	mux.Handle("/", s.observed("other", http.HandlerFunc(main.notFound)))
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
+		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
 	}))
 	return guard.Handler(mux), nil
 }
 
-func (s *Server) wrongMethod(allowed []string) http.Handler {
+func (p port) wrongMethod(allowed []string) http.Handler {
 	if slices.Contains(allowed, "GET") {
 		allowed = append(allowed, "HEAD")
 	}
@@ -131,14 +140,14 @@ func (s *Server) wrongMethod(allowed []string) http.Handler {
 	list := strings.Join(allowed, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", list)
-		s.replyFault(w, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "method not allowed: want %s", list))
+		p.replyFault(w, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "method not allowed: want %s", list))
 	})
 }
 
-func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+func (p port) notFound(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && r.Method == http.MethodGet {
 		http.Redirect(w, r, "/docs/", http.StatusFound)
 		return
 	}
-	s.replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
+	p.replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
 }

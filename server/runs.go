@@ -8,8 +8,6 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/forge"
 )
 
 // maxPage is the most runs that one list gives.
@@ -39,7 +37,7 @@ type RunList struct {
 // RunDetail is a run with what its stream added up to so far.
 type RunDetail struct {
 	RunSummary
-	Answer forge.Answer `json:"answer"`
+	Answer any `json:"answer" description:"As the default protocol answers a request that is not streamed."`
 }
 
 // Cancelling is the reply to a cancel.
@@ -55,36 +53,36 @@ func Summarize(s eventlog.Summary) RunSummary {
 		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: s.Last}
 }
 
-func (s *Server) archive() (eventlog.Archive, error) {
-	if a, ok := s.engine.Store().(eventlog.Archive); ok {
+func (p port) archive() (eventlog.Archive, error) {
+	if a, ok := p.engine.Store().(eventlog.Archive); ok {
 		return a, nil
 	}
 	return nil, fault.New(fault.NotFound, "this server's store does not list runs")
 }
 
-func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
+func (p port) listRuns(w http.ResponseWriter, r *http.Request) {
 	limit := 50
 	if v := r.URL.Query().Get("limit"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > maxPage {
-			s.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
+			p.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
 			return
 		}
 		limit = n
 	}
 	before := event.RunID(r.URL.Query().Get("before"))
 	if before != "" && !before.Valid() {
-		s.replyError(w, fault.Invalid("before", "not a run's id"))
+		p.replyError(w, fault.Invalid("before", "not a run's id"))
 		return
 	}
-	archive, err := s.archive()
+	archive, err := p.archive()
 	if err != nil {
-		s.replyError(w, err)
+		p.replyError(w, err)
 		return
 	}
 	runs, err := archive.Runs(r.Context(), before, limit+1)
 	if err != nil {
-		s.replyError(w, err)
+		p.replyError(w, err)
 		return
 	}
 	list := RunList{Runs: []RunSummary{}}
@@ -97,67 +95,57 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 	replyJSON(w, http.StatusOK, list)
 }
 
-func (s *Server) summary(r *http.Request) (eventlog.Summary, error) {
+func (p port) summary(r *http.Request) (eventlog.Summary, error) {
 	id := event.RunID(r.PathValue("id"))
 	if !id.Valid() {
 		return eventlog.Summary{}, eventlog.ErrNotFound
 	}
-	archive, err := s.archive()
+	archive, err := p.archive()
 	if err != nil {
 		return eventlog.Summary{}, err
 	}
 	return archive.Summary(r.Context(), id)
 }
 
-func (s *Server) getRun(w http.ResponseWriter, r *http.Request) {
-	sum, err := s.summary(r)
+func (p port) getRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := p.summary(r)
 	if err != nil {
-		s.replyError(w, err)
+		p.replyError(w, err)
 		return
 	}
 	// A live run's log is read up to where its summary was taken.
 	var log []event.Event
 	for event.Seq(len(log)) < sum.Last {
-		batch, err := s.engine.Store().Load(r.Context(), sum.Start.Run, event.Seq(len(log)))
+		batch, err := p.engine.Store().Load(r.Context(), sum.Start.Run, event.Seq(len(log)))
 		if err != nil {
-			s.replyError(w, err)
+			p.replyError(w, err)
 			return
 		}
 		log = append(log, batch...)
 	}
-	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: forge.AnswerOf(log[:sum.Last])})
+	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: p.Reply(log[:sum.Last])})
 }
 
-func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) {
-	sum, err := s.summary(r)
+func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := p.summary(r)
 	if err == nil {
-		err = s.engine.Cancel(r.Context(), sum.Start.Run)
+		err = p.engine.Cancel(r.Context(), sum.Start.Run)
 	}
 	if err != nil {
-		s.replyError(w, err)
+		p.replyError(w, err)
 		return
 	}
 	replyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
 }
 
 // streamRun reads any run in any protocol.
-func (s *Server) streamRun(w http.ResponseWriter, r *http.Request) {
-	p, err := s.protocol(r.URL.Query().Get("protocol"))
-	if err != nil {
-		s.replyError(w, err)
-		return
-	}
-	s.resume(w, r, event.RunID(r.PathValue("id")), p)
-}
-
-func (s *Server) protocol(name string) (wire.Protocol, error) {
-	if name == "" {
-		return s.o.Protocols[0], nil
-	}
-	for _, p := range s.o.Protocols {
-		if p.Name() == name {
-			return p, nil
+func (p port) streamRun(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("protocol")
+	for _, e := range p.o.Protocols {
+		if name == "" || e.Name() == name {
+			port{p.Server, e}.resume(w, r, event.RunID(r.PathValue("id")))
+			return
 		}
 	}
-	return nil, fault.Invalid("protocol", "no protocol of that name")
+	p.replyError(w, fault.Invalid("protocol", "no protocol of that name"))
 }

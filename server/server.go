@@ -20,7 +20,7 @@ import (
 
 // Options are the server's settings. The zero value works.
 type Options struct {
-	Protocols    []wire.Protocol      // those that a run can be read in; the first is the default
+	Protocols    []wire.Entry         // those that a run can be read in; the first is the default
 	MaxBody      int64                // bytes of a request's body; default 64 KiB
 	MaxQuery     int                  // bytes of a question; default 32 KiB
 	MaxHeader    int                  // bytes of a request's header; default 32 KiB

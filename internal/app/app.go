@@ -29,7 +29,7 @@ import (
 )
 
 // Protocols gives every protocol, the default one first.
-func Protocols() []wire.Protocol { return []wire.Protocol{forge.Protocol{}} }
+func Protocols() []wire.Entry { return []wire.Entry{forge.Entry()} }
 
 // App is everything that is open. Close it when done.
 type App struct {

@@ -97,7 +97,7 @@ func (d *display) step(ev client.Event) error {
 		return err
 	case "generation_start":
 		v, err := decode[forge.GenerationStart](ev)
-		d.line("generate", fmt.Sprintf("%s reads %d passages, about %d tokens", v.Model, v.ContextChunks, v.TotalContextTokens), -1)
+		d.line("generate", fmt.Sprintf("%s reads %s, about %d tokens", v.Model, count(v.ContextChunks, "passage"), v.TotalContextTokens), -1)
 		return err
 	}
 	return nil
@@ -161,8 +161,15 @@ func (d *display) listSources() {
 			d.onOut(dim, fmt.Sprintf("%s, score %.2f, %.0f %% of the answer", s.ChunkID, s.Score, 100*s.Weight)))
 	}
 	if others > 0 {
-		fmt.Fprintln(d.err, d.onErr(dim, fmt.Sprintf("%d more passages were read and not cited", others)))
+		fmt.Fprintln(d.err, d.onErr(dim, fmt.Sprintf("%s read and not cited", count(others, "passage"))))
 	}
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // shorten cuts s at n characters and puts it on one line.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Bounds of a request's fields.
@@ -25,6 +26,22 @@ type Request struct {
 	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Where to look; the default collection if it is left out."`
 	TopK       int        `json:"top_k,omitempty" minimum:"1" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
 	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"The conversation that the question belongs to."`
+}
+
+// Entry is the protocol's way in.
+func Entry() wire.Entry {
+	return wire.Entry{
+		Protocol: Protocol{}, Stream: "/api/query/stream", Once: "/api/query",
+		Decode: func(body []byte, maxQuery int) (wire.Question, error) {
+			r, err := DecodeRequest(body, maxQuery)
+			return wire.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID}, err
+		},
+		Reply: func(log []event.Event) any { return AnswerOf(log) },
+		Fault: func(f *fault.Error) any { return ErrorOf(f) },
+		Types: wire.Types{Request: Request{}, Reply: Answer{}, Fault: Error{}, Events: []any{
+			QueryAnalysis{}, CacheHit{}, CacheMiss{}, RetrievalStart{}, RetrievalResult{}, ToolCall{}, ToolResult{},
+			CRAGEvaluation{}, RerankResult{}, GenerationStart{}, Token{}, Verification{}, Sources{}, Done{}, Error{}}},
+	}
 }
 
 // DecodeRequest reads a request's body. maxQuery bounds the question in bytes. Unknown fields are ignored. An error is
