@@ -19,7 +19,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import httpx' 2>
 
 .PHONY: build
 build: ## build ./sluice
-	$(GO) build -trimpath -o sluice ./cmd/sluice
+	$(GO) build -o sluice ./cmd/sluice
 
 .PHONY: test
 test: needs lint ## everything a change has to pass; the tests' own summary comes last
