@@ -3,7 +3,7 @@ package index
 import "github.com/sluice-rag/sluice/corpus"
 
 // DefaultWeights suit static word vectors: words lead, and vectors decide between what words find alike. On the five sets
-// that `sluice eval` knows they are the greatest round share of vectors with which none falls behind words alone. A strong
+// that `sluice eval` knows they are the greatest share of vectors, of those tried, with which none falls behind words alone. A strong
 // embedder deserves more; whoever chooses one sets the weights of its queries.
 var DefaultWeights = Weights{Lexical: 0.95, Vector: 0.05}
 

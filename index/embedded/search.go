@@ -16,8 +16,12 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// candidates is how many chunks either search brings to fusion, at least.
-const candidates = 100
+// How many chunks either search brings to fusion, at least. The nearest are fewer: the lexical score of each has to be
+// looked up, and those beyond would not come first.
+const (
+	candidates = 100
+	nearest    = 50
+)
 
 // found is a chunk that a search found at some level.
 type found struct {
@@ -124,7 +128,11 @@ func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 
 // searchView searches one level both ways and fuses. Each candidate of one search is given its score of the other.
 func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index.Query) ([]found, error) {
+	vectors := v.slabs[len(q.Vector)]
 	n := max(candidates, q.Limit)
+	if q.Vector == nil || vectors == nil {
+		n = 2 * q.Limit // some more, for ties
+	}
 	var all []found
 	place := map[uint64]int{}
 	sc := scorers.Get().(*scorer)
@@ -147,11 +155,10 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score)}})
 		}
 	}
-	vectors := v.slabs[len(q.Vector)]
 	if q.Vector == nil || vectors == nil {
 		return fuse(all, nil, q.Weights), nil
 	}
-	closest, err := vectors.nearest(ctx, q.Vector, n)
+	closest, err := vectors.nearest(ctx, q.Vector, max(nearest, q.Limit))
 	if err != nil {
 		return nil, err
 	}
