@@ -322,7 +322,19 @@ func (g *gen) sources() {
 
 // fail lets the run end after some event that it has, with what was open left open or closed.
 func (g *gen) fail() {
-	g.es = g.es[:1+g.rng.IntN(len(g.es)-1)]
+	at := g.rng.IntN(len(g.es) - 1)
+	if g.oneIn(2) { // most events are tokens: behind the first of some kind
+		kinds := map[event.Kind]bool{}
+		var firsts []int
+		for i, e := range g.es[:len(g.es)-1] {
+			if k := e.Body.Kind(); !kinds[k] {
+				kinds[k] = true
+				firsts = append(firsts, i)
+			}
+		}
+		at = pick(g, firsts...)
+	}
+	g.es = g.es[:at+1]
 	last := g.es[len(g.es)-1]
 	g.at = last.At
 	code := pick(g, append(fault.Codes(), fault.Cancelled, fault.Cancelled, fault.Cancelled)...)

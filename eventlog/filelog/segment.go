@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,8 +192,11 @@ func removeSegment(dir string, num uint64) error {
 	return os.Remove(segmentPath(dir, num))
 }
 
-// syncDir makes the folder's entries outlast a loss of power.
+// syncDir makes the folder's entries outlast a loss of power, on systems where folders are files.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
