@@ -1,6 +1,7 @@
 package filelog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -119,4 +120,39 @@ func TestRetainsByItself(t *testing.T) {
 		synctest.Wait()
 		wantGone(t, l, "a")
 	})
+}
+
+// TestPendingIsBounded holds the writer goroutine where it asks for the time.
+func TestPendingIsBounded(t *testing.T) {
+	asked, resume := make(chan struct{}), make(chan struct{})
+	l := open(t, t.TempDir(), filelog.Options{PendingBytes: 300, Now: func() time.Time {
+		asked <- struct{}{}
+		<-resume
+		return at(0)
+	}})
+	retained := make(chan error, 1)
+	go func() { retained <- l.Retain(ctx) }()
+	<-asked
+	es := short("a", 20, at(1))
+	dead, cancel := context.WithCancel(ctx)
+	cancel()
+	n := 0
+	for ; n < len(es); n++ {
+		if err := l.Append(dead, "a", es[n]); errors.Is(err, context.Canceled) { // it would wait for room
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n < 2 || n > 5 {
+		t.Errorf("%d events were taken", n)
+	}
+	eventlogtest.WantLog(t, l, "a", 0, es[:n]) // readers go on
+	done := make(chan error, 1)
+	go func() { done <- l.Append(ctx, "a", es[n:]...) }()
+	close(resume)
+	if err := errors.Join(<-retained, <-done); err != nil {
+		t.Fatal(err)
+	}
+	eventlogtest.WantLog(t, l, "a", 0, es)
 }
