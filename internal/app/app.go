@@ -50,13 +50,12 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	log, err := filelog.Open(filepath.Join(cfg.Store.Data, "runs"), filelog.Options{
-		MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Log: logger})
+	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open runs: %w", err)
+		return nil, err
 	}
 	ix, err := embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger})
 	if err != nil {
@@ -80,6 +79,15 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		logger.Warn("runs that the last process left open were ended", "runs", n)
 	}
 	return a, nil
+}
+
+// OpenLog opens the log of runs in a folder.
+func OpenLog(dir string, cfg config.Config, logger *slog.Logger) (*filelog.Log, error) {
+	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Log: logger})
+	if err != nil {
+		return nil, fmt.Errorf("open runs: %w", err)
+	}
+	return log, nil
 }
 
 // grace gives the engine's form of the setting: at once is a moment, since its zero is the default.

@@ -1,0 +1,260 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// side is a server process.
+type side struct {
+	cmd           *exec.Cmd
+	stdin         io.Closer
+	addr, control string
+}
+
+func start(ctx context.Context, exe string, args []string, name string, o Options) (*side, error) {
+	args = append(args, "--side", name, "--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64))
+	if o.Memory {
+		args = append(args, "--memory")
+	}
+	s := &side{cmd: exec.CommandContext(ctx, exe, args...)}
+	stdin, err := s.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.stdin = stdin
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var said bytes.Buffer
+	s.cmd.Stderr = &said
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start server: %w", err)
+	}
+	if _, err := fmt.Fscan(bufio.NewReader(out), &s.addr, &s.control); err != nil {
+		return nil, errors.Join(fmt.Errorf("start server: %s: %w", strings.TrimSpace(said.String()), err), s.stop())
+	}
+	return s, nil
+}
+
+func (s *side) stop() error {
+	_ = s.stdin.Close() // it is open until here
+	return s.cmd.Wait()
+}
+
+func (s *side) usage(ctx context.Context, query string) (Usage, error) {
+	var u Usage
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.control+"/usage"+query, nil)
+	if err != nil {
+		return u, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return u, fmt.Errorf("read usage: %w", err)
+	}
+	defer res.Body.Close()
+	return u, json.NewDecoder(res.Body).Decode(&u)
+}
+
+// measure runs one side for a turn.
+func measure(ctx context.Context, exe string, args []string, name string, o Options) (Figures, error) {
+	f := Figures{Side: name}
+	s, err := start(ctx, exe, args, name, o)
+	if err != nil {
+		return f, err
+	}
+	f, err = s.load(ctx, f, o)
+	if err == nil && o.Idle > 0 {
+		f.Idle, err = s.idle(ctx, o)
+	}
+	return f, errors.Join(err, s.stop())
+}
+
+func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) {
+	var l load
+	defer l.close()
+	for range o.Runs {
+		run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"go","mode":"direct"}`)
+		if err != nil {
+			return f, err
+		}
+		for range o.Readers - 1 {
+			if f.Side == Bare { // which knows no runs: another reader costs it another stream
+				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"go","mode":"direct"}`)
+			} else {
+				_, err = l.open(ctx, s.addr, "GET", "/runs/"+run+"/stream", "")
+			}
+			if err != nil {
+				return f, err
+			}
+		}
+	}
+	if err := wait(ctx, o.Warmup); err != nil {
+		return f, err
+	}
+	before, err := s.usage(ctx, "")
+	if err != nil {
+		return f, err
+	}
+	began := time.Now()
+	l.counting.Store(true)
+	if err := wait(ctx, o.Duration); err != nil {
+		return f, err
+	}
+	l.counting.Store(false)
+	took := time.Since(began)
+	after, err := s.usage(ctx, "")
+	if err != nil {
+		return f, err
+	}
+	l.close()
+	all := sorted(l.samples())
+	f.Events = int64(len(all))
+	f.EventsPerSecond = float64(f.Events) / took.Seconds()
+	f.P50, f.P99, f.P999 = percentile(all, 0.5), percentile(all, 0.99), percentile(all, 0.999)
+	if f.Events > 0 {
+		f.CPU = float64((after.CPU - before.CPU).Nanoseconds()) / 1e3 / float64(f.Events)
+	}
+	return f, nil
+}
+
+// idle gives the resident memory of a reader that waits, in KiB. Some come first, so that what the first ones cost once is
+// not counted.
+func (s *side) idle(ctx context.Context, o Options) (float64, error) {
+	var l load
+	defer l.close()
+	memory := func(n int) (int64, error) {
+		for range n {
+			if _, err := l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"`+idleQuery+`","mode":"direct"}`); err != nil {
+				return 0, err
+			}
+		}
+		if err := wait(ctx, time.Second); err != nil {
+			return 0, err
+		}
+		u, err := s.usage(ctx, "?memory")
+		return u.Memory, err
+	}
+	before, err := memory(o.Idle / 4)
+	if err != nil {
+		return 0, err
+	}
+	after, err := memory(o.Idle)
+	return float64(after-before) / 1024 / float64(o.Idle), err
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// load is a set of streams being read, by as little code as can be: the machine's cores are shared with the server.
+type load struct {
+	counting atomic.Bool
+	conns    []net.Conn
+	readers  []*reader
+	wg       sync.WaitGroup
+}
+
+type reader struct {
+	load    *load
+	conn    net.Conn
+	samples []int64 // nanoseconds from append to receipt
+}
+
+// open begins a stream and gives its run's id.
+func (l *load) open(ctx context.Context, addr, method, path, body string) (run string, err error) {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	l.conns = append(l.conns, c)
+	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, addr, len(body), body)
+	if err != nil {
+		return "", err
+	}
+	br := bufio.NewReaderSize(c, 1024)
+	for {
+		line, err := br.ReadString('\n')
+		if err != nil {
+			return "", fmt.Errorf("open stream: %w", err)
+		}
+		if strings.HasPrefix(line, "HTTP/1.1 ") && !strings.HasPrefix(line, "HTTP/1.1 200") {
+			return "", fmt.Errorf("open stream: %s", strings.TrimSpace(line))
+		}
+		if k, v, _ := strings.Cut(line, ":"); strings.EqualFold(k, "Sluice-Run-Id") {
+			run = strings.TrimSpace(v)
+		}
+		if line == "\r\n" {
+			break
+		}
+	}
+	r := &reader{load: l, conn: c}
+	l.readers = append(l.readers, r)
+	l.wg.Go(r.read)
+	return run, nil
+}
+
+// read finds the marks in the bytes as they come; what is buffered in front of them is not looked at, being head.
+func (r *reader) read() {
+	buf := make([]byte, 4096)
+	kept := 0
+	for {
+		n, err := r.conn.Read(buf[kept:])
+		if err != nil {
+			return
+		}
+		now := time.Now().UnixNano()
+		data := buf[:kept+n]
+		for {
+			i := bytes.IndexByte(data, mark)
+			if i < 0 {
+				kept = 0
+				break
+			}
+			if len(data)-i < 20 { // a time has 19 digits
+				kept = copy(buf, data[i:])
+				break
+			}
+			if at, err := strconv.ParseInt(string(data[i+1:i+20]), 10, 64); err == nil && r.load.counting.Load() {
+				r.samples = append(r.samples, now-at)
+			}
+			data = data[i+20:]
+		}
+	}
+}
+
+func (l *load) close() {
+	for _, c := range l.conns {
+		_ = c.Close()
+	}
+	l.wg.Wait()
+}
+
+func (l *load) samples() [][]int64 {
+	var out [][]int64
+	for _, r := range l.readers {
+		out = append(out, r.samples)
+	}
+	return out
+}

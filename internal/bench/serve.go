@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// mark precedes a token's time of append, in nanoseconds since 1970, in its text.
+const mark = '@'
+
+// Usage is what a side's process has used.
+type Usage struct {
+	CPU    time.Duration `json:"cpu_ns"`       // user and system, since the start
+	Memory int64         `json:"memory_bytes"` // resident, after a collection
+}
+
+// Serve is the process of one side. It prints its address to out and serves until in ends. store is the log of the real
+// server, nil for one in memory. The path /usage gives its Usage.
+func Serve(ctx context.Context, side string, rate float64, store eventlog.Store, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // the parent holds it open for as long as it wants this process
+		cancel()
+	}()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	control, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
+	fmt.Fprintln(out, l.Addr(), control.Addr())
+	if side == Bare {
+		return serveBare(ctx, l, rate)
+	}
+	engine := sluice.New(synthetic{rate}, sluice.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
+	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Drain: time.Second})
+	if err != nil {
+		return err
+	}
+	return s.Serve(ctx, l)
+}
+
+func usage(w http.ResponseWriter, r *http.Request) {
+	var u Usage
+	if r.URL.Query().Has("memory") {
+		runtime.GC()
+		debug.FreeOSMemory()
+		u.Memory = resident()
+	}
+	u.CPU = cpuTime()
+	_ = json.NewEncoder(w).Encode(u) // the parent has left
+}
+
+// resident is the process's resident memory in bytes, by /proc; 0 where there is none.
+func resident() int64 {
+	var size, pages int64
+	raw, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	if _, err := fmt.Sscan(string(raw), &size, &pages); err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// ticks calls do at the rate, beginning at a random moment of the first period so that runs do not march in step, until it
+// fails or ctx ends. A rate of 0 is silence.
+func ticks(ctx context.Context, rate float64, do func() error) error {
+	if rate <= 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	period := time.Duration(float64(time.Second) / rate)
+	next := time.Now().Add(rand.N(period))
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := do(); err != nil {
+			return err
+		}
+		next = next.Add(period)
+		timer.Reset(time.Until(next))
+	}
+}
+
+func appendToken(dst []byte) []byte {
+	return strconv.AppendInt(append(dst, ' ', mark), time.Now().UnixNano(), 10)
+}
+
+// synthetic is a model that goes on for ever.
+type synthetic struct{ rate float64 }
+
+// Answer implements [answer.Answerer].
+func (s synthetic) Answer(ctx context.Context, r *answer.Recorder) error {
+	for _, b := range []event.Body{
+		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "bench"},
+		event.CacheChecked{},
+		event.GenerationStarted{Model: "bench"},
+	} {
+		if err := r.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return ticks(ctx, rateOf(r.State().Query, s.rate), func() error {
+		return r.Emit(ctx, event.Token{Text: string(appendToken(nil))})
+	})
+}
+
+// rateOf is the rate that a question asks for: none for one that waits.
+func rateOf(query string, rate float64) float64 {
+	if query == idleQuery {
+		return 0
+	}
+	return rate
+}
+
+const idleQuery = "wait"
+
+// serveBare is the handler that there is nothing below: it writes each event and flushes it.
+func serveBare(ctx context.Context, l net.Listener, rate float64) error {
+	h := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var q forge.Request
+		if err != nil || json.Unmarshal(body, &q) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		flusher := w.(http.Flusher) //nolint:errcheck // net/http's writer is one
+		flusher.Flush()
+		var buf []byte
+		n := 0
+		_ = ticks(r.Context(), rateOf(q.Query, rate), func() error {
+			n++
+			buf = strconv.AppendInt(append(buf[:0], "id: "...), int64(n), 10)
+			buf = append(buf, "\nevent: token\ndata: {\"type\":\"token\",\"content\":\""...)
+			buf = appendToken(buf)
+			buf = append(buf, "\"}\n\n"...)
+			_, err := w.Write(buf)
+			flusher.Flush()
+			return err
+		})
+	})}
+	go func() {
+		<-ctx.Done()
+		_ = h.Close()
+	}()
+	if err := h.Serve(l); err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}
