@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	rerankWeight  = 0.3 // of the late interaction beside the search's own score, both scaled to 0..1
+	rerankWeight  = 0.2 // of the late interaction beside the search's own score, both scaled to 0..1 over the candidates
 	bytesPerToken = 4   // of English text, for an estimate where no tokenizer is known
 )
 
@@ -35,18 +35,16 @@ func (j *job) rerank(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	top := 0.0
-	for _, s := range scores {
-		top = math.Max(top, s)
+	first := make([]float64, len(scores))
+	for i, c := range j.pool {
+		first[i] = c.Score
 	}
 	rank := make([]float64, len(scores))
 	order := make([]int, len(scores))
-	for i, s := range scores {
+	searched, late := scale(first), scale(scores)
+	for i := range scores {
 		order[i] = i
-		rank[i] = (1 - rerankWeight) * j.pool[i].Score
-		if top > 0 {
-			rank[i] += rerankWeight * s / top
-		}
+		rank[i] = (1-rerankWeight)*searched(first[i]) + rerankWeight*late(scores[i])
 		if j.pool[i].grade < grade.AmbiguousFrom {
 			rank[i]-- // behind all that may be of use
 		}
@@ -66,6 +64,15 @@ func (j *job) rerank(ctx context.Context) error {
 	}
 	r.Duration = j.since(began)
 	return j.rec.Emit(ctx, r)
+}
+
+// scale gives what maps values from the least to the greatest of v to 0..1.
+func scale(v []float64) func(float64) float64 {
+	if len(v) == 0 || slices.Max(v) == slices.Min(v) {
+		return func(float64) float64 { return 0 }
+	}
+	low, high := slices.Min(v), slices.Max(v)
+	return func(x float64) float64 { return (x - low) / (high - low) }
 }
 
 // covered tells whether a chunk's text is part of one that the generator reads already.

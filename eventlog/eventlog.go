@@ -85,18 +85,20 @@ func (s *Summary) Status() event.Status {
 func Tail(ctx context.Context, s Store, run event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
 	return func(yield func([]event.Event, error) bool) {
 		for {
-			batch, err := s.Load(ctx, run, after)
+			err := s.Wait(ctx, run, after)
+			var batch []event.Event
+			if err == nil {
+				batch, err = s.Load(ctx, run, after)
+			}
 			if errors.Is(err, ErrEnd) {
 				return
-			}
-			if err == nil && len(batch) == 0 {
-				if err = s.Wait(ctx, run, after); err == nil {
-					continue
-				}
 			}
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if len(batch) == 0 {
+				continue // a store may wake early
 			}
 			if !yield(batch, nil) {
 				return

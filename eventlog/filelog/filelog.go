@@ -335,7 +335,10 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 		if l.closed.Load() {
 			return eventlog.ErrClosed
 		}
-		r := l.find(id)
+		if err := l.mem.Wait(ctx, id, after); !errors.Is(err, eventlog.ErrNotFound) {
+			return err
+		}
+		r := l.find(id) // it is on disk alone
 		if r == nil {
 			return eventlog.ErrNotFound
 		}
@@ -346,9 +349,6 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 		}
 		r.mu.Unlock()
 		if some || err != nil {
-			return err
-		}
-		if err := l.mem.Wait(ctx, id, after); !errors.Is(err, eventlog.ErrNotFound) {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type Options struct {
 	Turns    int           // each side's
 	Idle     int           // readers that wait, for the memory of one
 	Memory   bool          // keep the log in memory and not in a folder
+	Profile  string        // prefix of files for the CPU profiles of both sides; empty: none
 	Progress func(string)  // told what is being done; may be nil
 }
 

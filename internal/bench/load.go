@@ -30,6 +30,9 @@ func start(ctx context.Context, exe string, args []string, name string, o Option
 	if o.Memory {
 		args = append(args, "--memory")
 	}
+	if o.Profile != "" {
+		args = append(args, "--profile", o.Profile+strings.ReplaceAll(name, "/", "-")+".pprof")
+	}
 	s := &side{cmd: exec.CommandContext(ctx, exe, args...)}
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
@@ -132,14 +135,23 @@ func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) 
 	return f, nil
 }
 
-// idle gives the resident memory of a reader that waits, in KiB. Some come first, so that what the first ones cost once is
-// not counted.
+// idle gives the resident memory of a reader that waits for the next event of a run that all of them read, in KiB. Some
+// come first, so that what the first ones cost once is not counted.
 func (s *side) idle(ctx context.Context, o Options) (float64, error) {
 	var l load
 	defer l.close()
+	const question = `{"query":"` + idleQuery + `","mode":"direct"}`
+	run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", question)
+	if err != nil {
+		return 0, err
+	}
+	method, path, body := "GET", "/runs/"+run+"/stream", ""
+	if run == "" { // the bare handler knows no runs
+		method, path, body = "POST", "/", question
+	}
 	memory := func(n int) (int64, error) {
 		for range n {
-			if _, err := l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"`+idleQuery+`","mode":"direct"}`); err != nil {
+			if _, err := l.open(ctx, s.addr, method, path, body); err != nil {
 				return 0, err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"time"
 
@@ -32,9 +33,10 @@ type Usage struct {
 	Memory int64         `json:"memory_bytes"` // resident, after a collection
 }
 
-// Serve is the process of one side. It prints its address to out and serves until in ends. store is the log of the real
-// server, nil for one in memory. The path /usage gives its Usage.
-func Serve(ctx context.Context, side string, rate float64, store eventlog.Store, in io.Reader, out io.Writer) error {
+// Serve is the process of one side. It prints its addresses to out and serves until in ends. store is the log of the real
+// server, nil for one in memory. With profile, a file of that name gets the process's CPU profile. The path /usage of the
+// second address gives its Usage.
+func Serve(ctx context.Context, side string, rate float64, store eventlog.Store, profile string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -44,6 +46,17 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
+	}
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
 	}
 	control, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

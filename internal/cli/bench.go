@@ -26,6 +26,7 @@ type benchStreamCmd struct {
 	Turns    int           `default:"3" help:"Turns of each side."`
 	Idle     int           `default:"1000" help:"Waiting readers, for the memory of one; 0 leaves that out."`
 	Memory   bool          `help:"Keep the log in memory and not in a folder."`
+	Profile  string        `placeholder:"PREFIX" help:"Write each side's CPU profile to a file whose name begins so."`
 	JSON     bool          `name:"json" help:"Print JSON."`
 }
 
@@ -39,7 +40,7 @@ func (c *benchStreamCmd) Run(e *env) error {
 		return fmt.Errorf("bench: %w", err)
 	}
 	r, err := bench.Stream(e.ctx, exe, []string{"bench", "serve"}, bench.Options{Runs: c.Runs, Readers: c.Readers, Rate: c.Rate,
-		Warmup: c.Warmup, Duration: c.Duration, Turns: c.Turns, Idle: c.Idle, Memory: c.Memory,
+		Warmup: c.Warmup, Duration: c.Duration, Turns: c.Turns, Idle: c.Idle, Memory: c.Memory, Profile: c.Profile,
 		Progress: func(s string) { fmt.Fprintln(e.Err, s) }})
 	if err != nil {
 		return err
@@ -54,9 +55,10 @@ func (c *benchStreamCmd) Run(e *env) error {
 
 // benchServeCmd is the server's process of a measurement.
 type benchServeCmd struct {
-	Side   string
-	Rate   float64
-	Memory bool
+	Side    string
+	Rate    float64
+	Memory  bool
+	Profile string
 }
 
 // Run serves until the standard input ends.
@@ -75,5 +77,5 @@ func (c *benchServeCmd) Run(e *env) (err error) {
 		defer log.Close()
 		store = log
 	}
-	return bench.Serve(e.ctx, c.Side, c.Rate, store, e.In, e.Out)
+	return bench.Serve(e.ctx, c.Side, c.Rate, store, c.Profile, e.In, e.Out)
 }
