@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -40,6 +41,7 @@ type App struct {
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
 	logger   *slog.Logger
+	model    *local.Model
 }
 
 // ErrInUse says that another process has the data folder open.
@@ -65,8 +67,8 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		}
 		return nil, errors.Join(err, log.Close())
 	}
-	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger}
 	m := local.New(local.Options{})
+	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, model: m}
 	a.Ingester = ingest.New(ix, m, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
 	pipeline := &answer.Pipeline{Index: ix, Embedder: m, Generator: m, Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}
 	a.Engine = sluice.New(pipeline, sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
@@ -96,6 +98,18 @@ func grace(d time.Duration) time.Duration {
 		return time.Nanosecond
 	}
 	return d
+}
+
+// Warm reads what the first question to the collection would otherwise wait for.
+func (a *App) Warm(ctx context.Context, collection string) error {
+	vectors, err := a.model.Embed(ctx, []string{"the first question"})
+	if err == nil {
+		_, err = a.Index.Search(ctx, index.Query{Collection: collection, Text: "the first question", Vector: vectors[0], Limit: 1})
+	}
+	if err != nil {
+		return fmt.Errorf("warm collection: %w", err)
+	}
+	return nil
 }
 
 // Server makes the HTTP server.

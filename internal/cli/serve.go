@@ -49,10 +49,13 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.Warm(e.ctx, e.cfg.Store.Collection); err != nil && e.ctx.Err() == nil {
+		return err
+	}
 	url := "http://" + shown(l.Addr())
-	fmt.Fprintln(e.Err, "listening on", url)
 	forget := announce(e, url)
 	defer forget()
+	fmt.Fprintln(e.Err, "listening on", url)
 	return s.Serve(e.ctx, l)
 }
 

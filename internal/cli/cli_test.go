@@ -1,0 +1,241 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+const handbook = `# Harbour handbook
+
+## Locks
+
+The north lock was opened in 1932 and takes ships of up to 140 metres.
+Its gates are tested every spring by the harbour master.
+
+## Fees
+
+A ship pays 12 euros for each metre of its length. Fishing boats pay nothing.
+`
+
+// clean keeps the machine's own settings out of a test.
+func clean(t *testing.T) {
+	t.Helper()
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLUICE_") {
+			t.Setenv(name, "")
+		}
+	}
+}
+
+func docs(t *testing.T) string {
+	t.Helper()
+	clean(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "handbook.md"), []byte(handbook), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// run runs a command to its end.
+func run(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	status = cli.Main(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	return status, o.String(), e.String()
+}
+
+// serve starts a server and gives its address and what stops it; stop gives the exit status.
+func serve(t *testing.T, args ...string) (url string, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	status := make(chan int, 1)
+	go func() {
+		s := cli.Main(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: w})
+		_ = w.Close()
+		status <- s
+	}()
+	lines := bufio.NewScanner(r)
+	var said strings.Builder
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if u, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			url = u
+			break
+		}
+	}
+	if url == "" {
+		cancel()
+		t.Fatalf("the server did not start (status %d):\n%s", <-status, said.String())
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	stopped := false
+	stop = func() int {
+		stopped = true
+		cancel()
+		return <-status
+	}
+	t.Cleanup(func() {
+		if !stopped {
+			stop()
+		}
+	})
+	return url, stop
+}
+
+func TestServeAskRunsReplay(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	url, stop := serve(t, "--docs", dir, "--data", data)
+
+	// A command on the same data finds the server by itself.
+	status, out, errs := run(t, "ask", "--data", data, "When was the north lock opened?")
+	if status != 0 || !strings.Contains(out, "1932") || !strings.Contains(out, "[1]") || !strings.Contains(out, "Locks") {
+		t.Fatalf("ask: status %d\n%s\n%s", status, out, errs)
+	}
+	for _, step := range []string{"analyze", "search", "grade", "rerank", "generate", "confidence"} {
+		if !strings.Contains(errs, step) {
+			t.Errorf("the steps lack %s:\n%s", step, errs)
+		}
+	}
+	status, lines, _ := run(t, "ask", "--server", url, "--json", "What does a ship pay?")
+	if status != 0 {
+		t.Fatalf("ask --json: status %d\n%s", status, lines)
+	}
+	var g forge.Grammar
+	for line := range strings.Lines(lines) {
+		var p struct {
+			Type, Tool  string
+			Recoverable bool
+		}
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if err := g.Next(p.Type, p.Tool, p.Recoverable); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !g.Ended() {
+		t.Error("the stream has no end")
+	}
+	_, list, _ := run(t, "runs", "--data", data, "--json")
+	var newest struct {
+		RunID string `json:"run_id"`
+		Query string `json:"query"`
+	}
+	if err := json.NewDecoder(strings.NewReader(list)).Decode(&newest); err != nil || newest.Query != "What does a ship pay?" {
+		t.Fatalf("runs: %v in %s", err, list)
+	}
+	_, live, _ := run(t, "replay", "--data", data, newest.RunID)
+
+	if status := stop(); status != 0 {
+		t.Errorf("the server's exit status is %d", status)
+	}
+	if _, err := os.Stat(filepath.Join(data, "server.json")); !os.IsNotExist(err) {
+		t.Errorf("the server's address is still noted: %v", err)
+	}
+	// Without a server, the same commands work on the data.
+	status, kept, errs := run(t, "replay", "--data", data, "--protocol", "forge", newest.RunID)
+	if status != 0 || kept != live || !strings.Contains(kept, "event: done") {
+		t.Errorf("replay: status %d %s\nserver: %s\nfolder: %s", status, errs, live, kept)
+	}
+	if status, out, errs := run(t, "ask", "--data", data, "What do fishing boats pay?"); status != 0 || !strings.Contains(out, "nothing") {
+		t.Errorf("ask in process: status %d\n%s\n%s", status, out, errs)
+	}
+	if _, out, _ := run(t, "runs", "--data", data); strings.Count(out, "finished") != 3 {
+		t.Errorf("runs:\n%s", out)
+	}
+}
+
+func TestSecondStartDoesNothingAgain(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(errs, `"added":1`) {
+		t.Fatalf("first: status %d\n%s", status, errs)
+	}
+	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(errs, `"unchanged":1`) || !strings.Contains(errs, `"added":0`) {
+		t.Fatalf("second: status %d\n%s", status, errs)
+	}
+}
+
+func TestUnreadableFileStopsNothing(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "broken.pdf"), []byte("%PDF-1.7 and nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs := run(t, "ingest", "--data", data, dir)
+	if status != 0 || !strings.Contains(errs, "broken.pdf") || !strings.Contains(errs, `"failed":1`) || !strings.Contains(errs, `"added":1`) {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	busy, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   []string
+	}{
+		{"no documents", []string{"ask", "--data", t.TempDir(), "why?"}, 1, []string{"NO_DOCUMENTS", "sluice ingest"}},
+		{"empty question", []string{"ask", "--data", data, "  "}, 1, []string{"query: required"}},
+		{"all faults at once", []string{"serve", "--data", data, "--deadline=-3s", "--max-runs", "0", "--log-level", "loud"}, 2,
+			[]string{"deadline", "max-runs", "log-level"}},
+		{"address in use", []string{"serve", "--data", data, "--addr", busy.Addr().String()}, 1, []string{"listen", "in use"}},
+		{"docs that are not there", []string{"serve", "--data", data, "--docs", filepath.Join(dir, "none")}, 2, []string{"docs"}},
+		{"path that is not there", []string{"ingest", "--data", data, filepath.Join(dir, "none")}, 1, []string{"none"}},
+		{"unknown run", []string{"replay", "--data", data, "run_0"}, 1, []string{"no such run"}},
+		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"no run's id"}},
+		{"no server there", []string{"ask", "--server", "http://127.0.0.1:1", "why?"}, 1, []string{"refused"}},
+		{"unknown command", []string{"dance"}, 2, []string{"dance"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, out, errs := run(t, c.args...)
+			if status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(out+errs, s) {
+					t.Errorf("it does not say %q:\n%s%s", s, out, errs)
+				}
+			}
+		})
+	}
+}
+
+func TestDataInUse(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	url, _ := serve(t, "--data", data)
+	status, _, errs := run(t, "ingest", "--data", data, dir)
+	if status != 1 || !strings.Contains(errs, "in use") || !strings.Contains(errs, url) {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+}
+
+func TestHelpNamesEverything(t *testing.T) {
+	clean(t)
+	status, out, _ := run(t, "--help")
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+	for _, command := range []string{"serve", "ask", "ingest", "runs", "replay", "eval", "bench"} {
+		if !strings.Contains(out, command) {
+			t.Errorf("the help lacks %s:\n%s", command, out)
+		}
+	}
+}
