@@ -33,7 +33,8 @@ func (l Log) Level() slog.Level {
 
 // Store says where data are kept.
 type Store struct {
-	Data       string `name:"data" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Folder in which everything is kept: run logs, indexes, the database."`
+	// Its variable is not SLUICE_DATA: by convention, that names the folder of public data to test and measure on.
+	Data       string `name:"data" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Folder in which everything is kept: run logs, indexes, the database."`
 	Collection string `name:"collection" default:"default" maxlen:"128" help:"Collection of documents that is read and written."`
 }
 

@@ -68,7 +68,7 @@ func (l *Loader) take(flag *kong.Flag) {
 	// kong would read the default and the variable at once; here they are read last, together, with their faults collected.
 	flag.HasDefault, flag.Tag.HasDefault = false, false
 	flag.Tag.Envs, flag.Envs = nil, nil
-	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + variable(name) + ")."
+	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + all[i].variable() + ")."
 	flag.Mapper = kong.MapperFunc(func(ctx *kong.DecodeContext, _ reflect.Value) error {
 		var text string
 		if next := ctx.Scan.Peek().String(); never != "" && next == never {
@@ -92,14 +92,14 @@ func (l *Loader) Load(into ...any) (Config, error) {
 	all := settings(&c)
 	var faults Faults
 	file := map[string]given{}
-	if where := l.find("config"); where.texts != nil {
+	if where := l.find(fileFlag); where.texts != nil {
 		path := where.texts[len(where.texts)-1]
 		file, faults = readFile(path, where.how, all)
 		rebase(file, filepath.Dir(path))
 	}
 	hows := map[string]string{}
 	for _, s := range all {
-		source := l.find(s.name)
+		source := l.find(s)
 		if source.texts == nil {
 			source = file[s.name]
 		}
@@ -127,23 +127,23 @@ func (l *Loader) Load(into ...any) (Config, error) {
 }
 
 // find gives the setting's texts from the flags or its variable. An empty variable counts as not given.
-func (l *Loader) find(name string) given {
-	if g, ok := l.flags[name]; ok {
+func (l *Loader) find(s setting) given {
+	if g, ok := l.flags[s.name]; ok {
 		return g
 	}
 	lookup := l.Lookup
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	text, ok := lookup(variable(name))
+	text, ok := lookup(s.variable())
 	if !ok || text == "" {
 		return given{}
 	}
 	texts := []string{text}
-	if name == "docs" {
+	if s.name == "docs" {
 		texts = filepath.SplitList(text)
 	}
-	return given{how: "variable " + variable(name), texts: texts}
+	return given{how: "variable " + s.variable(), texts: texts}
 }
 
 // rebase makes the file's paths count from its folder, so that a file means the same wherever it is used from.
@@ -172,9 +172,12 @@ func missing(paths []string, how string) (faults Faults) {
 	return faults
 }
 
-// fields lists the settings, with the flag that names the file, for their names only.
+// fileFlag is the flag that names the file: it is found as settings are, and is none.
+var fileFlag = setting{name: "config"}
+
+// fields lists the settings and the fileFlag, for their names only.
 func fields() []setting {
-	return append(settings(new(Config)), setting{name: "config"})
+	return append(settings(new(Config)), fileFlag)
 }
 
 // fill copies c's sections into the structs that have fields of their types.

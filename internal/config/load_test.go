@@ -130,7 +130,7 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 	for name, g := range map[string]given{
 		"flags": {args: []string{"serve", "--data", doc, "--docs", doc, "--docs", doc, "--max-body=128KiB", "--grace=-1",
 			"--max-runs", "7", "--keep-runs-bytes", "10mb", "--log-level=debug"}},
-		"variables": {args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": doc, "SLUICE_DOCS": doc + list + doc,
+		"variables": {args: []string{"serve"}, env: map[string]string{"SLUICE_DATA_DIR": doc, "SLUICE_DOCS": doc + list + doc,
 			"SLUICE_MAX_BODY": "131072", "SLUICE_GRACE": "-1", "SLUICE_MAX_RUNS": "7", "SLUICE_KEEP_RUNS_BYTES": "10 MB",
 			"SLUICE_LOG_LEVEL": "debug"}},
 		"file": {args: []string{"serve"}, yaml: "# ours\ndata: " + doc + "\ndocs:\n  - " + doc + "\n  - " + doc +
@@ -145,6 +145,17 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPublicDataAreNotOurs sets what the tests' data are named by, which must not become the folder that is written to.
+func TestPublicDataAreNotOurs(t *testing.T) {
+	c, _, _, err := load(t, given{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := config.Default().Store.Data; c.Store.Data != want {
+		t.Errorf("data is %q, want %q", c.Store.Data, want)
 	}
 }
 
@@ -288,7 +299,7 @@ func TestHelpTellsDefaultAndVariable(t *testing.T) {
 	}()
 	help := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"--addr=HOST:PORT Address to listen on", "($SLUICE_ADDR)", "--deadline=30s", "($SLUICE_DEADLINE)", "--data=DIR",
+		"--addr=HOST:PORT Address to listen on", "($SLUICE_ADDR)", "--deadline=30s", "($SLUICE_DEADLINE)", "--data=DIR", "($SLUICE_DATA_DIR)",
 		"--config=FILE", "($SLUICE_CONFIG)", "--other=\"x\"", "($SLUICE_OTHER)",
 	} {
 		if !strings.Contains(help, want) {

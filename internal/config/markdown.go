@@ -23,7 +23,7 @@ func Markdown() string {
 		if def == "" {
 			def = "none"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s | %s |\n", s.name, variable(s.name), def, s.limits(), s.help)
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s | %s |\n", s.name, s.variable(), def, s.limits(), s.help)
 	}
 	b.WriteString(ending)
 	return b.String()
@@ -53,7 +53,8 @@ const preamble = `# Configuration
 Sluice needs no configuration to begin. Each setting can be given in three ways, and the first of them that gives it wins:
 
 1. a flag of the command, such as ` + "`--deadline 1m`" + `;
-2. a variable named ` + "`SLUICE_`" + ` and the flag's name, such as ` + "`SLUICE_DEADLINE=1m`" + `; an empty variable counts as not given;
+2. its variable, ` + "`SLUICE_`" + ` and the flag's name, such as ` + "`SLUICE_DEADLINE=1m`" + ` (that of ` + "`--data`" + ` is ` + "`SLUICE_DATA_DIR`" + `); an
+   empty variable counts as not given;
 3. a key of the YAML file that ` + "`--config FILE`" + ` or ` + "`SLUICE_CONFIG`" + ` names, under the flag's name.
 
 A wrong setting stops the program before it does anything, with every fault at once, and how each was given:

@@ -35,9 +35,12 @@ func settings(c *Config) []setting {
 	return all
 }
 
-// variable is the environment variable of the setting of the name.
-func variable(name string) string {
-	return "SLUICE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+// variable is the setting's environment variable: that of the tag env, or else made from the name.
+func (s setting) variable() string {
+	if env := s.tag.Get("env"); env != "" {
+		return env
+	}
+	return "SLUICE_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
 // set reads the texts into the value: one text, or any number for a list.
