@@ -171,7 +171,7 @@ func (j *job) verify(ctx context.Context) error {
 	}
 	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(verdicts), By: j.Verifier.Name()}
 	for _, d := range verdicts {
-		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: event.Verdict(d.Verdict), Chunks: d.Chunks})
+		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: d.Verdict, Chunks: d.Chunks})
 	}
 	return j.rec.Emit(ctx, v)
 }

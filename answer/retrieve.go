@@ -89,7 +89,7 @@ func (j *job) judge(ctx context.Context, hits []index.Hit, round int) (event.Act
 	}
 	g := event.Graded{Iteration: round, Grades: []event.Grade{}, By: j.Grader.Name()}
 	for i, h := range hits {
-		d := event.Grade{Chunk: h.Chunk.ID, Score: scores[i], Class: event.Class(grade.Classify(scores[i]))}
+		d := event.Grade{Chunk: h.Chunk.ID, Score: scores[i], Class: grade.Classify(scores[i])}
 		switch d.Class {
 		case event.Correct:
 			g.Correct++

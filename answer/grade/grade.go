@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
@@ -22,31 +23,21 @@ type Grader interface {
 	Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) ([]float64, error)
 }
 
-// Class is what a score means.
-type Class string
-
-// The classes.
-const (
-	Correct   Class = "CORRECT"   // relevant: answer from it
-	Ambiguous Class = "AMBIGUOUS" // perhaps: look for more
-	Incorrect Class = "INCORRECT" // beside the point
-)
-
-// The scores from which a passage is Correct and Ambiguous.
+// The scores from which a passage is [event.Correct] and [event.Ambiguous].
 const (
 	CorrectFrom   = 0.7
 	AmbiguousFrom = 0.4
 )
 
 // Classify gives the class of a score.
-func Classify(score float64) Class {
+func Classify(score float64) event.Class {
 	switch {
 	case score >= CorrectFrom:
-		return Correct
+		return event.Correct
 	case score >= AmbiguousFrom:
-		return Ambiguous
+		return event.Ambiguous
 	}
-	return Incorrect
+	return event.Incorrect
 }
 
 // Coverage is the [Grader] that needs no model: it goes by the share of the question's weighted terms that a passage holds,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/model/local"
@@ -32,7 +33,7 @@ func TestCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if grade.Classify(got[0]) != grade.Correct || grade.Classify(got[2]) != grade.Incorrect || got[1] >= got[0] || got[3] > 0.1 {
+		if grade.Classify(got[0]) != event.Correct || grade.Classify(got[2]) != event.Incorrect || got[1] >= got[0] || got[3] > 0.1 {
 			t.Errorf("without vectors %v: %v", novectors, got)
 		}
 		for i := range chunks {
@@ -52,7 +53,7 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	for score, want := range map[float64]grade.Class{0: grade.Incorrect, 0.399: grade.Incorrect, 0.4: grade.Ambiguous, 0.699: grade.Ambiguous, 0.7: grade.Correct, 1: grade.Correct} {
+	for score, want := range map[float64]event.Class{0: event.Incorrect, 0.399: event.Incorrect, 0.4: event.Ambiguous, 0.699: event.Ambiguous, 0.7: event.Correct, 1: event.Correct} {
 		if got := grade.Classify(score); got != want {
 			t.Errorf("Classify(%v) is %v", score, got)
 		}
@@ -70,7 +71,7 @@ func TestCalibration(t *testing.T) {
 	}
 	for _, name := range names {
 		for _, where := range names {
-			var top, all, other map[grade.Class]float64 = map[grade.Class]float64{}, map[grade.Class]float64{}, map[grade.Class]float64{}
+			var top, all, other map[event.Class]float64 = map[event.Class]float64{}, map[event.Class]float64{}, map[event.Class]float64{}
 			for _, q := range sets[name].Queries {
 				hits := sets[where].Search(q.Text, 10)
 				if len(q.Relevant) == 0 || len(hits) == 0 {
@@ -94,13 +95,13 @@ func TestCalibration(t *testing.T) {
 			}
 			if name == where {
 				t.Logf("%s: relevant at the top %v; not marked relevant %v", name, shares(top), shares(other))
-				if shares(top)[grade.Correct] < 0.75 {
+				if shares(top)[event.Correct] < 0.75 {
 					t.Error("too few relevant passages are CORRECT")
 				}
 				continue
 			}
 			t.Logf("%s asked of %s: %v", name, where, shares(all))
-			if shares(all)[grade.Incorrect] < 0.85 {
+			if shares(all)[event.Incorrect] < 0.85 {
 				t.Error("too few passages about something else are INCORRECT")
 			}
 		}
@@ -123,9 +124,9 @@ func cosines(t *testing.T, m *local.Model, question string, hits []index.Hit) {
 	}
 }
 
-func shares(m map[grade.Class]float64) map[grade.Class]float64 {
-	n := m[grade.Correct] + m[grade.Ambiguous] + m[grade.Incorrect]
-	out := map[grade.Class]float64{}
+func shares(m map[event.Class]float64) map[event.Class]float64 {
+	n := m[event.Correct] + m[event.Ambiguous] + m[event.Incorrect]
+	out := map[event.Class]float64{}
 	for c, x := range m {
 		out[c] = math.Round(1000*x/n) / 1000
 	}

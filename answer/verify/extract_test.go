@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
@@ -43,7 +44,7 @@ func TestExtracts(t *testing.T) {
 		}
 		for _, v := range got {
 			checked++
-			if v.Verdict == verify.Supported {
+			if v.Verdict == event.Supported {
 				supported++
 			} else {
 				t.Logf("%s %.2f %s", v.Verdict, v.Score, v.Claim)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
@@ -17,22 +18,12 @@ type Claim struct {
 	Cited []corpus.Chunk
 }
 
-// Support is how far a claim is borne out.
-type Support string
-
-// The degrees.
-const (
-	Supported   Support = "SUPPORTED"
-	Partially   Support = "PARTIALLY_SUPPORTED"
-	Unsupported Support = "UNSUPPORTED"
-)
-
 // Verdict is what was found about a claim.
 type Verdict struct {
 	Claim   string
-	Verdict Support
+	Verdict event.Verdict
 	Score   float64          // 0..1
-	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if Unsupported
+	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if unsupported
 }
 
 // Verifier checks claims. Calls may run at once.
@@ -51,9 +42,9 @@ func Confidence(verdicts []Verdict) float64 {
 	sum := 0.0
 	for _, v := range verdicts {
 		switch v.Verdict {
-		case Supported:
+		case event.Supported:
 			sum++
-		case Partially:
+		case event.PartiallySupported:
 			sum += 0.5
 		}
 	}
@@ -74,8 +65,8 @@ func IsClaim(s string) bool {
 
 // Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up
 // to three sentences of each passage it cites. A number of the claim that the passages do not hold, a negation on one side
-// only, and an opposite in place of a word (rose, fell) make it Unsupported however high its score; a name that the
-// passages do not hold leaves it at best Partially supported.
+// only, and an opposite in place of a word (rose, fell) make it unsupported however high its score; a name that the
+// passages do not hold leaves it at best partially supported.
 type Overlap struct {
 	Stats index.TermStats // weighs terms, as written or stemmed; where it is zero, all weigh the same
 }
@@ -83,7 +74,7 @@ type Overlap struct {
 // Name is overlap.
 func (Overlap) Name() string { return "overlap" }
 
-// The scores from which a claim is Supported and Partially supported, and the most that a claim with a veto gets.
+// The scores from which a claim is supported and partially supported, and the most that a claim with a veto gets.
 const (
 	supportedFrom = 0.75
 	partiallyFrom = 0.45
@@ -103,7 +94,7 @@ func (o Overlap) Verify(ctx context.Context, claims []Claim) ([]Verdict, error) 
 }
 
 func (o Overlap) judge(c Claim) Verdict {
-	v := Verdict{Claim: c.Text, Verdict: Unsupported}
+	v := Verdict{Claim: c.Text, Verdict: event.Unsupported}
 	said := o.read(c.Text)
 	if len(said.terms) == 0 || len(c.Cited) == 0 {
 		return v
@@ -130,9 +121,9 @@ func (o Overlap) judge(c Claim) Verdict {
 	}
 	switch {
 	case v.Score >= supportedFrom:
-		v.Verdict = Supported
+		v.Verdict = event.Supported
 	case v.Score >= partiallyFrom:
-		v.Verdict = Partially
+		v.Verdict = event.PartiallySupported
 	default:
 		v.Chunks = nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 )
 
@@ -32,25 +33,25 @@ func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
 		cited       []corpus.Chunk
-		want        verify.Support
+		want        event.Verdict
 		chunks      []corpus.ChunkID
 	}{
-		{"a copy", "Revenue of Acme rose by 12.5 percent to 1,200,000 dollars in 2021.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
-		{"other words around", "In 2021 the revenue of Acme rose.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
-		{"the same number written otherwise", "Acme revenue rose 12.50 percent to 1200000 dollars.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
-		{"another number", "Revenue of Acme rose by 15 percent to 1,200,000 dollars in 2021.", cited(report), verify.Unsupported, nil},
-		{"a negation dropped", "Costs did change.", cited(report), verify.Unsupported, nil},
-		{"a negation added", "Revenue of Acme did not rise in 2021.", cited(report), verify.Unsupported, nil},
-		{"an opposite", "Revenue of Acme fell by 12.5 percent in 2021.", cited(report), verify.Unsupported, nil},
-		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), verify.Partially, []corpus.ChunkID{"a"}},
-		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), verify.Unsupported, nil},
+		{"a copy", "Revenue of Acme rose by 12.5 percent to 1,200,000 dollars in 2021.", cited(report), event.Supported, []corpus.ChunkID{"a"}},
+		{"other words around", "In 2021 the revenue of Acme rose.", cited(report), event.Supported, []corpus.ChunkID{"a"}},
+		{"the same number written otherwise", "Acme revenue rose 12.50 percent to 1200000 dollars.", cited(report), event.Supported, []corpus.ChunkID{"a"}},
+		{"another number", "Revenue of Acme rose by 15 percent to 1,200,000 dollars in 2021.", cited(report), event.Unsupported, nil},
+		{"a negation dropped", "Costs did change.", cited(report), event.Unsupported, nil},
+		{"a negation added", "Revenue of Acme did not rise in 2021.", cited(report), event.Unsupported, nil},
+		{"an opposite", "Revenue of Acme fell by 12.5 percent in 2021.", cited(report), event.Unsupported, nil},
+		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), event.PartiallySupported, []corpus.ChunkID{"a"}},
+		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), event.Unsupported, nil},
 		{"two sources", "Revenue of Acme rose in 2021 and its founder Jane Doe retired.", cited(report, "The founder of the firm, Jane Doe, retired."),
-			verify.Supported, []corpus.ChunkID{"a", "b"}},
-		{"the wrong source", "Revenue of Acme rose in 2021.", cited("Bread is baked in an oven."), verify.Unsupported, nil},
-		{"no source", "Revenue of Acme rose in 2021.", nil, verify.Unsupported, nil},
-		{"with its mark", "Revenue of Acme rose in 2021 ⟦7⟧.", cited(report), verify.Supported, []corpus.ChunkID{"a"}},
-		{"nothing said", "", cited(report), verify.Unsupported, nil},
-		{"bytes", "\xff\x1d rose", cited("\xff\xfe"), verify.Unsupported, nil},
+			event.Supported, []corpus.ChunkID{"a", "b"}},
+		{"the wrong source", "Revenue of Acme rose in 2021.", cited("Bread is baked in an oven."), event.Unsupported, nil},
+		{"no source", "Revenue of Acme rose in 2021.", nil, event.Unsupported, nil},
+		{"with its mark", "Revenue of Acme rose in 2021 ⟦7⟧.", cited(report), event.Supported, []corpus.ChunkID{"a"}},
+		{"nothing said", "", cited(report), event.Unsupported, nil},
+		{"bytes", "\xff\x1d rose", cited("\xff\xfe"), event.Unsupported, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := verify.Overlap{}.Verify(context.Background(), []verify.Claim{{Text: c.claim, Cited: c.cited}})
@@ -91,7 +92,7 @@ func TestIsClaim(t *testing.T) {
 }
 
 func TestConfidence(t *testing.T) {
-	s, p, u := verify.Verdict{Verdict: verify.Supported}, verify.Verdict{Verdict: verify.Partially}, verify.Verdict{Verdict: verify.Unsupported}
+	s, p, u := verify.Verdict{Verdict: event.Supported}, verify.Verdict{Verdict: event.PartiallySupported}, verify.Verdict{Verdict: event.Unsupported}
 	for _, c := range []struct {
 		verdicts []verify.Verdict
 		want     float64
@@ -111,7 +112,7 @@ func TestSciFact(t *testing.T) {
 		t.Skipf("no labelled claims: %v", err)
 	}
 	defer f.Close()
-	counts := map[string]map[verify.Support]int{"SUPPORT": {}, "CONTRADICT": {}, "other abstract": {}}
+	counts := map[string]map[event.Verdict]int{"SUPPORT": {}, "CONTRADICT": {}, "other abstract": {}}
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
 	for i := 0; sc.Scan(); i++ {
@@ -133,7 +134,7 @@ func TestSciFact(t *testing.T) {
 		counts[c.Label][got[0].Verdict]++
 		counts["other abstract"][got[1].Verdict]++
 	}
-	share := func(label string, v verify.Support) float64 {
+	share := func(label string, v event.Verdict) float64 {
 		n := 0
 		for _, k := range counts[label] {
 			n += k
@@ -141,9 +142,9 @@ func TestSciFact(t *testing.T) {
 		return float64(counts[label][v]) / float64(max(n, 1))
 	}
 	for label := range counts {
-		t.Logf("%s: supported %.3f, partially %.3f, unsupported %.3f", label, share(label, verify.Supported), share(label, verify.Partially), share(label, verify.Unsupported))
+		t.Logf("%s: supported %.3f, partially %.3f, unsupported %.3f", label, share(label, event.Supported), share(label, event.PartiallySupported), share(label, event.Unsupported))
 	}
-	if share("SUPPORT", verify.Unsupported) > share("CONTRADICT", verify.Unsupported) || share("other abstract", verify.Unsupported) < 0.95 {
+	if share("SUPPORT", event.Unsupported) > share("CONTRADICT", event.Unsupported) || share("other abstract", event.Unsupported) < 0.95 {
 		t.Error("verdicts got worse")
 	}
 }
