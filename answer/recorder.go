@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -30,6 +31,18 @@ func NewRecorder(ctx context.Context, store eventlog.Store, now func() time.Time
 // Emit appends an event. One that would break the log's rules is an error and is not written. The store is written to
 // even when ctx has ended, since a run that stops has its end to tell.
 func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
+	if err := r.emit(ctx, b); err != nil {
+		return err
+	}
+	if _, token := b.(event.Token); !token {
+		// The readers that this woke would wait for the next step's computing, which may keep the processor for
+		// milliseconds: let them go first. Tokens come too often for that, and lose nothing by being sent together.
+		runtime.Gosched()
+	}
+	return nil
+}
+
+func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now().UTC().Truncate(time.Microsecond)

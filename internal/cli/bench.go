@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -14,7 +15,41 @@ import (
 
 type benchCmd struct {
 	Stream benchStreamCmd `cmd:"" help:"Delivery: synthetic runs through the real server, beside a bare handler."`
+	Ask    benchAskCmd    `cmd:"" help:"Delay: from a question to its first event, first token and end."`
 	Serve  benchServeCmd  `cmd:"" hidden:""`
+}
+
+type benchAskCmd struct {
+	Questions int      `default:"200" help:"Questions asked, one after another."`
+	Question  string   `default:"What happens to a slow reader?" help:"What is asked."`
+	JSON      bool     `name:"json" help:"Print JSON."`
+	Path      []string `arg:"" help:"Documents to ask about."`
+}
+
+// Run measures and prints.
+func (c *benchAskCmd) Run(e *env) error {
+	if c.Questions < 1 {
+		return errors.New("bench: questions must be positive")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	d, err := bench.Ask(e.ctx, exe, c.Path, c.Question, c.Questions)
+	if err != nil {
+		return err
+	}
+	return printResult(e, c.JSON, d)
+}
+
+// printResult writes a result as JSON or as a table.
+func printResult(e *env, asJSON bool, v interface{ WriteTable(io.Writer) error }) error {
+	if !asJSON {
+		return v.WriteTable(e.Out)
+	}
+	enc := json.NewEncoder(e.Out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 type benchStreamCmd struct {
@@ -45,12 +80,7 @@ func (c *benchStreamCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		enc := json.NewEncoder(e.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
-	}
-	return r.WriteTable(e.Out)
+	return printResult(e, c.JSON, r)
 }
 
 // benchServeCmd is the server's process of a measurement.
