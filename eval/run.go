@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -151,46 +150,4 @@ func WriteTable(w io.Writer, reports ...*Report) error {
 		fmt.Fprintf(t, "%.2f\t%.2f\t\n", r.P50.Seconds()*1000, r.P99.Seconds()*1000)
 	}
 	return t.Flush()
-}
-
-// Comparison is how b does against a on nDCG@10, query by query.
-type Comparison struct {
-	A, B       string
-	Difference float64 // mean of b − a
-	Wins       int     // queries at which b is better
-	Losses     int
-	Ties       int
-	P          float64 // two-sided
-}
-
-// trials is how often [Compare] swaps signs.
-const trials = 10000
-
-// Compare compares two reports on the same queries by Fisher's randomisation test (Smucker, Allan and Carterette 2007,
-// https://doi.org/10.1145/1321440.1321528): P is the share of random exchanges of a and b that give a mean difference at
-// least as large. Its random numbers are the same each time.
-func Compare(a, b *Report) (Comparison, error) {
-	c := Comparison{A: a.Name, B: b.Name}
-	if a.Set != b.Set || len(a.Results) != len(b.Results) || len(a.Results) == 0 {
-		return c, errors.New("compare: the reports are not of the same queries")
-	}
-	d := make([]float64, len(a.Results))
-	for i := range d {
-		if a.Results[i].Query != b.Results[i].Query {
-			return c, errors.New("compare: the reports are not of the same queries")
-		}
-		d[i] = b.Results[i].NDCG10 - a.Results[i].NDCG10
-		c.Difference += d[i]
-		switch {
-		case d[i] > 0:
-			c.Wins++
-		case d[i] < 0:
-			c.Losses++
-		default:
-			c.Ties++
-		}
-	}
-	c.P = randomised(d, c.Difference)
-	c.Difference /= float64(len(d))
-	return c, nil
 }

@@ -38,21 +38,69 @@ type Set struct {
 	Judged    map[string]map[string]int // query id → document id → grade, 0 being not relevant
 }
 
-// Load reads a set from a folder in the layout of BEIR (Thakur et al. 2021, https://github.com/beir-cellar/beir):
-// corpus.jsonl, queries.jsonl and qrels.tsv, whose first line is a header. The name of the set is that of the folder.
-// Errors name the file and the line.
-func Load(dir string) (*Set, error) {
-	s := &Set{Name: filepath.Base(dir), Judged: map[string]map[string]int{}}
-	docs, err := jsonLines(filepath.Join(dir, "corpus.jsonl"), func(d *Doc) string { return d.ID })
+// Files are the paths of a set's files.
+type Files struct {
+	Corpus     string // a document a line
+	Questions  string // a question a line
+	Judgements string // query id, document id and grade, parted by tabs; the first line may be a header
+}
+
+// FilesOf gives the paths of a set in a folder in the layout of BEIR (Thakur et al. 2021,
+// https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels.tsv, or, where that is not there,
+// qrels/test.tsv.
+func FilesOf(dir string) Files {
+	f := Files{Corpus: filepath.Join(dir, "corpus.jsonl"), Questions: filepath.Join(dir, "queries.jsonl"), Judgements: filepath.Join(dir, "qrels.tsv")}
+	if _, err := os.Stat(f.Judgements); err != nil {
+		if test := filepath.Join(dir, "qrels", "test.tsv"); isFile(test) {
+			f.Judgements = test
+		}
+	}
+	return f
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Find gives the folders of sets that dir holds: dir itself, or else those directly below it, by name. A folder with a
+// corpus.jsonl is one. It is an error if there are none.
+func Find(dir string) ([]string, error) {
+	if isFile(FilesOf(dir).Corpus) {
+		return []string{dir}, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find sets: %w", err)
+	}
+	var found []string
+	for _, e := range entries {
+		if below := filepath.Join(dir, e.Name()); isFile(FilesOf(below).Corpus) {
+			found = append(found, below)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("find sets: %s holds no corpus.jsonl, nor does a folder in it", dir)
+	}
+	return found, nil
+}
+
+// Load reads the set of a folder, whose name it takes. Errors name the file and the line.
+func Load(dir string) (*Set, error) { return LoadFiles(filepath.Base(dir), FilesOf(dir)) }
+
+// LoadFiles is [Load] with the name and the files told.
+func LoadFiles(name string, files Files) (*Set, error) {
+	s := &Set{Name: name, Judged: map[string]map[string]int{}}
+	docs, err := jsonLines(files.Corpus, func(d *Doc) string { return d.ID })
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
-	questions, err := jsonLines(filepath.Join(dir, "queries.jsonl"), func(q *Question) string { return q.ID })
+	questions, err := jsonLines(files.Questions, func(q *Question) string { return q.ID })
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
 	s.Docs, s.Questions = docs, questions
-	if err := s.readJudgements(filepath.Join(dir, "qrels.tsv")); err != nil {
+	if err := s.readJudgements(files.Judgements); err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
 	return s, nil
@@ -107,7 +155,7 @@ func (s *Set) readJudgements(path string) error {
 		grade, err := strconv.Atoi(strings.TrimSpace(cols[2]))
 		switch {
 		case n == 1 && err != nil:
-			return nil // the header
+			return nil //nolint:nilerr // the header
 		case err != nil:
 			return fmt.Errorf("the score is no whole number: %.100q", cols[2])
 		case !questions[cols[0]]:

@@ -30,7 +30,7 @@ type program struct {
 	Ingest  ingestCmd  `cmd:"" help:"Add files and folders to a collection."`
 	Runs    runsCmd    `cmd:"" help:"List runs, the newest first."`
 	Replay  replayCmd  `cmd:"" help:"Print a run's stream again."`
-	Eval    evalCmd    `cmd:"" help:"Measure retrieval on a collection in the BEIR layout."`
+	Eval    evalCmd    `cmd:"" help:"Measure retrieval on public sets in the BEIR layout: by words, by vectors and by both."`
 	Bench   benchCmd   `cmd:"" help:"Measure the server on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

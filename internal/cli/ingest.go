@@ -50,7 +50,7 @@ func ingestPaths(e *env, a *app.App, paths []string) error {
 		}
 		absolute[i] = abs
 	}
-	show, done := progress(e)
+	show, done := progress(e, "indexing")
 	report, err := a.Ingester.Ingest(e.ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, show)
 	done()
 	told := e.logger.With("collection", e.cfg.Store.Collection)
@@ -66,9 +66,10 @@ func ingestPaths(e *env, a *app.App, paths []string) error {
 	return nil
 }
 
-func progress(e *env) (show func(ingest.Progress), done func()) {
+// progress shows how far what is said to be going on has come.
+func progress(e *env, what string) (show func(ingest.Progress), done func()) {
 	if isTerminal(e.Err) {
-		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionSetDescription("indexing"),
+		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetWidth(30), progressbar.OptionFullWidth())
 		return func(p ingest.Progress) {
@@ -80,7 +81,7 @@ func progress(e *env) (show func(ingest.Progress), done func()) {
 	return func(p ingest.Progress) {
 		if now := time.Now(); now.Sub(last) > 5*time.Second {
 			last = now
-			e.logger.Info("indexing", "done", p.Done, "of", p.Total, "bytes", p.Bytes)
+			e.logger.Info(what, "done", p.Done, "of", p.Total, "bytes", p.Bytes)
 		}
 	}, func() {}
 }
