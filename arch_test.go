@@ -45,7 +45,7 @@ var may = map[string]string{
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
 	"answer":           "answer/agent answer/attribute answer/grade answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
 	"answer/*":         "corpus event fault index internal/text model",
-	"internal/tools/*": "corpus event fault index internal/text model",
+	"internal/tools/*": "corpus eval event fault index internal/text model",
 
 	// Protocols: functions from events to frames.
 	"wire":          "event fault",

@@ -23,11 +23,12 @@ type Doc struct {
 	Text  string `json:"text"`
 }
 
-// Question is a query of a collection. Answers may be empty.
+// Question is a query of a collection, with what the set tells of it.
 type Question struct {
-	ID      string   `json:"_id"`
-	Text    string   `json:"text"`
-	Answers []string `json:"answers,omitempty"`
+	ID         string   `json:"_id"`
+	Text       string   `json:"text"`
+	Answers    []string `json:"answers,omitempty"`
+	Answerable bool     `json:"answerable,omitempty"` // false too where the set does not say
 }
 
 // Set is a collection with its queries and judgements. Every judged query and document exists; ids are unique.

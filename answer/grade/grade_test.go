@@ -72,7 +72,7 @@ func TestCalibration(t *testing.T) {
 	for _, name := range names {
 		for _, where := range names {
 			var top, all, other map[event.Class]float64 = map[event.Class]float64{}, map[event.Class]float64{}, map[event.Class]float64{}
-			for _, q := range sets[name].Queries {
+			for _, q := range sets[name].Sample(120) {
 				hits := sets[where].Search(q.Text, 10)
 				if len(q.Relevant) == 0 || len(hits) == 0 {
 					continue

@@ -163,7 +163,7 @@ func (l *lexical) generation() (uint64, error) {
 	}
 	g, err := strconv.ParseUint(string(b[len(analysisVersion)+1:]), 10, 64)
 	if err != nil {
-		return 0, nil //nolint:nilerr // what cannot be read is of no state that counts
+		return 0, nil // what cannot be read is of no state that counts
 	}
 	return g, nil
 }

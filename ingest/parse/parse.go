@@ -6,6 +6,7 @@ package parse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -120,7 +121,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed
 	if ctx.Err() != nil {
 		return Parsed{}, fault.New(fault.TooLarge, "%s: reading it took longer than %s", shown, limits.Time)
 	}
-	if r, ok := err.(refusal); ok {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return Parsed{}, fault.Wrap(r.code, r.cause, "%s: %s", shown, r.reason)
 	}
 	return Parsed{}, fault.Wrap(fault.InvalidRequest, err, "%s: cannot be read", shown)

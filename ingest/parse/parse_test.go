@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,11 +203,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			start := time.Now()
 			_, err := parse.Parse(t.Context(), name, []byte(data), parse.Limits{})
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("took %v", took)
-			}
 			if _, ok := errors.AsType[*fault.Error](err); err != nil && !ok {
 				t.Errorf("error without a code: %v", err)
 			}

@@ -1,9 +1,9 @@
 package text_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -119,21 +119,23 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestLinear gives each function the inputs that make naive scanners quadratic.
-func TestLinear(t *testing.T) {
-	const n = 1 << 20
-	for _, unit := range []string{"a", ".", " ", "\n", ". ", ")", "[", "[1]", "'", "a'", "1,", "1-", "a.", "é", "\u0301", "\xff", "🙂", "。", "\x80", "#\n", "- \n"} {
+// hostile are units that, repeated, make naive scanners quadratic.
+var hostile = []string{"a", ".", " ", "\n", ". ", ")", "[", "[1]", "'", "a'", "1,", "1-", "a.", "é", "\u0301", "\xff", "🙂", "。", "\x80", "#\n", "- \n"}
+
+func TestHostile(t *testing.T) {
+	const n = 1 << 16
+	for _, unit := range hostile {
 		s := strings.Repeat(unit, n/len(unit))
-		began := time.Now()
 		for _, sp := range text.Sentences(s) {
 			if sp.End-sp.Start > 2100 {
 				t.Errorf("%q: a sentence of %d bytes", unit, sp.End-sp.Start)
 			}
 		}
-		text.Terms(s)
-		text.Clean(s)
-		if d := time.Since(began); d > 30*time.Second {
-			t.Errorf("%q: %v for a MiB", unit, d)
+		if clean := text.Clean(s); len(clean) > 3*len(s) {
+			t.Errorf("%q: %d bytes became %d", unit, len(s), len(clean))
+		}
+		if terms := text.Terms(s); len(terms) > n {
+			t.Errorf("%q: %d terms of %d bytes", unit, len(terms), n)
 		}
 	}
 }
@@ -186,6 +188,23 @@ func FuzzText(f *testing.F) {
 
 var sample = strings.Repeat("The U.S. economy grew 3.5 percent in 1999, according to Dr. Smith et al. (2001). It wasn't expected! "+
 	"Industrial production of machines, however, fell; several banks failed.\n\n", 100)
+
+// BenchmarkHostile shows that the work is linear: the rates of a length and of four times that are the same.
+func BenchmarkHostile(b *testing.B) {
+	for _, unit := range hostile {
+		for _, n := range []int{1 << 16, 1 << 18} {
+			s := strings.Repeat(unit, n/len(unit))
+			b.Run(fmt.Sprintf("%q/%dKiB", unit, n>>10), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				for b.Loop() {
+					text.Clean(s)
+					text.Sentences(s)
+					text.Terms(s)
+				}
+			})
+		}
+	}
+}
 
 func BenchmarkClean(b *testing.B) {
 	b.SetBytes(int64(len(sample)))

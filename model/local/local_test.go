@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,11 +93,7 @@ func TestGenerateIsClean(t *testing.T) {
 		strings.Repeat("gold riffles ", 50000), strings.Repeat("gold. ", 50000), strings.Repeat("[", 100000) + " gold riffles.",
 		strings.Repeat("*_`<a", 40000), "| gold | riffles |\n|---|---|\n| 1 | 2 |", "\xff\xfe gold riffles \xff.", strings.Repeat("- gold\n", 20000),
 	} {
-		began := time.Now()
 		got, _ := answer(t, m, model.Task{Question: "Where does gold settle behind riffles? " + s, Passages: passages(s, sluices)})
-		if d := time.Since(began); d > 30*time.Second {
-			t.Errorf("%.20q took %v", s, d)
-		}
 		for _, r := range got {
 			if unicode.IsControl(r) || r == 0x202e {
 				t.Errorf("%.20q: says %q", s, r)
@@ -122,7 +117,10 @@ func TestGenerateStops(t *testing.T) {
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("error %v after cancel", last)
 	}
-	for range m.Generate(context.Background(), task) {
+	for _, err := range m.Generate(context.Background(), task) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 }
@@ -201,8 +199,10 @@ func BenchmarkGenerate(b *testing.B) {
 	m := local.New(local.Options{})
 	task := model.Task{Question: "How long is a sluice box?", Passages: passages(sluices, sluices, sluices, sluices, sluices)}
 	for b.Loop() {
-		for range m.Generate(b.Context(), task) {
-			continue
+		for _, err := range m.Generate(b.Context(), task) {
+			if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

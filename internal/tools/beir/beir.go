@@ -1,31 +1,26 @@
-// Package beir reads public test collections in the layout of BEIR and searches them with a plain BM25, so that tests can
-// measure one step of answering without an index. The folder that holds the collections is named by SLUICE_DATA.
+// Package beir searches public test collections with a plain BM25, so that tests can measure one step of answering without
+// an index. The folder that holds the collections is named by SLUICE_DATA.
 package beir
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"math"
+	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
 
-// Query is a question with what the collection tells about it.
+// Query is a question with the grades of the documents that were judged.
 type Query struct {
-	ID         string   `json:"_id"`
-	Text       string   `json:"text"`
-	Answers    []string `json:"answers"`
-	Answerable bool     `json:"answerable"`
-	Relevant   map[string]int
+	eval.Question
+	Relevant map[string]int
 }
 
 // Set is a collection with an inverted index over it.
@@ -59,65 +54,36 @@ func Load(tb testing.TB, name string) *Set {
 }
 
 func open(dir string) (*Set, error) {
+	set, err := eval.Load(dir)
+	if err != nil {
+		return nil, err
+	}
 	s := &Set{byID: map[string]int{}, postings: map[string][]posting{}}
-	err := lines(filepath.Join(dir, "corpus.jsonl"), func(line []byte) error {
-		var d struct {
-			ID    string `json:"_id"`
-			Title string
-			Text  string
-		}
-		if err := json.Unmarshal(line, &d); err != nil {
-			return err
-		}
+	for _, d := range set.Docs {
 		s.add(corpus.Chunk{ID: corpus.ChunkID(d.ID), Document: corpus.DocumentID(d.ID), Level: corpus.Passage,
 			Title: text.Clean(d.Title), Text: text.Clean(d.Text), End: len(d.Text)})
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read corpus: %w", err)
 	}
-	queries := map[string]int{}
-	err = lines(filepath.Join(dir, "queries.jsonl"), func(line []byte) error {
-		q := Query{Relevant: map[string]int{}}
-		if err := json.Unmarshal(line, &q); err != nil {
-			return err
-		}
-		queries[q.ID] = len(s.Queries)
-		s.Queries = append(s.Queries, q)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read queries: %w", err)
-	}
-	err = lines(filepath.Join(dir, "qrels.tsv"), func(line []byte) error {
-		f := strings.Split(string(line), "\t")
-		if i, ok := queries[f[0]]; ok && len(f) == 3 {
-			n, err := strconv.Atoi(strings.TrimSpace(f[2]))
-			s.Queries[i].Relevant[f[1]] = n
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read qrels: %w", err)
+	for _, q := range set.Questions {
+		s.Queries = append(s.Queries, Query{Question: q, Relevant: set.Judged[q.ID]})
 	}
 	return s, nil
 }
 
-func lines(path string, f func([]byte) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
+// Sample gives the queries to measure with, by their number in the set: all, but where time is short (under the race detector,
+// or with -short) n of them, the same each time.
+func (s *Set) Sample(n int) iter.Seq2[int, Query] {
+	at := rand.New(rand.NewPCG(1, 2)).Perm(len(s.Queries))
+	if (Race || testing.Short()) && n < len(at) {
+		at = at[:n]
 	}
-	defer file.Close()
-	sc := bufio.NewScanner(file)
-	sc.Buffer(make([]byte, 1<<20), 1<<24)
-	for sc.Scan() {
-		if err := f(sc.Bytes()); err != nil {
-			return err
+	slices.Sort(at)
+	return func(yield func(int, Query) bool) {
+		for _, i := range at {
+			if !yield(i, s.Queries[i]) {
+				return
+			}
 		}
 	}
-	return sc.Err()
 }
 
 func (s *Set) add(c corpus.Chunk) {
@@ -177,24 +143,4 @@ func (s *Set) Stats(texts ...string) index.TermStats {
 		}
 	}
 	return st
-}
-
-// NDCG is the normalised discounted cumulative gain at 10 of passages in their order.
-func NDCG(ids []corpus.ChunkID, relevant map[string]int) float64 {
-	var dcg, ideal float64
-	for i, id := range ids[:min(10, len(ids))] {
-		dcg += float64(relevant[string(id)]) / math.Log2(float64(i+2))
-	}
-	grades := make([]int, 0, len(relevant))
-	for _, g := range relevant {
-		grades = append(grades, g)
-	}
-	sort.Sort(sort.Reverse(sort.IntSlice(grades)))
-	for i, g := range grades[:min(10, len(grades))] {
-		ideal += float64(g) / math.Log2(float64(i+2))
-	}
-	if ideal == 0 {
-		return 0
-	}
-	return dcg / ideal
 }
