@@ -1,0 +1,143 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// An engine is made of an index and of the judgements of the pipeline. Its events are Go values.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "sluice")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	ix, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer ix.Close()
+	m := local.New(local.Options{})
+	_, err = ingest.New(ix, m, ingest.Options{}).IngestDocuments(ctx, corpus.DefaultCollection, []ingest.Source{{
+		URI:  "sluices.md",
+		Data: []byte("# Sluice boxes\n\nGold is heavier than gravel, so it settles behind the riffles. The water carries the gravel away."),
+	}}, nil)
+	if err != nil {
+		panic(err)
+	}
+
+	engine := sluice.New(&answer.Pipeline{Index: ix, Embedder: m, Generator: m,
+		Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}, sluice.Options{})
+	defer engine.Close(ctx)
+	run, err := engine.Ask(ctx, sluice.Question{Question: wire.Question{Query: "Why does gold settle behind the riffles?"}})
+	if err != nil {
+		panic(err)
+	}
+	for batch, err := range engine.Events(ctx, run, 0) {
+		if err != nil {
+			panic(err)
+		}
+		for _, e := range batch {
+			switch b := e.Body.(type) {
+			case event.RetrievalFinished:
+				fmt.Println("found:", len(b.Found))
+			case event.Token:
+				fmt.Print(b.Text)
+			case event.Cited:
+				fmt.Printf(" [%d]\n", b.N)
+			case event.Verified:
+				fmt.Println("confidence:", b.Confidence)
+			case event.RunFailed:
+				fmt.Println("failed:", b.Code, b.Message)
+			}
+		}
+	}
+	// Output:
+	// found: 1
+	// Gold is heavier than gravel, so it settles behind the riffles. [1]
+	// confidence: 1
+}
+
+// The fold of a log is what is known of a run: here, the whole answer with its sources.
+func ExampleEngine_Events() {
+	ctx := context.Background()
+	engine := sluice.New(parrot{}, sluice.Options{})
+	defer engine.Close(ctx)
+	run, err := engine.Ask(ctx, sluice.Question{Question: wire.Question{Query: "Who is there?"}})
+	if err != nil {
+		panic(err)
+	}
+	var state event.State
+	for batch, err := range engine.Events(ctx, run, 0) {
+		if err != nil {
+			panic(err)
+		}
+		for _, e := range batch {
+			state.Apply(e)
+		}
+	}
+	fmt.Printf("%s: %s\n", state.Status, state.Text)
+	// Output: finished: Who is there?
+}
+
+// Runs on disk outlive the process. What an earlier process left open is ended before the first question.
+func ExampleEngine_Recover() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "sluice")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	log, err := filelog.Open(dir, filelog.Options{MaxAge: 30 * 24 * time.Hour})
+	if err != nil {
+		panic(err)
+	}
+	defer log.Close()
+	engine := sluice.New(parrot{}, sluice.Options{Store: log})
+	defer engine.Close(ctx)
+	ended, err := engine.Recover(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("runs ended:", ended)
+	// Output: runs ended: 0
+}
+
+// parrot is an answerer of one's own: it says the question.
+type parrot struct{}
+
+// Answer implements [answer.Answerer].
+func (parrot) Answer(ctx context.Context, r *answer.Recorder) error {
+	for _, b := range []event.Body{
+		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "parrot"},
+		event.CacheChecked{},
+		event.GenerationStarted{Model: "parrot"},
+		event.Token{Text: r.State().Query},
+		event.GenerationFinished{Reason: "stop"},
+		event.Verified{By: "parrot"},
+		event.Attributed{By: "parrot"},
+	} {
+		if err := r.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

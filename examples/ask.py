@@ -1,0 +1,61 @@
+"""Asks a Sluice server with nothing but the standard library, and goes on with the same run when the connection is lost.
+
+    python3 examples/ask.py "What happens to a slow reader?"
+"""
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+
+BASE = os.environ.get("SLUICE_URL", "http://127.0.0.1:8000")
+
+
+def events(response):
+    """Yields the id and the data of a response's server-sent events."""
+    last = None
+    for line in response:
+        line = line.decode().rstrip("\n")
+        if line.startswith("id: "):
+            last = line[4:]
+        elif line.startswith("data: "):
+            yield last, json.loads(line[6:])
+
+
+def ask(query):
+    """Yields the events of an answer, each once, over as many connections as that takes."""
+    question = json.dumps({"query": query}).encode()
+    request = urllib.request.Request(BASE + "/api/query/stream", question, {"Content-Type": "application/json"})
+    run = last = None
+    failures = 0
+    while failures < 5:
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                run = response.headers["Sluice-Run-Id"]
+                for last, event in events(response):
+                    failures = 0
+                    yield event
+                    if event["type"] == "done" or event["type"] == "error" and not event["recoverable"]:
+                        return
+        except urllib.error.HTTPError as err:
+            yield json.load(err)
+            return
+        except OSError:
+            if run is None:  # the question may not have arrived: asking again is the caller's choice
+                raise
+        time.sleep(0.2 * 2**failures)
+        failures += 1
+        headers = {"Last-Event-ID": last} if last else {}
+        request = urllib.request.Request(f"{BASE}/runs/{run}/stream", headers=headers)
+    raise ConnectionError("the connection was lost")
+
+
+for event in ask(" ".join(sys.argv[1:]) or "What happens to a slow reader?"):
+    if event["type"] == "token":
+        print(event["content"], end="", flush=True)
+    elif event["type"] == "done":
+        print(f"\nconfidence {event['confidence']}, {event['total_time_ms']} ms")
+    elif event["type"] == "error":
+        print(f"{event['code']}: {event['message']}", file=sys.stderr)

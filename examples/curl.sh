@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Asks a Sluice server, reads the answer as one object, and reads the same run again from the middle of its stream.
+#
+#	examples/curl.sh "What happens to a slow reader?"
+set -euo pipefail
+url=${SLUICE_URL:-http://127.0.0.1:8000}
+question=${1:-What happens to a slow reader?}
+body=$(printf '%s' "$question" | sed 's/[\\"]/\\&/g')
+
+headers=$(mktemp)
+trap 'rm -f "$headers"' EXIT
+
+echo "== the stream"
+curl -sSN --fail-with-body -D "$headers" "$url/api/query/stream" \
+	-H 'Content-Type: application/json' -d "{\"query\": \"$body\"}"
+
+run=$(tr -d '\r' <"$headers" | sed -n 's/^[Ss]luice-[Rr]un-[Ii]d: //p')
+echo "== the same run, from behind event 8"
+curl -sSN --fail-with-body "$url/runs/$run/stream" -H 'Last-Event-ID: 8'
+
+echo "== the answer as one object"
+curl -sS --fail-with-body "$url/api/query" -H 'Content-Type: application/json' -d "{\"query\": \"$body\"}"
