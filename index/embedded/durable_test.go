@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
 )
 
 // document gives a document of n passages and as many sentences that all hold its id as a word.
@@ -176,6 +177,10 @@ func TestDamaged(t *testing.T) {
 		"zeroed":    func(b []byte) []byte { clear(b[:min(len(b), 8192)]); return b },
 		"noise":     func([]byte) []byte { return bytes.Repeat([]byte("noise"), 5000) },
 	}
+	if beir.Race || testing.Short() {
+		delete(damage, "zeroed")
+		delete(damage, "empty")
+	}
 	err := filepath.WalkDir(good, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() == "LOCK" {
 			return err
@@ -234,7 +239,7 @@ func TestKilled(t *testing.T) {
 	}
 	dir := t.TempDir()
 	rounds := 6
-	if testing.Short() {
+	if beir.Race || testing.Short() {
 		rounds = 2
 	}
 	for round := range rounds {

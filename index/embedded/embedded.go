@@ -126,9 +126,13 @@ func (x *Index) open() (err error) {
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
 
-func openDB(path string) (db *bolt.DB, err error) {
+func openDB(path string) (*bolt.DB, error) {
+	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+}
+
+func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
 	err = guard(path, func() error {
-		db, err = bolt.Open(path, permFile, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+		db, err = bolt.Open(path, permFile, &opts)
 		return err
 	})
 	if err != nil {

@@ -3,17 +3,21 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
@@ -88,12 +92,16 @@ type lexical struct {
 
 // openLexical opens or makes the index in dir. Files that fail their checksum are an error.
 func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("open %s: damaged: %v", dir, r)
 		}
 	}()
 	if err := verifySegments(dir); err != nil {
+		return nil, err
+	}
+	if err := verifyRoot(filepath.Join(dir, "root.bolt")); err != nil {
 		return nil, err
 	}
 	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s"}, queue)
@@ -104,6 +112,35 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	return &lexical{dir: dir, scorch: idx.(*scorch.Scorch)}, nil
+}
+
+// verifyRoot reads all of the file in which scorch notes its segments, if it is there: scorch reads it on goroutines of its
+// own, where a fault ends the process.
+func verifyRoot(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	db, err := openBolt(path, bolt.Options{Timeout: time.Second, ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return guard(path, func() error {
+		return db.View(func(tx *bolt.Tx) error { return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walk(b) }) })
+	})
+}
+
+// walk touches every key and value.
+func walk(b *bolt.Bucket) error {
+	return b.ForEach(func(k, v []byte) error {
+		if v == nil {
+			if inner := b.Bucket(k); inner != nil {
+				return walk(inner)
+			}
+		}
+		_ = crc32.Update(crc32.ChecksumIEEE(k), crc32.IEEETable, v)
+		return nil
+	})
 }
 
 // verifySegments checks the CRC-32 that each segment file ends with (zap's footer); scorch itself does not.
