@@ -82,7 +82,7 @@ func (c *Client) Ask(ctx context.Context, q forge.Request) iter.Seq2[Event, erro
 			yield(Event{}, fmt.Errorf("encode question: %w", err))
 			return
 		}
-		res, err := c.send(ctx, http.MethodPost, "/api/query/stream", body, nil)
+		res, err := c.send(ctx, http.MethodPost, "/api/query/stream", body, nil) //nolint:bodyclose // read closes it
 		if err != nil {
 			yield(Event{}, fmt.Errorf("ask: %w", err))
 			return
@@ -95,7 +95,7 @@ func (c *Client) Ask(ctx context.Context, q forge.Request) iter.Seq2[Event, erro
 // start.
 func (c *Client) Stream(ctx context.Context, run, after string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		res, err := c.open(ctx, run, after)
+		res, err := c.open(ctx, run, after) //nolint:bodyclose // read closes it
 		if err != nil {
 			yield(Event{}, fmt.Errorf("stream run: %w", err))
 			return
@@ -136,7 +136,7 @@ func (c *Client) follow(ctx context.Context, res *http.Response, run, after stri
 			return
 		}
 		wait = min(2*wait, 10*time.Second)
-		if res, err = c.open(ctx, run, after); err != nil {
+		if res, err = c.open(ctx, run, after); err != nil { //nolint:bodyclose // read closes it
 			if f, ok := errors.AsType[*fault.Error](err); ok && f.Code != fault.Overloaded && f.Code != fault.Internal {
 				yield(Event{}, fmt.Errorf("stream run %s: %w", run, err))
 				return

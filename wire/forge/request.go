@@ -71,7 +71,7 @@ func decodeFault(err error) error {
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return fault.Invalid("body", "empty; want a JSON object")
 	}
 	return fault.Invalid("body", "not valid JSON")

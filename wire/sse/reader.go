@@ -100,7 +100,7 @@ func (r *Reader) All() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
 			ev, err := r.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(ev, err) || err != nil {
@@ -161,7 +161,7 @@ func (r *Reader) readLine(limit int) ([]byte, error) {
 }
 
 func (r *Reader) ended(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
 	return fmt.Errorf("read event stream: %w", err)

@@ -3,7 +3,6 @@ package wiretest
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -133,7 +132,7 @@ func Golden(p wire.Protocol, batches [][]event.Event) string {
 	for _, f := range Project(p.New(), batches) {
 		b = p.AppendFrame(b, f)
 	}
-	return fmt.Sprintf("%s", b)
+	return string(b)
 }
 
 // rounds is how many cuts are tried: fewer of a long log.
