@@ -49,11 +49,16 @@ async function* ask(query) {
   throw new Error("the connection was lost");
 }
 
-for await (const event of ask(question)) {
-  if (event.type === "token") process.stdout.write(event.content);
-  if (event.type === "done") console.log(`\nconfidence ${event.confidence}, ${event.total_time_ms} ms`);
-  if (event.type === "error") {
-    console.error(`${event.code}: ${event.message}`);
-    if (!event.recoverable) process.exitCode = 1;
+try {
+  for await (const event of ask(question)) {
+    if (event.type === "token") process.stdout.write(event.content);
+    if (event.type === "done") console.log(`\nconfidence ${event.confidence}, ${event.total_time_ms} ms`);
+    if (event.type === "error") {
+      console.error(`${event.code}: ${event.message}`);
+      if (!event.recoverable) process.exitCode = 1;
+    }
   }
+} catch (err) {
+  console.error(`${base}: ${err.cause?.message ?? err.message}`);
+  process.exitCode = 1;
 }

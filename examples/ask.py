@@ -3,6 +3,7 @@
     python3 examples/ask.py "What happens to a slow reader?"
 """
 
+import http.client
 import json
 import os
 import sys
@@ -17,6 +18,8 @@ def events(response):
     """Yields the id and the data of a response's server-sent events."""
     last = None
     for line in response:
+        if not line.endswith(b"\n"):
+            return  # cut in the middle of a line
         line = line.decode().rstrip("\n")
         if line.startswith("id: "):
             last = line[4:]
@@ -42,7 +45,7 @@ def ask(query):
         except urllib.error.HTTPError as err:
             yield json.load(err)
             return
-        except OSError:
+        except (OSError, http.client.HTTPException):
             if run is None:  # the question may not have arrived: asking again is the caller's choice
                 raise
         time.sleep(0.2 * 2**failures)
@@ -52,10 +55,16 @@ def ask(query):
     raise ConnectionError("the connection was lost")
 
 
-for event in ask(" ".join(sys.argv[1:]) or "What happens to a slow reader?"):
-    if event["type"] == "token":
-        print(event["content"], end="", flush=True)
-    elif event["type"] == "done":
-        print(f"\nconfidence {event['confidence']}, {event['total_time_ms']} ms")
-    elif event["type"] == "error":
-        print(f"{event['code']}: {event['message']}", file=sys.stderr)
+failed = False
+try:
+    for event in ask(" ".join(sys.argv[1:]) or "What happens to a slow reader?"):
+        if event["type"] == "token":
+            print(event["content"], end="", flush=True)
+        elif event["type"] == "done":
+            print(f"\nconfidence {event['confidence']}, {event['total_time_ms']} ms")
+        elif event["type"] == "error":
+            print(f"{event['code']}: {event['message']}", file=sys.stderr)
+            failed = failed or not event["recoverable"]
+except OSError as err:
+    sys.exit(f"{BASE}: {err}")
+sys.exit(failed)
