@@ -29,7 +29,7 @@ type Options struct {
 	// once, say a nanosecond.
 	Grace  time.Duration
 	Logger *slog.Logger       // default: silent
-	Ended  func(event.State)  // called after a run's terminal event, from the run's goroutine
+	Ended  func(event.State)  // called after a run's terminal event, from the run's goroutine; without the text
 	Now    func() time.Time   // default time.Now
 	NewID  func() event.RunID // default: a ULID
 }

@@ -19,6 +19,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	state event.State
 	check event.Check
+	next  [1]event.Event // what is appended, so that a token needs no slice of its own
 }
 
 // NewRecorder begins a run: the log's first event is appended before it returns.
@@ -53,14 +54,23 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	if err := r.check.Next(e); err != nil {
 		return err
 	}
-	if err := r.store.Append(context.WithoutCancel(ctx), r.state.Run, e); err != nil {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	r.next[0] = e
+	if err := r.store.Append(ctx, r.state.Run, r.next[:]...); err != nil {
 		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
+	}
+	if _, token := b.(event.Token); token {
+		r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
+		r.state.Tokens++
+		return nil
 	}
 	r.state.Apply(e)
 	return nil
 }
 
-// State gives a copy of the fold so far, not to be changed.
+// State gives a copy of the fold so far, not to be changed. It is without the answer's text, which the log has.
 func (r *Recorder) State() event.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

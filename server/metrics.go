@@ -82,11 +82,13 @@ func (s *Server) observed(route string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		sw := &statusWriter{ResponseWriter: w}
+		defer func() { // also of a stream that is aborted
+			if sw.status == 0 {
+				sw.status = http.StatusOK
+			}
+			s.metrics.requests.WithLabelValues(route, strconv.Itoa(sw.status)).Inc()
+			s.o.Logger.Debug("request", "method", r.Method, "route", route, "status", sw.status, "ms", time.Since(began).Milliseconds())
+		}()
 		h.ServeHTTP(sw, r)
-		if sw.status == 0 {
-			sw.status = http.StatusOK
-		}
-		s.metrics.requests.WithLabelValues(route, strconv.Itoa(sw.status)).Inc()
-		s.o.Logger.Debug("request", "method", r.Method, "route", route, "status", sw.status, "ms", time.Since(began).Milliseconds())
 	})
 }

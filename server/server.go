@@ -91,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(gatherListener{l}) }()
+	go func() { failed <- h.Serve(l) }()
 	select {
 	case err := <-failed:
 		_ = s.engine.Close(canceled())
@@ -110,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := h.Shutdown(last); err != nil {
 		_ = h.Close()
 	}
-	<-failed
+	<-failed //nolint:errcheck // it says only that the server was closed
 	return nil
 }
 

@@ -1,9 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"io"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// gather bounds the bytes of frames that are due together and go out in one write: about a packet.
-const gather = 1400
+// packet bounds the bytes of frames that are due together and go out in one write.
+const packet = 1400
 
 // maxKept is how many frames a waiting reader keeps room for.
 const maxKept = 16
@@ -21,12 +21,11 @@ const maxKept = 16
 // stream writes one run's frames to one reader. Frames and signs of life come from two goroutines, so writing is locked.
 type stream struct {
 	s    *Server
+	p    wire.Protocol
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	conn *gatherConn // nil behind a server that is not ours
-	enc  *encoding
-	zip  compressor
-	to   io.Writer
+	conn net.Conn // nil: see rawConn
+	zip  *zipped  // nil: identity
 
 	mu       sync.Mutex
 	err      error // the first of writing; nothing is written after it
@@ -36,7 +35,15 @@ type stream struct {
 	ended    bool
 }
 
+// zipped is a stream's compressor with what it has put out.
+type zipped struct {
+	*encoding
+	compressor
+	out bytes.Buffer
+}
+
 // serveRun streams a run in a protocol from after the cursor until it ends or the reader leaves. Nothing was written yet.
+// A stream that breaks off for another reason is aborted, so that the reader does not take it for a whole one.
 func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID, p wire.Protocol, after wire.Cursor) {
 	h := w.Header()
 	h.Set("Content-Type", p.ContentType())
@@ -44,36 +51,42 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Sluice-Run-Id", string(id))
-	st := &stream{s: s, w: w, rc: http.NewResponseController(w), to: w}
-	st.conn, _ = r.Context().Value(connKey{}).(*gatherConn)
-	if st.enc = negotiate(r.Header.Get("Accept-Encoding")); st.enc != nil {
-		h.Set("Content-Encoding", st.enc.name)
-		st.zip = st.enc.open(w)
-		st.to = st.zip
+	st := &stream{s: s, p: p, w: w, rc: http.NewResponseController(w), conn: rawConn(r)}
+	if e := negotiate(r.Header.Get("Accept-Encoding")); e != nil {
+		h.Set("Content-Encoding", e.name)
+		st.zip = &zipped{encoding: e}
+		st.zip.compressor = e.open(&st.zip.out)
 	}
 	s.metrics.readers.Inc()
 	defer s.metrics.readers.Dec()
 	w.WriteHeader(http.StatusOK)
-	if st.flushHead() == nil {
-		st.idle = time.AfterFunc(s.o.Heartbeat, func() { st.beat(p) })
-		st.copy(r.Context(), id, p, after)
+	st.extend(time.Now())
+	st.err = st.rc.Flush()
+	if st.err == nil {
+		st.idle = time.AfterFunc(s.o.Heartbeat, st.beat)
+		st.copy(r.Context(), id, after)
 	}
-	st.close()
+	if err := st.close(); err != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // copy writes the frames as they come.
-func (st *stream) copy(ctx context.Context, id event.RunID, p wire.Protocol, after wire.Cursor) {
-	proj := wire.Resume(p.New(), after)
+func (st *stream) copy(ctx context.Context, id event.RunID, after wire.Cursor) {
+	proj := wire.Resume(st.p.New(), after)
 	var frames []wire.Frame
 	for batch, err := range st.s.engine.Events(ctx, id, 0) {
 		if err != nil {
 			if ctx.Err() == nil {
 				st.s.o.Logger.Error("stream broke off", "run", id, "error", err)
 			}
+			st.mu.Lock()
+			st.fail(err)
+			st.mu.Unlock()
 			return
 		}
 		frames = proj.Project(frames[:0], batch)
-		if st.write(p, frames) != nil {
+		if st.write(frames) != nil {
 			return
 		}
 		if cap(frames) > maxKept {
@@ -83,78 +96,85 @@ func (st *stream) copy(ctx context.Context, id event.RunID, p wire.Protocol, aft
 }
 
 // write sends frames: each in a chunk of its own, several that are due together in one write to the network.
-func (st *stream) write(p wire.Protocol, frames []wire.Frame) error {
+func (st *stream) write(frames []wire.Frame) error {
 	if len(frames) == 0 {
 		return nil
 	}
-	buf := gatherBufs.Get().(*[]byte)
-	defer putBuf(buf)
+	frame, out := buffers.Get().(*[]byte), buffers.Get().(*[]byte)
+	defer putBuffer(frame)
+	defer putBuffer(out)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for len(frames) > 0 && st.err == nil {
-		st.begin()
-		for n := 0; len(frames) > 0 && st.err == nil; frames = frames[1:] {
-			*buf = p.AppendFrame((*buf)[:0], frames[0])
-			if n > 0 && (st.conn == nil || n+len(*buf) > gather) {
-				break
-			}
-			n += len(*buf)
-			st.put(*buf)
-			st.s.metrics.frames.Inc()
+	for _, f := range frames {
+		*frame = st.p.AppendFrame((*frame)[:0], f)
+		st.s.metrics.frames.Inc()
+		body, err := st.encode(*frame)
+		st.fail(err)
+		if st.conn == nil || len(*out) > 0 && len(*out)+len(body) > packet {
+			st.send(out)
 		}
-		st.commit()
+		*out = st.add(*out, body)
 	}
+	st.send(out)
 	return st.err
 }
 
-// begin prepares for a write to the network. A reader that takes nothing for the write timeout is left.
-func (st *stream) begin() {
+// encode compresses a frame, if the stream is compressed. The result is valid until the next call.
+func (st *stream) encode(frame []byte) ([]byte, error) {
+	if st.zip == nil {
+		return frame, nil
+	}
+	st.zip.out.Reset()
+	if _, err := st.zip.Write(frame); err != nil {
+		return nil, err
+	}
+	err := st.zip.Flush()
+	return st.zip.out.Bytes(), err
+}
+
+// add puts bytes of the body behind others that go out with them.
+func (st *stream) add(out, body []byte) []byte {
+	if st.conn != nil {
+		return appendChunk(out, body)
+	}
+	return append(out, body...)
+}
+
+// send writes what has been gathered to the network, in one write where the connection is at hand.
+func (st *stream) send(out *[]byte) {
+	if len(*out) == 0 || st.err != nil {
+		return
+	}
 	now := time.Now()
 	st.wrote = now
-	if timeout := st.s.o.WriteTimeout; st.deadline.Sub(now) < timeout/2 {
-		st.deadline = now.Add(timeout)
-		_ = st.rc.SetWriteDeadline(st.deadline) // a server without deadlines has none to set
+	if st.deadline.Sub(now) < st.s.o.WriteTimeout/2 {
+		st.extend(now)
 	}
 	if st.conn != nil {
-		st.conn.hold()
+		_, err := st.conn.Write(*out)
+		st.fail(err)
+	} else {
+		_, err := st.w.Write(*out)
+		st.fail(err)
+		st.fail(st.rc.Flush())
 	}
+	*out = (*out)[:0]
 }
 
-// put writes one frame and flushes it.
-func (st *stream) put(b []byte) {
-	_, err := st.to.Write(b)
-	if err == nil && st.zip != nil {
-		err = st.zip.Flush()
-	}
-	if err == nil {
-		err = st.rc.Flush()
-	}
-	st.fail(err)
-}
-
-func (st *stream) commit() {
-	if st.conn != nil {
-		st.fail(st.conn.release())
-	}
+// extend gives the reader the write timeout from now on to take something.
+func (st *stream) extend(now time.Time) {
+	st.wrote, st.deadline = now, now.Add(st.s.o.WriteTimeout)
+	_ = st.rc.SetWriteDeadline(st.deadline) // a server without deadlines has none to set
 }
 
 func (st *stream) fail(err error) {
-	if st.err == nil && err != nil {
+	if st.err == nil {
 		st.err = err
 	}
 }
 
-func (st *stream) flushHead() error {
-	st.begin()
-	if err := st.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		st.fail(err)
-	}
-	st.commit()
-	return st.err
-}
-
 // beat sends a sign of life after a time of silence, and looks again later.
-func (st *stream) beat(p wire.Protocol) {
+func (st *stream) beat() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.ended || st.err != nil {
@@ -162,16 +182,17 @@ func (st *stream) beat(p wire.Protocol) {
 	}
 	wait := st.s.o.Heartbeat - time.Since(st.wrote)
 	if wait <= 0 {
-		st.begin()
-		st.put(p.AppendIdle(nil))
-		st.commit()
+		body, err := st.encode(st.p.AppendIdle(nil))
+		st.fail(err)
+		out := st.add(nil, body)
+		st.send(&out)
 		wait = st.s.o.Heartbeat
 	}
 	st.idle.Reset(wait)
 }
 
-// close ends the stream. No sign of life is written after it.
-func (st *stream) close() {
+// close ends the stream and gives what broke it, if anything did. No sign of life is written after it.
+func (st *stream) close() error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.ended = true
@@ -179,12 +200,16 @@ func (st *stream) close() {
 		st.idle.Stop()
 	}
 	if st.zip != nil {
-		if err := st.zip.Close(); st.err == nil {
-			st.fail(err)
+		st.zip.out.Reset()
+		err := st.zip.Close()
+		out := st.add(nil, st.zip.out.Bytes())
+		if st.fail(err); st.zip.out.Len() > 0 {
+			st.send(&out)
 		}
-		st.enc.put(st.zip)
+		st.zip.put(st.zip.compressor)
 	}
-	if st.deadline != (time.Time{}) {
+	if st.err == nil {
 		_ = st.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	}
+	return st.err
 }

@@ -1,5 +1,5 @@
-// Package bench measures what streaming costs: synthetic runs at a steady rate through the real server, and through a bare
-// net/http handler that writes and flushes the same bytes, each in a process of its own, in turns.
+// Package bench measures what streaming costs: synthetic runs at a steady rate through the real server, and through bare
+// net/http handlers that write and flush the same bytes, each in a process of its own, in turns.
 package bench
 
 import (
@@ -45,7 +45,8 @@ type Report struct {
 	Rate      float64   `json:"events_per_second_of_a_run"`
 	Seconds   float64   `json:"seconds_a_turn"`
 	Turns     []Figures `json:"turns"`
-	CPURatio  float64   `json:"cpu_ratio"`             // sluice's to the bare handler's, median of the turns
+	CPURatio  float64   `json:"cpu_ratio"`             // sluice's to the bare handler's with a timer, median of the turns
+	FedRatio  float64   `json:"cpu_ratio_fed"`         // to that of the one fed by a channel
 	IdleExtra float64   `json:"idle_extra_kib"`        // of a reader, over the bare handler's, median of the turns
 	P99       float64   `json:"sluice_p99_ms"`         // median of the turns
 	Log       string    `json:"log"`                   // file or memory
@@ -55,8 +56,12 @@ type Report struct {
 // The sides that are compared.
 const (
 	Sluice = "sluice"
-	Bare   = "net/http"
+	Bare   = "net/http"           // a timer in the handler makes the events
+	Fed    = "net/http + channel" // another goroutine does, and sends them
 )
+
+// sides are those of a turn, in their order.
+var sides = []string{Bare, Fed, Sluice}
 
 // Stream measures both sides in turns. exe is this program, which is started with args and the side's settings to be the
 // server: see [Serve].
@@ -71,7 +76,7 @@ func Stream(ctx context.Context, exe string, args []string, o Options) (*Report,
 		r.Log = "memory"
 	}
 	for turn := range o.Turns {
-		for _, side := range []string{Bare, Sluice} {
+		for _, side := range sides {
 			tell(fmt.Sprintf("turn %d of %d: %s", turn+1, o.Turns, side))
 			f, err := measure(ctx, exe, args, side, o)
 			if err != nil {
@@ -80,16 +85,17 @@ func Stream(ctx context.Context, exe string, args []string, o Options) (*Report,
 			r.Turns = append(r.Turns, f)
 		}
 	}
-	r.CPURatio = r.median(func(bare, sluice Figures) float64 { return sluice.CPU / bare.CPU })
-	r.IdleExtra = r.median(func(bare, sluice Figures) float64 { return sluice.Idle - bare.Idle })
-	r.P99 = r.median(func(_, sluice Figures) float64 { return sluice.P99 })
+	r.CPURatio = r.median(func(bare, _, sluice Figures) float64 { return sluice.CPU / bare.CPU })
+	r.FedRatio = r.median(func(_, fed, sluice Figures) float64 { return sluice.CPU / fed.CPU })
+	r.IdleExtra = r.median(func(bare, _, sluice Figures) float64 { return sluice.Idle - bare.Idle })
+	r.P99 = r.median(func(_, _, sluice Figures) float64 { return sluice.P99 })
 	return r, nil
 }
 
-func (r *Report) median(of func(bare, sluice Figures) float64) float64 {
+func (r *Report) median(of func(bare, fed, sluice Figures) float64) float64 {
 	var v []float64
-	for i := 0; i+1 < len(r.Turns); i += 2 {
-		v = append(v, of(r.Turns[i], r.Turns[i+1]))
+	for turn := range slices.Chunk(r.Turns, len(sides)) {
+		v = append(v, of(turn[0], turn[1], turn[2]))
 	}
 	slices.Sort(v)
 	if n := len(v); n%2 == 0 {
@@ -110,7 +116,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nmedians: CPU per event %.2f times the bare handler's, %+.1f KiB an idle reader, p99 %.2f ms\n", r.CPURatio, r.IdleExtra, r.P99)
+	_, err := fmt.Fprintf(w, "\nmedians: CPU per event %.2f times that of a bare handler with a timer, %.2f times that of one fed by a channel; %+.1f KiB an idle reader; p99 %.2f ms\n",
+		r.CPURatio, r.FedRatio, r.IdleExtra, r.P99)
 	return err
 }
 

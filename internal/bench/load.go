@@ -31,7 +31,7 @@ func start(ctx context.Context, exe string, args []string, name string, o Option
 		args = append(args, "--memory")
 	}
 	if o.Profile != "" {
-		args = append(args, "--profile", o.Profile+strings.ReplaceAll(name, "/", "-")+".pprof")
+		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "").Replace(name)+".pprof")
 	}
 	s := &side{cmd: exec.CommandContext(ctx, exe, args...)}
 	stdin, err := s.cmd.StdinPipe()
@@ -96,7 +96,7 @@ func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) 
 			return f, err
 		}
 		for range o.Readers - 1 {
-			if f.Side == Bare { // which knows no runs: another reader costs it another stream
+			if f.Side != Sluice { // which knows no runs: another reader costs it another stream
 				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"go","mode":"direct"}`)
 			} else {
 				_, err = l.open(ctx, s.addr, "GET", "/runs/"+run+"/stream", "")

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -64,8 +65,8 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 	}
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
-	if side == Bare {
-		return serveBare(ctx, l, rate)
+	if side != Sluice {
+		return serveBare(ctx, l, rate, side == Fed)
 	}
 	engine := sluice.New(synthetic{rate}, sluice.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
 	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Drain: time.Second})
@@ -157,8 +158,9 @@ func rateOf(query string, rate float64) float64 {
 
 const idleQuery = "wait"
 
-// serveBare is the handler that there is nothing below: it writes each event and flushes it.
-func serveBare(ctx context.Context, l net.Listener, rate float64) error {
+// serveBare is the handler that there is nothing below: it writes each event and flushes it. Its events come from a timer
+// of its own or, fed, from another goroutine by a channel, as those of a model do in a program that is put together by hand.
+func serveBare(ctx context.Context, l net.Listener, rate float64, fed bool) error {
 	h := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var q forge.Request
@@ -167,27 +169,70 @@ func serveBare(ctx context.Context, l net.Listener, rate float64) error {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		flusher := w.(http.Flusher) //nolint:errcheck // net/http's writer is one
-		flusher.Flush()
-		var buf []byte
-		n := 0
-		_ = ticks(r.Context(), rateOf(q.Query, rate), func() error {
-			n++
-			buf = strconv.AppendInt(append(buf[:0], "id: "...), int64(n), 10)
-			buf = append(buf, "\nevent: token\ndata: {\"type\":\"token\",\"content\":\""...)
-			buf = appendToken(buf)
-			buf = append(buf, "\"}\n\n"...)
-			_, err := w.Write(buf)
-			flusher.Flush()
-			return err
-		})
+		b := &bare{w: w, flusher: w.(http.Flusher)} // net/http's writer is one
+		b.flusher.Flush()
+		rate := rateOf(q.Query, rate)
+		if fed {
+			b.relay(r.Context(), rate)
+			return
+		}
+		_ = ticks(r.Context(), rate, func() error { return b.write(string(appendToken(nil))) })
 	})}
 	go func() {
 		<-ctx.Done()
 		_ = h.Close()
 	}()
-	if err := h.Serve(l); err != http.ErrServerClosed {
+	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+type bare struct {
+	w       io.Writer
+	flusher http.Flusher
+	buf     []byte
+	n       int
+}
+
+func (b *bare) write(text string) error {
+	b.n++
+	b.buf = strconv.AppendInt(append(b.buf[:0], "id: "...), int64(b.n), 10)
+	b.buf = append(b.buf, "\nevent: token\ndata: {\"type\":\"token\",\"content\":\""...)
+	b.buf = append(b.buf, text...)
+	b.buf = append(b.buf, "\"}\n\n"...)
+	_, err := b.w.Write(b.buf)
+	b.flusher.Flush()
+	return err
+}
+
+// relay writes what another goroutine sends.
+func (b *bare) relay(ctx context.Context, rate float64) {
+	ctx, cancel := context.WithCancel(ctx)
+	tokens := make(chan string, 16)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = ticks(ctx, rate, func() error {
+			select {
+			case tokens <- string(appendToken(nil)):
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	for {
+		select {
+		case t := <-tokens:
+			if b.write(t) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }

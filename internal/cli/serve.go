@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/app"
@@ -26,6 +27,7 @@ type serveCmd struct {
 
 // Run indexes, listens, and serves until it is told to stop.
 func (c *serveCmd) Run(e *env) (err error) {
+	tuneCollector()
 	// The address is taken before the documents are read: who has given a wrong one need not wait to hear it.
 	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", e.cfg.HTTP.Addr)
 	if err != nil {
@@ -57,6 +59,14 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer forget()
 	fmt.Fprintln(e.Err, "listening on", url)
 	return s.Serve(e.ctx, l)
+}
+
+// tuneCollector trades memory for less work on the streams' way: what lives is small beside what streams leave behind. The
+// user's own GOGC or GOMEMLIMIT stands.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(300)
+	}
 }
 
 // shown is an address as a client on this machine can use it.
