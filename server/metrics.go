@@ -41,7 +41,7 @@ func RunMetrics(reg *prometheus.Registry) func(event.State) {
 		Help: "Time from a run's first event to its last.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}, []string{"mode"})
 	tokens := prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_tokens_total", Help: "Tokens of answers."})
 	confidence := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sluice_run_confidence",
-		Help: "Confidence of answers.", Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)})
+		Help: "Confidence of answers.", Buckets: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}})
 	reg.MustRegister(runs, seconds, tokens, confidence)
 	return func(s event.State) {
 		mode, code := string(s.Mode), ""

@@ -51,6 +51,9 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Sluice-Run-Id", string(id))
+	if r.Method == http.MethodHead {
+		return // what is written past net/http, it could not leave out
+	}
 	st := &stream{s: s, p: p, w: w, rc: http.NewResponseController(w), conn: rawConn(r)}
 	if e := negotiate(r.Header.Get("Accept-Encoding")); e != nil {
 		h.Set("Content-Encoding", e.name)
