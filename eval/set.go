@@ -109,13 +109,7 @@ func LoadFiles(name string, files Files) (*Set, error) {
 
 // Relevant counts the documents judged relevant to a query.
 func (s *Set) Relevant(query string) int {
-	n := 0
-	for _, g := range s.Judged[query] {
-		if g > 0 {
-			n++
-		}
-	}
-	return n
+	return relevant(s.Judged[query])
 }
 
 func jsonLines[T any](path string, id func(*T) string) ([]T, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
 // laws are what holds of the chunks of any document.
@@ -109,20 +110,7 @@ func TestCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, text, chunks := cut(t, name, in)
 			laws(t, p, text, chunks)
-			got := outline(chunks)
-			file := "testdata/" + name + ".golden"
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Error(d)
-			}
+			golden.Check(t, "testdata/"+name+".golden", outline(chunks))
 		})
 	}
 }

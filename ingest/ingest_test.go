@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +21,6 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/model"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // memory is a small index that finds passages by a word in them.
 type memory struct {

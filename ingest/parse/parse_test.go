@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +16,8 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // render writes a document so that a person can check it.
 func render(p parse.Parsed) string {
@@ -57,23 +55,6 @@ func render(p parse.Parsed) string {
 	return b.String()
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", name, d)
-	}
-}
-
 func TestFormats(t *testing.T) {
 	files, err := filepath.Glob("testdata/*")
 	if err != nil {
@@ -92,7 +73,7 @@ func TestFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Base(f), render(p))
+			golden.Check(t, f+".golden", render(p))
 		})
 	}
 }

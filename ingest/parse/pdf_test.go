@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
 // book writes a PDF file of several pages with a running head, page numbers, headings and hyphens.
@@ -74,7 +75,7 @@ func TestPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rivers", render(p))
+	golden.Check(t, "testdata/rivers.golden", render(p))
 
 	// What stands before the header and after the end is of no matter.
 	wrapped := append([]byte("junk\n"), append(bytes.Clone(data), "\n\n<!-- served -->\n"...)...)

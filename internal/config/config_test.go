@@ -2,34 +2,16 @@ package config_test
 
 import (
 	"errors"
-	"flag"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
-var update = flag.Bool("update", false, "write docs/configuration.md")
-
 func TestConfigurationPageIsCurrent(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "configuration.md")
-	want := config.Markdown()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a page that everyone reads
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/configuration.md is not what the struct says; run go test ./internal/config -update (-struct +page):\n%s", diff)
-	}
+	golden.Check(t, filepath.Join("..", "..", "docs", "configuration.md"), config.Markdown())
 }
 
 func TestValidateTellsEveryFault(t *testing.T) {

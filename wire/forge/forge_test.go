@@ -2,10 +2,8 @@ package forge_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,12 +15,11 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 // read joins tokens and checks the grammar.
 func read(frames []wire.Frame) ([]string, error) {
@@ -84,20 +81,7 @@ func TestGoldens(t *testing.T) {
 			if err := event.CheckLog(log, true); err != nil {
 				t.Fatal(err)
 			}
-			got := wiretest.Golden(forge.Protocol{}, single(log))
-			path := filepath.Join("testdata", name+".sse")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("stream differs (-want +got):\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(forge.Protocol{}, single(log)))
 		})
 	}
 }
