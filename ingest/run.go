@@ -63,7 +63,7 @@ func (r *run) fail(uri string, err error) {
 		reason = strings.TrimPrefix(e.Message, parse.ShowName(uri)+": ")
 	}
 	r.report.Failed = append(r.report.Failed, Failure{Path: parse.ShowName(uri), Reason: reason})
-	r.opts.Logger.Warn("ingest document", "path", parse.ShowName(uri), "error", err)
+	r.opts.Logger.Debug("ingest document", "path", parse.ShowName(uri), "error", err)
 }
 
 func (r *run) done(started time.Time) Report {

@@ -191,7 +191,7 @@ func TestLibraryPageIsCompiled(t *testing.T) {
 // TestExampleCompiles builds the program in examples, whose folder the go command passes over.
 func TestExampleCompiles(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "vet", "../examples/_go/ask.go").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "vet", "../examples/go/ask.go").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

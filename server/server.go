@@ -26,7 +26,7 @@ type Options struct {
 	MaxHeader    int                  // bytes of a request's header; default 32 KiB
 	Heartbeat    time.Duration        // silence before a sign of life; default 15 s
 	WriteTimeout time.Duration        // how long a reader may take nothing; default 30 s
-	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 10 s
+	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 30 s
 	Logger       *slog.Logger         // default: silent
 	Registry     *prometheus.Registry // where metrics are registered; default: a new one
 	Version      string               // shown in the OpenAPI document
@@ -48,7 +48,7 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 	setDefault(&o.MaxHeader, 32<<10)
 	setDefault(&o.Heartbeat, 15*time.Second)
 	setDefault(&o.WriteTimeout, 30*time.Second)
-	setDefault(&o.Drain, 10*time.Second)
+	setDefault(&o.Drain, 30*time.Second)
 	setDefault(&o.Version, "devel")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -51,7 +51,7 @@ func (c *askCmd) Run(e *env) (err error) {
 	}
 	for ev, err := range events {
 		if err != nil {
-			return fmt.Errorf("ask: %w", err)
+			return err
 		}
 		if err := show(ev); err != nil {
 			return err

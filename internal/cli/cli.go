@@ -25,6 +25,8 @@ type Streams struct {
 type program struct {
 	config.File
 	config.Log
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+
 	Serve   serveCmd   `cmd:"" help:"Index documents and answer questions over HTTP."`
 	Ask     askCmd     `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
 	Ingest  ingestCmd  `cmd:"" help:"Add files and folders to a collection."`
@@ -54,7 +56,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	var p program
 	var loader config.Loader
 	done := false
-	options := append(loader.Options(), kong.Name("sluice"), kong.Writers(s.Out, s.Err), kong.UsageOnError(),
+	options := append(loader.Options(), kong.Name("sluice"), kong.Vars{"version": "sluice " + version()}, kong.Writers(s.Out, s.Err), kong.UsageOnError(),
 		kong.Description("Answers questions over documents and streams everything it does while it does it."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) { done, status = true, code }))
 	parser, err := kong.New(&p, options...)
@@ -72,7 +74,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	}
 	cfg, err := loader.Load(&p, command.Selected().Target.Addr().Interface())
 	if err != nil {
-		fmt.Fprintf(s.Err, "sluice: the settings are wrong:\n%v\n", err)
+		fmt.Fprintln(s.Err, "sluice:", err)
 		return 2
 	}
 	e := &env{ctx: ctx, cfg: cfg, logger: newLogger(cfg.Log, s.Err), Streams: s}
@@ -122,7 +124,7 @@ const (
 // version is the module's, or that of the commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
 	}
 	return info.Main.Version

@@ -179,6 +179,18 @@ func TestUnreadableFileStopsNothing(t *testing.T) {
 	}
 }
 
+func TestNothingReadableFails(t *testing.T) {
+	clean(t)
+	path := filepath.Join(t.TempDir(), "broken.pdf")
+	if err := os.WriteFile(path, []byte("%PDF-1.7 and nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs := run(t, "ingest", "--data", t.TempDir(), path)
+	if status != 1 || strings.Count(errs, "broken.pdf") != 1 {
+		t.Errorf("status %d\n%s", status, errs)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
 	busy, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

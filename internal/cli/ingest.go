@@ -20,7 +20,7 @@ type ingestCmd struct {
 	Path []string `arg:"" help:"Files and folders."`
 }
 
-// Run adds the paths to the collection. It fails when nothing could be read.
+// Run adds the paths to the collection. It fails when there were files and none could be read.
 func (c *ingestCmd) Run(e *env) (err error) {
 	for _, p := range c.Path {
 		if _, err := os.Stat(p); err != nil {
@@ -37,33 +37,42 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	return ingestPaths(e, a, c.Path)
+	report, err := ingestPaths(e, a, c.Path)
+	if err == nil && len(report.Failed) > 0 && report.Added+report.Updated+report.Unchanged == 0 {
+		return errors.New("ingest: none of the files could be read")
+	}
+	return err
 }
 
 // ingestPaths brings the collection up to date with the paths, with a bar on a terminal and a line of log elsewhere.
-func ingestPaths(e *env, a *app.App, paths []string) error {
+func ingestPaths(e *env, a *app.App, paths []string) (report ingest.Report, err error) {
 	absolute := make([]string, len(paths))
 	for i, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
-			return fmt.Errorf("ingest %s: %w", p, err)
+			return report, fmt.Errorf("ingest %s: %w", p, err)
 		}
 		absolute[i] = abs
 	}
 	show, done := progress(e, "indexing")
-	report, err := a.Ingester.Ingest(e.ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, show)
+	report, err = a.Ingester.Ingest(e.ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, show)
 	done()
 	told := e.logger.With("collection", e.cfg.Store.Collection)
 	for _, f := range report.Failed {
 		told.Warn("not indexed", "file", f.Path, "reason", f.Reason)
 	}
 	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return report, fmt.Errorf("ingest: %w", err)
 	}
 	told.Info("documents are indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
 		"ms", report.Duration.Milliseconds())
-	return nil
+	if report.Updated+report.Deleted > 0 {
+		if err := a.Index.Compact(e.ctx); err != nil { // what is gone is to be gone from the disk too
+			return report, fmt.Errorf("ingest: %w", err)
+		}
+	}
+	return report, nil
 }
 
 // progress shows how far what is said to be going on has come.

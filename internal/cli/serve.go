@@ -28,19 +28,19 @@ type serveCmd struct {
 // Run indexes, listens, and serves until it is told to stop.
 func (c *serveCmd) Run(e *env) (err error) {
 	tuneCollector()
-	// The address is taken before the documents are read: who has given a wrong one need not wait to hear it.
-	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", e.cfg.HTTP.Addr)
+	// The address is tried before the documents are read: who has given a wrong one need not wait to hear it.
+	l, err := listen(e)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
-	defer l.Close()
+	_ = l.Close() // a connection would get no answer until the documents are read
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	if len(e.cfg.Ingest.Docs) > 0 {
-		if err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
+		if _, err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
 			if e.ctx.Err() != nil {
 				return nil
 			}
@@ -51,6 +51,10 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
+	if l, err = listen(e); err != nil {
+		return err
+	}
+	defer l.Close()
 	if err := a.Warm(e.ctx, e.cfg.Store.Collection); err != nil && e.ctx.Err() == nil {
 		return err
 	}
@@ -59,6 +63,14 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer forget()
 	fmt.Fprintln(e.Err, "listening on", url)
 	return s.Serve(e.ctx, l)
+}
+
+func listen(e *env) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", e.cfg.HTTP.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
 }
 
 // tuneCollector trades memory for less work on the streams' way: what lives is small beside what streams leave behind. The

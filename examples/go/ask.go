@@ -1,6 +1,6 @@
 // Command ask asks a Sluice server and prints the answer as it is written. A connection that breaks is made anew.
 //
-//	go run ./examples/_go/ask.go "What happens to a slow reader?"
+//	go run ./examples/go/ask.go "What happens to a slow reader?"
 package main
 
 import (
