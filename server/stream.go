@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // packet bounds the bytes of frames that are due together and go out in one write.
@@ -39,7 +40,23 @@ type stream struct {
 type zipped struct {
 	*encoding
 	compressor
-	out bytes.Buffer
+	out   bytes.Buffer
+	plain int  // bytes written so far, before compression
+	pads  bool // the protocol has bytes that readers ignore
+}
+
+// decoded is how many bytes the decoders of gzip in use put out at once, or a multiple of it. A client that takes each of
+// their pieces for whole lines, as the samples of the protocols do, loses a frame that lies across such a boundary.
+const decoded = 16 << 10
+
+// align fills up to the next boundary where a frame of n bytes would lie across it.
+func (z *zipped) align(n int) error {
+	if room := decoded - z.plain%decoded; z.pads && n > room && n <= decoded {
+		z.plain += room
+		_, err := z.Write(sse.AppendPadding(nil, room))
+		return err
+	}
+	return nil
 }
 
 // serveRun streams a run in a protocol from after the cursor until it ends or the reader leaves. Nothing was written yet.
@@ -57,7 +74,7 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 	st := &stream{s: s, p: p, w: w, rc: http.NewResponseController(w), conn: rawConn(r)}
 	if e := negotiate(r.Header.Get("Accept-Encoding")); e != nil {
 		h.Set("Content-Encoding", e.name)
-		st.zip = &zipped{encoding: e}
+		st.zip = &zipped{encoding: e, pads: p.ContentType() == sse.ContentType}
 		st.zip.compressor = e.open(&st.zip.out)
 	}
 	s.metrics.readers.Inc()
@@ -128,6 +145,10 @@ func (st *stream) encode(frame []byte) ([]byte, error) {
 		return frame, nil
 	}
 	st.zip.out.Reset()
+	if err := st.zip.align(len(frame)); err != nil {
+		return nil, err
+	}
+	st.zip.plain += len(frame)
 	if _, err := st.zip.Write(frame); err != nil {
 		return nil, err
 	}

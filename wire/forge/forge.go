@@ -20,6 +20,13 @@ const (
 // maxSourceText bounds a source's text in bytes, so that a frame stays small whatever the sections are.
 const maxSourceText = 1500
 
+// maxData bounds an event's data in bytes where that can be had by showing less of each text: readers take a stream in
+// pieces of 16 KiB, and simple ones lose what does not fit into one. minText is what is shown of a text at least.
+const (
+	maxData = 16<<10 - 128
+	minText = 40
+)
+
 // maxKept bounds what a projection that waits holds on to, in bytes.
 const maxKept = 4 << 10
 

@@ -133,10 +133,10 @@ func AnswerOf(log []event.Event) Answer {
 	s := event.Fold(log)
 	done := doneOf(&s)
 	a := Answer{RunID: string(s.Run), Query: s.Query, Mode: done.Mode, Cached: done.Cached, Confidence: done.Confidence,
-		Sources: sources(s.Sources), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
+		Sources: sources(s.Sources, maxSourceText), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
 		TotalTimeMS: done.TotalTimeMS}
 	if s.Check != nil {
-		v := verification(*s.Check)
+		v := verification(*s.Check, maxSourceText)
 		a.Verification = &v
 	}
 	if s.Failure != nil {

@@ -48,9 +48,9 @@ func (p *projection) payload(body event.Body) (string, any) {
 	case event.Cited:
 		return "token", Token{"token", string(appendCitation(nil, b.N))}
 	case event.Verified:
-		return "verification", verification(b)
+		return "verification", fitting(func(most int) any { return verification(b, most) })
 	case event.Attributed:
-		return "sources", Sources{"sources", sources(b.Sources)}
+		return "sources", fitting(func(most int) any { return Sources{"sources", sources(b.Sources, most)} })
 	case event.Warned:
 		return "error", Error{Type: "error", Message: b.Message, Code: string(b.Code), Recoverable: true}
 	case event.RunFailed:
@@ -97,16 +97,27 @@ func cragEvaluation(b event.Graded) CRAGEvaluation {
 	return r
 }
 
-func verification(b event.Verified) Verification {
+// fitting gives the payload with the longest texts that fit into [maxData].
+func fitting(payload func(most int) any) any {
+	for most := maxSourceText; ; most = most * 3 / 4 {
+		if p := payload(most); most <= minText || len(appendJSON(nil, p)) <= maxData {
+			return p
+		}
+	}
+}
+
+// verification shows at most so many bytes of each claim.
+func verification(b event.Verified, most int) Verification {
 	r := Verification{"verification", len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported),
 		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}}
 	for _, c := range b.Claims {
-		r.Details = append(r.Details, ClaimDetail{c.Text, c.Verdict})
+		r.Details = append(r.Details, ClaimDetail{clip(c.Text, most), c.Verdict})
 	}
 	return r
 }
 
-func sources(in []event.Source) []Source {
+// sources shows at most so many bytes of each text, heading and title.
+func sources(in []event.Source, most int) []Source {
 	out := []Source{}
 	for _, s := range in {
 		pages := s.Pages
@@ -117,8 +128,8 @@ func sources(in []event.Source) []Source {
 		if level == 0 {
 			level = corpus.Passage
 		}
-		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text), Level: level.String(),
-			Score: round(s.Score), PageNumbers: pages, Heading: s.Heading, Title: s.Title, Weight: round(s.Weight), Cited: s.Cited})
+		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Level: level.String(),
+			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most), Weight: round(s.Weight), Cited: s.Cited})
 	}
 	return out
 }
@@ -135,12 +146,12 @@ func doneOf(s *event.State) Done {
 	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), round(s.Confidence()), mode, s.Cached()}
 }
 
-// clip cuts a source's text at a rune, with an ellipsis.
-func clip(s string) string {
-	if len(s) <= maxSourceText {
+// clip cuts a text to at most so many bytes at a rune, with an ellipsis.
+func clip(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	n := maxSourceText - len("…")
+	n := most - len("…")
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
@@ -156,6 +167,10 @@ func object(raw json.RawMessage) json.RawMessage {
 	return buf.Bytes()
 }
 
+// nextLine is a control character that clients which split lines as Unicode does take for a line's end, as they do those
+// that encoding/json escapes by itself.
+const nextLine = "\u0085"
+
 // appendJSON appends v on one line, with <, > and & as they are. The payload types cannot fail to encode.
 func appendJSON(dst []byte, v any) []byte {
 	var buf bytes.Buffer
@@ -164,5 +179,9 @@ func appendJSON(dst []byte, v any) []byte {
 	if err := enc.Encode(v); err != nil {
 		panic(fmt.Sprintf("forge: encode payload: %v", err))
 	}
-	return append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	line := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if bytes.Contains(line, []byte(nextLine)) {
+		line = bytes.ReplaceAll(line, []byte(nextLine), []byte(`\u0085`))
+	}
+	return append(dst, line...)
 }

@@ -3,6 +3,8 @@
 package sse
 
 import (
+	"bytes"
+
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -27,4 +29,16 @@ func AppendComment(dst []byte, text string) []byte {
 	dst = append(dst, ": "...)
 	dst = append(dst, text...)
 	return append(dst, "\n\n"...)
+}
+
+// AppendPadding appends n bytes that readers ignore, so that what follows begins at a place of the writer's choice.
+func AppendPadding(dst []byte, n int) []byte {
+	if n > 1 {
+		dst = append(dst, ':')
+		dst = append(dst, bytes.Repeat([]byte(" "), n-2)...)
+	}
+	if n > 0 {
+		dst = append(dst, '\n')
+	}
+	return dst
 }

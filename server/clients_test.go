@@ -1,0 +1,167 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// The protocol's sample clients, in testdata/clients, are run as they were published: sse.ts, query.py and ask.sh are
+// copies; run.mjs and run.py only give them an address and print what they got.
+
+// program finds a program, or fails where it must be there and skips elsewhere.
+func program(t *testing.T, name string, probe ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil && len(probe) > 0 {
+		err = exec.Command(path, probe...).Run()
+	}
+	if err != nil {
+		message := fmt.Sprintf("%s %s is needed to run a sample client: %v", name, strings.Join(probe, " "), err)
+		if os.Getenv("CI") == "true" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	return path
+}
+
+func python() string {
+	if p := os.Getenv("PYTHON"); p != "" {
+		return p
+	}
+	return "python3"
+}
+
+// samples are the sample clients: each gives the payloads that it received, as JSON.
+func samples(t *testing.T) map[string]func(t *testing.T, s *site, query string) []string {
+	return map[string]func(*testing.T, *site, string) []string{
+		"javascript": func(t *testing.T, s *site, query string) []string {
+			return lines(t, exec.Command(program(t, "node"), "testdata/clients/run.mjs", s.url, query, "agentic"))
+		},
+		"python": func(t *testing.T, s *site, query string) []string {
+			u, err := url.Parse(s.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lines(t, exec.Command(program(t, python(), "-c", "import httpx"), "testdata/clients/run.py", u.Host, query, "agentic"))
+		},
+	}
+}
+
+func lines(t *testing.T, cmd *exec.Cmd) []string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+func TestSampleClientsReceiveEverything(t *testing.T) {
+	t.Parallel()
+	runs := map[string]script{
+		"short":   saying(everything(20, 1)...),
+		"long":    saying(everything(4000, 5)...), // several times what a decoder puts out at once
+		"wide":    saying(everything(20, 50)...),
+		"cached":  saying(cachedRun()...),
+		"failing": saying(append(analysed(), searching(1)[0])...),
+	}
+	s := serve(t, byQuestion(runs), sluice.Options{}, server.Options{})
+	for name, receive := range samples(t) {
+		for run := range runs {
+			t.Run(name+"/"+run, func(t *testing.T) {
+				t.Parallel()
+				got := receive(t, s, run+" run")
+				_, evs := s.answered(run + " run")
+				sameEvents(t, evs, got)
+			})
+		}
+	}
+}
+
+// sameEvents holds what a client printed against a stream of the same script: times may differ, and which tokens share an
+// event.
+func sameEvents(t *testing.T, want []sse.Event, got []string) {
+	t.Helper()
+	var texts [2]string
+	var steps [2][]any
+	add := func(side int, raw string) {
+		var p map[string]any
+		if err := json.Unmarshal([]byte(raw), &p); err != nil {
+			t.Fatalf("%v: %.200q", err, raw)
+		}
+		if p["type"] == "token" {
+			texts[side] += p["content"].(string)
+			return
+		}
+		delete(p, "total_time_ms")
+		steps[side] = append(steps[side], p)
+	}
+	for _, ev := range want {
+		add(0, ev.Data)
+	}
+	for _, line := range got {
+		add(1, line)
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("text: %d bytes of %d were received", len(texts[1]), len(texts[0]))
+	}
+	if diff := cmp.Diff(steps[0], steps[1]); diff != "" {
+		t.Errorf("events (-sent +received):\n%.2000s", diff)
+	}
+}
+
+// TestCurlSample runs the sample command. A configuration file leads its address to the server.
+func TestCurlSample(t *testing.T) {
+	t.Parallel()
+	program(t, "curl")
+	s := serve(t, saying(everything(300, 5)...), sluice.Options{}, server.Options{})
+	for name, more := range map[string]string{"plain": "", "compressed": "compressed\n"} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			u, err := url.Parse(s.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rc := fmt.Sprintf("silent\nnoproxy = *\nconnect-to = \"localhost:8000:%s:%s\"\n%s", u.Hostname(), u.Port(), more)
+			if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(rc), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(program(t, "sh"), "testdata/clients/ask.sh")
+			cmd.Env = append(os.Environ(), "CURL_HOME="+home)
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var evs []sse.Event
+			for ev, err := range sse.NewReader(bytes.NewReader(out), 0).All() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				evs = append(evs, ev)
+			}
+			if err := new(checker).all(evs); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := told(evs)
+			if !strings.HasPrefix(text, " word0") || !strings.HasSuffix(text, " [1]") {
+				t.Errorf("text: %.80q", text)
+			}
+		})
+	}
+}
