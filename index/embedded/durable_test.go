@@ -175,7 +175,13 @@ func TestDamaged(t *testing.T) {
 		"halved":    func(b []byte) []byte { return b[:len(b)/2] },
 		"scribbled": func(b []byte) []byte { copy(b[len(b)/2:], bytes.Repeat([]byte{0xa5}, 600)); return b },
 		"zeroed":    func(b []byte) []byte { clear(b[:min(len(b), 8192)]); return b },
-		"noise":     func([]byte) []byte { return bytes.Repeat([]byte("noise"), 5000) },
+		"flipped": func(b []byte) []byte {
+			for i := 100; i < len(b); i += 211 {
+				b[i] ^= 0x55
+			}
+			return b
+		},
+		"noise": func([]byte) []byte { return bytes.Repeat([]byte("noise"), 5000) },
 	}
 	if beir.Race || testing.Short() {
 		delete(damage, "zeroed")

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -101,7 +102,7 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 	if err := verifySegments(dir); err != nil {
 		return nil, err
 	}
-	if err := verifyRoot(filepath.Join(dir, "root.bolt")); err != nil {
+	if err := verifyRoot(dir); err != nil {
 		return nil, err
 	}
 	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s"}, queue)
@@ -114,11 +115,39 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 	return &lexical{dir: dir, scorch: idx.(*scorch.Scorch)}, nil
 }
 
-// verifyRoot reads all of the file in which scorch notes its segments, if it is there: scorch reads it on goroutines of its
-// own, where a fault ends the process.
-func verifyRoot(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+// The file in which scorch notes its segments, and that in which close notes its checksum.
+const (
+	fileRoot    = "root.bolt"
+	fileRootSum = "root.sum"
+)
+
+func rootSum(dir string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(dir, fileRoot))
+	if err != nil {
+		return nil, err
+	}
+	return binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(b)), nil
+}
+
+// verifyRoot checks the fileRoot, if there is one: scorch reads it on goroutines of its own, where a fault ends the process,
+// and bbolt may follow damaged pages in circles. A process that was killed left no checksum; then all of the file is read.
+func verifyRoot(dir string) error {
+	path := filepath.Join(dir, fileRoot)
+	sum, err := rootSum(dir)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
+	}
+	if err != nil {
+		return err
+	}
+	want, err := os.ReadFile(filepath.Join(dir, fileRootSum))
+	switch {
+	case err == nil && !bytes.Equal(sum, want):
+		return fmt.Errorf("%s: %w", path, errChecksum)
+	case err == nil:
+		return os.Remove(filepath.Join(dir, fileRootSum)) // the file will change
+	case !errors.Is(err, os.ErrNotExist):
+		return err
 	}
 	db, err := openBolt(path, bolt.Options{Timeout: time.Second, ReadOnly: true, PreLoadFreelist: true})
 	if err != nil {
@@ -260,4 +289,13 @@ func (l *lexical) scrub(ctx context.Context, queue *bleve.AnalysisQueue) (clean 
 	return len(files) <= 1, err
 }
 
-func (l *lexical) close() error { return l.scorch.Close() }
+func (l *lexical) close() error {
+	if err := l.scorch.Close(); err != nil {
+		return err
+	}
+	sum, err := rootSum(l.dir)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(l.dir, fileRootSum), sum, permFile)
+}
