@@ -29,6 +29,7 @@ type Event struct {
 type Reader struct {
 	r      *bufio.Reader
 	max    int
+	next   string // the id that the event being read has set or found
 	id     string
 	retry  time.Duration
 	begun  bool
@@ -47,12 +48,13 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 // Retry is the reconnection time that the stream asked for last; 0 if it never did.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
-// LastID is the last event id that the stream has set.
+// LastID is the last event id that the stream has set, in an event that came whole.
 func (r *Reader) LastID() string { return r.id }
 
 // Next reads the next event that has data. Comments and unknown fields are skipped. The end of the stream is io.EOF; an
 // event that the end cuts off is not given, as the standard asks.
 func (r *Reader) Next() (Event, error) {
+	r.next = r.id
 	var name string
 	var data []byte
 	hasData, size := false, 0
@@ -63,6 +65,7 @@ func (r *Reader) Next() (Event, error) {
 		}
 		size += len(line) + 1
 		if len(line) == 0 {
+			r.id = r.next
 			if !hasData {
 				name, size = "", 0
 				continue
@@ -85,7 +88,7 @@ func (r *Reader) Next() (Event, error) {
 			data, hasData = append(data, value...), true
 		case "id":
 			if !bytes.ContainsRune(value, 0) {
-				r.id = toValid(value)
+				r.next = toValid(value)
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
