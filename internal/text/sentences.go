@@ -18,11 +18,11 @@ const maxMarks = 64
 // Sentences gives the sentences of s in order, without the white space around them. A sentence ends at a full stop,
 // question or exclamation mark with what closes after it (quotes, brackets, reference marks such as [12]), unless the
 // stop belongs to an abbreviation, an initial, a number or a list's counter; at a blank line; and at a new line before a
-// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading or a table row. Wrapped
-// lines stay together. No sentence is longer than 2,000 bytes.
+// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([Row]) is one
+// sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than 2,000 bytes.
 func Sentences(s string) []Span {
 	c := cutter{s: s, out: make([]Span, 0, len(s)/100+1)}
-	for i := 0; i < len(s); {
+	for i := c.line(len(s) - len(strings.TrimLeft(s, " \t"))); i < len(s); {
 		if i-c.start >= maxSentence {
 			i = c.cutLong(i)
 		}
@@ -54,6 +54,8 @@ type cutter struct {
 	s     string
 	start int // of the sentence at hand, perhaps with white space before it
 	out   []Span
+
+	open, width int // where the last search for a fence's other end gave up, and how wide a fence it was for
 }
 
 // end makes a sentence of what stands between start and i, if anything does.
@@ -102,13 +104,61 @@ func (c *cutter) newline(i int) int {
 	if next == len(c.s) || c.s[next] == '\n' || marker(c.s[next:]) || c.inBlock() {
 		c.end(i)
 	}
-	return next
+	return c.line(next)
 }
 
-// inBlock says whether the sentence at hand is a line of its own: a heading, a table row or a fence.
+// inBlock says whether the sentence at hand is a line of its own: a heading, an overlong table row or a fence.
 func (c *cutter) inBlock() bool {
 	line := strings.TrimLeft(c.s[c.start:min(len(c.s), c.start+64)], " \t\n")
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "```")
+}
+
+// line takes the row or the fenced code that begins at i, where a line does, and gives where to go on.
+func (c *cutter) line(i int) int {
+	n, ok := c.fenced(i)
+	if !ok {
+		line := c.s[i:min(len(c.s), i+maxSentence)]
+		if n = strings.IndexByte(line, '\n'); n < 0 {
+			n = len(line)
+		}
+		if i+n < len(c.s) && c.s[i+n] != '\n' || !Row(strings.TrimRight(line[:n], " \t")) {
+			return i
+		}
+		n += i
+	}
+	c.end(i)
+	c.end(n)
+	return n
+}
+
+// fenced gives where the fenced code that begins at i ends, its other fence included.
+func (c *cutter) fenced(i int) (int, bool) {
+	width := fence(c.s[i:])
+	if width == 0 {
+		return 0, false
+	}
+	limit := min(len(c.s), i+maxSentence)
+	at := i
+	if width >= c.width && c.open > at {
+		at = c.open // what lies before was searched already
+	}
+	for {
+		n := strings.IndexByte(c.s[at:limit], '\n')
+		if n < 0 {
+			c.open, c.width = at, width
+			return 0, false
+		}
+		at += n + 1
+		if w := fence(c.s[at:limit]); w >= width {
+			end := at + w
+			for end < limit && (c.s[end] == ' ' || c.s[end] == '\t') {
+				end++
+			}
+			if end == len(c.s) || end < limit && c.s[end] == '\n' {
+				return end, true
+			}
+		}
+	}
 }
 
 // marker says whether a line begins with what sets it off from the line before.

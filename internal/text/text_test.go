@@ -57,6 +57,12 @@ func TestSentences(t *testing.T) {
 		{"counters", "1. First thing. 2 more.\n2. Second thing.\n10) Third", "1. First thing.¦2 more.¦2. Second thing.¦10) Third"},
 		{"heading", "# Title\nText here.\n## Next\nMore.", "# Title¦Text here.¦## Next¦More."},
 		{"table", "| a | b |\n| 1 | 2 |", "| a | b |¦| 1 | 2 |"},
+		{"rows", "The ports:\n\nname | port\nhttp | 80. Or else 8080\nssh | 22\nMore text.", "The ports:¦name | port¦http | 80. Or else 8080¦ssh | 22¦More text."},
+		{"rows of empty cells", "a |\nb | c\n| d", "a |¦b | c¦| d"},
+		{"bars in brackets", "It is P(a | b)\nby definition.", "It is P(a | b)\nby definition."},
+		{"fenced code", "Run it:\n```sh\nrun. Now!\n\nagain\n```\nDone.", "Run it:¦```sh\nrun. Now!\n\nagain\n```¦Done."},
+		{"wide fence", "````\n```\nx. Y\n```\n````\nOne. Two.", "````\n```\nx. Y\n```\n````¦One.¦Two."},
+		{"half a fence", "```\nOne. Two.\nThree", "```¦One.¦Two.¦Three"},
 		{"address", "Visit www.example.com. Write to a.b@c.org today.", "Visit www.example.com.¦Write to a.b@c.org today."},
 		{"ellipsis", "Well... maybe. So… Then.", "Well... maybe.¦So…¦Then."},
 		{"marks", "What?! Really!!! Yes.", "What?!¦Really!!!¦Yes."},
@@ -119,8 +125,30 @@ func TestTerms(t *testing.T) {
 	}
 }
 
+func TestFence(t *testing.T) {
+	for _, code := range []string{"a", "a\n\nb. C", "```\na\n```", ""} {
+		f, ok := text.Fence(code)
+		if got, back := text.Unfence(f); !ok || !back || got != code {
+			t.Errorf("%q became %q and %q", code, f, got)
+		}
+		if n := len(text.Sentences(f)); n != 1 {
+			t.Errorf("%q: %d sentences", f, n)
+		}
+	}
+	if _, ok := text.Fence(strings.Repeat("`", 500)); ok {
+		t.Error("a fence of any width")
+	}
+	if _, ok := text.Unfence("```\na"); ok {
+		t.Error("half a fence")
+	}
+	if d := cmp.Diff([]string{"a", "", "f(b | c)"}, text.Cells("| a | | f(b | c) |")); d != "" {
+		t.Error(d)
+	}
+}
+
 // hostile are units that, repeated, make naive scanners quadratic.
-var hostile = []string{"a", ".", " ", "\n", ". ", ")", "[", "[1]", "'", "a'", "1,", "1-", "a.", "é", "\u0301", "\xff", "🙂", "。", "\x80", "#\n", "- \n"}
+var hostile = []string{"a", ".", " ", "\n", ". ", ")", "[", "[1]", "'", "a'", "1,", "1-", "a.", "é", "\u0301", "\xff", "🙂", "。", "\x80", "#\n", "- \n", "```\n", "```a\n",
+	"````\n```a\n", " | ", "a | (\n"}
 
 func TestHostile(t *testing.T) {
 	const n = 1 << 16
@@ -141,7 +169,7 @@ func TestHostile(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"A b. C d.", "\xff\r\n", "1. U.S. e.g. [12", "e\u0301\u200b’s", "# x\n- y\n|", "don’t 2024-01-02"} {
+	for _, s := range []string{"A b. C d.", "\xff\r\n", "1. U.S. e.g. [12", "e\u0301\u200b’s", "# x\n- y\n|", "a | b\nc |\n```\nx\n```", "don’t 2024-01-02"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
