@@ -16,7 +16,7 @@ import (
 
 // cutVersion is part of every document's hash: a change of the rules below, or of a parser, that should cut documents
 // anew raises it.
-const cutVersion = "cut-1"
+const cutVersion = "cut-2"
 
 // Sizes in bytes.
 const (
@@ -33,7 +33,8 @@ const (
 // Cut turns a parsed document into its text and the chunks of it, sections before passages before sentences. For each
 // chunk, text[Start:End] is its Text. A section is what stands under one heading; a passage is 600 to 1,100 bytes of it
 // where it has as many, ends where a sentence ends, keeps a heading with what follows, and keeps lists, tables and code
-// whole where they fit; a sentence is a statement, a row, or code between blank lines. The ids are stable while the
+// whole where they fit; a sentence is a statement, a row, fenced code, or a source file's code between blank lines. Code
+// that stands in prose keeps its fences, so that every chunk that holds some shows what of it is code. The ids are stable while the
 // document's id and the text are.
 func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
 	l := layOut(p)
@@ -49,6 +50,7 @@ type atom struct {
 	start, end int
 	kind       parse.Kind
 	tight      bool
+	fenced     bool // its fences are part of it, and it is not cut
 	page       int
 	turns      []parse.Turn
 }
@@ -106,7 +108,11 @@ func layOut(p parse.Parsed) *layout {
 			}
 		}
 		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns}
-		b.WriteString(blk.Text)
+		body := blk.Text
+		if blk.Fenced {
+			body, a.fenced = text.Fence(body)
+		}
+		b.WriteString(body)
 		a.end = b.Len()
 		if blk.Kind != parse.Heading {
 			bare = -1
@@ -214,6 +220,9 @@ func (c *cutter) group(i, last int) int {
 
 // pieces cuts an atom where it may be cut: between sentences, or code between blank lines and else between lines.
 func (c *cutter) pieces(a atom) []span {
+	if a.fenced {
+		return []span{{a.start, a.end}}
+	}
 	if a.kind == parse.Code {
 		var out []span
 		for _, p := range c.codeRuns(span{a.start, a.end}) {
@@ -298,6 +307,8 @@ func (c *cutter) sentences(p span, s stretch) []span {
 			continue
 		}
 		switch {
+		case a.fenced:
+			out = c.appendSaying(out, part)
 		case a.kind == parse.Code:
 			for _, run := range c.codeRuns(part) {
 				out = c.appendSaying(out, c.hard(run)...)

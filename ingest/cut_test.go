@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
@@ -112,6 +113,33 @@ func TestCut(t *testing.T) {
 			laws(t, p, text, chunks)
 			golden.Check(t, "testdata/"+name+".golden", outline(chunks))
 		})
+	}
+}
+
+// TestCutKeepsFences holds that whatever chunk holds code of prose shows that it is code, however the text is cut, and that
+// a source file has no fences.
+func TestCutKeepsFences(t *testing.T) {
+	line := "sluice ask --data /srv/data something\n"
+	code := strings.Repeat(line, 4) + "\n" + strings.Repeat(line, 60)
+	for name, in := range map[string]string{
+		"a.md":   "# A\n\nRun this:\n\n```sh\n" + code + "```\n\nIt is done.\n\n- item\n\n  ```\n  one line\n  ```\n",
+		"b.md":   "````\n```\n" + code + "```\n````",
+		"c.html": "<h1>A</h1><p>Run this:</p><pre>" + code + "</pre><p>It is done.</p>",
+		"d.md":   "```\n" + strings.Repeat("a", 9000) + "\n```",
+	} {
+		p, body, chunks := cut(t, name, in)
+		laws(t, p, body, chunks)
+		for _, c := range chunks {
+			for _, sp := range text.Sentences(c.Text) {
+				s := c.Text[sp.Start:sp.End]
+				if _, fenced := text.Unfence(s); !fenced && (strings.Contains(s, "sluice ask") || strings.Contains(s, "aaaa") || strings.HasPrefix(s, "```")) {
+					t.Errorf("%s: %s %d says %q as prose", name, c.Level, c.Ordinal, s)
+				}
+			}
+		}
+	}
+	if _, body, _ := cut(t, "a.go", "package a\n\nfunc a() {}\n"); strings.Contains(body, "```") {
+		t.Errorf("fences in a source file: %q", body)
 	}
 }
 

@@ -286,7 +286,7 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.flush()
 		code := strings.Trim(rawText(n), "\n")
 		w.limit -= len(code)
-		w.out = append(w.out, Block{Kind: Code, Text: code})
+		w.out = append(w.out, Block{Kind: Code, Text: code, Fenced: true})
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.list(n)
 	case atom.Table:

@@ -120,7 +120,7 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 		case *ast.Heading:
 			w.add(Block{Kind: Heading, Level: c.Level, Text: w.inline(c)})
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
-			w.add(Block{Kind: Code, Text: w.lines(c)})
+			w.add(Block{Kind: Code, Text: w.lines(c), Fenced: true})
 		case *ast.HTMLBlock:
 			raw := w.lines(c)
 			if c.HasClosure() {
@@ -174,7 +174,7 @@ func (w *markdownWalk) one(c ast.Node, depth int) {
 	case *ast.List:
 		w.list(c, depth+1)
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
-		w.add(Block{Kind: Code, Text: w.lines(c), Tight: true})
+		w.add(Block{Kind: Code, Text: w.lines(c), Fenced: true, Tight: true})
 	case *ast.Paragraph, *ast.TextBlock:
 		w.add(Block{Kind: Paragraph, Text: w.inline(c), Tight: true})
 	default:

@@ -47,6 +47,9 @@ type Block struct {
 	// Silent is a heading that what follows repeats, as a declaration's name does: it names its section and is no
 	// part of the text.
 	Silent bool
+	// Fenced is code that stands in prose, and not a source file's: the document's text keeps it between fences. It is
+	// no longer than a passage may be, so that no cut parts it from them.
+	Fenced bool
 	// Tight joins the block to the one before with a newline and not with a blank line.
 	Tight bool
 }
@@ -165,7 +168,7 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		return tooMuch("holds more than %d blocks", limits.Blocks)
 	}
 	total, solid := 0, false
-	kept := p.Blocks[:0]
+	kept := make([]Block, 0, len(p.Blocks))
 	for _, b := range p.Blocks {
 		switch {
 		case b.Kind == Heading:
@@ -181,7 +184,16 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		}
 		total += len(b.Text)
 		solid = solid || !b.Silent
-		kept = append(kept, b)
+		for b.Fenced && len(b.Text) > maxFenced {
+			at := codeSeam(b.Text)
+			if part := strings.TrimRight(b.Text[:at], " \t\n"); part != "" {
+				kept = append(kept, Block{Kind: b.Kind, Text: part, Page: b.Page, Fenced: true, Tight: b.Tight})
+			}
+			b.Text, b.Tight = strings.TrimLeft(b.Text[at:], "\n"), false
+		}
+		if b.Text != "" {
+			kept = append(kept, b)
+		}
 	}
 	p.Blocks = kept
 	if !solid {
@@ -201,6 +213,25 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		}
 	}
 	return nil
+}
+
+// maxFenced is the longest fenced code of one block, in bytes.
+const maxFenced = 1000
+
+// codeSeam says where overlong code may be cut: at a blank line, else at a line's end, else between characters.
+func codeSeam(s string) int {
+	head := s[:maxFenced]
+	if i := strings.LastIndex(head, "\n\n"); i > maxFenced/4 {
+		return i
+	}
+	if i := strings.LastIndexByte(head, '\n'); i > 0 {
+		return i
+	}
+	at := maxFenced
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
 }
 
 // tidy is clean text without blanks at the ends of lines.
