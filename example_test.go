@@ -17,7 +17,6 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/model/local"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // An engine is made of an index and of the judgements of the pipeline. Its events are Go values.
@@ -46,7 +45,7 @@ func Example() {
 	engine := sluice.New(&answer.Pipeline{Index: ix, Embedder: m, Generator: m,
 		Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}, sluice.Options{})
 	defer engine.Close(ctx)
-	run, err := engine.Ask(ctx, sluice.Question{Question: wire.Question{Query: "Why does gold settle behind the riffles?"}})
+	run, err := engine.Ask(ctx, sluice.Question{Query: "Why does gold settle behind the riffles?"})
 	if err != nil {
 		panic(err)
 	}
@@ -80,7 +79,7 @@ func ExampleEngine_Events() {
 	ctx := context.Background()
 	engine := sluice.New(parrot{}, sluice.Options{})
 	defer engine.Close(ctx)
-	run, err := engine.Ask(ctx, sluice.Question{Question: wire.Question{Query: "Who is there?"}})
+	run, err := engine.Ask(ctx, sluice.Question{Query: "Who is there?"})
 	if err != nil {
 		panic(err)
 	}

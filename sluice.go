@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 
@@ -17,7 +19,6 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // Options are what an [Engine] may be given. The zero value works.
@@ -41,6 +42,8 @@ type Engine struct {
 
 	mu      sync.Mutex
 	live    map[event.RunID]*run
+	lost    map[event.RunID]bool // runs that are over and whose end the store did not take
+	busy    int                  // live runs that are still being answered
 	closing bool
 	wg      sync.WaitGroup
 }
@@ -50,13 +53,22 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	readers int
 	grace   *time.Timer
+	over    context.Context // ends if the run is lost
+	lose    context.CancelFunc
 }
 
-// Question is what is asked. Zero fields stand for the defaults: agentic mode, [corpus.DefaultCollection], [DefaultTopK].
+// Question is what is asked. Zero fields stand for the defaults.
 type Question struct {
-	wire.Question
-	Protocol string // the protocol that it came by; default "library"
+	Query      string
+	Mode       event.Mode // default agentic
+	Collection string     // default [corpus.DefaultCollection]
+	TopK       int        // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Session    string
+	Protocol   string // the protocol that it came by; default "library"
 }
+
+// MaxTopK is the most passages that a question may have given to the generator.
+const MaxTopK = 50
 
 // DefaultTopK is how many passages are given to the generator where nobody says.
 const DefaultTopK = 5
@@ -84,7 +96,7 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}}
+	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
 }
 
 // Store gives the engine's store, for reading.
@@ -116,8 +128,8 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 	}
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
 	if err != nil {
-		cancel(nil)
-		e.leave(start.Run)
+		e.answered()
+		e.leave(start.Run, false)
 		return "", fmt.Errorf("start run: %w", err)
 	}
 	go e.run(runCtx, rec)
@@ -125,8 +137,13 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 }
 
 func (e *Engine) begin(q Question) (event.RunStarted, error) {
-	if strings.TrimSpace(q.Query) == "" {
+	switch {
+	case strings.TrimSpace(q.Query) == "":
 		return event.RunStarted{}, fault.Invalid("query", "required")
+	case !utf8.ValidString(q.Query + q.Collection + q.Session):
+		return event.RunStarted{}, fault.Invalid("query", "not valid UTF-8")
+	case q.TopK > MaxTopK:
+		return event.RunStarted{}, fault.Invalid("top_k", "want at most %d", MaxTopK)
 	}
 	s := event.RunStarted{Run: e.o.NewID(), Protocol: q.Protocol, Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Session: q.Session}
@@ -149,26 +166,32 @@ func (e *Engine) admit(id event.RunID, cancel context.CancelCauseFunc, attached 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
-		return fault.New(fault.Overloaded, "the server is stopping")
+		return fault.New(fault.Unavailable, "the server is stopping")
 	}
-	if len(e.live) >= e.o.MaxRuns {
-		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", len(e.live))
+	if e.live[id] != nil {
+		return fault.New(fault.Conflict, "the run %q is being answered already", id)
+	}
+	if e.busy >= e.o.MaxRuns {
+		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
 	}
 	r := &run{cancel: cancel}
+	r.over, r.lose = context.WithCancel(context.Background())
 	if attached {
 		r.readers = 1
 	}
 	e.live[id] = r
+	e.busy++
 	e.wg.Add(1)
 	return nil
 }
 
 func (e *Engine) run(ctx context.Context, rec *answer.Recorder) {
 	id := rec.State().Run
-	defer e.leave(id)
 	ctx, stop := context.WithTimeout(ctx, e.o.Deadline)
 	defer stop()
-	if err := answer.Run(ctx, e.answerer, rec); err != nil {
+	err := answer.Run(ctx, e.answerer, rec, e.answered)
+	defer e.leave(id, errors.Is(err, answer.ErrNoEnd))
+	if err != nil {
 		e.o.Logger.Error("run failed", "run", id, "error", err)
 	}
 	if e.o.Ended != nil {
@@ -176,22 +199,55 @@ func (e *Engine) run(ctx context.Context, rec *answer.Recorder) {
 	}
 }
 
-func (e *Engine) leave(id event.RunID) {
+// answered gives a run's place to another: who has read its last event may ask again at once.
+func (e *Engine) answered() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r := e.live[id]; r != nil {
-		if r.grace != nil {
-			r.grace.Stop()
-		}
-		r.cancel(nil)
-		delete(e.live, id)
-		e.wg.Done()
-	}
+	e.busy--
 }
 
-// Events streams a run's events from after the cursor, live or from the store: see [eventlog.Tail].
+func (e *Engine) leave(id event.RunID, lost bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.live[id]
+	if r.grace != nil {
+		r.grace.Stop()
+	}
+	r.cancel(nil)
+	if lost {
+		e.lost[id] = true
+		r.lose()
+	}
+	delete(e.live, id)
+	e.wg.Done()
+}
+
+// Events streams a run's events from after the cursor, live or from the store: see [eventlog.Tail]. For a run that is over
+// and whose end the store did not take, the stream ends with [answer.ErrNoEnd].
 func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
-	return eventlog.Tail(ctx, e.o.Store, id, after)
+	e.mu.Lock()
+	r, lost := e.live[id], e.lost[id]
+	e.mu.Unlock()
+	if r == nil && !lost {
+		return eventlog.Tail(ctx, e.o.Store, id, after)
+	}
+	return func(yield func([]event.Event, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		if r == nil {
+			cancel(answer.ErrNoEnd)
+		} else {
+			defer context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })()
+		}
+		for batch, err := range eventlog.Tail(ctx, e.o.Store, id, after) {
+			if err != nil && errors.Is(context.Cause(ctx), answer.ErrNoEnd) {
+				err = answer.ErrNoEnd
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}
 }
 
 // Attach counts a reader of the run until detach is called, once. When the last one has left a live run, the run is
@@ -220,16 +276,18 @@ func (e *Engine) detacher(id event.RunID) func() {
 			return
 		}
 		if r.readers--; r.readers == 0 && e.o.Grace >= 0 {
-			r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id) })
+			var grace *time.Timer
+			grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id, grace) })
+			r.grace = grace
 		}
 	})
 }
 
-// abandon cancels a run that nobody came back to.
-func (e *Engine) abandon(id event.RunID) {
+// abandon cancels a run that nobody came back to. A grace period that somebody ended while it ran out counts no more.
+func (e *Engine) abandon(id event.RunID, grace *time.Timer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r := e.live[id]; r != nil && r.readers == 0 {
+	if r := e.live[id]; r != nil && r.grace == grace {
 		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: nobody was left reading it"))
 	}
 }
@@ -244,8 +302,8 @@ func (e *Engine) Cancel(ctx context.Context, id event.RunID) error {
 		r.cancel(fault.New(fault.Cancelled, "the run was cancelled by request"))
 		return nil
 	}
-	_, err := e.o.Store.Load(ctx, id, 0)
-	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
+	_, err := e.o.Store.Load(ctx, id, math.MaxInt64) // of a run that exists, this is beyond the end
+	if err != nil && !errors.Is(err, eventlog.ErrBeyond) {
 		return fmt.Errorf("cancel run: %w", err)
 	}
 	return nil

@@ -51,7 +51,9 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 		at = r.state.UpdatedAt
 	}
 	e := event.Event{Seq: r.state.Seq + 1, At: at, Body: b}
+	before := r.check
 	if err := r.check.Next(e); err != nil {
+		r.check = before
 		return err
 	}
 	if ctx.Err() != nil {
@@ -59,18 +61,22 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	}
 	r.next[0] = e
 	if err := r.store.Append(ctx, r.state.Run, r.next[:]...); err != nil {
+		r.check = before // the run's end can still be told, if the store gets better
 		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
 	}
-	if _, token := b.(event.Token); token {
-		r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
+	r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
+	switch b.(type) {
+	case event.Token:
 		r.state.Tokens++
-		return nil
+	case event.Cited:
+	default:
+		r.state.Apply(e)
 	}
-	r.state.Apply(e)
 	return nil
 }
 
-// State gives a copy of the fold so far, not to be changed. It is without the answer's text, which the log has.
+// State gives a copy of the fold so far, not to be changed. It is without the answer's text and its
+// citations, which the log has.
 func (r *Recorder) State() event.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,37 +16,44 @@ type Answerer interface {
 	Answer(ctx context.Context, r *Recorder) error
 }
 
-// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancel. An
-// error that it returns is for logs: it was written to the run in its public form, or the log could not be written to.
-func Run(ctx context.Context, a Answerer, r *Recorder) (err error) {
+// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancel. Answered,
+// if not nil, is called when only the end is left to write. An error that it returns is for logs: it was written to the
+// run in its public form; [ErrNoEnd] says that this could not be done.
+func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("answer run: panic: %v\n%s", p, debug.Stack())
+		}
+		if answered != nil {
+			answered()
 		}
 		err = end(ctx, r, err)
 	}()
 	return a.Answer(ctx, r)
 }
 
+// ErrNoEnd says that the store took no terminal event, so that the log of a run that is over looks like that of a live one.
+var ErrNoEnd = errors.New("the run's end could not be written")
+
 // end writes the terminal event that err and ctx ask for. What was begun is closed first, and what was found is listed.
 func end(ctx context.Context, r *Recorder, err error) error {
 	if err == nil {
-		return r.Emit(ctx, event.RunFinished{})
+		if err = r.Emit(ctx, event.RunFinished{}); err == nil {
+			return nil
+		}
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
 		err = cause
 	}
 	public := fault.Public(err)
 	s := r.State()
-	var closing []event.Body
 	if s.Generation != nil && s.Stop == "" {
-		closing = append(closing, event.GenerationFinished{Reason: reason(public.Code)})
-	}
-	closing = append(closing, event.RunFailed{Code: public.Code, Message: public.Message})
-	for _, b := range closing {
-		if werr := r.Emit(ctx, b); werr != nil {
-			return errors.Join(err, werr)
+		if werr := r.Emit(context.WithoutCancel(ctx), event.GenerationFinished{Reason: reason(public.Code)}); werr != nil {
+			err = errors.Join(err, werr)
 		}
+	}
+	if werr := r.Emit(context.WithoutCancel(ctx), event.RunFailed{Code: public.Code, Message: public.Message}); werr != nil {
+		return errors.Join(err, werr, ErrNoEnd)
 	}
 	switch public.Code {
 	case fault.Cancelled, fault.Timeout, fault.NoDocuments:

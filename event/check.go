@@ -22,8 +22,14 @@ type Check struct {
 	place    place
 	hit      bool // the answer comes from the cache
 	ungraded int  // retrievals that no Graded judges
-	open     map[CallID]string
+	open     map[CallID]call
 	calls    map[CallID]bool
+}
+
+// call is a call that has no result yet.
+type call struct {
+	tool      string
+	retrieval bool
 }
 
 // place is how far a run has come.
@@ -144,14 +150,14 @@ func (c *Check) attribute() bool {
 func (c *Check) work(b Body) bool {
 	switch b := b.(type) {
 	case ToolCalled:
-		return c.start(b.Call, b.Tool)
+		return c.start(b.Call, call{b.Tool, false})
 	case RetrievalStarted:
-		return c.start(b.Call, b.Tool)
+		return c.start(b.Call, call{b.Tool, true})
 	case ToolReturned:
-		return c.finish(b.Call, b.Tool)
+		return c.finish(b.Call, call{b.Tool, false})
 	case RetrievalFinished:
 		c.ungraded++
-		return c.finish(b.Call, b.Tool)
+		return c.finish(b.Call, call{b.Tool, true})
 	case Graded:
 		ok := c.ungraded > 0
 		c.ungraded = 0
@@ -160,19 +166,21 @@ func (c *Check) work(b Body) bool {
 	return false
 }
 
-func (c *Check) start(id CallID, tool string) bool {
+func (c *Check) start(id CallID, started call) bool {
 	if c.calls[id] || id < 1 {
 		return false
 	}
 	if c.open == nil {
-		c.open, c.calls = map[CallID]string{}, map[CallID]bool{}
+		c.open, c.calls = map[CallID]call{}, map[CallID]bool{}
 	}
-	c.open[id], c.calls[id] = tool, true
+	c.open[id], c.calls[id] = started, true
 	return true
 }
 
-func (c *Check) finish(id CallID, tool string) bool {
-	got, ok := c.open[id]
+func (c *Check) finish(id CallID, finished call) bool {
+	if started, ok := c.open[id]; !ok || started != finished {
+		return false
+	}
 	delete(c.open, id)
-	return ok && got == tool
+	return true
 }

@@ -104,6 +104,7 @@ func (s *State) applyStep(body Body) {
 		s.Iterations = max(s.Iterations, b.Iteration)
 		s.Searches = append(s.Searches, Search{RetrievalStarted: b})
 	case RetrievalFinished:
+		s.Searches = slices.Clone(s.Searches) // a copy of the state may be read elsewhere
 		for i := range s.Searches {
 			if s.Searches[i].Call == b.Call {
 				s.Searches[i].Result = &b

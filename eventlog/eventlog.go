@@ -24,7 +24,8 @@ var (
 // Store keeps logs. All methods may be called at once.
 type Store interface {
 	// Append adds events to a run, all or none. The first event of a run creates it. ErrConflict: the first of es is not
-	// the next in sequence, or the run has ended, so there is a second writer. Readers see the events when Append returns;
+	// the next in sequence, or the run has ended, so there is a second writer. Readers see the events when Append returns, or a
+	// moment before;
 	// they are durable then if the last of them is terminal, and otherwise soon. The store keeps es's elements, not es.
 	Append(ctx context.Context, run event.RunID, es ...event.Event) error
 	// Load gives events after the cursor, in order and without gaps: all there are, or as many as are cheap to give at

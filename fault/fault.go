@@ -18,6 +18,7 @@ const (
 	Conflict       Code = "CONFLICT"        // something else holds what was asked for
 	TooLarge       Code = "TOO_LARGE"       // a body, header or document over its limit
 	Overloaded     Code = "OVERLOADED"      // too many runs at once; try again later
+	Unavailable    Code = "UNAVAILABLE"     // the server is stopping; ask another
 	NoDocuments    Code = "NO_DOCUMENTS"    // nothing is indexed where the question looks
 	Model          Code = "LLM_ERROR"       // a language model failed
 	Index          Code = "VECTOR_DB_ERROR" // the index failed
@@ -28,7 +29,7 @@ const (
 
 // Codes lists every code, for checks and documents.
 func Codes() []Code {
-	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Overloaded, NoDocuments, Model, Index, Timeout, Cancelled, Internal}
+	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, Internal}
 }
 
 // Error is an error with a code that is fit to leave the process: Message is written for the caller and holds no

@@ -78,7 +78,8 @@ func (p port) ask(w http.ResponseWriter, r *http.Request) (event.RunID, func(), 
 	if err == nil {
 		var id event.RunID
 		var detach func()
-		id, detach, err = p.engine.AskAttached(r.Context(), sluice.Question{Question: q, Protocol: p.Name()})
+		id, detach, err = p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+			TopK: q.TopK, Session: q.Session, Protocol: p.Name()})
 		if err == nil {
 			return id, detach, true
 		}

@@ -34,6 +34,9 @@ func ParseCursor(s string) (Cursor, error) {
 			return Cursor{}, fmt.Errorf("parse cursor %.32q: not a number or number.number", s)
 		}
 	}
+	if c.String() != s {
+		return Cursor{}, fmt.Errorf("parse cursor %.32q: not a number or number.number", s)
+	}
 	return c, nil
 }
 

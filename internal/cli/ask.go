@@ -80,8 +80,8 @@ func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error]
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.Engine.Ask(e.ctx, sluice.Question{Protocol: forge.Name,
-		Question: wire.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection, TopK: q.TopK}})
+	run, err := a.Engine.Ask(e.ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+		TopK: q.TopK, Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
@@ -106,9 +107,9 @@ func (r *Request) check(maxQuery int) error {
 	return nil
 }
 
-// isControl tells the characters that have no place in a question: those of ASCII but white space, and NUL.
+// isControl tells the characters that have no place in a question: controls but white space.
 func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7f
+	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
 }
 
 // Answer is the reply of a request that is not streamed: what the stream's events add up to.

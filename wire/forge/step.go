@@ -167,9 +167,9 @@ func object(raw json.RawMessage) json.RawMessage {
 	return buf.Bytes()
 }
 
-// nextLine is a control character that clients which split lines as Unicode does take for a line's end, as they do those
-// that encoding/json escapes by itself.
-const nextLine = "\u0085"
+// lineEnds are what clients that split lines as Unicode does take for a line's end, and encoding/json does not escape
+// everywhere.
+var lineEnds = []struct{ raw, escaped string }{{"\u0085", `\u0085`}, {"\u2028", `\u2028`}, {"\u2029", `\u2029`}}
 
 // appendJSON appends v on one line, with <, > and & as they are. The payload types cannot fail to encode.
 func appendJSON(dst []byte, v any) []byte {
@@ -180,8 +180,10 @@ func appendJSON(dst []byte, v any) []byte {
 		panic(fmt.Sprintf("forge: encode payload: %v", err))
 	}
 	line := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if bytes.Contains(line, []byte(nextLine)) {
-		line = bytes.ReplaceAll(line, []byte(nextLine), []byte(`\u0085`))
+	for _, end := range lineEnds {
+		if bytes.Contains(line, []byte(end.raw)) {
+			line = bytes.ReplaceAll(line, []byte(end.raw), []byte(end.escaped))
+		}
 	}
 	return append(dst, line...)
 }
