@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
@@ -64,10 +65,17 @@ func (j *job) search(ctx context.Context, query string, levels []corpus.Level, r
 	q := index.Query{Collection: j.q.Collection, Text: query, Levels: levels, Limit: max(candidates, 2*j.q.TopK)}
 	if j.Embedder != nil {
 		vectors, err := j.Embedder.Embed(ctx, []string{head(query, 8192)})
-		if err != nil {
-			return nil, err
+		switch {
+		case err == nil:
+			q.Vector = vectors[0]
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		default: // words alone find most of it
+			warning := event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
+			if err := j.rec.Emit(ctx, warning); err != nil {
+				return nil, err
+			}
 		}
-		q.Vector = vectors[0]
 	}
 	hits, err := j.Index.Search(ctx, q)
 	if err != nil {

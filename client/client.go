@@ -148,6 +148,9 @@ func (c *Client) follow(ctx context.Context, res *http.Response, run, after stri
 // read yields a connection's events. Done: the last event was yielded, or nobody wants more.
 func (c *Client) read(res *http.Response, run string, after *string, yield func(Event, error) bool) (done bool, err error) {
 	defer res.Body.Close()
+	if res.StatusCode == http.StatusNoContent {
+		return true, nil // the run has ended, and nothing is behind the cursor
+	}
 	for ev, err := range sse.NewReader(res.Body, 0).All() {
 		if err != nil {
 			return false, err

@@ -54,24 +54,31 @@ func (e *encoding) put(c compressor) {
 // highest weight, and of equals the first of ours. Nil is identity, which is also for a request without the header.
 func negotiate(header string) *encoding {
 	var best *encoding
-	bestQ := 0.0
+	bestQ, named := accepted(header, "identity")
+	if !named {
+		bestQ = 0 // it may be sent, but nobody has asked for it
+	}
 	for _, e := range encodings {
-		q := 0.0
-		named := false
-		for part := range strings.SplitSeq(header, ",") {
-			name, params, _ := strings.Cut(part, ";")
-			name = strings.ToLower(strings.TrimSpace(name))
-			if name != e.name && (name != "*" || named) {
-				continue
-			}
-			q = weight(params)
-			named = name == e.name
-		}
-		if q > bestQ {
+		q, _ := accepted(header, e.name)
+		if q > bestQ || best == nil && named && q == bestQ && q > 0 {
 			best, bestQ = e, q
 		}
 	}
 	return best
+}
+
+// accepted gives the weight of a coding, which "*" stands for where it is not named.
+func accepted(header, coding string) (q float64, named bool) {
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		switch name = strings.ToLower(strings.TrimSpace(name)); {
+		case name == coding:
+			q, named = weight(params), true
+		case name == "*" && !named:
+			q = weight(params)
+		}
+	}
+	return q, named
 }
 
 func weight(params string) float64 {

@@ -28,7 +28,11 @@ func rawConn(r *http.Request) net.Conn {
 }
 
 // appendChunk appends b as a chunk of HTTP/1.1 (RFC 9112, 7.1).
+// An empty one, which would end the body, is left out.
 func appendChunk(dst, b []byte) []byte {
+	if len(b) == 0 {
+		return dst
+	}
 	dst = strconv.AppendUint(dst, uint64(len(b)), 16)
 	dst = append(dst, "\r\n"...)
 	dst = append(dst, b...)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -19,18 +20,22 @@ type metrics struct {
 	requests *prometheus.CounterVec
 }
 
-func newMetrics(reg *prometheus.Registry, e *sluice.Engine) *metrics {
+func newMetrics(reg *prometheus.Registry, e *sluice.Engine) (*metrics, error) {
 	m := &metrics{
 		readers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_readers", Help: "Streams being read."}),
 		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_total", Help: "Frames sent."}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
 			Help: "Requests by route and status."}, []string{"route", "status"}),
 	}
-	reg.MustRegister(m.readers, m.frames, m.requests, collectors.NewGoCollector(),
+	for _, c := range []prometheus.Collector{m.readers, m.frames, m.requests, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
-			func() float64 { return float64(e.Live()) }))
-	return m
+			func() float64 { return float64(e.Live()) })} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 // RunMetrics gives a function that counts ended runs, for the engine's Ended option.
@@ -82,7 +87,16 @@ func (s *Server) observed(route string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		sw := &statusWriter{ResponseWriter: w}
+		s.limit(sw)
 		defer func() { // also of a stream that is aborted
+			p := recover()
+			if p != nil && p != http.ErrAbortHandler {
+				s.o.Logger.Error("request panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+				p = http.ErrAbortHandler
+			}
+			if p != nil {
+				defer panic(p)
+			}
 			if sw.status == 0 {
 				sw.status = http.StatusOK
 			}

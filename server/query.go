@@ -55,6 +55,7 @@ func (p port) query(w http.ResponseWriter, r *http.Request) {
 		status = statusOf(failure.Code)
 	}
 	w.Header().Set(headerRun, string(id))
+	p.limit(w)
 	replyJSON(w, status, p.Reply(log))
 }
 
@@ -99,9 +100,18 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 		p.replyError(w, eventlog.ErrNotFound)
 		return
 	}
+	if err := p.unlimit(w, r); err != nil {
+		p.replyError(w, err)
+		return
+	}
 	detach := p.engine.Attach(id)
 	defer detach()
-	if _, err := p.engine.Store().Load(r.Context(), id, after.Seq); err != nil && !errors.Is(err, eventlog.ErrEnd) {
+	_, err = p.engine.Store().Load(r.Context(), id, after.Seq)
+	if errors.Is(err, eventlog.ErrEnd) && r.Method == http.MethodGet {
+		w.WriteHeader(http.StatusNoContent) // which tells an EventSource to come no more
+		return
+	}
+	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
 		p.replyError(w, err)
 		return
 	}

@@ -15,9 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// bodyTimeout is how long a client may take to send a request's body.
-const bodyTimeout = 30 * time.Second
-
 // statusOf gives the HTTP status of a code.
 func statusOf(code fault.Code) int {
 	switch code {
@@ -31,6 +28,8 @@ func statusOf(code fault.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case fault.Overloaded:
 		return http.StatusTooManyRequests
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable
 	case fault.NoDocuments:
 		return http.StatusUnprocessableEntity
 	case fault.Model, fault.Index:
@@ -39,6 +38,37 @@ func statusOf(code fault.Code) int {
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusInternalServerError
+}
+
+// limit bounds the time that a request may take to be read and its reply to be taken. What waits for a run lifts that with
+// [Server.unlimit].
+func (s *Server) limit(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	now := time.Now()
+	_ = rc.SetReadDeadline(now.Add(s.o.BodyTimeout)) // a test's recorder has no deadlines
+	_ = rc.SetWriteDeadline(now.Add(s.o.WriteTimeout))
+}
+
+// unlimit reads what is left of the request's body, which net/http would wait for, and lets the reply take its time.
+func (s *Server) unlimit(w http.ResponseWriter, r *http.Request) error {
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, s.o.MaxBody)); err != nil {
+		return bodyFault(err, s.o.MaxBody)
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Time{})
+	_ = rc.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// bodyFault tells why a body could not be read.
+func bodyFault(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fault.Invalid("body", "not received in time")
+	}
+	return fault.Invalid("body", "could not be read")
 }
 
 // replyJSON writes one JSON object.
@@ -68,7 +98,7 @@ func (p port) replyError(w http.ResponseWriter, err error) {
 }
 
 func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
-	if status == http.StatusTooManyRequests {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	replyJSON(w, status, p.Fault(f))
@@ -93,19 +123,15 @@ func (p port) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 			&fault.Error{Code: fault.InvalidRequest, Field: "Content-Type", Message: "Content-Type: want application/json in UTF-8"})
 		return nil, false
 	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has no deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.o.MaxBody))
-	_ = rc.SetReadDeadline(time.Time{})
-	if err == nil {
-		return body, true
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		p.replyError(w, fault.New(fault.TooLarge, "body: over the limit of %d bytes", p.o.MaxBody))
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		p.replyFault(w, http.StatusRequestTimeout, fault.Invalid("body", "not received in time"))
+	if err != nil {
+		err = bodyFault(err, p.o.MaxBody)
 	} else {
-		p.replyError(w, fault.Invalid("body", "could not be read"))
+		err = p.unlimit(w, r)
 	}
-	return nil, false
+	if err != nil {
+		p.replyError(w, err)
+		return nil, false
+	}
+	return body, true
 }

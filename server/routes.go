@@ -79,10 +79,12 @@ type Health struct {
 	Status  string `json:"status" enum:"ok,draining"`
 	Version string `json:"version"`
 	Live    int    `json:"live_runs"`
+	// Instance is another one after each start.
+	Instance string `json:"instance"`
 }
 
 func (s *Server) health() Health {
-	h := Health{Status: "ok", Version: s.o.Version, Live: s.engine.Live()}
+	h := Health{Status: "ok", Version: s.o.Version, Live: s.engine.Live(), Instance: s.instance}
 	if s.draining.Load() {
 		h.Status = "draining"
 	}

@@ -4,31 +4,37 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 )
 
 // Options are the server's settings. The zero value works.
 type Options struct {
 	Protocols    []wire.Entry         // those that a run can be read in; the first is the default
-	MaxBody      int64                // bytes of a request's body; default 64 KiB
+	MaxBody      int64                // bytes of a request's body; default 256 KiB
 	MaxQuery     int                  // bytes of a question; default 32 KiB
 	MaxHeader    int                  // bytes of a request's header; default 32 KiB
 	Heartbeat    time.Duration        // silence before a sign of life; default 15 s
+	BodyTimeout  time.Duration        // how long a request's body may take to come; default 30 s
 	WriteTimeout time.Duration        // how long a reader may take nothing; default 30 s
 	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 30 s
 	Logger       *slog.Logger         // default: silent
 	Registry     *prometheus.Registry // where metrics are registered; default: a new one
+	AllowHosts   []string             // names, besides this machine's own, that requests to a loopback address may be for
 	Version      string               // shown in the OpenAPI document
 }
 
@@ -38,15 +44,17 @@ type Server struct {
 	engine   *sluice.Engine
 	metrics  *metrics
 	handler  http.Handler
+	instance string
 	draining atomic.Bool
 }
 
 // New makes a server of the engine, which stays the caller's.
 func New(e *sluice.Engine, o Options) (*Server, error) {
-	setDefault(&o.MaxBody, 64<<10)
+	setDefault(&o.MaxBody, 256<<10)
 	setDefault(&o.MaxQuery, 32<<10)
 	setDefault(&o.MaxHeader, 32<<10)
 	setDefault(&o.Heartbeat, 15*time.Second)
+	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.WriteTimeout, 30*time.Second)
 	setDefault(&o.Drain, 30*time.Second)
 	setDefault(&o.Version, "devel")
@@ -59,7 +67,11 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 	if len(o.Protocols) == 0 {
 		return nil, errors.New("make server: no protocol")
 	}
-	s := &Server{o: o, engine: e, metrics: newMetrics(o.Registry, e)}
+	m, err := newMetrics(o.Registry, e)
+	if err != nil {
+		return nil, fmt.Errorf("make server: %w", err)
+	}
+	s := &Server{o: o, engine: e, metrics: m, instance: rand.Text()}
 	handler, err := s.routes()
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
@@ -75,6 +87,9 @@ func setDefault[T int | int64 | time.Duration | string](v *T, def T) {
 	}
 }
 
+// Instance is a random text that the health check shows, so that a client can tell this server from another one.
+func (s *Server) Instance() string { return s.instance }
+
 // Handler serves the routes, for a caller with a server of its own.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -82,19 +97,24 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // readers, cancels what is left after the drain time, and returns nil when nothing is open any more. It closes l and the
 // engine.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	handler := s.handler
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		handler = s.onlyLocal(handler)
+	}
 	h := &http.Server{
-		Handler:           s.handler,
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    s.o.MaxHeader,
 		ConnContext:       connContext,
-		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // of what clients do
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	select {
 	case err := <-failed:
 		_ = s.engine.Close(canceled())
+		_ = h.Close()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
@@ -112,6 +132,27 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-failed //nolint:errcheck // it says only that the server was closed
 	return nil
+}
+
+// onlyLocal refuses requests that name another host: a page whose name was made to point at this machine would otherwise
+// be of the server's own origin, and could read everything.
+func (s *Server) onlyLocal(h http.Handler) http.Handler {
+	main := port{s, s.o.Protocols[0]}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.ToLower(strings.Trim(host, "[]"))
+		ip := net.ParseIP(host)
+		if host != "localhost" && (ip == nil || !ip.IsLoopback()) && !slices.Contains(s.o.AllowHosts, host) {
+			s.limit(w)
+			main.replyFault(w, http.StatusForbidden,
+				&fault.Error{Code: fault.InvalidRequest, Field: "Host", Message: "Host: this server answers for localhost; allow-host adds names"})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func canceled() context.Context {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,23 +73,33 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 		return // what is written past net/http, it could not leave out
 	}
 	st := &stream{s: s, p: p, w: w, rc: http.NewResponseController(w), conn: rawConn(r)}
-	if e := negotiate(r.Header.Get("Accept-Encoding")); e != nil {
+	if e := negotiate(strings.Join(r.Header.Values("Accept-Encoding"), ",")); e != nil {
 		h.Set("Content-Encoding", e.name)
 		st.zip = &zipped{encoding: e, pads: p.ContentType() == sse.ContentType}
 		st.zip.compressor = e.open(&st.zip.out)
 	}
 	s.metrics.readers.Inc()
 	defer s.metrics.readers.Dec()
+	defer func() {
+		if st.close() != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}()
 	w.WriteHeader(http.StatusOK)
-	st.extend(time.Now())
-	st.err = st.rc.Flush()
-	if st.err == nil {
-		st.idle = time.AfterFunc(s.o.Heartbeat, st.beat)
+	if st.start() == nil {
 		st.copy(r.Context(), id, after)
 	}
-	if err := st.close(); err != nil {
-		panic(http.ErrAbortHandler)
+}
+
+// start sends the header.
+func (st *stream) start() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.extend(time.Now())
+	if st.err = st.rc.Flush(); st.err == nil {
+		st.idle = time.AfterFunc(st.s.o.Heartbeat, st.beat)
 	}
+	return st.err
 }
 
 // copy writes the frames as they come.
@@ -231,9 +242,6 @@ func (st *stream) close() error {
 			st.send(&out)
 		}
 		st.zip.put(st.zip.compressor)
-	}
-	if st.err == nil {
-		_ = st.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	}
 	return st.err
 }

@@ -116,7 +116,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
-		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Version: version})
+		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version})
 }
 
 // Close ends the runs that are left and closes everything.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -68,6 +69,9 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 		err = cl.Get(e.ctx, fmt.Sprintf("/api/runs?limit=%d", c.Limit), &list)
 		return list, err
 	}
+	if err := kept(e); err != nil {
+		return list, err
+	}
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return list, err
@@ -80,10 +84,18 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 	return list, err
 }
 
+// kept tells, for a command that only reads, whether there is anything: a mistyped folder is not to be made.
+func kept(e *env) error {
+	if _, err := os.Stat(e.cfg.Store.Data); err != nil {
+		return fmt.Errorf("read data folder: %w", err)
+	}
+	return nil
+}
+
 type replayCmd struct {
 	config.Store
 	Server   string `placeholder:"URL" help:"Server that has the run; without it, the one that has the data folder open, or none."`
-	Protocol string `default:"forge" enum:"forge" help:"Protocol to print it in."`
+	Protocol string `default:"forge" help:"Protocol to print it in."`
 	RunID    string `arg:"" name:"run" help:"The run's id, as runs lists it."`
 }
 
@@ -99,6 +111,9 @@ func (c *replayCmd) Run(e *env) (err error) {
 	}
 	if url != "" {
 		return c.fromServer(e, url)
+	}
+	if err := kept(e); err != nil {
+		return err
 	}
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
@@ -124,8 +139,9 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 				}
 			}
 		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("replay: there is no protocol %.40q", c.Protocol)
 }
 
 func (c *replayCmd) fromServer(e *env, url string) error {
@@ -135,7 +151,7 @@ func (c *replayCmd) fromServer(e *env, url string) error {
 	}
 	for ev, err := range cl.Stream(e.ctx, c.RunID, "") {
 		if err != nil {
-			return fmt.Errorf("replay: %w", err)
+			return err
 		}
 		id, err := wire.ParseCursor(ev.ID)
 		if err != nil {

@@ -59,7 +59,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	url := "http://" + shown(l.Addr())
-	forget := announce(e, url)
+	forget := announce(e, url, s.Instance())
 	defer forget()
 	fmt.Fprintln(e.Err, "listening on", url)
 	return s.Serve(e.ctx, l)
@@ -95,13 +95,14 @@ const serverFile = "server.json"
 
 type serverNote struct {
 	URL string `json:"url"`
-	PID int    `json:"pid"`
+	// Instance is that of the server's health check: at the address there may be another one by now.
+	Instance string `json:"instance"`
 }
 
 // announce writes the server's address for commands that use the same data folder, and gives what removes it.
-func announce(e *env, url string) (forget func()) {
+func announce(e *env, url, instance string) (forget func()) {
 	path := filepath.Join(e.cfg.Store.Data, serverFile)
-	note, err := json.Marshal(serverNote{URL: url, PID: os.Getpid()})
+	note, err := json.Marshal(serverNote{URL: url, Instance: instance})
 	if err == nil {
 		err = os.WriteFile(path, note, 0o600)
 	}
@@ -130,5 +131,5 @@ func running(ctx context.Context, data string) (url string, ok bool) {
 	}
 	defer res.Body.Close()
 	var h server.Health
-	return note.URL, res.StatusCode == http.StatusOK && json.NewDecoder(res.Body).Decode(&h) == nil && h.Status != ""
+	return note.URL, res.StatusCode == http.StatusOK && json.NewDecoder(res.Body).Decode(&h) == nil && h.Instance == note.Instance
 }

@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// TestUnsentBodyHoldsNothing sends heads that promise a body and no body. net/http would wait for it before it writes a
+// reply, on every route.
+func TestUnsentBodyHoldsNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{BodyTimeout: 50 * time.Millisecond})
+	run, _ := s.answered("why?")
+	for _, head := range []string{
+		"POST /nope HTTP/1.1\r\n",
+		"GET /api/runs HTTP/1.1\r\n",
+		"POST /api/query/stream HTTP/1.1\r\nContent-Type: text/plain\r\n",
+		"POST /api/query/stream HTTP/1.1\r\nContent-Type: application/json\r\n",
+		"POST /api/query/stream HTTP/1.1\r\nSluice-Run-Id: " + run + "\r\n",
+	} {
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "%sHost: localhost\r\nContent-Length: 10\r\n\r\n", head); err != nil {
+			t.Fatal(err)
+		}
+		// The test's own time limit is what fails here if the server waits for ever.
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Logf("%q: %v", head, err)
+		}
+	}
+}
+
+// TestReaderOfNothingHoldsNothing asks for large replies and takes none of them.
+func TestReaderOfNothingHoldsNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// More than the buffers between the two hold is under way until the server gives up: then writing fails here.
+	for {
+		if _, err := io.WriteString(c, "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return
+		}
+	}
+}
+
+func TestForeignHostIsRefused(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{AllowHosts: []string{"sluice.example"}})
+	for host, want := range map[string]int{
+		"evil.example": 403, "evil.example:80": 403, "127.0.0.1.evil.example": 403, "10.0.0.1": 403,
+		"localhost": 200, "localhost:9": 200, "127.0.0.1:9": 200, "[::1]:9": 200, "sluice.example": 200, "SLUICE.example:1": 200,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/runs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, res.StatusCode, want)
+		}
+	}
+}
+
+func TestNothingBehindTheEndIsNoContent(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+	run, evs := s.answered("why?")
+	res := s.do("GET", "/runs/"+run+"/stream", "", "Last-Event-ID", evs[len(evs)-1].ID)
+	if res.Body.Close(); res.StatusCode != http.StatusNoContent {
+		t.Errorf("status %d", res.StatusCode)
+	}
+}
+
+func TestPlaceIsFreeWhenTheEndIsRead(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{MaxRuns: 1}, server.Options{})
+	for range 50 {
+		res := s.ask("why?")
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("status %d after the run before has ended", res.StatusCode)
+		}
+		if evs := whole(t, res); evs[len(evs)-1].Name != "done" {
+			t.Fatal("no done")
+		}
+	}
+}
+
+func TestPreferredEncoding(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+	for accept, want := range map[string]string{
+		"": "", "identity": "", "gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip", "*": "zstd",
+		"gzip;q=0": "", "gzip;q=0.1, identity": "", "gzip, identity;q=0.5": "gzip", "*;q=0": "", "br": "", "GZIP;Q=1.0": "gzip", "gzip;q=bad": "",
+		"zstd;q=0, *": "gzip",
+	} {
+		res := s.ask("why?", "Accept-Encoding", accept)
+		res.Body.Close()
+		if got := res.Header.Get("Content-Encoding"); got != want {
+			t.Errorf("%q: %q, want %q", accept, got, want)
+		}
+	}
+}
+
+func TestPanicOfAProtocolEndsOneStream(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script(func(context.Context, *answer.Recorder) error { panic("answerer") }), sluice.Options{}, server.Options{})
+	if got := failure(t, whole(t, s.ask("why?"))); !strings.Contains(got, "INTERNAL") {
+		t.Errorf("the run ended with %s", got)
+	}
+	res := s.do("GET", "/healthz", "")
+	defer res.Body.Close()
+	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || !strings.Contains(line, `"ok"`) {
+		t.Errorf("health %q, %v", line, err)
+	}
+}
