@@ -53,6 +53,7 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	readers int
 	grace   *time.Timer
+	graces  int             // grace periods begun
 	over    context.Context // ends if the run is lost
 	lose    context.CancelFunc
 }
@@ -276,18 +277,18 @@ func (e *Engine) detacher(id event.RunID) func() {
 			return
 		}
 		if r.readers--; r.readers == 0 && e.o.Grace >= 0 {
-			var grace *time.Timer
-			grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id, grace) })
-			r.grace = grace
+			r.graces++
+			n := r.graces
+			r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id, n) })
 		}
 	})
 }
 
 // abandon cancels a run that nobody came back to. A grace period that somebody ended while it ran out counts no more.
-func (e *Engine) abandon(id event.RunID, grace *time.Timer) {
+func (e *Engine) abandon(id event.RunID, grace int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r := e.live[id]; r != nil && r.grace == grace {
+	if r := e.live[id]; r != nil && r.grace != nil && r.graces == grace {
 		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: nobody was left reading it"))
 	}
 }

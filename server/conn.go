@@ -21,7 +21,7 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 // Nil: the body is written through net/http.
 func rawConn(r *http.Request) net.Conn {
 	c, _ := r.Context().Value(connKey{}).(net.Conn)
-	if _, isTCP := c.(*net.TCPConn); !isTCP || !r.ProtoAtLeast(1, 1) || r.ProtoMajor > 1 {
+	if !r.ProtoAtLeast(1, 1) || r.ProtoMajor > 1 {
 		return nil
 	}
 	return c

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
@@ -42,14 +44,15 @@ func emit(ctx context.Context, r *answer.Recorder, bodies ...event.Body) error {
 
 // site is a server under test.
 type site struct {
-	t      testing.TB
-	engine *sluice.Engine
-	server *server.Server
-	http   *http.Client
-	url    string
-	dial   func() net.Conn
-	stop   func()       // tells the server to stop
-	done   <-chan error // what Serve returned
+	t       testing.TB
+	engine  *sluice.Engine
+	server  *server.Server
+	http    *http.Client
+	metrics *prometheus.Registry
+	url     string
+	dial    func() net.Conn
+	stop    func()       // tells the server to stop
+	done    <-chan error // what Serve returned
 }
 
 func newSite(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Options, l net.Listener) *site {
@@ -57,6 +60,7 @@ func newSite(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Optio
 	if so.Protocols == nil {
 		so.Protocols = []wire.Entry{forge.Entry()}
 	}
+	so.Registry = prometheus.NewRegistry()
 	e := sluice.New(a, eo)
 	srv, err := server.New(e, so)
 	if err != nil {
@@ -65,7 +69,7 @@ func newSite(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Optio
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ctx, l) }()
-	return &site{t: t, engine: e, server: srv, url: "http://" + l.Addr().String(), stop: stop, done: done}
+	return &site{t: t, engine: e, server: srv, metrics: so.Registry, url: "http://" + l.Addr().String(), stop: stop, done: done}
 }
 
 // serve starts a server on a port of this machine, which stops with the test.

@@ -107,7 +107,7 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	detach := p.engine.Attach(id)
 	defer detach()
 	_, err = p.engine.Store().Load(r.Context(), id, after.Seq)
-	if errors.Is(err, eventlog.ErrEnd) && r.Method == http.MethodGet {
+	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
 		w.WriteHeader(http.StatusNoContent) // which tells an EventSource to come no more
 		return
 	}

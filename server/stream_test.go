@@ -1,0 +1,551 @@
+package server_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+func TestStreamTellsTheWholeRun(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(everything(50, 5)...), sluice.Options{}, server.Options{})
+	res := s.ask("why?")
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform",
+		"X-Accel-Buffering": "no", "Vary": "Accept-Encoding"} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if !event.RunID(res.Header.Get("Sluice-Run-Id")).Valid() {
+		t.Errorf("run %q", res.Header.Get("Sluice-Run-Id"))
+	}
+	text, names := told(whole(t, res))
+	want := []string{"query_analysis", "cache_miss", "tool_call", "tool_result", "retrieval_start", "retrieval_result", "crag_evaluation",
+		"error", "rerank_result", "generation_start", "verification", "sources", "done"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasSuffix(text, " [1]") {
+		t.Errorf("text %q", text)
+	}
+}
+
+// resumptions are the ways in which a stream is gone on with.
+var resumptions = map[string]func(s *site, run, after string) *http.Response{
+	"POST": func(s *site, run, after string) *http.Response {
+		return s.do("POST", "/api/query/stream", "", "Sluice-Run-Id", run, "Last-Event-ID", after)
+	},
+	"POST with the question again": func(s *site, run, after string) *http.Response {
+		return s.do("POST", "/api/query/stream", question("why?"), "Sluice-Run-Id", run, "Last-Event-ID", after)
+	},
+	"GET": func(s *site, run, after string) *http.Response {
+		return s.do("GET", "/runs/"+run+"/stream", "", "Last-Event-ID", after)
+	},
+	"GET of a protocol": func(s *site, run, after string) *http.Response {
+		return s.do("GET", "/runs/"+run+"/stream?protocol=forge", "", "Last-Event-ID", after)
+	},
+}
+
+// TestResumeBehindEveryEvent: what was read before a cut and what comes after it are the whole stream, byte for byte.
+func TestResumeBehindEveryEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, saying(everything(30, 3)...), sluice.Options{}, server.Options{})
+		defer s.close()
+		run, evs := s.answered("why?")
+		text, _ := told(evs)
+		for name, resume := range resumptions {
+			for i := range evs {
+				after := rest(t, resume(s, run, evs[i].ID))
+				both := append(append([]sse.Event{}, evs[:i+1]...), after...)
+				if err := new(checker).all(both); err != nil {
+					t.Fatalf("%s behind %s: %v", name, evs[i].ID, err)
+				}
+				if got, _ := told(both); got != text {
+					t.Fatalf("%s behind %s: text %q, want %q", name, evs[i].ID, got, text)
+				}
+			}
+		}
+		if diff := cmp.Diff(evs[len(evs)-1], whole(t, resumptions["GET"](s, run, ""))[len(evs)-1:][0]); diff != "" && len(evs) > 0 {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestCutAtEveryEvent: the client leaves a live run behind each event, comes back, and misses nothing.
+func TestCutAtEveryEvent(t *testing.T) {
+	t.Parallel()
+	bodies := everything(12, 2)
+	for cut := range 2 + len(bodies) {
+		synctest.Test(t, func(t *testing.T) {
+			steps := make(chan struct{})
+			s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+			defer s.close()
+			go func() {
+				for range bodies {
+					steps <- struct{}{}
+				}
+			}()
+			res := s.ask("why?")
+			run := res.Header.Get("Sluice-Run-Id")
+			r := sse.NewReader(res.Body, 0)
+			var evs []sse.Event
+			for range cut {
+				ev, err := r.Next()
+				if err != nil {
+					break
+				}
+				evs = append(evs, ev)
+			}
+			res.Body.Close()
+			last := ""
+			if len(evs) > 0 {
+				last = evs[len(evs)-1].ID
+			}
+			evs = append(evs, rest(t, resumptions["GET"](s, run, last))...)
+			if err := new(checker).all(evs); err != nil {
+				t.Fatalf("cut behind %d: %v", cut, err)
+			}
+			text, _ := told(evs)
+			if want := everythingText(12); text != want {
+				t.Fatalf("cut behind %d: %q, want %q", cut, text, want)
+			}
+		})
+	}
+}
+
+func everythingText(n int) string {
+	text := ""
+	for _, b := range tokens(n) {
+		text += b.(event.Token).Text
+	}
+	return text + " [1]"
+}
+
+func TestManyReadersAtManySpeeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		steps := make(chan struct{})
+		bodies := everything(60, 5)
+		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		defer s.close()
+		res := s.ask("why?")
+		run := res.Header.Get("Sluice-Run-Id")
+		var wg sync.WaitGroup
+		reader := func(res *http.Response, pause time.Duration, before []sse.Event) {
+			defer res.Body.Close()
+			evs := before
+			for ev, err := range sse.NewReader(res.Body, 0).All() {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				evs = append(evs, ev)
+				time.Sleep(pause)
+			}
+			if err := new(checker).all(evs); err != nil {
+				t.Error(err)
+			}
+			if text, _ := told(evs); text != everythingText(60) {
+				t.Errorf("text %q", text)
+			}
+		}
+		wg.Go(func() { reader(res, 0, nil) })
+		for i := range 20 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 5 * time.Millisecond) // late, some of them behind the end
+				reader(resumptions["GET"](s, run, ""), time.Duration(i)*time.Millisecond, nil)
+			})
+		}
+		for range bodies {
+			time.Sleep(time.Millisecond)
+			steps <- struct{}{}
+		}
+		wg.Wait()
+	})
+}
+
+// frames reads raw chunks of a response over HTTP/1.1, one for each write to the connection.
+func rawStream(t *testing.T, c net.Conn, request string) (head string, writes [][]byte) {
+	t.Helper()
+	go func() { _, _ = io.WriteString(c, request) }()
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := c.Read(buf)
+		if n > 0 {
+			if head == "" {
+				head = string(buf[:n])
+			} else {
+				writes = append(writes, append([]byte(nil), buf[:n]...))
+			}
+		}
+		if err != nil {
+			return head, writes
+		}
+	}
+}
+
+const rawQuestion = "POST /api/query/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 16\r\n\r\n{\"query\":\"why?\"}"
+
+// TestOneWritePerFrame: a frame, however long, is in one write, with its chunk's frame around it.
+func TestOneWritePerFrame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bodies := everything(20, 8)
+		steps := make(chan struct{})
+		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		defer s.close()
+		go func() {
+			for range bodies {
+				synctest.Wait() // so that each event has reached the reader
+				steps <- struct{}{}
+			}
+		}()
+		head, writes := rawStream(t, s.dial(), rawQuestion)
+		if !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
+			t.Fatalf("head %q", head)
+		}
+		if len(writes) < len(bodies) {
+			t.Errorf("%d writes for %d events", len(writes), len(bodies))
+		}
+		last := len(writes) - 1
+		if string(writes[last]) != "0\r\n\r\n" {
+			t.Errorf("the last write is %q", writes[last])
+		}
+		for _, w := range writes[:last] {
+			body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(dechunk(w)), 1<<20))
+			if err != nil {
+				t.Fatalf("a write is not of whole chunks: %v: %.100q", err, w)
+			}
+			if !strings.HasPrefix(string(body), "id: ") || !strings.HasSuffix(string(body), "\n\n") {
+				t.Errorf("a write is not of whole frames: %.100q", body)
+			}
+		}
+	})
+}
+
+// dechunk reads what is in whole chunks.
+func dechunk(b []byte) io.Reader {
+	res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+		strings.NewReader(string(b)+"0\r\n\r\n"))), nil)
+	if err != nil {
+		panic(err)
+	}
+	return res.Body
+}
+
+// TestEachFrameCanBeReadAtOnce: compressed or not, a frame that was sent can be read before the next one is made.
+func TestEachFrameCanBeReadAtOnce(t *testing.T) {
+	t.Parallel()
+	for encoding, open := range map[string]func(io.Reader) (io.Reader, error){
+		"":     func(r io.Reader) (io.Reader, error) { return r, nil },
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) },
+	} {
+		t.Run("as "+encoding, func(t *testing.T) {
+			t.Parallel()
+			bodies := everything(40, 5)
+			steps := make(chan struct{})
+			s := serve(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+			res := s.ask("why?", "Accept-Encoding", encoding)
+			defer res.Body.Close()
+			if got := res.Header.Get("Content-Encoding"); got != encoding {
+				t.Fatalf("encoding %q", got)
+			}
+			steps <- struct{}{} // a decoder's making reads already
+			body, err := open(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := sse.NewReader(body, 0)
+			var c checker
+			for i := range bodies {
+				if i > 0 {
+					steps <- struct{}{}
+				}
+				if _, shown := bodies[i].(event.GenerationFinished); shown {
+					continue
+				}
+				ev, err := r.Next()
+				if err != nil {
+					t.Fatalf("event %d: %v", i, err)
+				}
+				if err := c.next(ev); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ev, err := r.Next(); err != nil || ev.Name != "done" {
+				t.Errorf("%v, %v", ev, err)
+			}
+			if _, err := r.Next(); err != io.EOF {
+				t.Errorf("behind the end: %v", err)
+			}
+		})
+	}
+}
+
+func TestCompressionIsNegotiated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+		defer s.close()
+		run, _ := s.answered("why?")
+		for accept, want := range map[string]string{
+			"": "", "gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "GZIP": "gzip", "*": "zstd", "br": "", "identity": "",
+			"gzip;q=0": "", "zstd;q=0, gzip": "gzip", "zstd;q=0.1, gzip;q=0.2": "gzip", "gzip;q=1.0, zstd;q=1.0": "zstd",
+			"*;q=0": "", "zstd;q=0, *": "gzip", "*, zstd;q=0": "gzip", "gzip;q=0, *;q=0.5": "zstd", "gzip ; q=0.5": "gzip",
+			"gzip;q=2": "", "gzip;q=-1": "", "gzip;q=x": "", "gzip;q=NaN": "", ",,": "", "gzip, deflate, br, zstd": "zstd",
+			"gzip, deflate": "gzip", "gzipped": "", "x-gzip": "",
+		} {
+			res := s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", accept)
+			res.Body.Close()
+			if got := res.Header.Get("Content-Encoding"); got != want {
+				t.Errorf("%q: %q, want %q", accept, got, want)
+			}
+		}
+	})
+}
+
+func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"", "gzip", "zstd"} {
+		synctest.Test(t, func(t *testing.T) {
+			steps := make(chan struct{})
+			s := inMemory(t, stepwise(steps, everything(0, 1)), sluice.Options{Deadline: time.Hour}, server.Options{})
+			defer s.close()
+			first := s.ask("why?")
+			defer first.Body.Close()
+			// A reader that comes back while nothing happens gets signs of life and nothing else.
+			res := s.do("GET", "/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", encoding, "Last-Event-ID", "1")
+			defer res.Body.Close()
+			began := time.Now()
+			r := bufio.NewReader(decoded(t, res))
+			for i := range 3 {
+				line, err := r.ReadString('\n')
+				if line != ": keep-alive\n" || err != nil {
+					t.Fatalf("%s: %q, %v", encoding, line, err)
+				}
+				_, _ = r.ReadString('\n')
+				if got, want := time.Since(began), time.Duration(i+1)*15*time.Second; got != want {
+					t.Errorf("%s: after %v, want %v", encoding, got, want)
+				}
+			}
+			go func() { steps <- struct{}{} }()
+			if line, err := r.ReadString('\n'); line != "id: 2\n" || err != nil {
+				t.Errorf("%s: %q, %v", encoding, line, err)
+			}
+		})
+	}
+}
+
+func decoded(t *testing.T, res *http.Response) io.Reader {
+	switch res.Header.Get("Content-Encoding") {
+	case "gzip":
+		return &lazily{open: func() (io.Reader, error) { return gzip.NewReader(res.Body) }}
+	case "zstd":
+		r, err := zstd.NewReader(res.Body, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	return res.Body
+}
+
+// lazily opens a reader when it is first read from.
+type lazily struct {
+	open func() (io.Reader, error)
+	r    io.Reader
+}
+
+func (l *lazily) Read(b []byte) (n int, err error) {
+	if l.r == nil {
+		if l.r, err = l.open(); err != nil {
+			return 0, err
+		}
+	}
+	return l.r.Read(b)
+}
+
+func TestReaderThatTakesNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, saying(everything(5000, 5)...), sluice.Options{}, server.Options{WriteTimeout: 20 * time.Second, Heartbeat: time.Hour})
+		defer s.close()
+		began := time.Now()
+		c := s.dial()
+		_, _ = io.WriteString(c, rawQuestion)
+		buf := make([]byte, 8<<10)
+		_, _ = c.Read(buf) // the header
+		for s.engine.Live() > 0 {
+			time.Sleep(time.Millisecond) // the writer never waits for its reader
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the run took %v", took)
+		}
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		if n := s.readers(); n != 0 {
+			t.Errorf("%d streams still wait for their reader", n)
+		}
+		if n, err := c.Read(buf); err == nil {
+			t.Errorf("the connection is still open, and gives %d bytes", n)
+		}
+		c.Close()
+	})
+}
+
+// readers is the number of streams being read.
+func (s *site) readers() int {
+	s.t.Helper()
+	families, err := s.metrics.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "sluice_stream_readers" {
+			return int(f.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+	s.t.Fatal("no such figure")
+	return 0
+}
+
+// TestReaderLeavesAtEveryEvent: whenever the last reader leaves, the run ends after the grace period and nothing is left.
+func TestReaderLeavesAtEveryEvent(t *testing.T) {
+	t.Parallel()
+	for n := range 12 {
+		synctest.Test(t, func(t *testing.T) {
+			steps := make(chan struct{}, 100)
+			for range n {
+				steps <- struct{}{}
+			}
+			s := inMemory(t, stepwise(steps, everything(10, 2)), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
+			defer s.close()
+			res := s.ask("why?")
+			run := res.Header.Get("Sluice-Run-Id")
+			synctest.Wait()
+			began := time.Now()
+			res.Body.Close()
+			evs := rest(t, resumeAfter(s, run, time.Minute+time.Second))
+			if err := new(checker).all(evs); err != nil {
+				t.Fatal(err)
+			}
+			if code := failure(t, evs); code != "CANCELLED" {
+				t.Errorf("behind %d events: %s", n, code)
+			}
+			if took := time.Since(began); took > 2*time.Minute {
+				t.Errorf("after %v", took)
+			}
+		})
+	}
+}
+
+func resumeAfter(s *site, run string, pause time.Duration) *http.Response {
+	time.Sleep(pause)
+	return s.do("GET", "/runs/"+run+"/stream", "")
+}
+
+func TestThousandLeaveAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		steps := make(chan struct{})
+		bodies := everything(10, 1)
+		s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
+		defer s.close()
+		res := s.ask("why?")
+		run := res.Header.Get("Sluice-Run-Id")
+		ctx, leave := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 1000 {
+			wg.Go(func() {
+				res, err := s.try(ctx, "GET", "/runs/"+run+"/stream", "")
+				if err != nil {
+					return
+				}
+				defer res.Body.Close()
+				_, _ = io.Copy(io.Discard, res.Body)
+			})
+		}
+		synctest.Wait()
+		if n := s.readers(); n != 1001 {
+			t.Errorf("%d readers", n)
+		}
+		leave()
+		wg.Wait()
+		synctest.Wait()
+		if n := s.readers(); n != 1 {
+			t.Errorf("%d readers are left, want the one that stays", n)
+		}
+		go func() {
+			for range bodies {
+				steps <- struct{}{}
+			}
+		}()
+		whole(t, res)
+	})
+}
+
+func TestRunThatIsCancelledSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		steps := make(chan struct{}, 100)
+		for range 13 {
+			steps <- struct{}{}
+		}
+		s := inMemory(t, stepwise(steps, everything(50, 2)), sluice.Options{}, server.Options{})
+		defer s.close()
+		res := s.ask("why?")
+		run := res.Header.Get("Sluice-Run-Id")
+		synctest.Wait()
+		reply := s.do("POST", "/runs/"+run+"/cancel", "")
+		if body := slurp(t, reply.Body); reply.StatusCode != http.StatusAccepted || !strings.Contains(body, `"running"`) {
+			t.Errorf("%s: %s", reply.Status, body)
+		}
+		evs := whole(t, res)
+		_, names := told(evs)
+		if code := failure(t, evs); code != "CANCELLED" || strings.Contains(strings.Join(names, " "), "done") {
+			t.Errorf("%s: %v", code, names)
+		}
+		if reply := s.do("POST", "/runs/"+run+"/cancel", ""); reply.StatusCode != http.StatusAccepted || !strings.Contains(slurp(t, reply.Body), `"cancelled"`) {
+			t.Errorf("again: %s", reply.Status)
+		}
+	})
+}
+
+func TestPanicEndsTheRunAndNotTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, byQuestion(map[string]script{
+			"panic": func(ctx context.Context, r *answer.Recorder) error {
+				_ = emit(ctx, r, analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "so far"})...)
+				panic("secret")
+			},
+			"fine": saying(everything(1, 1)...),
+		}), sluice.Options{}, server.Options{})
+		defer s.close()
+		_, evs := s.answered("panic")
+		if text, _ := told(evs); failure(t, evs) != "INTERNAL" || text != "so far" || strings.Contains(fmt.Sprint(evs), "secret") {
+			t.Errorf("%v", evs)
+		}
+		s.answered("fine")
+	})
+}
