@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/swaggest/jsonschema-go"
 	"github.com/swaggest/openapi-go"
@@ -12,17 +14,32 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// oneOf is data of one of several forms.
-type oneOf []any
+// oneOf is an object of one of several forms.
+type oneOf struct{ forms []any }
 
 var _ jsonschema.OneOfExposer = oneOf{}
 
 // JSONSchemaOneOf implements [jsonschema.OneOfExposer].
-func (o oneOf) JSONSchemaOneOf() []any { return o }
+func (o oneOf) JSONSchemaOneOf() []any { return o.forms }
+
+// asEncoded makes a property what encoding/json makes of the field: without omitempty it is always there, and our lists and
+// maps are never null.
+func asEncoded(p jsonschema.InterceptPropParams) error {
+	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
+	if !p.Processed || name == "" {
+		return nil
+	}
+	p.PropertySchema.RemoveType(jsonschema.Null)
+	if options == "" && !slices.Contains(p.ParentSchema.Required, name) {
+		p.ParentSchema.Required = append(p.ParentSchema.Required, name)
+	}
+	return nil
+}
 
 // document makes the OpenAPI document of the routes from their types.
 func document(table []route, version string) ([]byte, error) {
 	r := openapi31.NewReflector()
+	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptProp(asEncoded))
 	r.Spec.Info.WithTitle("Sluice").WithVersion(version).
 		WithDescription("Answers questions over documents and streams everything it does while it does it.")
 	for _, rt := range table {
@@ -43,7 +60,7 @@ func document(table []route, version string) ([]byte, error) {
 		}
 		reply := rt.reply
 		if rt.events != nil {
-			reply = oneOf(rt.events)
+			reply = oneOf{rt.events}
 		}
 		oc.AddRespStructure(reply, func(cu *openapi.ContentUnit) {
 			cu.HTTPStatus = status
@@ -52,6 +69,12 @@ func document(table []route, version string) ([]byte, error) {
 				cu.Description = "Server-sent events. Each has an id that resumes the stream, and data of one of these forms."
 			}
 		})
+		for _, status := range rt.partial {
+			oc.AddRespStructure(rt.reply, openapi.WithHTTPStatus(status))
+		}
+		if rt.empty {
+			oc.AddRespStructure(nil, openapi.WithHTTPStatus(http.StatusNoContent))
+		}
 		for _, status := range rt.faults {
 			oc.AddRespStructure(rt.fault, openapi.WithHTTPStatus(status))
 		}

@@ -23,6 +23,8 @@ type route struct {
 	events       []any // of a route that streams: the forms of an event's data
 	fault        any   // the object of errors
 	faults       []int // their statuses
+	partial      []int // statuses of a reply that is not whole
+	empty        bool  // 204 says that nothing follows
 }
 
 // Parameters of routes, for the document.
@@ -41,7 +43,7 @@ type (
 	}
 	resumeParams struct {
 		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: go on behind this event."`
-		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with; the body is then not read."`
+		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with; the body is then ignored."`
 	}
 )
 
@@ -50,11 +52,12 @@ func (s *Server) table() []route {
 	for _, e := range s.o.Protocols {
 		p := port{s, e}
 		routes = append(routes, route{method: "POST", path: e.Stream, serve: p.queryStream, events: e.Types.Events,
-			request: []any{e.Types.Request, resumeParams{}}, fault: e.Types.Fault, faults: []int{400, 404, 413, 415, 429},
+			request: []any{e.Types.Request, resumeParams{}}, fault: e.Types.Fault, faults: []int{400, 403, 404, 413, 415, 429, 503},
 			summary: "Answer a question and stream every step"})
 		if e.Once != "" {
 			routes = append(routes, route{method: "POST", path: e.Once, serve: p.query, request: []any{e.Types.Request}, reply: e.Types.Reply,
-				fault: e.Types.Fault, faults: []int{400, 413, 415, 429}, summary: "Answer a question with one object"})
+				fault: e.Types.Fault, faults: []int{400, 403, 413, 415, 429, 503}, partial: []int{409, 422, 500, 502, 504},
+				summary: "Answer a question with one object"})
 		}
 	}
 	p := port{s, s.o.Protocols[0]}
@@ -65,9 +68,9 @@ func (s *Server) table() []route {
 		route{method: "GET", path: "/api/runs/{id}", serve: p.getRun, request: []any{runParams{}}, reply: RunDetail{},
 			summary: "Show a run with its answer so far", fault: failure, faults: []int{404}},
 		route{method: "GET", path: "/runs/{id}/stream", serve: p.streamRun, events: p.Types.Events, request: []any{streamParams{}},
-			summary: "Stream a run, live or finished, from any event on", fault: failure, faults: []int{400, 404}},
+			summary: "Stream a run, live or finished, from any event on", fault: failure, faults: []int{400, 404}, empty: true},
 		route{method: "POST", path: "/runs/{id}/cancel", serve: p.cancelRun, request: []any{runParams{}}, reply: Cancelling{},
-			status: http.StatusAccepted, summary: "Stop a run", fault: failure, faults: []int{404}},
+			status: http.StatusAccepted, summary: "Stop a run", fault: failure, faults: []int{403, 404}},
 		route{method: "GET", path: "/healthz", serve: s.healthz, reply: Health{}, summary: "Tell whether the process lives"},
 		route{method: "GET", path: "/readyz", serve: s.readyz, reply: Health{}, fault: Health{}, faults: []int{503}, summary: "Tell whether it takes questions"},
 		route{method: "GET", path: "/metrics", serve: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},

@@ -25,7 +25,7 @@ type Request struct {
 	Query      string     `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
 	Mode       event.Mode `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"How it is answered."`
 	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Where to look; the default collection if it is left out."`
-	TopK       int        `json:"top_k,omitempty" minimum:"1" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
+	TopK       int        `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
 	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"The conversation that the question belongs to."`
 }
 
