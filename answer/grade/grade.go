@@ -54,12 +54,21 @@ func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, sta
 	total := 0.0
 	for i, t := range terms {
 		weights[i] = weight(t, stats)
+		if _, ok := vague[t.Stem]; ok && len(terms) > 1 {
+			weights[i] *= 0.3
+		}
 		total += weights[i]
 	}
+	subject, defined := text.Subject(question), false
+	defines := make([]bool, len(chunks))
 	best, vectors := 0.0, false
-	for _, c := range chunks {
+	for i, c := range chunks {
 		best = max(best, c.Score)
 		vectors = vectors || c.Cosine != 0
+		if subject != nil {
+			defines[i] = holdsDefinition(c.Chunk.Text, subject)
+			defined = defined || defines[i]
+		}
 	}
 	out := make([]float64, len(chunks))
 	for i, c := range chunks {
@@ -69,9 +78,32 @@ func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, sta
 		if total > 0 {
 			out[i] = calibrate(evidence(c, terms, weights, total, best), vectors)
 		}
+		switch {
+		case defines[i]:
+			out[i] = max(out[i], CorrectFrom+0.1)
+		case defined:
+			out[i] *= mentioned
+		}
 	}
 	return out, nil
 }
+
+// mentioned is what is left of the score of a passage that speaks of what a question asks the meaning of, where another
+// one defines it.
+const mentioned = 0.39
+
+// holdsDefinition says whether a sentence of s says what the subject is.
+func holdsDefinition(s string, subject []string) bool {
+	for _, sp := range text.Sentences(s) {
+		if text.Defines(s[sp.Start:sp.End], subject) {
+			return true
+		}
+	}
+	return false
+}
+
+// vague are stems of words that questions are made with; passages that answer seldom repeat them.
+var vague = map[string]struct{}{"happen": {}, "mean": {}, "work": {}, "call": {}, "know": {}}
 
 // weight is a term's inverse document frequency. A word that no passage holds says less of what is asked for than a rare
 // one that some hold: it may be misspelt or a synonym.

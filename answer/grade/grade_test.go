@@ -52,6 +52,29 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestDefinitions holds that a passage which says what a thing is stands over those that speak of it.
+func TestDefinitions(t *testing.T) {
+	chunks := []grade.Scored{
+		chunk("A finished run is kept for 30 days. Runs are dropped in segments.", 1, 0.9),
+		chunk("Run\n\nA run is one question being answered.", 0.6, 0.5),
+	}
+	for q, want := range map[string][]event.Class{
+		"What is a run?":          {event.Incorrect, event.Correct},
+		"What does a run mean?":   {event.Incorrect, event.Correct},
+		"How long is a run kept?": {event.Correct},
+	} {
+		got, err := grade.Coverage{}.Grade(context.Background(), q, chunks, index.TermStats{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			if c := grade.Classify(got[i]); c != w {
+				t.Errorf("%s: passage %d is %s (%.2f), want %s", q, i, c, got[i], w)
+			}
+		}
+	}
+}
+
 func TestClassify(t *testing.T) {
 	for score, want := range map[float64]event.Class{0: event.Incorrect, 0.399: event.Incorrect, 0.4: event.Ambiguous, 0.699: event.Ambiguous, 0.7: event.Correct, 1: event.Correct} {
 		if got := grade.Classify(score); got != want {

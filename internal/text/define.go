@@ -37,12 +37,48 @@ func Subject(question string) []string {
 	return out
 }
 
-// Defines says whether a sentence opens with the subject and goes on to say what it is: "A cursor is a place".
+// Defines says whether a sentence opens with the subject and goes on to say what it is, as "A cursor is a place" does, or
+// says what is called by its name: "About a paragraph is a passage."
 func Defines(sentence string, subject []string) bool {
 	if len(sentence) > 160 {
 		sentence = strings.ToValidUTF8(sentence[:160], "")
 	}
 	words := Words(sentence)
+	return opensWith(words, subject) || calls(sentence, words, subject)
+}
+
+// calls says whether a verb and an article part the subject, at which a clause ends, from what it is the name of.
+func calls(sentence string, words []Token, subject []string) bool {
+	if len(words) == 0 || len(subject) == 0 {
+		return false
+	}
+	if _, what := kinds[words[0].Text]; Stop(words[0].Text) && !what && words[0].Text != "about" {
+		return false // it is a passage
+	}
+	for k := 1; k < min(len(words), 12)-len(subject)-1; k++ {
+		if _, article := articles[words[k+1].Text]; !article || words[k].Text != "is" {
+			continue
+		}
+		last := k + 1 + len(subject)
+		if last >= len(words) || !same(words[k+2:last+1], subject) {
+			continue
+		}
+		rest := strings.TrimSpace(sentence[words[last].End:])
+		return rest == "" || strings.ContainsAny(rest[:1], ",.:;")
+	}
+	return false
+}
+
+func same(words []Token, stems []string) bool {
+	for i, s := range stems {
+		if Stem(words[i].Text) != s {
+			return false
+		}
+	}
+	return true
+}
+
+func opensWith(words []Token, subject []string) bool {
 	if len(words) > 0 {
 		if _, article := articles[words[0].Text]; article {
 			words = words[1:]
@@ -52,10 +88,8 @@ func Defines(sentence string, subject []string) bool {
 	if n == 0 || len(words) < n+2 {
 		return false
 	}
-	for i, s := range subject {
-		if Stem(words[i].Text) != s {
-			return false
-		}
+	if !same(words, subject) {
+		return false
 	}
 	switch _, kind := kinds[words[n+1].Text]; words[n].Text {
 	case "is", "are", "was", "were":

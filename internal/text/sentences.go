@@ -17,7 +17,7 @@ const maxMarks = 64
 
 // Sentences gives the sentences of s in order, without the white space around them. A sentence ends at a full stop,
 // question or exclamation mark with what closes after it (quotes, brackets, reference marks such as [12]), unless the
-// stop belongs to an abbreviation, an initial, a number or a list's counter; at a blank line; and at a new line before a
+// stop belongs to an abbreviation, an initial, a number or a list's counter, or a small letter follows what may be one; at a blank line; and at a new line before a
 // bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([Row]) is one
 // sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than 2,000 bytes.
 func Sentences(s string) []Span {
@@ -256,8 +256,11 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return true
 	}
 	r, _ := utf8.DecodeRuneInString(c.s[next:])
-	if unicode.IsLower(r) || r == ',' || r == ';' {
+	if r == ',' || r == ';' {
 		return false
+	}
+	if unicode.IsLower(r) {
+		return single && closesPlainly(c.s[c.start:i]) // a name in code may begin a sentence
 	}
 	if !single {
 		return true
@@ -281,6 +284,23 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return startsSentence(c.s[next:])
 	}
 	return true
+}
+
+// closesPlainly says whether s ends with a word that is hardly an abbreviation: four small letters or more, and not one of
+// those that are known.
+func closesPlainly(s string) bool {
+	word := lastWord(s)
+	if len(word) < 4 || len(word) == len(s) {
+		return false
+	}
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return false
+		}
+	}
+	_, never := abbreviations[word]
+	_, maybe := endings[word]
+	return !never && !maybe && strings.ContainsAny(word, "aeiouy")
 }
 
 // lastWord gives the word that s ends with, points inside included, and no more than its last 16 bytes.
@@ -348,7 +368,7 @@ func set(words string) map[string]struct{} {
 var (
 	// abbreviations are followed by what they belong to.
 	abbreviations = set(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
-		fig figs eq eqs tab vol vols ref refs cf vs viz approx ca e.g i.e eg ie resp incl mt ft`)
+		fig figs eq eqs tab vol vols ref refs cf vs viz approx assoc introd transl orig misc ca e.g i.e eg ie resp incl mt ft`)
 	// endings may end a sentence too.
 	endings = set(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d
 		jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd u.s u.k u.n d.c`)

@@ -57,6 +57,7 @@ func TestSentences(t *testing.T) {
 		{"counters", "1. First thing. 2 more.\n2. Second thing.\n10) Third", "1. First thing.¦2 more.¦2. Second thing.¦10) Third"},
 		{"heading", "# Title\nText here.\n## Next\nMore.", "# Title¦Text here.¦## Next¦More."},
 		{"table", "| a | b |\n| 1 | 2 |", "| a | b |¦| 1 | 2 |"},
+		{"names in code", "One holds the folder. sluice asks it, approx. half of it. e.g. this. It is well.", "One holds the folder.¦sluice asks it, approx. half of it. e.g. this.¦It is well."},
 		{"rows", "The ports:\n\nname | port\nhttp | 80. Or else 8080\nssh | 22\nMore text.", "The ports:¦name | port¦http | 80. Or else 8080¦ssh | 22¦More text."},
 		{"rows of empty cells", "a |\nb | c\n| d", "a |¦b | c¦| d"},
 		{"bars in brackets", "It is P(a | b)\nby definition.", "It is P(a | b)\nby definition."},
