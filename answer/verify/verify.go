@@ -54,17 +54,21 @@ func Confidence(verdicts []Verdict) float64 {
 var silentRE = regexp.MustCompile(`(?i)\b(?:do(?:es)?(?: not|n't) (?:seem to |appear to )?(?:hold|contain|provide|include|mention|have|give|say|answer|specify)\b.*\b(?:answer|information|details?|question|evidence)|(?:cannot|can't|could not|couldn't|unable to) (?:be )?(?:find|answer|determine)|(?:i|we) (?:do not|don't) know|no (?:answer|information)\b.*\b(?:found|available|given|provided))`)
 
 // IsClaim says whether a sentence states something that sources could bear out: it is no question, not the admission that
-// the documents hold no answer, and has at least two words that carry meaning.
+// the documents hold no answer, and has at least two words that carry meaning, or one among three words: "There is no
+// authentication yet."
 func IsClaim(s string) bool {
 	s = strings.TrimSpace(s)
 	if len(s) > 2000 {
 		return true
 	}
-	return !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ":") && !silentRE.MatchString(s) && len(text.Unique(s)) >= 2
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || silentRE.MatchString(s) {
+		return false
+	}
+	return len(text.Unique(s)) >= 2 || len(text.Words(s)) >= 3
 }
 
 // Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up
-// to three sentences of each passage it cites. A number of the claim that the passages do not hold, a negation on one side
+// to three sentences of each passage it cites, or of a list's lead and items. A number of the claim that the passages do not hold, a negation on one side
 // only, and an opposite in place of a word (rose, fell) make it unsupported however high its score; a name that the
 // passages do not hold leaves it at best partially supported.
 type Overlap struct {
@@ -190,11 +194,15 @@ func (s statement) share(covered []bool) float64 {
 // window is a run of sentences of a passage, with the claim's terms in it.
 type window struct {
 	covered []bool
-	text    string // of the sentence in it that covers most
+	text    string // of the sentence in it that covers most, or of a list and what leads to it
 }
 
-// maxWindow is how many sentences in a row may bear a claim out together.
-const maxWindow = 3
+const (
+	maxWindow = 3 // sentences in a row that may bear a claim out together
+	maxList   = 8 // of a list and what leads to it
+)
+
+var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
 
 // best finds the run of sentences that covers most of the claim; the passage's headings count with each.
 func (s statement) best(c corpus.Chunk) window {
@@ -209,7 +217,12 @@ func (s statement) best(c corpus.Chunk) window {
 	for i := range spans {
 		sum := append([]bool(nil), above...)
 		lead, leadShare := i, -1.0
-		for k := i; k < min(len(spans), i+maxWindow); k++ {
+		list := true // all but the first are items
+		for k := i; k < min(len(spans), i+maxList); k++ {
+			list = list && (k == i || itemRE.MatchString(body[spans[k].Start:spans[k].End]))
+			if k >= i+maxWindow && !list {
+				break
+			}
 			for j, ok := range covers[k] {
 				sum[j] = sum[j] || ok
 			}
@@ -218,7 +231,11 @@ func (s statement) best(c corpus.Chunk) window {
 			}
 			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equals the shortest
 				most = x
-				out = window{append([]bool(nil), sum...), body[spans[lead].Start:spans[lead].End]}
+				from, to := spans[lead].Start, spans[lead].End
+				if list && k > i {
+					from, to = spans[i].Start, spans[k].End
+				}
+				out = window{append([]bool(nil), sum...), body[from:to]}
 			}
 		}
 	}

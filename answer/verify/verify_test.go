@@ -83,6 +83,7 @@ func TestIsClaim(t *testing.T) {
 		"What is revenue?":                                     false,
 		"The results are:":                                     false,
 		"Yes.":                                                 false,
+		"There is no authentication yet.":                      true,
 		"":                                                     false,
 	} {
 		if got := verify.IsClaim(s); got != want {
