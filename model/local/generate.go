@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -14,7 +15,8 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 
 // Generate streams the sentences of the passages that answer the question: one or two for a simple question, more for a
 // broad one, in the order of the passages and of their text, each followed by its citation. The text comes word by word,
-// each word but the first with the space before it, and holds no control characters. The time taken is linear in the
+// each word but the first with the space before it, and holds no control characters. Code, which is given where the
+// question asks for a command or an example, comes line by line between fences, and may hold tabs. The time taken is linear in the
 // passages; ctx is looked at between sentences.
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
@@ -28,11 +30,32 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			return
 		}
 		for i, c := range chosen {
-			if !say(ctx, c.text, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
+			if !c.say(ctx, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// say yields a sentence, or code as it stands.
+func (c *sentence) say(ctx context.Context, first bool, yield func(model.Delta, error) bool) bool {
+	code, ok := text.Fence(c.text)
+	if !c.code || !ok {
+		return say(ctx, c.text, first, yield)
+	}
+	if err := ctx.Err(); err != nil {
+		yield(model.Delta{}, err)
+		return false
+	}
+	if !first && !yield(model.Delta{Text: "\n\n"}, nil) {
+		return false
+	}
+	for line := range strings.Lines(code + "\n") {
+		if !yield(model.Delta{Text: line}, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // say yields a sentence word by word, and false once nobody listens any more.
@@ -74,7 +97,7 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 		m.weigh(q, p, best, cs)
 		for _, c := range cs {
 			c.score = c.evid.score()
-			if c.whole {
+			if c.whole && (!c.code || q.code && c.evid.context >= 0.5) {
 				all = append(all, c)
 			}
 		}
@@ -83,6 +106,7 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 		m.central(all)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	q.prefer(all)
 	if len(all) == 0 || !q.open && m.opts.Patience > 0 && all[0].evid.trust() < q.need()*m.opts.Patience {
 		return nil, nil
 	}
@@ -95,6 +119,32 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 		return a.at < b.at
 	})
 	return chosen, nil
+}
+
+// prefer puts code that was asked for, or a sentence that holds the kind of thing asked for, before a somewhat better one that
+// cannot be the answer, as it is not or holds none.
+func (q *question) prefer(ranked []*sentence) {
+	if q.open || q.broad || len(ranked) == 0 || !q.code && (!q.typed() || ranked[0].evid.fit > 0) {
+		return
+	}
+	top := ranked[0]
+	right := func(c *sentence) bool {
+		if q.code {
+			return c.code && c.score >= 0.6*top.score
+		}
+		return c.evid.fit == 1 && c.evid.context >= 0.6*top.evid.context && c.score >= 0.7*top.score && !(c.row && q.kind == aPlace)
+	}
+	best := -1
+	for i, c := range ranked {
+		if right(c) && (best < 0 || c.evid.context > ranked[best].evid.context+0.1) {
+			best = i
+		}
+	}
+	if best > 0 {
+		c := ranked[best]
+		copy(ranked[1:best+1], ranked[:best])
+		ranked[0] = c
+	}
 }
 
 // need is the trust that the first sentence must have; that of a broad question rests on several sentences.
@@ -130,12 +180,12 @@ func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
 		return 4 * sentences, 0.55
-	case q.kind == aMeaning && best.evid.fit == 1: // a definition says it all
+	case q.kind == aMeaning && best.evid.fit >= 1: // a definition says it all
 		return 1, 1
 	case q.listed:
-		return sentences + 1, 0.75
+		return sentences + 1, 0.85
 	}
-	return sentences, 0.85
+	return sentences, 0.9
 }
 
 // maxPicks is how many candidates are looked at for what they add.
@@ -147,6 +197,7 @@ func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences i
 	pool := ranked[:min(len(ranked), maxPicks)]
 	limit, share := q.limits(pool[0], sentences)
 	floor := share * pool[0].score
+	fit := pool[0].evid.fit
 	var chosen []*sentence
 	used := map[*sentence]bool{}
 	from := map[int]int{}
@@ -159,11 +210,11 @@ func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences i
 		var best *sentence
 		bestGain := 0.0
 		for _, c := range pool {
-			if used[c] || c.score < floor {
+			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.typed() && limit <= 4 && c.evid.fit < fit) {
 				continue
 			}
 			twin := alike(c, chosen)
-			if twin > 0.6 {
+			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && q.marginal(c, pool[0]) {
 				continue
 			}
 			gain := c.score * (1 - 0.7*twin)
@@ -184,6 +235,23 @@ func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences i
 		take(best)
 	}
 	return chosen
+}
+
+// marginal says whether a sentence is better left out of a short answer: a row, what would follow code that was asked
+// for, or one of another passage that holds nothing of the question which the best lacks.
+func (q *question) marginal(c, best *sentence) bool {
+	switch {
+	case c.row || best.code || q.typed() && best.evid.fit == 1 && c.passage != best.passage:
+		return true
+	case c.passage == best.passage || c.code:
+		return false
+	}
+	for i, x := range c.covers {
+		if x-best.covers[i] > 0.3 {
+			return false
+		}
+	}
+	return true
 }
 
 // lean takes the sentence before one that opens with a pronoun, and says whether the sentence can stand.

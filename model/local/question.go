@@ -21,6 +21,8 @@ const (
 	aPlace
 	aReason
 	aMeaning
+	aWay  // what to do
+	aList // several things
 )
 
 // question is what a question tells before any passage is read.
@@ -37,16 +39,20 @@ type question struct {
 	broad  bool // asks for an account, not for a fact
 	listed bool // asks for several things
 	open   bool // says nothing of what it is about: summarise this
+	code   bool // asks for a command, or for code
+
+	subject []string // stems of what the question asks the meaning of
 }
 
 var (
 	broadRE = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
-	listRE  = regexp.MustCompile(`(?i)^\W*(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) |how (?:do|does|did|can|should) |why )`)
-	timeRE  = regexp.MustCompile(`(?i)\b(when|what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
+	listRE  = regexp.MustCompile(`(?i)^\W*(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) )`)
+	timeRE  = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
-	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost))\b`)
+	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:is the )?(?:port|version|(?:http |status )?code|(?:http )?status))\b`)
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
+	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|curl|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
 	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions that name no subject.
@@ -54,7 +60,13 @@ var (
 		compar contrast comparison differ differ similar explain describ discuss elabor tell detail everyth list name give
 		document text paper report file say cover content passag articl main pros con advantag`)
 
+	// shape are words that say in which form an answer is wanted.
+	shape = wordSet("command code exampl snippet syntax show")
+
 	// vague are words that questions are made with; answers seldom repeat them.
+	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b`)
+	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
+
 	vague = wordSet("happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
@@ -63,7 +75,8 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = text.Clean(s[:4000])
 	}
-	q := &question{index: map[string]int{}, sum: m.embed(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s)}
+	q := &question{index: map[string]int{}, sum: m.embed(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
+		code: runRE.MatchString(s)}
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
@@ -87,7 +100,8 @@ func (m *Model) ask(t model.Task) *question {
 		if _, ok := names[term.Word]; ok {
 			q.named = append(q.named, len(q.terms))
 		}
-		if _, empty := vague[term.Stem]; empty {
+		_, form := shape[term.Stem]
+		if _, empty := vague[term.Stem]; empty || form && q.code {
 			w *= 0.3
 		}
 		q.index[term.Stem] = len(q.terms)
@@ -98,7 +112,9 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.open = len(q.terms) == 0
 	q.kind = kindOf(s)
-	if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
+	if q.subject = text.Subject(s); q.subject != nil {
+		q.kind = aMeaning
+	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = aMeaning
 	}
 	q.denies = denies(text.Words(s))
@@ -117,6 +133,10 @@ func kindOf(s string) kind {
 		return aPlace
 	case whyRE.MatchString(s):
 		return aReason
+	case wayRE.MatchString(s):
+		return aWay
+	case manyRE.MatchString(s):
+		return aList
 	}
 	return anything
 }
@@ -133,6 +153,9 @@ func namesIn(s string) map[string]struct{} {
 	return out
 }
 
+// typed says whether the question asks for a kind of thing that a sentence holds or does not hold.
+func (q *question) typed() bool { return q.kind >= aTime && q.kind <= aPlace }
+
 // vector is the word's own, of unit length; nil for none.
 func (m *Model) vector(word string) []float32 {
 	parts := m.find(word)
@@ -148,9 +171,11 @@ func (m *Model) vector(word string) []float32 {
 
 var (
 	dateRE   = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s)\b`)
-	numberRE = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
+	numberRE = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
 	placeRE  = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	reasonRE = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
+	doRE     = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
+	manyOfRE = regexp.MustCompile(`(?:,|:|\bare)[^,:;]+,[^,;]+\b(?:and|or)\b|,[^,;]+, [^,;]*\b(?:and|or)\b`)
 	nameRE   = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )
 
@@ -161,6 +186,15 @@ func (q *question) fits(c *sentence) float64 {
 	case aMeaning:
 		return q.defines(c)
 	case anything:
+		return 0.5
+	case aWay, aList:
+		re = doRE
+		if q.kind == aList {
+			re = manyOfRE
+		}
+		if re.MatchString(c.text) || c.code {
+			return 1
+		}
 		return 0.5
 	case aTime:
 		re = dateRE
@@ -192,21 +226,53 @@ func (q *question) fits(c *sentence) float64 {
 
 var copulas = wordSet("is are was were means refers denotes describes")
 
-// defines says whether a sentence opens with what is asked about and goes on to say what it is: 1; 0.8 where other words
-// stand before; 0.3 otherwise.
+// defines says whether a sentence opens with what is asked about and goes on to say what it is: 1; less where other words
+// stand before or it goes on to say what happens to it; and 0.3 otherwise. Under a heading that names what is asked
+// about and nothing else, the first sentences count more.
 func (q *question) defines(c *sentence) float64 {
+	fit := q.definition(c)
+	if fit > 0.3 && len(q.terms) > 0 && q.titled(c) && !c.row {
+		fit += 0.4 / float64(1+c.under)
+	}
+	return fit
+}
+
+func (q *question) definition(c *sentence) float64 {
+	if c.row {
+		name, _, _ := strings.Cut(c.text, ": ")
+		if q.names(name) {
+			return 0.9
+		}
+		return 0.3
+	}
+	if text.Defines(c.text, q.subject) {
+		return 1
+	}
 	left := len(q.terms)
 	seen := make([]bool, left)
-	first := -1
+	first, last := -1, -1
 	for k, w := range c.words[:min(len(c.words), 24)] {
 		if _, ok := copulas[w.Text]; ok && left == 0 {
-			if first <= 1 {
+			switch {
+			case k-last > 1:
+				return 0.4
+			case first <= 1 && len(q.subject) == 0:
 				return 1
+			case first <= 1 && k+1 < len(c.words) && strings.HasSuffix(c.words[k+1].Text, "ed"):
+				return 0.3 // what happens to it
+			case first <= 1:
+				return 0.7
+			case strings.Contains(c.text[:c.words[first].Start], ","):
+				return 0.8
 			}
-			return 0.8
+			return 0.4
 		}
 		i, ok := q.index[c.stems[k]]
-		if !ok || c.stems[k] == "" || seen[i] {
+		if !ok || c.stems[k] == "" {
+			continue
+		}
+		last = k
+		if seen[i] {
 			continue
 		}
 		seen[i] = true
@@ -216,4 +282,25 @@ func (q *question) defines(c *sentence) float64 {
 		}
 	}
 	return 0.3
+}
+
+// names says whether s consists of what is asked about and nothing else that carries meaning.
+func (q *question) names(s string) bool {
+	return q.holds(s) && len(text.Set(s)) == len(q.terms)
+}
+
+// holds says whether all that carries meaning in s is asked about.
+func (q *question) holds(s string) bool {
+	found := text.Set(s)
+	for t := range found {
+		if _, ok := q.index[t]; !ok {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// titled says whether the heading over a sentence names what is asked about.
+func (q *question) titled(c *sentence) bool {
+	return q.names(c.heading)
 }

@@ -19,7 +19,8 @@ type evidence struct {
 	similar float64 // cosine of the sentence's vector with the question's
 	fit     float64 // whether something of the kind asked for is there
 	rank    float64 // the passage's score over the best passage's
-	odd     float64 // very short or very long, a table's row, a question itself
+	headed  float64 // whether the heading over it speaks of nothing but what is asked about
+	odd     float64 // very short or very long, a table's row, a question itself, code that was not asked for
 	denied  bool    // the question asks for what is not, and the sentence denies nothing
 }
 
@@ -28,7 +29,7 @@ type evidence struct {
 // 100 cases and the best two in 85.
 func (e evidence) score() float64 {
 	return 2.5*e.cover + 0.5*e.exact + 4.5*e.context + e.wide + 1.2*e.named + 1.5*e.pairs + 3*e.similar + 2.6*e.fit +
-		2.6*e.rank - e.odd
+		2.6*e.rank + e.headed - e.odd
 }
 
 // trust is how sure it is that the sentence answers: a logistic regression's linear part, fitted to answerable questions,
@@ -133,10 +134,14 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, cs []*sentence
 		if c.heading != "" {
 			mark(context, c.heading, 0.5)
 		}
+		mark(context, c.head, 0.5)
 		for i, x := range covers[k] {
 			exact[i] = math.Floor(x)
 			context[i] = max(context[i], x)
-			if k > 0 {
+			switch {
+			case k > 0 && c.code:
+				context[i] = max(context[i], 0.9*covers[k-1][i]) // what it is for is said before it
+			case k > 0 && !c.row:
 				context[i] = max(context[i], covers[k-1][i]/2)
 			}
 		}
@@ -148,7 +153,14 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, cs []*sentence
 		if best > 0 {
 			e.rank = max(0, p.Score/best)
 		}
-		e.odd = oddity(c)
+		if len(p.Chunk.Headings) > 0 && !c.row && q.holds(c.heading) {
+			e.headed = 1
+			if c.under < 2 && q.names(c.heading) {
+				e.context = max(e.context, 0.8)
+			}
+		}
+		e.odd = q.oddity(c)
+		c.covers = covers[k]
 		e.denied = q.denies && !denies(c.words)
 	}
 }
@@ -185,21 +197,42 @@ func (q *question) pairs(c *sentence) float64 {
 	return float64(n) / float64(len(q.terms)-1)
 }
 
-func oddity(c *sentence) float64 {
+func (q *question) oddity(c *sentence) float64 {
 	x := 0.0
 	switch n := len(c.words); {
+	case c.code && q.code:
+		return -1.5
+	case c.code:
+		return 10
 	case n < 5:
 		x = 0.6
 	case n > 60:
 		x = min(1, float64(n-60)/60)
 	}
-	if c.row {
-		x = max(x, 0.8)
+	switch {
+	case c.row && (q.kind == aNumber || q.kind == aTime): // tables are where figures stand
+		x = 0.5
+	case c.row:
+		x = 1.5
+	}
+	if c.follows {
+		x = max(x, 1.5)
 	}
 	if c.text[len(c.text)-1] == '?' {
 		x = 1
 	}
 	return x
+}
+
+// identifiers counts the words of s that are paths or names in code.
+func identifiers(s string) int {
+	n := 0
+	for w := range strings.FieldsSeq(s) {
+		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
+			n++
+		}
+	}
+	return n
 }
 
 func dot(a, b []float32) float64 {
