@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"iter"
+	"slices"
 	"sort"
 	"strings"
 
@@ -95,9 +96,10 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 		cs := sentences(p, i)
 		byPassage[i] = cs
 		m.weigh(q, p, best, cs)
+		prose := slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
 		for _, c := range cs {
 			c.score = c.evid.score()
-			if c.whole && (!c.code || q.code && c.evid.context >= 0.5) {
+			if c.whole && !(c.code && (!q.code || c.evid.context < 0.5)) && !(c.row && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}
 		}

@@ -236,6 +236,9 @@ func sayRow(row string) (said string, ok bool) {
 	}
 	values := strings.Join(cells[1:], "; ")
 	n := len(strings.Fields(values))
+	if r, size := utf8.DecodeRuneInString(cells[0]); strings.Contains(cells[0], " ") {
+		cells[0] = string(unicode.ToUpper(r)) + cells[0][size:] // words, and not a name in code
+	}
 	return cells[0] + ": " + values + ".", n <= maxRow && (n > 2 || strings.ContainsAny(values, "0123456789"))
 }
 
