@@ -116,6 +116,9 @@ func (j *job) generate(ctx context.Context) error {
 			}
 			return fault.Wrap(fault.Model, err, "the model failed")
 		}
+		if ctx.Err() != nil {
+			return ctx.Err() // whatever the model has ready
+		}
 		if d.Cite == 0 {
 			if cited != nil {
 				flush()
