@@ -95,15 +95,15 @@ func TestRunEndsOnceWhateverHappens(t *testing.T) {
 		code   fault.Code
 		last   string // the last kinds
 	}{
-		"answered":         {saying(answered()...), "", "attributed run_finished"},
-		"says nothing":     {saying(), fault.Internal, "run_started run_failed"},
-		"stops half way":   {saying(answered()[:4]...), fault.Internal, "token generation_finished run_failed"},
-		"error":            {func(context.Context, *answer.Recorder) error { return boom }, fault.Internal, "run_started run_failed"},
-		"coded error":      {func(context.Context, *answer.Recorder) error { return fault.Wrap(fault.Index, boom, "no index") }, fault.Index, "run_failed"},
-		"panic":            {func(context.Context, *answer.Recorder) error { panic(boom) }, fault.Internal, "run_started run_failed"},
-		"panic of nil map": {func(context.Context, *answer.Recorder) error { map[string]int(nil)["x"] = 1; return nil }, fault.Internal, "run_failed"},
-		"out of place":     {saying(event.Token{Text: "x"}), fault.Internal, "run_started run_failed"},
-		"ends itself":      {saying(append(answered(), event.RunFinished{})...), "", "attributed run_finished"},
+		"answered":       {saying(answered()...), "", "attributed run_finished"},
+		"says nothing":   {saying(), fault.Internal, "run_started run_failed"},
+		"stops half way": {saying(answered()[:4]...), fault.Internal, "token generation_finished run_failed"},
+		"error":          {func(context.Context, *answer.Recorder) error { return boom }, fault.Internal, "run_started run_failed"},
+		"coded error":    {func(context.Context, *answer.Recorder) error { return fault.Wrap(fault.Index, boom, "no index") }, fault.Index, "run_failed"},
+		"panic":          {func(context.Context, *answer.Recorder) error { panic(boom) }, fault.Internal, "run_started run_failed"},
+		"panic of Go's":  {func(context.Context, *answer.Recorder) error { _ = answered()[len(answered()):][0]; return nil }, fault.Internal, "run_failed"},
+		"out of place":   {saying(event.Token{Text: "x"}), fault.Internal, "run_started run_failed"},
+		"ends itself":    {saying(append(answered(), event.RunFinished{})...), "", "attributed run_finished"},
 		"ends itself and fails": {func(ctx context.Context, r *answer.Recorder) error {
 			return errors.Join(saying(append(answered(), event.RunFinished{})...)(ctx, r), boom)
 		}, "", "attributed run_finished"},

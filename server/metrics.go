@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -90,7 +91,7 @@ func (s *Server) observed(route string, h http.Handler) http.Handler {
 		s.limit(sw)
 		defer func() { // also of a stream that is aborted
 			p := recover()
-			if p != nil && p != http.ErrAbortHandler {
+			if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
 				s.o.Logger.Error("request panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 				p = http.ErrAbortHandler
 			}

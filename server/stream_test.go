@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -295,7 +296,7 @@ func TestEachFrameCanBeReadAtOnce(t *testing.T) {
 			if ev, err := r.Next(); err != nil || ev.Name != "done" {
 				t.Errorf("%v, %v", ev, err)
 			}
-			if _, err := r.Next(); err != io.EOF {
+			if _, err := r.Next(); !errors.Is(err, io.EOF) {
 				t.Errorf("behind the end: %v", err)
 			}
 		})

@@ -95,16 +95,17 @@ func (q *question) share(covered []float64) float64 {
 // weigh fills in the evidence of a passage's sentences.
 func (m *Model) weigh(q *question, p model.Passage, best float64, cs []*sentence) {
 	over := make([]float64, len(q.terms))
-	mark := func(dst []float64, s string, by float64) {
+	const half = 0.5 // what a term counts that stands over the sentence and not in it
+	mark := func(dst []float64, s string) {
 		for _, t := range text.Terms(s) {
 			if i, ok := q.index[t]; ok {
-				dst[i] = max(dst[i], by)
+				dst[i] = max(dst[i], half)
 			}
 		}
 	}
-	mark(over, p.Chunk.Title, 0.5)
+	mark(over, p.Chunk.Title)
 	for _, h := range p.Chunk.Headings {
-		mark(over, h, 0.5)
+		mark(over, h)
 	}
 	wide := make([]float64, len(q.terms))
 	for i := range over {
@@ -132,9 +133,9 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, cs []*sentence
 		exact := make([]float64, len(q.terms))
 		context := append([]float64(nil), over...)
 		if c.heading != "" {
-			mark(context, c.heading, 0.5)
+			mark(context, c.heading)
 		}
-		mark(context, c.head, 0.5)
+		mark(context, c.head)
 		for i, x := range covers[k] {
 			exact[i] = math.Floor(x)
 			context[i] = max(context[i], x)

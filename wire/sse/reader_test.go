@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 		"1e3": time.Second, "１": time.Second, " 7": time.Second, "99999999999999999999": time.Second,
 	} {
 		r := sse.NewReader(strings.NewReader("retry: 1000\nretry: "+value+"\n\n"), 0)
-		if _, err := r.Next(); err != io.EOF {
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("%q: %v", value, err)
 		}
 		if got := r.Retry(); got != want {
@@ -112,7 +112,10 @@ func TestLastIDIsOfWholeEvents(t *testing.T) {
 		"id: 1\n":                           "",
 	} {
 		r := sse.NewReader(strings.NewReader(in), 0)
-		for range r.All() {
+		for _, err := range r.All() {
+			if err != nil {
+				t.Errorf("%q: %v", in, err)
+			}
 		}
 		if got := r.LastID(); got != want {
 			t.Errorf("%q: last id %q, want %q", in, got, want)
