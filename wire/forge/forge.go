@@ -24,7 +24,7 @@ const maxSourceText = 1500
 // pieces of 16 KiB, and simple ones lose what does not fit into one. minText is what is shown of a text at least.
 const (
 	maxData = 16<<10 - 128
-	minText = 40
+	minText = 20
 )
 
 // maxKept bounds what a projection that waits holds on to, in bytes.

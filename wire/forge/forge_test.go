@@ -59,10 +59,10 @@ func read(frames []wire.Frame) ([]string, error) {
 func TestLaws(t *testing.T) {
 	logs := map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut()}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 40 {
-		logs[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 10*i)
+	for i := range 20 {
+		logs[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 15*i)
 	}
-	logs["long"] = eventlogtest.RandomLog(rng, 5000)
+	logs["long"] = eventlogtest.RandomLog(rng, 2500)
 	wiretest.Laws(t, wiretest.Subject{Protocol: forge.Protocol{}, Read: read}, logs)
 }
 
