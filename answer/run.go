@@ -35,8 +35,12 @@ func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err err
 // ErrNoEnd says that the store took no terminal event, so that the log of a run that is over looks like that of a live one.
 var ErrNoEnd = errors.New("the run's end could not be written")
 
-// end writes the terminal event that err and ctx ask for. What was begun is closed first, and what was found is listed.
+// end writes the terminal event that err and ctx ask for, unless the answerer has written one. A generation that was begun
+// is closed first.
 func end(ctx context.Context, r *Recorder, err error) error {
+	if r.State().Status != event.Running {
+		return err
+	}
 	if err == nil {
 		if err = r.Emit(ctx, event.RunFinished{}); err == nil {
 			return nil

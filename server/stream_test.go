@@ -94,43 +94,44 @@ func TestResumeBehindEveryEvent(t *testing.T) {
 // TestCutAtEveryEvent: the client leaves a live run behind each event, comes back, and misses nothing.
 func TestCutAtEveryEvent(t *testing.T) {
 	t.Parallel()
-	bodies := everything(12, 2)
-	for cut := range 2 + len(bodies) {
-		synctest.Test(t, func(t *testing.T) {
-			steps := make(chan struct{})
-			s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
-			defer s.close()
+	synctest.Test(t, func(t *testing.T) {
+		bodies := everything(12, 2)
+		steps := make(chan struct{})
+		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		defer s.close()
+		for cut := range 2 + len(bodies) {
 			go func() {
 				for range bodies {
 					steps <- struct{}{}
 				}
 			}()
-			res := s.ask("why?")
-			run := res.Header.Get("Sluice-Run-Id")
-			r := sse.NewReader(res.Body, 0)
-			var evs []sse.Event
-			for range cut {
-				ev, err := r.Next()
-				if err != nil {
-					break
-				}
-				evs = append(evs, ev)
-			}
-			res.Body.Close()
-			last := ""
-			if len(evs) > 0 {
-				last = evs[len(evs)-1].ID
-			}
-			evs = append(evs, rest(t, resumptions["GET"](s, run, last))...)
+			evs := cutBehind(s, cut)
 			if err := new(checker).all(evs); err != nil {
 				t.Fatalf("cut behind %d: %v", cut, err)
 			}
-			text, _ := told(evs)
-			if want := everythingText(12); text != want {
-				t.Fatalf("cut behind %d: %q, want %q", cut, text, want)
+			if text, _ := told(evs); text != everythingText(12) {
+				t.Fatalf("cut behind %d: %q, want %q", cut, text, everythingText(12))
 			}
-		})
+		}
+	})
+}
+
+// cutBehind asks, leaves behind so many events, and comes back for the rest.
+func cutBehind(s *site, cut int) []sse.Event {
+	res := s.ask("why?")
+	r := sse.NewReader(res.Body, 0)
+	var evs []sse.Event
+	last := ""
+	for range cut {
+		ev, err := r.Next()
+		if err != nil {
+			break
+		}
+		evs = append(evs, ev)
+		last = ev.ID
 	}
+	res.Body.Close()
+	return append(evs, rest(s.t, resumptions["GET"](s, res.Header.Get("Sluice-Run-Id"), last))...)
 }
 
 func everythingText(n int) string {
@@ -433,31 +434,31 @@ func (s *site) readers() int {
 // TestReaderLeavesAtEveryEvent: whenever the last reader leaves, the run ends after the grace period and nothing is left.
 func TestReaderLeavesAtEveryEvent(t *testing.T) {
 	t.Parallel()
-	for n := range 12 {
-		synctest.Test(t, func(t *testing.T) {
-			steps := make(chan struct{}, 100)
+	synctest.Test(t, func(t *testing.T) {
+		runs := map[string]script{}
+		for n := range 12 {
+			steps := make(chan struct{}, n)
 			for range n {
 				steps <- struct{}{}
 			}
-			s := inMemory(t, stepwise(steps, everything(10, 2)), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
-			defer s.close()
-			res := s.ask("why?")
-			run := res.Header.Get("Sluice-Run-Id")
+			runs[fmt.Sprint(n)] = stepwise(steps, everything(10, 2))
+		}
+		s := inMemory(t, byQuestion(runs), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
+		defer s.close()
+		for n := range runs {
+			res := s.ask(n)
 			synctest.Wait()
 			began := time.Now()
 			res.Body.Close()
-			evs := rest(t, resumeAfter(s, run, time.Minute+time.Second))
-			if err := new(checker).all(evs); err != nil {
-				t.Fatal(err)
-			}
+			evs := whole(t, resumeAfter(s, res.Header.Get("Sluice-Run-Id"), time.Minute+time.Second))
 			if code := failure(t, evs); code != "CANCELLED" {
-				t.Errorf("behind %d events: %s", n, code)
+				t.Errorf("behind %s events: %s", n, code)
 			}
 			if took := time.Since(began); took > 2*time.Minute {
 				t.Errorf("after %v", took)
 			}
-		})
-	}
+		}
+	})
 }
 
 func resumeAfter(s *site, run string, pause time.Duration) *http.Response {
