@@ -93,7 +93,7 @@ type benchServeCmd struct {
 
 // Run serves until the standard input ends.
 func (c *benchServeCmd) Run(e *env) (err error) {
-	tuneCollector()
+	tuneRuntime()
 	var store eventlog.Store
 	if c.Side == bench.Sluice && !c.Memory {
 		dir, err := os.MkdirTemp("", "sluice-bench-")
