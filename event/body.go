@@ -173,6 +173,12 @@ type GenerationStarted struct {
 	Model  string `json:"model"`
 }
 
+// Reasoned is the next piece of what a model thinks before it answers, or while it does. It is no part of the answer. Its
+// text is of the form of a [Token]'s.
+type Reasoned struct {
+	Text string `json:"text"`
+}
+
 // Token is the next piece of the answer's text, as the model gave it. It is valid UTF-8 and has no control characters
 // but tab and newline.
 type Token struct {
@@ -187,8 +193,16 @@ type Cited struct {
 
 // GenerationFinished follows the last token.
 type GenerationFinished struct {
-	Reason string `json:"reason"` // stop, length, timeout, cancelled or error
+	Reason string `json:"reason"` // stop, length, filtered, incomplete, timeout, cancelled or error
 }
+
+// The reasons of [GenerationFinished] for which an answer that is there may lack its end: the model reached a limit of
+// tokens, a provider's filter cut it off, or it failed in the middle and no other went on.
+const (
+	StopLength     = "length"
+	StopFiltered   = "filtered"
+	StopIncomplete = "incomplete"
+)
 
 // Verdict is how far the sources carry a claim.
 type Verdict string
@@ -246,6 +260,18 @@ type Source struct {
 type Attributed struct {
 	Sources []Source `json:"sources"`
 	By      string   `json:"by"`
+}
+
+// ModelUsed says what a step's requests to a model cost, in tokens.
+type ModelUsed struct {
+	Step      string `json:"step"`
+	Model     string `json:"model"`
+	Calls     int    `json:"calls"`
+	Input     int    `json:"input_tokens"`
+	Output    int    `json:"output_tokens"`
+	Reasoning int    `json:"reasoning_tokens,omitempty"` // part of Output
+	Cached    int    `json:"cached_tokens,omitempty"`    // part of Input
+	Estimated bool   `json:"estimated,omitempty"`        // the provider told nothing of at least one request
 }
 
 // Warned reports something that went wrong and was survived.

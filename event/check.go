@@ -15,7 +15,8 @@ import (
 //     with the same tool. Graded stands there too, behind a retrieval that was not graded yet.
 //   - Tokens and citations stand between GenerationStarted and GenerationFinished, or behind a cache hit.
 //   - A run that finished has its sources, and before them a verification or a cache hit.
-//   - Warned may stand anywhere behind QueryAnalyzed. RunFailed may stand anywhere.
+//   - Reasoned stands behind QueryAnalyzed and before GenerationFinished, and not behind a cache hit.
+//   - Warned and ModelUsed may stand anywhere behind QueryAnalyzed. RunFailed may stand anywhere.
 type Check struct {
 	last     Seq
 	at       time.Time
@@ -117,7 +118,9 @@ func (c *Check) step(b Body) bool {
 		return c.move(atVerified, c.place == atAnswered)
 	case Attributed:
 		return c.attribute()
-	case Warned:
+	case Reasoned:
+		return c.place >= atAnalyzed && c.place <= atAnswer && !c.hit
+	case Warned, ModelUsed:
 		return c.place >= atAnalyzed
 	case RunFinished:
 		return c.move(atEnd, c.place == atAttributed)

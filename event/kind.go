@@ -41,6 +41,10 @@ func (GenerationStarted) Kind() Kind { return KindGenerationStarted }
 func (GenerationStarted) sealed()    {}
 
 // Kind implements [Body].
+func (Reasoned) Kind() Kind { return KindReasoned }
+func (Reasoned) sealed()    {}
+
+// Kind implements [Body].
 func (Token) Kind() Kind { return KindToken }
 func (Token) sealed()    {}
 
@@ -59,6 +63,10 @@ func (Verified) sealed()    {}
 // Kind implements [Body].
 func (Attributed) Kind() Kind { return KindAttributed }
 func (Attributed) sealed()    {}
+
+// Kind implements [Body].
+func (ModelUsed) Kind() Kind { return KindModelUsed }
+func (ModelUsed) sealed()    {}
 
 // Kind implements [Body].
 func (Warned) Kind() Kind { return KindWarned }

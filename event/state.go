@@ -46,12 +46,14 @@ type State struct {
 	Rerank     *Reranked
 	Generation *GenerationStarted
 	Stop       string // the reason of GenerationFinished
+	Reasoning  []byte // what models thought so far
 	Text       []byte // the answer so far
 	Tokens     int    // token events so far
 	Citations  []Citation
 	Check      *Verified
 	Sources    []Source
 	Warnings   []Warned
+	Usage      []ModelUsed
 	Tools      []string // names of the tools used, in the order of first use
 	Iterations int      // the highest iteration so far
 }
@@ -83,8 +85,12 @@ func (s *State) Apply(e Event) {
 		if b.Code == fault.Cancelled {
 			s.Status = Cancelled
 		}
+	case Reasoned:
+		s.Reasoning = append(s.Reasoning, b.Text...)
 	case Warned:
 		s.Warnings = append(s.Warnings, b)
+	case ModelUsed:
+		s.Usage = append(s.Usage, b)
 	default:
 		s.applyStep(e.Body)
 	}
@@ -139,6 +145,29 @@ func (s *State) Confidence() float64 {
 		return 0
 	}
 	return s.Check.Confidence
+}
+
+// Cost adds up what was spent on models; the step and the model of the sum are empty.
+func (s *State) Cost() ModelUsed {
+	var sum ModelUsed
+	for _, u := range s.Usage {
+		sum.Calls += u.Calls
+		sum.Input += u.Input
+		sum.Output += u.Output
+		sum.Reasoning += u.Reasoning
+		sum.Cached += u.Cached
+		sum.Estimated = sum.Estimated || u.Estimated
+	}
+	return sum
+}
+
+// Incomplete tells whether there is an answer that lacks its end.
+func (s *State) Incomplete() bool {
+	switch s.Stop {
+	case StopLength, StopFiltered, StopIncomplete:
+		return true
+	}
+	return false
 }
 
 // Cached tells whether the answer came from the cache.
