@@ -18,47 +18,55 @@ type Passage struct {
 // Task is an answer to be written.
 type Task struct {
 	Question string
-	Passages []Passage
+	Passages []Passage          // best first
 	IDF      map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
 }
 
 // Delta is a piece of an answer as it is generated. Exactly one of its fields is set.
 type Delta struct {
-	Text string // the next piece of the answer's text, as small as the model makes it
-	Cite int    // the text since the last citation rests on the passage of this number
+	Text      string // the next piece of the answer's text, as small as the model makes it
+	Cite      int    // the text since the last citation rests on the passage of this number
+	Reasoning string // what the model thinks and does not say
+	Stop      Stop   // the last piece, where it did not end with [StopEnd]
 }
 
 // Generator writes answers.
 type Generator interface {
-	// Name is the model's name as shown to people.
+	// Name is the model's name as shown to people: of several, the one that will be asked first.
 	Name() string
+	// Fit gives the task with the passages that the model can read in one request, the best ones, and their tokens, counted
+	// or estimated.
+	Fit(ctx context.Context, t Task) (Task, int)
 	// Generate streams the answer to a task. The sequence ends after the last piece or the first error; breaking out of
 	// it or ending ctx stops the model. A generator that finds no answer in the passages says so in words and cites nothing.
 	Generate(ctx context.Context, t Task) iter.Seq2[Delta, error]
 }
 
+// Purpose is what a text is embedded for: some models place questions and passages differently.
+type Purpose int
+
+// The purposes.
+const (
+	ForPassage Purpose = iota
+	ForQuery
+)
+
 // Embedder turns texts into vectors of unit length. Calls may run at once.
 type Embedder interface {
-	// Embedding identifies the vector space. Vectors of different names never meet.
-	Embedding() Embedding
+	// Space names the vector space. Vectors of different spaces never meet.
+	Space() string
 	// Embed gives one vector a text, in order; nil for a text of which it knows nothing.
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
-// Embedding names a vector space.
-type Embedding struct {
-	Name string
-	Dim  int
+	Embed(ctx context.Context, texts []string, p Purpose) ([][]float32, error)
 }
 
 // TokenVector is a token of a text with its vector of unit length.
 type TokenVector struct {
-	Token  string // the lower-cased word
+	Token  string // the lower-cased word, or a piece of one where the model cuts words
 	Weight float64
 	Vector []float32 // nil for a word without one: it can match itself alone
 }
 
 // TokenEmbedder gives one vector a token, for late interaction. Calls may run at once.
 type TokenEmbedder interface {
-	EmbedTokens(ctx context.Context, text string) ([]TokenVector, error)
+	EmbedTokens(ctx context.Context, texts []string, p Purpose) ([][]TokenVector, error)
 }

@@ -25,10 +25,8 @@ func probability(rank int) float64 { return 1 / ((float64(rank) + 2.7) * 12.5) }
 // needs no documents.
 func rarity(rank int) float64 { return math.Log(probability(rank)) / math.Log(probability(60000)) }
 
-// Embedding names the space of the static vectors.
-func (m *Model) Embedding() model.Embedding {
-	return model.Embedding{Name: "glove-6b-100-abtt2-sif", Dim: m.dim()}
-}
+// Space names that of the static vectors.
+func (m *Model) Space() string { return "glove-6b-100-abtt2-sif" }
 
 func (m *Model) dim() int {
 	if m.table == nil {
@@ -38,8 +36,8 @@ func (m *Model) dim() int {
 }
 
 // Embed gives each text the weighted average of its words' vectors at unit length; nil where no word is known. Words that
-// are not known count as vectors drawn from their hash.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+// are not known count as vectors drawn from their hash. Questions and passages are placed alike.
+func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
@@ -95,12 +93,20 @@ func addHashed(v []float32, word string) {
 	}
 }
 
-// EmbedTokens gives each word of the text its vector of unit length, in order. Weight is 0.1 for a stop word, and
+// EmbedTokens gives each word of each text its vector of unit length, in order. Weight is 0.1 for a stop word, and
 // otherwise grows with the word's rarity to 1, which is also the weight of a word without vector.
-func (m *Model) EmbedTokens(ctx context.Context, s string) ([]model.TokenVector, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
+	out := make([][]model.TokenVector, len(texts))
+	for i, s := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = m.embedTokens(s)
 	}
+	return out, nil
+}
+
+func (m *Model) embedTokens(s string) []model.TokenVector {
 	words := text.Words(s)
 	if len(words) > maxTokens {
 		words = words[:maxTokens]
@@ -119,7 +125,7 @@ func (m *Model) EmbedTokens(ctx context.Context, s string) ([]model.TokenVector,
 		}
 		out[i].Vector = unit(v)
 	}
-	return out, nil
+	return out
 }
 
 func (m *Model) weight(word string) float64 {

@@ -189,12 +189,12 @@ func TestGenerateStops(t *testing.T) {
 func TestEmbed(t *testing.T) {
 	m := local.New(local.Options{})
 	ctx := context.Background()
-	vs, err := m.Embed(ctx, []string{"a cat sat on the mat", "kittens and dogs", "the interest rate of the central bank", "", "zzzzqqqq", "..."})
+	vs, err := m.Embed(ctx, []string{"a cat sat on the mat", "kittens and dogs", "the interest rate of the central bank", "", "zzzzqqqq", "..."}, model.ForPassage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range vs[:3] {
-		if len(v) != m.Embedding().Dim || math.Abs(cosine(v, v)-1) > 1e-5 {
+		if len(v) != 100 || math.Abs(cosine(v, v)-1) > 1e-5 {
 			t.Errorf("vector %d: length %v, %d dimensions", i, cosine(v, v), len(v))
 		}
 	}
@@ -208,15 +208,30 @@ func TestEmbed(t *testing.T) {
 
 func TestEmbedTokens(t *testing.T) {
 	m := local.New(local.Options{})
-	ts, err := m.EmbedTokens(context.Background(), "The organisations' zzzzqqqq mitochondria")
-	if err != nil || len(ts) != 4 {
-		t.Fatalf("%d tokens, %v", len(ts), err)
+	all, err := m.EmbedTokens(context.Background(), []string{"", "The organisations' zzzzqqqq mitochondria"}, model.ForPassage)
+	if err != nil || len(all) != 2 || len(all[0]) != 0 || len(all[1]) != 4 {
+		t.Fatalf("%d texts, %v", len(all), err)
 	}
+	ts := all[1]
 	if ts[0].Weight >= ts[3].Weight || ts[2].Vector != nil || ts[1].Vector == nil || ts[2].Weight != 1 {
 		t.Errorf("%v %v %v", ts[0].Weight, ts[2].Vector, ts[3].Weight)
 	}
 	if x := cosine(ts[3].Vector, ts[3].Vector); math.Abs(x-1) > 1e-5 {
 		t.Errorf("length %v", x)
+	}
+}
+
+func TestFit(t *testing.T) {
+	m := local.New(local.Options{})
+	for _, c := range []struct {
+		texts  []string
+		tokens int
+	}{{nil, 0}, {[]string{""}, 0}, {[]string{"a"}, 1}, {[]string{"abc", "de"}, 2}, {[]string{strings.Repeat("a", 4000)}, 1000}} {
+		task := model.Task{Question: "why?", Passages: passages(c.texts...), IDF: map[string]float64{"a": 1}}
+		got, n := m.Fit(context.Background(), task)
+		if d := cmp.Diff(task, got); d != "" || n != c.tokens {
+			t.Errorf("%.20q: %d tokens, want %d %s", c.texts, n, c.tokens, d)
+		}
 	}
 }
 
@@ -250,7 +265,7 @@ func BenchmarkEmbed(b *testing.B) {
 	texts := []string{strings.Repeat(sluices, 3)}
 	b.SetBytes(int64(len(texts[0])))
 	for b.Loop() {
-		if _, err := m.Embed(b.Context(), texts); err != nil {
+		if _, err := m.Embed(b.Context(), texts, model.ForPassage); err != nil {
 			b.Fatal(err)
 		}
 	}
