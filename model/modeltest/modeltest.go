@@ -1,0 +1,400 @@
+// Package modeltest holds what every model must pass, and a provider that plays a script.
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Key is the key that the models under test are made with. It must reach the provider, and nothing else.
+const Key = "sk-modeltest-0123456789abcdef"
+
+// Open makes the model under test, with [Key], for the server of this address (scheme, host and port, no path). It gives up
+// once no byte came for stall.
+type Open func(url string, stall time.Duration) model.Chat
+
+// Cases are the recordings that each adapter must have, as NAME.txtar. It may have more.
+var Cases = []string{
+	"good", "slow", "cut", "malformed", "limited", "broken", "stalled", "silent", "empty", "unicode", "no_usage",
+	"unknown_fields", "tool_call", "reasoning", "stream_error", "unauthorized", "too_long", "rejected", "long_line",
+}
+
+// The waits: patient is never reached by a test that passes.
+const (
+	impatient = 50 * time.Millisecond
+	patient   = 20 * time.Second
+)
+
+// Exercise checks that a model does what [model.Chat] says: against each recording of the folder (see [Recording]) and when
+// it is broken off, cancelled, asked by many at once and sent elsewhere. The recordings good, stalled and too_long serve for
+// these too, so stalled has to begin with a piece.
+func Exercise(t *testing.T, open Open, recorded fs.FS) {
+	all := load(t, recorded)
+	for _, name := range Cases {
+		if all[name] == nil {
+			t.Errorf("there is no recording %s.txtar", name)
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	for name, r := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, open, r)
+		})
+	}
+	for name, run := range map[string]func(*testing.T, Open, map[string]*Recording){
+		"Break": breakOff, "BreakStalled": breakStalled, "Cancel": cancel, "CancelSilent": cancelSilent, "Cancelled": cancelled,
+		"Redirect": redirect, "Unreachable": unreachable, "AtOnce": atOnce, "Count": count,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, open, all)
+		})
+	}
+}
+
+// play runs one recording.
+func play(t *testing.T, open Open, r *Recording) {
+	p := newPlayer(t, r)
+	stall := patient
+	if strings.HasPrefix(r.Name, "stalled") || strings.HasPrefix(r.Name, "silent") {
+		stall = impatient
+	}
+	chat := open(p.url, stall)
+	got := collect(t, t.Context(), chat, r.Ask, -1)
+	if diff := cmp.Diff(r.Want, got.lines()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	var failed *model.Error
+	if got.err != nil && !errors.As(got.err, &failed) {
+		t.Errorf("the error is a %T and no *model.Error: %v", got.err, got.err)
+	}
+	if got.err != nil {
+		discreet(t, got.err.Error(), r)
+	}
+	p.finished(t)
+}
+
+// discreet checks that a text repeats nothing of the key, the prompt and the provider's reply.
+func discreet(t *testing.T, text string, r *Recording) {
+	t.Helper()
+	secrets := []string{Key}
+	for _, m := range r.Ask.Messages {
+		secrets = append(secrets, m.Text)
+	}
+	for _, x := range r.exchanges {
+		for _, quoted := range regexp.MustCompile(`"[^"]{12,}"`).FindAllString(x.body, -1) {
+			secrets = append(secrets, strings.Trim(quoted, `"`))
+		}
+	}
+	for _, s := range secrets {
+		if s != "" && strings.Contains(text, s) {
+			t.Errorf("the error repeats %q: %s", s, text)
+		}
+	}
+}
+
+// heard is what a model gave.
+type heard struct {
+	pieces []model.Piece
+	err    error
+	used   []model.Usage
+}
+
+// collect asks a model and checks what holds of each answer. It breaks off after so many pieces, unless that is negative.
+func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request, pieces int) heard {
+	t.Helper()
+	var h heard
+	var mu sync.Mutex
+	ctx = model.WithTrace(ctx, &model.Trace{Used: func(name string, u model.Usage) {
+		mu.Lock()
+		defer mu.Unlock()
+		if name == "" {
+			t.Error("usage was told without a name")
+		}
+		h.used = append(h.used, u)
+	}})
+	over := false
+	for p, err := range chat.Complete(ctx, r) {
+		if over {
+			t.Fatalf("the sequence goes on after its end: %+v, %v", p, err)
+		}
+		if err != nil {
+			h.err, over = err, true
+			continue
+		}
+		checkPiece(t, p)
+		over = p.Stop != ""
+		h.pieces = append(h.pieces, p)
+		if len(h.pieces) == pieces {
+			break
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !over && pieces < 0 {
+		t.Error("the sequence ended without a stop and without an error")
+	}
+	if len(h.used) > 1 {
+		t.Errorf("usage was told %d times", len(h.used))
+	}
+	return h
+}
+
+// checkPiece checks that a piece is one thing, and a valid one.
+func checkPiece(t *testing.T, p model.Piece) {
+	t.Helper()
+	set := 0
+	for _, is := range []bool{p.Text != "", p.Reasoning != "", p.Call != nil, p.Stop != "", p.Resumed} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		t.Errorf("a piece with %d fields: %+v", set, p)
+	}
+	if !utf8.ValidString(p.Text) || !utf8.ValidString(p.Reasoning) {
+		t.Errorf("a piece of invalid UTF-8: %q", p.Text+p.Reasoning)
+	}
+	if p.Call != nil && !json.Valid(p.Call.Input) {
+		t.Errorf("a call of %s with invalid JSON: %q", p.Call.Name, p.Call.Input)
+	}
+}
+
+// lines writes what was heard in the form of a recording's want, neighbours of one kind joined.
+func (h heard) lines() []string {
+	var out []string
+	var joined model.Piece
+	flush := func() {
+		if joined.Text != "" {
+			out = append(out, fmt.Sprintf("text %q", joined.Text))
+		}
+		if joined.Reasoning != "" {
+			out = append(out, fmt.Sprintf("reasoning %q", joined.Reasoning))
+		}
+		joined = model.Piece{}
+	}
+	for _, p := range h.pieces {
+		if (p.Text == "") != (joined.Text == "") || (p.Reasoning == "") != (joined.Reasoning == "") {
+			flush()
+		}
+		joined.Text += p.Text
+		joined.Reasoning += p.Reasoning
+		switch {
+		case p.Call != nil:
+			out = append(out, fmt.Sprintf("call %s %s %s", p.Call.ID, p.Call.Name, p.Call.Input))
+		case p.Stop != "":
+			out = append(out, "stop "+string(p.Stop))
+		}
+	}
+	flush()
+	var failed *model.Error
+	if errors.As(h.err, &failed) {
+		line := "error " + string(failed.Failure)
+		if failed.Status != 0 {
+			line += fmt.Sprint(" status=", failed.Status)
+		}
+		if failed.After != 0 {
+			line += fmt.Sprint(" after=", failed.After)
+		}
+		out = append(out, line)
+	} else if h.err != nil {
+		out = append(out, "error "+h.err.Error())
+	}
+	for _, u := range h.used {
+		if u.Estimated {
+			line := "used estimated"
+			if u.Input <= 0 {
+				line += " without input"
+			}
+			if len(h.pieces) > 0 && u.Output <= 0 {
+				line += " without output"
+			}
+			out = append(out, line)
+			continue
+		}
+		out = append(out, fmt.Sprintf("used input=%d output=%d reasoning=%d cached=%d", u.Input, u.Output, u.Reasoning, u.Cached))
+	}
+	return out
+}
+
+// breakOff leaves the answer after each of its pieces: the cost is told all the same.
+func breakOff(t *testing.T, open Open, all map[string]*Recording) {
+	r := all["good"]
+	whole := collect(t, t.Context(), open(newPlayer(t, r).url, patient), r.Ask, -1)
+	for n := 1; n <= len(whole.pieces); n++ {
+		p := newPlayer(t, r)
+		got := collect(t, t.Context(), open(p.url, patient), r.Ask, n)
+		if len(got.used) != 1 {
+			t.Errorf("broken off after %d of %d pieces, usage was told %d times", n, len(whole.pieces), len(got.used))
+		}
+	}
+}
+
+// breakStalled leaves an answer whose provider says nothing more: the provider's side ends at once.
+func breakStalled(t *testing.T, open Open, all map[string]*Recording) {
+	p := newPlayer(t, all["stalled"])
+	got := collect(t, t.Context(), open(p.url, patient), all["stalled"].Ask, 1)
+	p.wentAway(t, time.Now())
+	if len(got.used) != 1 || !got.used[0].Estimated {
+		t.Errorf("the usage told is %+v, not one estimate", got.used)
+	}
+}
+
+// cancel ends the context while the provider says nothing more.
+func cancel(t *testing.T, open Open, all map[string]*Recording) {
+	p := newPlayer(t, all["stalled"])
+	chat := open(p.url, patient)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var ended time.Time
+	told := 0
+	ctx = model.WithTrace(ctx, &model.Trace{Used: func(string, model.Usage) { told++ }})
+	for piece, err := range chat.Complete(ctx, all["stalled"].Ask) {
+		switch {
+		case err != nil && ended.IsZero():
+			t.Fatalf("the model failed by itself: %v", err)
+		case err != nil && !errors.Is(err, context.Canceled):
+			t.Errorf("the error is %v, not the context's", err)
+		case err == nil && piece.Stop != "":
+			t.Error("the model stopped by itself")
+		case err == nil && ended.IsZero():
+			ended = time.Now()
+			end()
+		}
+	}
+	p.wentAway(t, ended)
+	if told != 1 {
+		t.Errorf("usage was told %d times", told)
+	}
+}
+
+// cancelSilent ends the context before the provider has said anything.
+func cancelSilent(t *testing.T, open Open, all map[string]*Recording) {
+	p := newPlayer(t, all["silent"])
+	chat := open(p.url, patient)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	ended := make(chan time.Time, 1)
+	go func() {
+		<-p.asked
+		ended <- time.Now()
+		end()
+	}()
+	got := collect(t, ctx, chat, all["silent"].Ask, -1)
+	if !errors.Is(got.err, context.Canceled) {
+		t.Errorf("the error is %v, not the context's", got.err)
+	}
+	p.wentAway(t, <-ended)
+}
+
+// cancelled asks under a context that has ended.
+func cancelled(t *testing.T, open Open, all map[string]*Recording) {
+	p := newPlayer(t, all["good"])
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if got := collect(t, ctx, open(p.url, patient), all["good"].Ask, -1); !errors.Is(got.err, context.Canceled) {
+		t.Errorf("the error is %v, not the context's", got.err)
+	}
+}
+
+// redirect sends the model to another host: neither the key nor the prompt may follow.
+func redirect(t *testing.T, open Open, all map[string]*Recording) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("the model followed to another host: %s %s", r.Method, r.URL.Path)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(other.Close)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		s := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/elsewhere", status))
+		t.Cleanup(s.Close)
+		got := collect(t, t.Context(), open(s.URL, patient), all["good"].Ask, -1)
+		var failed *model.Error
+		if !errors.As(got.err, &failed) {
+			t.Errorf("status %d: the error is %v and no *model.Error", status, got.err)
+		}
+	}
+}
+
+// unreachable asks where nothing listens.
+func unreachable(t *testing.T, open Open, all map[string]*Recording) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	got := collect(t, t.Context(), open(s.URL, patient), all["good"].Ask, -1)
+	if diff := cmp.Diff([]string{"error unreachable"}, got.lines()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// atOnce asks the same model many times at once.
+func atOnce(t *testing.T, open Open, all map[string]*Recording) {
+	r := all["good"]
+	p := newPlayer(t, r)
+	p.again = true
+	chat := open(p.url, patient)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if diff := cmp.Diff(r.Want, collect(t, t.Context(), chat, r.Ask, -1).lines()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// count checks that longer texts count for more, whatever they are made of.
+func count(t *testing.T, open Open, _ map[string]*Recording) {
+	chat := open(newPlayer(t, &Recording{Name: "count"}).url, patient)
+	if n := chat.Count(t.Context(), ""); n != 0 {
+		t.Errorf("an empty text has %d tokens", n)
+	}
+	for _, text := range []string{"word", "水", "🙂", "\xff", "  ", "a b c d e f", strings.Repeat("x", 1000)} {
+		one, ten := chat.Count(t.Context(), text), chat.Count(t.Context(), strings.Repeat(text, 10))
+		if one < 1 || ten < one {
+			t.Errorf("%.20q has %d tokens and ten times that %d", text, one, ten)
+		}
+	}
+	if chat.Name() == "" {
+		t.Error("the model has no name")
+	}
+}
+
+func load(t *testing.T, recorded fs.FS) map[string]*Recording {
+	t.Helper()
+	files, err := fs.Glob(recorded, "*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(files)
+	all := map[string]*Recording{}
+	for _, file := range files {
+		text, err := fs.ReadFile(recorded, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(file, ".txtar")
+		if all[name], err = ParseRecording(name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}

@@ -1,0 +1,231 @@
+package modeltest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Recording is what was sent between a model's adapter and its provider, and what a reader of the adapter is to see of it.
+// It is kept as a txtar file (golang.org/x/tools/txtar) of these parts:
+//
+//	-- ask.json --    what the model is asked, a model.Request; left out: [Ask]
+//	-- request --     what the provider is to receive: a line "POST /path", headers that must be there ({{key}} stands for
+//	                  [Key]), an empty line, and JSON that what is sent must hold: of objects the keys given (null: there is
+//	                  no such key), of arrays each element. May be left out: any POST will do
+//	-- response --    what it sends: a line "HTTP/1.1 200 OK", headers, an empty line, and the body. In the body \xHH stands
+//	                  for one byte and {{repeat N TEXT}} for TEXT N times
+//	-- play --        how it sends that, a word or more a line; left out: at once, and properly ended
+//	                    bytes N      in pieces of N bytes
+//	                    every 5ms    with this time between pieces (of one line, unless bytes are given)
+//	                    hold         after it nothing comes, and the connection stays open
+//	                    silent       not even the status comes
+//	                    abort        the connection breaks after it
+//	-- want --        what comes out, a line each:
+//	                    text "..."               adjoining pieces are joined
+//	                    reasoning "..."          likewise
+//	                    call ID NAME JSON
+//	                    stop REASON
+//	                    error FAILURE [status=N] [after=DURATION]
+//	                    used input=N output=N reasoning=N cached=N
+//	                    used estimated           anything above 0
+//
+// Where more than one request is expected, request, response and play come again in order.
+type Recording struct {
+	Name string
+	Ask  model.Request
+	Want []string
+
+	exchanges []exchange
+}
+
+// Ask is what a model is asked where a recording says nothing else.
+func Ask() model.Request {
+	return model.Request{MaxTokens: 100, Messages: []model.Message{
+		{Role: model.System, Text: "Answer in one sentence."},
+		{Role: model.User, Text: "What is a sluice?"},
+	}}
+}
+
+// exchange is a request with its response.
+type exchange struct {
+	method, path string // empty: any
+	headers      http.Header
+	holds        any // what the body must hold; nil: anything
+
+	status  int
+	reply   http.Header
+	body    string
+	bytes   int
+	every   time.Duration
+	hold    bool
+	silent  bool
+	aborted bool
+}
+
+// ParseRecording reads a recording from its text.
+func ParseRecording(name string, text []byte) (*Recording, error) {
+	r := &Recording{Name: name, Ask: Ask()}
+	var next exchange
+	for _, f := range txtar.Parse(text).Files {
+		var err error
+		switch f.Name {
+		case "ask.json":
+			r.Ask = model.Request{}
+			err = json.Unmarshal(f.Data, &r.Ask)
+		case "request":
+			err = next.parseRequest(string(f.Data))
+		case "response":
+			err = next.parseResponse(string(f.Data))
+			r.exchanges = append(r.exchanges, next)
+			next = exchange{}
+		case "play":
+			if len(r.exchanges) == 0 {
+				return nil, fmt.Errorf("read recording %s: play stands before any response", name)
+			}
+			err = r.exchanges[len(r.exchanges)-1].parsePlay(string(f.Data))
+		case "want":
+			for line := range strings.Lines(string(f.Data)) {
+				if line = strings.TrimSpace(line); line != "" {
+					r.Want = append(r.Want, line)
+				}
+			}
+		default:
+			err = errors.New("no such part")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read recording %s: %s: %w", name, f.Name, err)
+		}
+	}
+	if len(r.exchanges) == 0 || len(r.Want) == 0 {
+		return nil, fmt.Errorf("read recording %s: it has no response or no want", name)
+	}
+	return r, nil
+}
+
+// parseHead reads the first line, the headers and what follows.
+func parseHead(text string) (first string, h http.Header, body string, err error) {
+	head, body, _ := strings.Cut(text, "\n\n")
+	first, lines, _ := strings.Cut(head, "\n")
+	m, err := textproto.NewReader(bufio.NewReader(strings.NewReader(strings.TrimSpace(lines) + "\n\n"))).ReadMIMEHeader()
+	if strings.TrimSpace(lines) == "" {
+		m, err = nil, nil
+	}
+	return strings.TrimSpace(first), http.Header(m), body, err
+}
+
+func (x *exchange) parseRequest(text string) error {
+	first, headers, body, err := parseHead(text)
+	if err != nil {
+		return err
+	}
+	x.headers = headers
+	x.method, x.path, _ = strings.Cut(first, " ")
+	if strings.TrimSpace(body) == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(body), &x.holds)
+}
+
+var (
+	hexByte  = regexp.MustCompile(`\\x[0-9a-fA-F]{2}`)
+	repeated = regexp.MustCompile(`\{\{repeat (\d+) ([^}]*)\}\}`)
+)
+
+func (x *exchange) parseResponse(text string) error {
+	first, headers, body, err := parseHead(text)
+	if err != nil {
+		return err
+	}
+	x.reply = headers
+	if fields := strings.Fields(first); len(fields) >= 2 {
+		x.status, err = strconv.Atoi(fields[1])
+	}
+	if x.status == 0 || err != nil {
+		return fmt.Errorf("no status in %q", first)
+	}
+	body = hexByte.ReplaceAllStringFunc(body, func(s string) string {
+		b, _ := strconv.ParseUint(s[2:], 16, 8)
+		return string([]byte{byte(b)})
+	})
+	x.body = repeated.ReplaceAllStringFunc(body, func(s string) string {
+		m := repeated.FindStringSubmatch(s)
+		n, _ := strconv.Atoi(m[1])
+		return strings.Repeat(m[2], n)
+	})
+	return nil
+}
+
+func (x *exchange) parsePlay(text string) (err error) {
+	for line := range strings.Lines(text) {
+		word, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "":
+		case "bytes":
+			x.bytes, err = strconv.Atoi(argument)
+		case "every":
+			x.every, err = time.ParseDuration(argument)
+		case "hold":
+			x.hold = true
+		case "silent":
+			x.silent = true
+		case "abort":
+			x.aborted = true
+		default:
+			err = fmt.Errorf("no such word: %q", word)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing says what of want is not in got: of objects the keys given, of arrays each element.
+func missing(at string, want, got any) []string {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := got.(map[string]any)
+		if !ok {
+			return []string{fmt.Sprintf("%s is no object but %v", at, got)}
+		}
+		var all []string
+		for key, w := range want {
+			g, there := object[key]
+			switch {
+			case w == nil && there:
+				all = append(all, fmt.Sprintf("%s.%s is there: %v", at, key, g))
+			case w != nil && !there:
+				all = append(all, fmt.Sprintf("%s.%s is not there", at, key))
+			case w != nil:
+				all = append(all, missing(at+"."+key, w, g)...)
+			}
+		}
+		return all
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return []string{fmt.Sprintf("%s is no list of %d but %v", at, len(want), got)}
+		}
+		var all []string
+		for i := range want {
+			all = append(all, missing(fmt.Sprintf("%s[%d]", at, i), want[i], list[i])...)
+		}
+		return all
+	}
+	if want != got {
+		return []string{fmt.Sprintf("%s is %v, not %v", at, got, want)}
+	}
+	return nil
+}
