@@ -14,13 +14,18 @@ import (
 // Scored is a passage as retrieval found it: its Score and Cosine are evidence too.
 type Scored = index.Hit
 
-// Grader judges passages. Calls may run at once.
+// Grades are the judgement of some passages.
+type Grades struct {
+	Scores []float64 // 0..1, in the order of the passages
+	By     string    // the form that judged: coverage, or a model's name
+}
+
+// Grader judges passages. Calls may run at once. A form that asks a model falls back on one that does not and tells the
+// trace of ctx (see [model.Failed]); its only error is then that of ctx.
 type Grader interface {
-	// Name says how it judges, as shown to people.
-	Name() string
-	// Grade gives each chunk a score of 0..1, in the order of chunks, which is that of retrieval. The frequencies in stats
-	// are those of the question's words, as written or stemmed; without them all words weigh the same.
-	Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) ([]float64, error)
+	// Grade judges chunks in the order of retrieval. The frequencies in stats are those of the question's words, as written
+	// or stemmed; without them all words weigh the same.
+	Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error)
 }
 
 // The scores from which a passage is [event.Correct] and [event.Ambiguous].
@@ -44,11 +49,8 @@ func Classify(score float64) event.Class {
 // by the cosine of the vectors where there is one, and by how the passage's score stands to the best one's.
 type Coverage struct{}
 
-// Name is coverage.
-func (Coverage) Name() string { return "coverage" }
-
 // Grade implements [Grader]. The only error is that of ctx.
-func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) ([]float64, error) {
+func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
 	terms := text.Unique(question)
 	weights := make([]float64, len(terms))
 	total := 0.0
@@ -73,7 +75,7 @@ func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, sta
 	out := make([]float64, len(chunks))
 	for i, c := range chunks {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return Grades{}, err
 		}
 		if total > 0 {
 			out[i] = calibrate(evidence(c, terms, weights, total, best), vectors)
@@ -85,7 +87,7 @@ func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, sta
 			out[i] *= mentioned
 		}
 	}
-	return out, nil
+	return Grades{out, "coverage"}, nil
 }
 
 // mentioned is what is left of the score of a passage that speaks of what a question asks the meaning of, where another

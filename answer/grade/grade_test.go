@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -33,8 +34,12 @@ func TestCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if grade.Classify(got[0]) != event.Correct || grade.Classify(got[2]) != event.Incorrect || got[1] >= got[0] || got[3] > 0.1 {
-			t.Errorf("without vectors %v: %v", novectors, got)
+		scores := got.Scores
+		if got.By != "coverage" {
+			t.Errorf("judged by %q", got.By)
+		}
+		if grade.Classify(scores[0]) != event.Correct || grade.Classify(scores[2]) != event.Incorrect || scores[1] >= scores[0] || scores[3] > 0.1 {
+			t.Errorf("without vectors %v: %v", novectors, scores)
 		}
 		for i := range chunks {
 			chunks[i].Cosine = 0
@@ -68,8 +73,8 @@ func TestDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, w := range want {
-			if c := grade.Classify(got[i]); c != w {
-				t.Errorf("%s: passage %d is %s (%.2f), want %s", q, i, c, got[i], w)
+			if c := grade.Classify(got.Scores[i]); c != w {
+				t.Errorf("%s: passage %d is %s (%.2f), want %s", q, i, c, got.Scores[i], w)
 			}
 		}
 	}
@@ -101,11 +106,11 @@ func TestCalibration(t *testing.T) {
 					continue
 				}
 				cosines(t, m, q.Text, hits)
-				scores, err := grade.Coverage{}.Grade(context.Background(), q.Text, hits, sets[where].Stats(q.Text))
+				judged, err := grade.Coverage{}.Grade(context.Background(), q.Text, hits, sets[where].Stats(q.Text))
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, x := range scores {
+				for i, x := range judged.Scores {
 					switch relevant := q.Relevant[string(hits[i].Chunk.ID)] > 0; {
 					case name == where && relevant && i == 0:
 						top[grade.Classify(x)]++
@@ -136,7 +141,7 @@ func cosines(t *testing.T, m *local.Model, question string, hits []index.Hit) {
 	for _, h := range hits {
 		texts = append(texts, h.Chunk.Title+"\n"+h.Chunk.Text)
 	}
-	vs, err := m.Embed(context.Background(), texts)
+	vs, err := m.Embed(context.Background(), texts, model.ForPassage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,17 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Reranker scores passages. Calls may run at once.
+// Ranking is what a reranker made of some passages.
+type Ranking struct {
+	Scores []float64 // in the order of the passages; only how scores of one call stand to each other has a meaning
+	Method string    // as shown to people
+}
+
+// Reranker scores passages. Calls may run at once. A form that asks a model falls back on one that does not and tells the
+// trace of ctx (see [model.Failed]).
 type Reranker interface {
-	// Method says how it scores, as shown to people.
-	Method() string
-	// Rerank gives each chunk a score, in the order of chunks; only how scores of one call stand to each other has a meaning.
-	// The frequencies in stats are those of the question's words, as written or stemmed.
-	Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) ([]float64, error)
+	// Rerank scores chunks. The frequencies in stats are those of the question's words, as written or stemmed.
+	Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (Ranking, error)
 }
 
 // MaxSim is late interaction: the sum, over the question's tokens, of each one's weight times its greatest cosine with any
@@ -27,9 +31,6 @@ type MaxSim struct{ tokens model.TokenEmbedder }
 
 // New returns a reranker over an embedder's tokens.
 func New(tokens model.TokenEmbedder) *MaxSim { return &MaxSim{tokens} }
-
-// Method is colbert.
-func (*MaxSim) Method() string { return "colbert" }
 
 // token is one of the question's.
 type token struct {
@@ -42,23 +43,23 @@ type token struct {
 const maxQuestion = 128
 
 // Rerank implements [Reranker]. Errors are the embedder's and ctx's.
-func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) ([]float64, error) {
+func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (Ranking, error) {
 	asked, err := m.question(ctx, question, stats)
 	if err != nil {
-		return nil, err
+		return Ranking{}, err
 	}
 	out := make([]float64, len(chunks))
 	for i, c := range chunks {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return Ranking{}, err
 		}
-		read, err := m.tokens.EmbedTokens(ctx, heading(c)+c.Text)
+		read, err := m.tokens.EmbedTokens(ctx, []string{heading(c) + c.Text}, model.ForPassage)
 		if err != nil {
-			return nil, fmt.Errorf("embed passage: %w", err)
+			return Ranking{}, fmt.Errorf("embed passage: %w", err)
 		}
-		out[i] = maxSim(asked, read)
+		out[i] = maxSim(asked, read[0])
 	}
-	return out, nil
+	return Ranking{out, "colbert"}, nil
 }
 
 func heading(c corpus.Chunk) string {
@@ -70,13 +71,13 @@ func heading(c corpus.Chunk) string {
 }
 
 func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) ([]token, error) {
-	vs, err := m.tokens.EmbedTokens(ctx, s)
+	embedded, err := m.tokens.EmbedTokens(ctx, []string{s}, model.ForQuery)
 	if err != nil {
 		return nil, fmt.Errorf("embed question: %w", err)
 	}
 	seen := map[string]bool{}
 	var out, stops []token
-	for _, v := range vs {
+	for _, v := range embedded[0] {
 		t := token{word: v.Token, stem: text.Stem(v.Token), weight: v.Weight, vector: v.Vector}
 		if seen[t.stem] {
 			continue

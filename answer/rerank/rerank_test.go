@@ -30,8 +30,8 @@ func TestMaxSim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got[2] <= got[1] || got[1] <= got[0] || got[3] != 0 || got[4] != 0 {
-		t.Errorf("scores %v", got)
+	if x := got.Scores; x[2] <= x[1] || x[1] <= x[0] || x[3] != 0 || x[4] != 0 || got.Method != "colbert" {
+		t.Errorf("%s: scores %v", got.Method, x)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -59,14 +59,14 @@ func TestBlend(t *testing.T) {
 			for i, h := range hits {
 				chunks[i], first[i] = h.Chunk, h.Lexical
 			}
-			scores, err := r.Rerank(context.Background(), q.Text, chunks, s.Stats(q.Text))
+			ranking, err := r.Rerank(context.Background(), q.Text, chunks, s.Stats(q.Text))
 			if err != nil {
 				t.Fatal(err)
 			}
 			normalise(first)
-			normalise(scores)
+			normalise(ranking.Scores)
 			for k, share := range blends {
-				sums[k] += eval.NDCG(order(chunks, first, scores, share), q.Relevant, 10)
+				sums[k] += eval.NDCG(order(chunks, first, ranking.Scores, share), q.Relevant, 10)
 			}
 		}
 		for k, share := range blends {

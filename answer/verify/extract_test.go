@@ -35,11 +35,11 @@ func TestExtracts(t *testing.T) {
 				b.Reset()
 			}
 		}
-		got, err := verify.Overlap{}.Verify(context.Background(), claims)
+		got, err := verify.Overlap{}.Verify(context.Background(), "", claims)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range got {
+		for _, v := range got.Verdicts {
 			checked++
 			if v.Verdict == event.Supported {
 				supported++

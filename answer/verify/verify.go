@@ -26,12 +26,17 @@ type Verdict struct {
 	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if unsupported
 }
 
-// Verifier checks claims. Calls may run at once.
+// Check is what was found about some claims.
+type Check struct {
+	Verdicts []Verdict // in the order of the claims
+	By       string    // the form that judged: overlap, or a model's name
+}
+
+// Verifier checks claims. Calls may run at once. A form that asks a model falls back on one that does not and tells the
+// trace of ctx (see [model.Failed]); its only error is then that of ctx.
 type Verifier interface {
-	// Name says how it judges, as shown to people.
-	Name() string
-	// Verify gives each claim a verdict, in order. What is no claim ([IsClaim]) should not be given.
-	Verify(ctx context.Context, claims []Claim) ([]Verdict, error)
+	// Verify gives each claim of an answer to the question a verdict. What is no claim ([IsClaim]) should not be given.
+	Verify(ctx context.Context, question string, claims []Claim) (Check, error)
 }
 
 // Confidence is (supported + partially/2) / checked, and 0 where nothing was checked.
@@ -75,9 +80,6 @@ type Overlap struct {
 	Stats index.TermStats // weighs terms, as written or stemmed; where it is zero, all weigh the same
 }
 
-// Name is overlap.
-func (Overlap) Name() string { return "overlap" }
-
 // The scores from which a claim is supported and partially supported, and the most that a claim with a veto gets.
 const (
 	supportedFrom = 0.75
@@ -86,15 +88,15 @@ const (
 )
 
 // Verify implements [Verifier]. The only error is that of ctx.
-func (o Overlap) Verify(ctx context.Context, claims []Claim) ([]Verdict, error) {
+func (o Overlap) Verify(ctx context.Context, _ string, claims []Claim) (Check, error) {
 	out := make([]Verdict, len(claims))
 	for i, c := range claims {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return Check{}, err
 		}
 		out[i] = o.judge(c)
 	}
-	return out, nil
+	return Check{out, "overlap"}, nil
 }
 
 func (o Overlap) judge(c Claim) Verdict {

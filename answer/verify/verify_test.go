@@ -54,21 +54,21 @@ func TestOverlap(t *testing.T) {
 		{"bytes", "\xff\x1d rose", cited("\xff\xfe"), event.Unsupported, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := verify.Overlap{}.Verify(context.Background(), []verify.Claim{{Text: c.claim, Cited: c.cited}})
+			got, err := verify.Overlap{}.Verify(context.Background(), "", []verify.Claim{{Text: c.claim, Cited: c.cited}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got[0].Verdict != c.want || got[0].Score < 0 || got[0].Score > 1 {
-				t.Errorf("%s %.2f, want %s", got[0].Verdict, got[0].Score, c.want)
+			if v := got.Verdicts[0]; v.Verdict != c.want || v.Score < 0 || v.Score > 1 || got.By != "overlap" {
+				t.Errorf("%s %.2f by %s, want %s", v.Verdict, v.Score, got.By, c.want)
 			}
-			if d := cmp.Diff(c.chunks, got[0].Chunks); d != "" {
+			if d := cmp.Diff(c.chunks, got.Verdicts[0].Chunks); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := (verify.Overlap{}).Verify(ctx, make([]verify.Claim, 1)); !errors.Is(err, context.Canceled) {
+	if _, err := (verify.Overlap{}).Verify(ctx, "", make([]verify.Claim, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -128,12 +128,12 @@ func TestSciFact(t *testing.T) {
 			continue
 		}
 		claims := []verify.Claim{{Text: c.Claim, Cited: []corpus.Chunk{s.Doc(c.DocID)}}, {Text: c.Claim, Cited: s.Docs[i : i+1]}}
-		got, err := verify.Overlap{Stats: s.Stats(c.Claim)}.Verify(context.Background(), claims)
+		got, err := verify.Overlap{Stats: s.Stats(c.Claim)}.Verify(context.Background(), "", claims)
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts[c.Label][got[0].Verdict]++
-		counts["other abstract"][got[1].Verdict]++
+		counts[c.Label][got.Verdicts[0].Verdict]++
+		counts["other abstract"][got.Verdicts[1].Verdict]++
 	}
 	share := func(label string, v event.Verdict) float64 {
 		n := 0
@@ -155,8 +155,8 @@ func FuzzVerify(f *testing.F) {
 	f.Add("\xff⟦", "\x00. not 1,,")
 	f.Fuzz(func(t *testing.T, claim, source string) {
 		verify.IsClaim(claim)
-		got, err := verify.Overlap{}.Verify(context.Background(), []verify.Claim{{Text: claim, Cited: cited(source, claim)}})
-		if err != nil || got[0].Score < 0 || got[0].Score > 1.000001 {
+		got, err := verify.Overlap{}.Verify(context.Background(), "", []verify.Claim{{Text: claim, Cited: cited(source, claim)}})
+		if err != nil || got.Verdicts[0].Score < 0 || got.Verdicts[0].Score > 1.000001 {
 			t.Fatal(got, err)
 		}
 	})
@@ -165,7 +165,7 @@ func FuzzVerify(f *testing.F) {
 func BenchmarkVerify(b *testing.B) {
 	claims := []verify.Claim{{Text: "In 2021 the revenue of Acme rose.", Cited: cited(report, report)}}
 	for b.Loop() {
-		if _, err := (verify.Overlap{}).Verify(b.Context(), claims); err != nil {
+		if _, err := (verify.Overlap{}).Verify(b.Context(), "", claims); err != nil {
 			b.Fatal(err)
 		}
 	}
