@@ -15,9 +15,11 @@ type Config struct {
 	Log    Log    `title:"Logging"`
 	Store  Store  `title:"What is kept, and where"`
 	Ingest Ingest `title:"Documents"`
+	Models Models `title:"Models"`
 	HTTP   HTTP   `title:"HTTP server"`
 	Runs   Runs   `title:"Answering"`
 	Keep   Keep   `title:"Retention"`
+	Keys   Keys   `title:"-"` // no settings: see its comment
 }
 
 // Log says what is logged, to standard error.
@@ -97,7 +99,7 @@ func (c Config) Validate() error {
 			faults = append(faults, Fault{Setting: s.name, Problem: err.Error()})
 		}
 	}
-	return c.cross(faults).orNil()
+	return c.Models.cross(c.cross(faults)).orNil()
 }
 
 // cross adds the faults that lie between settings, once each of them is right for itself.

@@ -122,8 +122,10 @@ func (l *Loader) Load(into ...any) (Config, error) {
 	if embeds[Ingest](into) {
 		faults = append(faults, missing(c.Ingest.Docs, hows["docs"])...)
 	}
+	keys, wrongKeys := keysFrom(l.lookup())
+	c.Keys = keys
 	fill(c, into)
-	return c, faults.orNil()
+	return c, append(faults, wrongKeys...).orNil()
 }
 
 // find gives the setting's texts from the flags or its variable. An empty variable counts as not given.
@@ -131,11 +133,7 @@ func (l *Loader) find(s setting) given {
 	if g, ok := l.flags[s.name]; ok {
 		return g
 	}
-	lookup := l.Lookup
-	if lookup == nil {
-		lookup = os.LookupEnv
-	}
-	text, ok := lookup(s.variable())
+	text, ok := l.lookup()(s.variable())
 	if !ok || text == "" {
 		return given{}
 	}
@@ -146,9 +144,16 @@ func (l *Loader) find(s setting) given {
 	return given{how: "variable " + s.variable(), texts: texts}
 }
 
+func (l *Loader) lookup() func(string) (string, bool) {
+	if l.Lookup != nil {
+		return l.Lookup
+	}
+	return os.LookupEnv
+}
+
 // rebase makes the file's paths count from its folder, so that a file means the same wherever it is used from.
 func rebase(file map[string]given, dir string) {
-	for _, name := range []string{"data", "docs"} {
+	for _, name := range []string{"data", "docs", "prompts"} {
 		for i, path := range file[name].texts {
 			if path != "" && !filepath.IsAbs(path) {
 				file[name].texts[i] = filepath.Join(dir, path)

@@ -29,6 +29,7 @@ type serve struct {
 	config.Ingest
 	config.HTTP
 	config.Runs
+	config.Models
 	config.Keep
 	Other string `name:"other" default:"x" help:"Not a setting."`
 }

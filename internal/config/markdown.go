@@ -32,6 +32,8 @@ func Markdown() string {
 // limits is the setting's range for a person.
 func (s setting) limits() string {
 	switch {
+	case s.isList() && s.tag.Get("oneof") != "":
+		return "repeatable; `" + strings.ReplaceAll(s.tag.Get("oneof"), ",", "`, `") + "`"
 	case s.isList():
 		return "repeatable"
 	case s.tag.Get("oneof") != "":
@@ -85,5 +87,11 @@ max-body: 128KiB
 keep-runs-age: 168h
 ` + "```" + `
 
-In the variable ` + "`SLUICE_DOCS`" + `, several paths are separated as in ` + "`PATH`" + `: by a colon, on Windows by a semicolon.
+In the variable ` + "`SLUICE_DOCS`" + `, several paths are separated as in ` + "`PATH`" + `: by a colon, on Windows by a semicolon. In
+` + "`SLUICE_MODEL`, `SLUICE_MODEL_URL`, `SLUICE_MODEL_NAME` and `SLUICE_JUDGE`" + ` they are separated by commas.
+
+## Keys
+
+` + "`OPENAI_API_KEY` and `ANTHROPIC_API_KEY`" + ` are the providers' own variables, and the only way in which a key is given: command lines are
+seen by other users, and files get copied. A key is sent to the addresses of its kind of model and is never logged, stored or shown.
 `

@@ -24,6 +24,9 @@ func settings(c *Config) []setting {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
 		section := v.Field(i)
+		if v.Type().Field(i).Tag.Get("title") == "-" {
+			continue
+		}
 		for j := range section.NumField() {
 			tag := section.Type().Field(j).Tag
 			all = append(all, setting{
@@ -46,7 +49,17 @@ func (s setting) variable() string {
 // set reads the texts into the value: one text, or any number for a list.
 func (s setting) set(texts []string) error {
 	if s.isList() {
-		s.value.Set(reflect.ValueOf(slices.Clone(texts)))
+		var list []string
+		for _, text := range texts {
+			if split := s.tag.Get("split"); split != "" && text != "" {
+				for part := range strings.SplitSeq(text, split) {
+					list = append(list, strings.TrimSpace(part))
+				}
+			} else {
+				list = append(list, text)
+			}
+		}
+		s.value.Set(reflect.ValueOf(list))
 		return nil
 	}
 	v, err := s.parse(texts[len(texts)-1])
@@ -92,6 +105,14 @@ func (s setting) check() error {
 		if slices.Contains(v, "") {
 			return errors.New("must not be empty")
 		}
+		for _, text := range v {
+			if s.tag.Get("split") == "" {
+				break // paths and the like may be anything
+			}
+			if err := s.checkText(text); err != nil {
+				return err
+			}
+		}
 		return nil
 	case string:
 		return s.checkText(v)
@@ -109,6 +130,9 @@ func (s setting) check() error {
 }
 
 func (s setting) checkText(v string) error {
+	if _, optional := s.tag.Lookup("optional"); optional && v == "" {
+		return nil
+	}
 	if v == "" {
 		if s.name == "data" {
 			return errors.New("must be given, as this user has no home directory")

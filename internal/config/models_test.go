@@ -1,0 +1,111 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+func TestChain(t *testing.T) {
+	const a, b = "http://127.0.0.1:1/v1", "https://b.example/v1"
+	for name, c := range map[string]struct {
+		given
+		want []config.Endpoint
+	}{
+		"default":           {given{}, []config.Endpoint{{Kind: "local"}}},
+		"a URL means one":   {given{args: []string{"--model-url", a}}, []config.Endpoint{{"openai", a, ""}}},
+		"a name means one":  {given{args: []string{"--model-name", "x"}}, []config.Endpoint{{"openai", "", "x"}}},
+		"two URLs mean two": {given{args: []string{"--model-url", a, "--model-url", b}}, []config.Endpoint{{"openai", a, ""}, {"openai", b, ""}}},
+		"in order": {given{args: []string{"--model", "openai", "--model", "local", "--model", "anthropic", "--model-url", a, "--model-name", "x", "--model-name", "y"}},
+			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}, {"anthropic", "", "y"}}},
+		"none of the first": {given{args: []string{"--model=anthropic", "--model=openai", "--model-url=-", "--model-url=" + a}},
+			[]config.Endpoint{{"anthropic", "", ""}, {"openai", a, ""}}},
+		"variables": {given{env: map[string]string{"SLUICE_MODEL": "openai, local", "SLUICE_MODEL_URL": a, "SLUICE_MODEL_NAME": "x"}},
+			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}}},
+		"file": {given{yaml: "model: [openai, anthropic]\nmodel-name: [x, y]\n"}, []config.Endpoint{{"openai", "", "x"}, {"anthropic", "", "y"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.args = append([]string{"serve"}, c.args...)
+			cfg, _, _, err := load(t, c.given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, cfg.Models.Chain()); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+}
+
+func TestModelFaults(t *testing.T) {
+	for name, c := range map[string]struct{ arg, want string }{
+		"kind":          {"--model=gpt", "model: must be one of local, openai, anthropic"},
+		"too many URLs": {"--model=openai --model-url=http://a --model-url=http://b", "model-url: is given 2 times for 1 models"},
+		"not a URL":     {"--model-url=localhost:8080", "model-url: wants an address such as"},
+		"a file":        {"--embed-url=file:///etc/passwd", "embed-url: wants an address such as"},
+		"query":         {"--model-url=http://a/v1?key=s3cret", "model-url: must have no query"},
+		"password":      {"--model-url=http://me:s3cret@/v1", "model-url: wants an address"},
+		"judge":         {"--judge=all --judge=grade", "judge: all and none stand alone"},
+		"step":          {"--judge=everything", "judge: must be one of"},
+		"weight":        {"--embed-weight=101", "embed-weight: must be from 0 to 100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(c.arg)...)})
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestJudges(t *testing.T) {
+	for arg, want := range map[string]string{"": "analyze hyde grade verify", "--judge=none": "", "--judge=grade,verify": "grade verify"} {
+		cfg, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(arg)...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, step := range []string{"analyze", "hyde", "grade", "verify"} {
+			if cfg.Models.Judges(step) {
+				got = append(got, step)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q judges %q, want %q", arg, s, want)
+		}
+	}
+}
+
+func TestKeysAreReadAndNeverShown(t *testing.T) {
+	const key = "sk-verysecret"
+	cfg, _, _, err := load(t, given{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": " " + key + "\n", "ANTHROPIC_API_KEY": key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Keys.For("openai").Reveal() != key || cfg.Keys.For("anthropic").Reveal() != key {
+		t.Error("the keys were not read")
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("settings", "key", cfg.Keys.OpenAI, "all", cfg)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("settings", "key", cfg.Keys.OpenAI, "all", cfg)
+	encoded, err := json.Marshal(cfg.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []string{log.String(), string(encoded), fmt.Sprint(cfg), fmt.Sprintf("%v %+v %#v %s %q %x %d", cfg, cfg, cfg, cfg.Keys.OpenAI, cfg.Keys.OpenAI, cfg.Keys.OpenAI, cfg.Keys.OpenAI)} {
+		if strings.Contains(shown, "verysecret") || strings.Contains(shown, "766572797365") {
+			t.Errorf("shows the key: %s", shown)
+		}
+	}
+	_, _, _, err = load(t, given{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": "sk-very secret"}})
+	if err == nil || strings.Contains(err.Error(), "very") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
+		t.Errorf("a key with a space: %v", err)
+	}
+}
