@@ -42,7 +42,7 @@ func Example() {
 		panic(err)
 	}
 
-	engine := sluice.New(&answer.Pipeline{Index: ix, Embedder: m, Generator: m,
+	engine := sluice.New(&answer.Pipeline{Index: ix, Vectors: answer.By(m), Generator: m,
 		Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}, sluice.Options{})
 	defer engine.Close(ctx)
 	run, err := engine.Ask(ctx, sluice.Question{Query: "Why does gold settle behind the riffles?"})

@@ -18,10 +18,8 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-const (
-	rerankWeight  = 0.2 // of the late interaction beside the search's own score, both scaled to 0..1 over the candidates
-	bytesPerToken = 4   // of English text, for an estimate where no tokenizer is known
-)
+// rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
+const rerankWeight = 0.2
 
 // rerank orders the pool and keeps as many passages as the question asks for. What is graded incorrect is left out unless
 // nothing else is there.
@@ -31,10 +29,11 @@ func (j *job) rerank(ctx context.Context) error {
 	for i, c := range j.pool {
 		chunks[i] = c.Chunk
 	}
-	scores, err := j.Reranker.Rerank(ctx, j.q.Query, chunks, j.stats)
+	ranking, err := j.Reranker.Rerank(ctx, strings.Join(j.asked(), "\n"), chunks, j.stats)
 	if err != nil {
 		return err
 	}
+	scores := ranking.Scores
 	first := make([]float64, len(scores))
 	for i, c := range j.pool {
 		first[i] = c.Score
@@ -50,7 +49,7 @@ func (j *job) rerank(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank[b], rank[a]) })
-	r := event.Reranked{Method: j.Reranker.Method(), Inputs: len(chunks), Outputs: []event.Found{}}
+	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks), Outputs: []event.Found{}}
 	for _, i := range order {
 		if len(j.context) == j.q.TopK || rank[i] < 0 && len(j.context) > 0 && j.context[0].grade >= grade.AmbiguousFrom {
 			break
@@ -85,18 +84,26 @@ func (j *job) covered(c corpus.Chunk) bool {
 // generate streams the answer. A citation gives its passage the next number, if it has none.
 func (j *job) generate(ctx context.Context) error {
 	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}}
-	size := 0
 	for i, c := range j.context {
 		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
-		size += len(c.Chunk.Text)
 	}
 	for word, df := range j.stats.DF {
 		task.IDF[text.Stem(word)] = text.IDF(j.stats.Chunks, df)
 	}
-	start := event.GenerationStarted{Chunks: len(task.Passages), Tokens: (size + bytesPerToken - 1) / bytesPerToken, Model: j.Generator.Name()}
+	task, tokens := j.Generator.Fit(ctx, task)
+	for _, p := range task.Passages {
+		j.read = append(j.read, p.N-1)
+	}
+	start := event.GenerationStarted{Chunks: len(task.Passages), Tokens: tokens, Model: j.Generator.Name()}
 	if err := j.rec.Emit(ctx, start); err != nil {
 		return err
 	}
+	return j.say(ctx, task)
+}
+
+// say streams what the generator makes of the task.
+func (j *job) say(ctx context.Context, task model.Task) error {
+	stop := model.StopEnd
 	var claim strings.Builder
 	var cited []corpus.Chunk
 	flush := func() {
@@ -119,28 +126,34 @@ func (j *job) generate(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err() // whatever the model has ready
 		}
-		if d.Cite == 0 {
+		var b event.Body
+		switch {
+		case d.Stop != "":
+			stop = d.Stop
+			continue
+		case d.Reasoning != "":
+			b = event.Reasoned{Text: printable(d.Reasoning)}
+		case d.Cite != 0:
+			if !slices.Contains(j.read, d.Cite-1) {
+				continue // a number that no passage has is never shown
+			}
+			chunk := j.context[d.Cite-1].Chunk
+			cited = append(cited, chunk)
+			b = event.Cited{N: j.number(d.Cite - 1), Chunk: chunk.ID}
+		default:
 			if cited != nil {
 				flush()
 			}
 			t := printable(d.Text)
 			claim.WriteString(t)
-			if err := j.rec.Emit(ctx, event.Token{Text: t}); err != nil {
-				return err
-			}
-			continue
+			b = event.Token{Text: t}
 		}
-		if d.Cite < 1 || d.Cite > len(j.context) {
-			continue // a number that no passage has is never shown
-		}
-		cited = append(cited, j.context[d.Cite-1].Chunk)
-		c := event.Cited{N: j.number(d.Cite - 1), Chunk: j.context[d.Cite-1].Chunk.ID}
-		if err := j.rec.Emit(ctx, c); err != nil {
+		if err := j.rec.Emit(ctx, b); err != nil {
 			return err
 		}
 	}
 	flush()
-	return j.rec.Emit(ctx, event.GenerationFinished{Reason: "stop"})
+	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
 }
 
 // printable removes what a token must not hold: control characters but tab and newline, and invalid UTF-8.
@@ -168,12 +181,12 @@ func (j *job) number(place int) int {
 
 // verify holds each claim against what it cites.
 func (j *job) verify(ctx context.Context) error {
-	verdicts, err := j.Verifier.Verify(ctx, j.claims)
+	check, err := j.Verifier.Verify(ctx, j.q.Query, j.claims)
 	if err != nil {
 		return err
 	}
-	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(verdicts), By: j.Verifier.Name()}
-	for _, d := range verdicts {
+	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(check.Verdicts), By: check.By}
+	for _, d := range check.Verdicts {
 		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: d.Verdict, Chunks: d.Chunks})
 	}
 	return j.rec.Emit(ctx, v)
@@ -182,8 +195,8 @@ func (j *job) verify(ctx context.Context) error {
 // attribute lists what the generator read, with the share of the answer that each source carries.
 func (j *job) attribute(ctx context.Context) error {
 	cited := len(j.order)
-	for i := range j.context {
-		j.number(i)
+	for _, place := range j.read {
+		j.number(place)
 	}
 	chunks := make([]corpus.Chunk, len(j.order))
 	for i, place := range j.order {
@@ -225,6 +238,11 @@ func (j *job) keep(ctx context.Context) error {
 	if len(j.context) == 0 {
 		slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
 		j.context = j.pool[:min(j.q.TopK, len(j.pool))]
+	}
+	if j.read == nil { // nothing was read yet
+		for i := range j.context {
+			j.read = append(j.read, i)
+		}
 	}
 	return j.attribute(ctx)
 }

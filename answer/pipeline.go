@@ -3,9 +3,12 @@ package answer
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/event"
@@ -22,7 +25,9 @@ const rules = "rules"
 // fields are not to be changed once it answers. It may answer many questions at once.
 type Pipeline struct {
 	Index     index.Reader
-	Embedder  model.Embedder // nil: searches go by words alone
+	Vectors   Vectors          // nil: searches go by words alone
+	Analyzer  analyze.Analyzer // nil: by rules
+	Drafter   hyde.Writer      // nil: by relevance feedback
 	Generator model.Generator
 	Grader    grade.Grader
 	Reranker  rerank.Reranker
@@ -30,28 +35,56 @@ type Pipeline struct {
 	Now       func() time.Time // for durations; default time.Now
 }
 
+// Vectors places texts in the vector space that searches of a collection use.
+type Vectors interface {
+	Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error)
+}
+
+// By gives the Vectors of one embedder, whose space serves every collection, with the index's own weights.
+func By(e model.Embedder) Vectors { return one{e} }
+
+type one struct{ model.Embedder }
+
+// Place implements [Vectors].
+func (o one) Place(ctx context.Context, _, text string, p model.Purpose) (index.Placed, error) {
+	vectors, err := o.Embed(ctx, []string{text}, p)
+	if err != nil {
+		return index.Placed{}, err
+	}
+	return index.Placed{Space: o.Space(), Vector: vectors[0]}, nil
+}
+
 // job is one question being answered.
 type job struct {
 	*Pipeline
 	rec      *Recorder
 	q        event.RunStarted
+	parts    []string // the questions that it was taken apart into
 	calls    event.CallID
 	pool     []candidate // what was found so far, each chunk once
 	stats    index.TermStats
-	context  []candidate // what the generator reads, best first
+	context  []candidate // what may be read, best first; a passage's number is its place, from 1
+	read     []int       // places in context of what the generator reads
 	order    []int       // places in context of the sources, by number
 	claims   []verify.Claim
 	finished bool // the sources are listed
+	notes    notes
 }
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	j := &job{Pipeline: p, rec: r, q: r.State().RunStarted}
-	if j.Now == nil {
-		withClock := *p
-		withClock.Now = time.Now
-		j.Pipeline = &withClock
+	with := *p
+	if with.Now == nil {
+		with.Now = time.Now
 	}
+	if with.Analyzer == nil {
+		with.Analyzer = analyze.Rules{}
+	}
+	if with.Drafter == nil {
+		with.Drafter = hyde.Feedback{}
+	}
+	j.Pipeline = &with
 	err := j.answer(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.Join(err, j.keep(ctx))
@@ -60,18 +93,13 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 }
 
 func (j *job) answer(ctx context.Context) error {
-	analysis := event.QueryAnalyzed{Complexity: Analyze(j.q.Query), Mode: event.Direct, By: rules}
-	if err := j.rec.Emit(ctx, analysis); err != nil {
-		return err
-	}
-	if err := j.rec.Emit(ctx, event.CacheChecked{}); err != nil {
-		return err
-	}
-	if err := j.prepare(ctx); err != nil {
-		return err
-	}
-	for _, step := range []func(context.Context) error{j.retrieve, j.rerank, j.generate, j.verify, j.attribute} {
-		if err := step(ctx); err != nil {
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{{"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"rerank", j.rerank}, {"generate", j.generate},
+		{"verify", j.verify}, {"attribute", j.attribute}} {
+		err := step.do(j.traced(ctx, step.name))
+		if err := errors.Join(err, j.settle(ctx)); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -79,6 +107,20 @@ func (j *job) answer(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// analyze says what the question asks for, and that the answer is not known already.
+func (j *job) analyze(ctx context.Context) error {
+	a, err := j.Analyzer.Analyze(ctx, j.q.Query)
+	if err != nil {
+		return err
+	}
+	j.parts = a.Parts
+	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Decomposed: len(a.Parts) > 0, Mode: event.Direct, By: a.By}
+	if err := j.rec.Emit(ctx, analysis); err != nil {
+		return err
+	}
+	return j.rec.Emit(ctx, event.CacheChecked{})
 }
 
 // prepare sees that there is something to search and learns how its words are spread.
@@ -90,7 +132,7 @@ func (j *job) prepare(ctx context.Context) error {
 	if len(docs) == 0 {
 		return fault.New(fault.NoDocuments, "no documents are indexed in the collection")
 	}
-	if j.stats, err = j.Index.Terms(ctx, j.q.Collection, words(j.q.Query)); err != nil {
+	if j.stats, err = j.Index.Terms(ctx, j.q.Collection, text.Content(text.Head(strings.Join(j.asked(), "\n"), 8192), maxWords)); err != nil {
 		return j.indexFault(ctx, err)
 	}
 	return nil
@@ -110,17 +152,7 @@ func (j *job) indexFault(ctx context.Context, err error) error {
 // maxWords bounds how many words of a question are weighed.
 const maxWords = 256
 
-// words gives the distinct words of a question that are no stop words.
-func words(question string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, w := range text.Words(head(question, 8192)) {
-		if !text.Stop(w.Text) && !seen[w.Text] && len(out) < maxWords {
-			seen[w.Text] = true
-			out = append(out, w.Text)
-		}
-	}
-	return out
-}
+// asked gives the question and those that it was taken apart into.
+func (j *job) asked() []string { return append([]string{j.q.Query}, j.parts...) }
 
 func (j *job) since(began time.Time) event.Millis { return event.MillisOf(j.Now().Sub(began)) }

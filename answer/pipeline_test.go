@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		shared = &answer.Pipeline{Index: ix, Embedder: l, Generator: l, Grader: grade.Coverage{}, Reranker: rerank.New(l), Verifier: verify.Overlap{}}
+		shared = &answer.Pipeline{Index: ix, Vectors: answer.By(l), Generator: l, Grader: grade.Coverage{}, Reranker: rerank.New(l), Verifier: verify.Overlap{}}
 		return m.Run()
 	}())
 }
@@ -239,19 +239,19 @@ func TestIndexThatFails(t *testing.T) {
 
 type brokenEmbedder struct{ model.Embedder }
 
-func (brokenEmbedder) Embed(context.Context, []string) ([][]float32, error) {
+func (brokenEmbedder) Embed(context.Context, []string, model.Purpose) ([][]float32, error) {
 	return nil, errors.New("secret")
 }
 
 func TestEmbedderThatFailsIsSurvived(t *testing.T) {
 	t.Parallel()
 	p := library()
-	p.Embedder = brokenEmbedder{p.Embedder}
+	p.Vectors = answer.By(brokenEmbedder{local.New(local.Options{})})
 	s := event.Fold(ask(t, p, "Who is the keeper of the Farland lighthouse?"))
 	if s.Status != event.Finished || len(s.Warnings) == 0 || !strings.Contains(string(s.Text), "Ada Brook") {
 		t.Errorf("%s, %v: %q", s.Status, s.Warnings, s.Text)
 	}
-	p.Embedder = nil
+	p.Vectors = nil
 	if s := event.Fold(ask(t, p, "Who is the keeper of the Farland lighthouse?")); s.Status != event.Finished || len(s.Warnings) != 0 {
 		t.Errorf("without an embedder: %s, %v", s.Status, s.Warnings)
 	}

@@ -35,7 +35,9 @@ func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
 	if err := r.emit(ctx, b); err != nil {
 		return err
 	}
-	if _, token := b.(event.Token); !token {
+	switch b.(type) {
+	case event.Token, event.Reasoned:
+	default:
 		// The readers that this woke would wait for the next step's computing, which may keep the processor for
 		// milliseconds: let them go first. Tokens come too often for that, and lose nothing by being sent together.
 		runtime.Gosched()
@@ -68,15 +70,15 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	switch b.(type) {
 	case event.Token:
 		r.state.Tokens++
-	case event.Cited:
+	case event.Cited, event.Reasoned:
 	default:
 		r.state.Apply(e)
 	}
 	return nil
 }
 
-// State gives a copy of the fold so far, not to be changed. It is without the answer's text and its
-// citations, which the log has.
+// State gives a copy of the fold so far, not to be changed. It is without the answer's text, its
+// citations and the reasoning, which the log has.
 func (r *Recorder) State() event.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,9 +2,10 @@ package answer
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
@@ -12,13 +13,13 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
 )
 
 const (
 	rounds     = 3  // searches at most: the question and two ways of asking again
 	candidates = 20 // passages that a search brings at least
 	expansions = 5  // ambiguous passages whose section is read
-	feedback   = 8  // terms that pseudo-relevance feedback adds
 )
 
 // candidate is a chunk that may go to the generator.
@@ -27,77 +28,145 @@ type candidate struct {
 	grade float64 // 0..1
 }
 
-// retrieve searches until something is of use, at most three times: as asked, with the terms of the best passages added
-// (pseudo-relevance feedback), and with the question's content words alone over all levels.
+// search is one look into the index, and what it found.
+type search struct {
+	tool    string
+	words   string // searched for by words
+	near    string // searched for by its vector
+	purpose model.Purpose
+	levels  []corpus.Level
+	asked   string // the question that its passages are judged by
+	hits    []index.Hit
+}
+
+// retrieve searches until something is of use, at most three times: as asked, with the parts of the question beside it;
+// with a draft of an answer; and with the question's content words alone over all levels.
 func (j *job) retrieve(ctx context.Context) error {
-	query, levels := j.q.Query, []corpus.Level{corpus.Passage}
+	var searches []*search
+	for _, q := range j.asked() {
+		searches = append(searches, &search{tool: event.ToolHybridSearch, words: q, near: q, purpose: model.ForQuery,
+			levels: []corpus.Level{corpus.Passage}, asked: q})
+	}
 	for round := 1; ; round++ {
-		hits, err := j.search(ctx, query, levels, round)
-		if err != nil {
+		if err := j.look(ctx, searches, round); err != nil {
 			return err
 		}
-		action, err := j.judge(ctx, hits, round)
+		action, err := j.judge(j.traced(ctx, "grade"), searches, round)
 		if err != nil {
 			return err
 		}
 		if action != event.ReRetrieve || round == rounds {
 			return nil
 		}
+		next := &search{tool: event.ToolHybridSearch, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage}, asked: j.q.Query}
 		switch round {
 		case 1:
-			query = j.fedBack(hits)
+			d, err := j.Drafter.Write(j.traced(ctx, "hyde"), j.q.Query, searches[0].hits)
+			if err != nil {
+				return err
+			}
+			next.tool, next.words, next.near, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
 		case 2:
-			query, levels = strings.Join(words(j.q.Query), " "), []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
+			next.words = strings.Join(text.Content(text.Head(j.q.Query, 8192), maxWords), " ")
+			next.near, next.levels = next.words, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
 		}
-		if query == "" {
+		if next.words == "" && next.near == "" {
 			return nil
 		}
+		searches = []*search{next}
 	}
 }
 
-func (j *job) search(ctx context.Context, query string, levels []corpus.Level, round int) ([]index.Hit, error) {
-	j.calls++
-	call, began := j.calls, j.Now()
-	start := event.RetrievalStarted{Call: call, Tool: event.ToolHybridSearch, Query: query, Iteration: round}
-	if err := j.rec.Emit(ctx, start); err != nil {
-		return nil, err
+// look does searches side by side.
+func (j *job) look(ctx context.Context, searches []*search, round int) error {
+	first := j.calls + 1
+	for _, s := range searches {
+		j.calls++
+		start := event.RetrievalStarted{Call: j.calls, Tool: s.tool, Query: s.shown(), Iteration: round}
+		if err := j.rec.Emit(ctx, start); err != nil {
+			return err
+		}
 	}
-	q := index.Query{Collection: j.q.Collection, Text: query, Levels: levels, Limit: max(candidates, 2*j.q.TopK)}
-	if j.Embedder != nil {
-		vectors, err := j.Embedder.Embed(ctx, []string{head(query, 8192)})
+	if len(searches) == 1 {
+		return j.find(ctx, first, searches[0])
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	for i, s := range searches {
+		all.Go(func() error { return j.find(ctx, first+event.CallID(i), s) })
+	}
+	return all.Wait()
+}
+
+// shown is what a search looks for, as people are told.
+func (s *search) shown() string {
+	if s.tool == event.ToolHydeSearch && s.near != "" {
+		return s.near
+	}
+	return s.words
+}
+
+// find does one search whose start is told.
+func (j *job) find(ctx context.Context, call event.CallID, s *search) error {
+	began := j.Now()
+	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: max(candidates, 2*j.q.TopK)}
+	if j.Vectors != nil && s.near != "" {
+		placed, err := j.Vectors.Place(ctx, j.q.Collection, text.Head(s.near, 8192), s.purpose)
 		switch {
 		case err == nil:
-			q.Vector = vectors[0]
+			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return ctx.Err()
 		default: // words alone find most of it
 			warning := event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
 			if err := j.rec.Emit(ctx, warning); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	hits, err := j.Index.Search(ctx, q)
 	if err != nil {
-		return nil, j.indexFault(ctx, err)
+		return j.indexFault(ctx, err)
 	}
-	result := event.RetrievalFinished{Call: call, Tool: event.ToolHybridSearch, Found: []event.Found{}, Duration: j.since(began)}
+	s.hits = hits
+	result := event.RetrievalFinished{Call: call, Tool: s.tool, Found: []event.Found{}, Duration: j.since(began)}
 	for _, h := range hits {
 		result.Found = append(result.Found, event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Score: h.Score})
 	}
-	return hits, j.rec.Emit(ctx, result)
+	return j.rec.Emit(ctx, result)
 }
 
-// judge grades what a search found, reads the section around what is ambiguous, and puts the better of the two into the
-// pool.
-func (j *job) judge(ctx context.Context, hits []index.Hit, round int) (event.Action, error) {
-	scores, err := j.Grader.Grade(ctx, j.q.Query, hits, j.stats)
-	if err != nil {
+// judge grades what the searches of a round found, each passage by the question that found it, reads the section around
+// what is ambiguous, and puts the better of the two into the pool.
+func (j *job) judge(ctx context.Context, searches []*search, round int) (event.Action, error) {
+	g := event.Graded{Iteration: round, Grades: []event.Grade{}}
+	var hits []index.Hit
+	var asked []string
+	graded := make([]grade.Grades, len(searches))
+	all, within := errgroup.WithContext(ctx)
+	for i, s := range searches {
+		all.Go(func() (err error) {
+			graded[i], err = j.Grader.Grade(within, s.asked, s.hits, j.stats)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
 		return "", err
 	}
-	g := event.Graded{Iteration: round, Grades: []event.Grade{}, By: j.Grader.Name()}
-	for i, h := range hits {
-		d := event.Grade{Chunk: h.Chunk.ID, Score: scores[i], Class: grade.Classify(scores[i])}
+	for k, s := range searches {
+		g.By = graded[k].By
+		for i, h := range s.hits {
+			score := graded[k].Scores[i]
+			d := event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}
+			at := slices.IndexFunc(g.Grades, func(o event.Grade) bool { return o.Chunk == d.Chunk })
+			switch {
+			case at < 0:
+				g.Grades, hits, asked = append(g.Grades, d), append(hits, h), append(asked, s.asked)
+			case d.Score > g.Grades[at].Score:
+				g.Grades[at], hits[at], asked[at] = d, h, s.asked
+			}
+		}
+	}
+	for _, d := range g.Grades {
 		switch d.Class {
 		case event.Correct:
 			g.Correct++
@@ -106,15 +175,14 @@ func (j *job) judge(ctx context.Context, hits []index.Hit, round int) (event.Act
 		default:
 			g.Incorrect++
 		}
-		g.Grades = append(g.Grades, d)
 	}
-	parents, err := j.expand(ctx, hits, &g)
+	parents, err := j.expand(ctx, hits, asked, &g)
 	if err != nil {
 		return "", err
 	}
 	better := 0
 	for i, h := range hits {
-		c := candidate{Hit: h, grade: scores[i]}
+		c := candidate{Hit: h, grade: g.Grades[i].Score}
 		if d := g.Grades[i]; d.Parent != "" {
 			c.Chunk, c.grade = parents[d.Parent], d.NewScore
 		}
@@ -137,7 +205,7 @@ func (j *job) judge(ctx context.Context, hits []index.Hit, round int) (event.Act
 }
 
 // expand grades the parents of the best ambiguous chunks. A parent that scores higher takes its chunk's place.
-func (j *job) expand(ctx context.Context, hits []index.Hit, g *event.Graded) (map[corpus.ChunkID]corpus.Chunk, error) {
+func (j *job) expand(ctx context.Context, hits []index.Hit, asked []string, g *event.Graded) (map[corpus.ChunkID]corpus.Chunk, error) {
 	var places []int
 	var ids []corpus.ChunkID
 	for i, d := range g.Grades {
@@ -157,26 +225,30 @@ func (j *job) expand(ctx context.Context, hits []index.Hit, g *event.Graded) (ma
 	for _, c := range chunks {
 		parents[c.ID] = c
 	}
-	var whole []index.Hit
-	var of []int
+	whole, of := map[string][]index.Hit{}, map[string][]int{} // by question
 	for n, i := range places {
 		if parent, ok := parents[ids[n]]; ok {
 			h := hits[i]
 			h.Chunk = parent
-			whole = append(whole, h)
-			of = append(of, i)
+			whole[asked[i]] = append(whole[asked[i]], h)
+			of[asked[i]] = append(of[asked[i]], i)
 		}
 	}
-	scores, err := j.Grader.Grade(ctx, j.q.Query, whole, j.stats)
-	if err != nil {
-		return nil, err
-	}
-	for n, i := range of {
-		d := &g.Grades[i]
-		d.Expanded, d.NewScore = true, scores[n]
-		g.Expanded++
-		if scores[n] > d.Score && scores[n] >= grade.CorrectFrom {
-			d.Parent = whole[n].Chunk.ID
+	for _, question := range j.asked() {
+		if len(whole[question]) == 0 {
+			continue
+		}
+		grades, err := j.Grader.Grade(ctx, question, whole[question], j.stats)
+		if err != nil {
+			return nil, err
+		}
+		for n, i := range of[question] {
+			d := &g.Grades[i]
+			d.Expanded, d.NewScore = true, grades.Scores[n]
+			g.Expanded++
+			if d.NewScore > d.Score && d.NewScore >= grade.CorrectFrom {
+				d.Parent = whole[question][n].Chunk.ID
+			}
 		}
 	}
 	return parents, nil
@@ -193,47 +265,4 @@ func (j *job) add(c candidate) {
 		}
 	}
 	j.pool = append(j.pool, c)
-}
-
-// fedBack is the question with the terms that set the best passages apart: those that are frequent in them and rare in the
-// collection, as far as its question's terms tell. It is empty where nothing was found.
-func (j *job) fedBack(hits []index.Hit) string {
-	counts := map[string]float64{}
-	asked := map[string]bool{}
-	for _, t := range text.Terms(head(j.q.Query, 8192)) {
-		asked[t] = true
-	}
-	first := map[string]string{}
-	for i, h := range hits[:min(3, len(hits))] {
-		seen := map[string]bool{}
-		for _, w := range text.Words(h.Chunk.Text) {
-			stem := text.Stem(w.Text)
-			if len(w.Text) < 3 || text.Stop(w.Text) || asked[stem] {
-				continue
-			}
-			if first[stem] == "" {
-				first[stem] = w.Text
-			}
-			if !seen[stem] {
-				counts[stem] += 1 / float64(i+1)
-			}
-			counts[stem] += 0.1
-			seen[stem] = true
-		}
-	}
-	stems := make([]string, 0, len(counts))
-	for s := range counts {
-		stems = append(stems, s)
-	}
-	slices.SortFunc(stems, func(a, b string) int {
-		if d := counts[b] - counts[a]; math.Abs(d) > 1e-9 {
-			return int(math.Copysign(1, d))
-		}
-		return strings.Compare(a, b)
-	})
-	query := words(j.q.Query)
-	for _, s := range stems[:min(feedback, len(stems))] {
-		query = append(query, first[s])
-	}
-	return strings.Join(query, " ")
 }

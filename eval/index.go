@@ -39,7 +39,7 @@ func AsPassages(w index.Writer, collection string, e model.Embedder) Ingest {
 				texts[i] = d.Title + "\n" + d.Text
 			}
 			var err error
-			if vectors, err = e.Embed(ctx, texts); err != nil {
+			if vectors, err = e.Embed(ctx, texts, model.ForPassage); err != nil {
 				return err
 			}
 		}
@@ -51,7 +51,7 @@ func AsPassages(w index.Writer, collection string, e model.Embedder) Ingest {
 			entry := index.Entry{Chunk: corpus.Chunk{ID: corpus.ChunkID(d.ID), Document: id, Level: corpus.Passage,
 				Title: d.Title, Text: d.Text, End: len(d.Text)}}
 			if vectors != nil {
-				entry.Vector = vectors[i]
+				entry.Space, entry.Vector = e.Space(), vectors[i]
 			}
 			entries[i] = []index.Entry{entry}
 		}
@@ -75,11 +75,11 @@ func Documents(r index.Reader, collection string, e model.Embedder, way Way) Sea
 			q.Text = query
 		}
 		if way.Vectors {
-			v, err := e.Embed(ctx, []string{query})
+			v, err := e.Embed(ctx, []string{query}, model.ForQuery)
 			if err != nil {
 				return nil, err
 			}
-			q.Vector = v[0]
+			q.Space, q.Vector = e.Space(), v[0]
 		}
 		hits, err := r.Search(ctx, q)
 		if err != nil {

@@ -76,8 +76,8 @@ func TestEveryEventIsOnThePage(t *testing.T) {
 	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A source": event.Source{}}
 	for _, b := range []event.Body{event.RunStarted{}, event.QueryAnalyzed{}, event.CacheChecked{}, event.ToolCalled{},
 		event.ToolReturned{}, event.RetrievalStarted{}, event.RetrievalFinished{}, event.Graded{}, event.Reranked{},
-		event.GenerationStarted{}, event.Token{}, event.Cited{}, event.GenerationFinished{}, event.Verified{},
-		event.Attributed{}, event.Warned{}, event.RunFinished{}, event.RunFailed{}} {
+		event.GenerationStarted{}, event.Reasoned{}, event.Token{}, event.Cited{}, event.GenerationFinished{}, event.Verified{},
+		event.Attributed{}, event.ModelUsed{}, event.Warned{}, event.RunFinished{}, event.RunFailed{}} {
 		want[string(b.Kind())] = b
 	}
 	kinds := regexp.MustCompile(`= "(\w+)"`).FindAllStringSubmatch(read(t, "../event/event.go"), -1)

@@ -45,6 +45,7 @@ type gen struct {
 	chunks    []event.Found // found so far
 	cited     []corpus.ChunkID
 	retrieved int // retrievals that are not graded
+	thinks    bool
 }
 
 func (g *gen) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
@@ -61,7 +62,12 @@ func (g *gen) add(b event.Body) {
 	g.es = append(g.es, event.Event{Seq: event.Seq(len(g.es) + 1), At: g.at, Body: b})
 }
 
+// maybeWarn tells, now and then, of a failure that was survived and of what models cost.
 func (g *gen) maybeWarn(step string) {
+	if g.oneIn(6) {
+		g.add(event.ModelUsed{Step: step, Model: "qwen3:8b", Calls: 1 + g.rng.IntN(4), Input: g.rng.IntN(9000), Output: g.rng.IntN(900),
+			Reasoning: g.rng.IntN(100), Cached: g.rng.IntN(100), Estimated: g.oneIn(4)})
+	}
 	if g.oneIn(8) {
 		g.add(event.Warned{Code: pick(g, fault.Codes()...), Message: "survived: " + g.text(4), Step: step})
 	}
@@ -242,12 +248,18 @@ func (g *gen) rerank() {
 // answer generates, sometimes with a second model after one that broke off, and judges.
 func (g *gen) answer(n int) {
 	g.add(event.GenerationStarted{Chunks: len(g.chunks), Tokens: g.rng.IntN(8000), Model: pick(g, "extractive", "gpt-oss:20b")})
+	g.thinks = g.oneIn(3)
+	for range g.rng.IntN(4) {
+		if g.thinks {
+			g.add(event.Reasoned{Text: g.piece()})
+		}
+	}
 	g.tokens(n)
 	if g.oneIn(10) {
 		g.add(event.Warned{Code: fault.Model, Message: "the model broke off", Step: "generate"})
 		g.tokens(n / 2)
 	}
-	g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "timeout")})
+	g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "incomplete", "timeout")})
 	g.verify()
 	g.maybeWarn("attribute")
 	g.sources()
@@ -258,6 +270,9 @@ func (g *gen) tokens(n int) {
 		n = n/2 + g.rng.IntN(n/2+1)
 	}
 	for range n {
+		if g.thinks && g.oneIn(5) {
+			g.add(event.Reasoned{Text: g.piece()})
+		}
 		g.add(event.Token{Text: g.piece()})
 		for len(g.chunks) > 0 && g.oneIn(12) {
 			g.cite()

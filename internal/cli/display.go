@@ -118,6 +118,12 @@ func (d *display) done(v forge.Done, run string) {
 	if n := d.verification.ClaimsChecked; n > 0 {
 		confidence += fmt.Sprintf(", %d of %d claims supported", d.verification.ClaimsSupported, n)
 	}
+	if v.Incomplete {
+		fmt.Fprintf(d.err, "%s the answer is incomplete\n", d.onErr(amber, fmt.Sprintf("%9s", "warning")))
+	}
+	if u := v.Usage; u != nil {
+		confidence += fmt.Sprintf(" · %s: %d tokens read, %d written in %s", strings.Join(u.Models, ", "), u.InputTokens, u.OutputTokens, count(u.Calls, "call"))
+	}
 	fmt.Fprintln(d.err, d.onErr(dim, fmt.Sprintf("%s · %d ms · %s", confidence, v.TotalTimeMS, run)))
 }
 

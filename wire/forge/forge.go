@@ -60,6 +60,10 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 		p.buf = nil
 	}
 	for len(batch) > 0 {
+		if _, thought := batch[0].Body.(event.Reasoned); thought {
+			batch = batch[1:] // no event of the protocol shows it
+			continue
+		}
 		n := joinable(batch)
 		start := len(p.buf)
 		name := "token"

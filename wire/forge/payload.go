@@ -138,7 +138,7 @@ type (
 		Weight      float64 `json:"weight"` // share of the answer, 0..1
 		Cited       bool    `json:"cited"`
 	}
-	// Done ends a stream that was answered.
+	// Done ends a stream that was answered. Incomplete and usage are beyond the protocol's own fields.
 	Done struct {
 		Type            string       `json:"type" enum:"done"`
 		TotalTimeMS     event.Millis `json:"total_time_ms"`
@@ -149,6 +149,16 @@ type (
 		Confidence      float64      `json:"confidence"`
 		Mode            event.Mode   `json:"mode" enum:"agentic,direct"`
 		Cached          bool         `json:"cached"`
+		Incomplete      bool         `json:"incomplete,omitempty"` // the answer lacks its end
+		Usage           *Usage       `json:"usage,omitempty"`      // left out where no model was asked
+	}
+	// Usage is what a run spent on models.
+	Usage struct {
+		InputTokens  int      `json:"input_tokens"`
+		OutputTokens int      `json:"output_tokens"`
+		Calls        int      `json:"calls"`
+		Models       []string `json:"models"`              // in the order of first use
+		Estimated    bool     `json:"estimated,omitempty"` // of some calls the provider told nothing
 	}
 	// Error reports a failure. One that is not recoverable ends the stream.
 	Error struct {

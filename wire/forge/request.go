@@ -126,6 +126,8 @@ type Answer struct {
 	Iterations      int           `json:"iterations"`
 	TokensGenerated int           `json:"tokens_generated"`
 	TotalTimeMS     event.Millis  `json:"total_time_ms"`
+	Incomplete      bool          `json:"incomplete,omitempty"`
+	Usage           *Usage        `json:"usage,omitempty"`
 	Error           *Error        `json:"error,omitempty"` // why the answer is not whole
 }
 
@@ -135,7 +137,7 @@ func AnswerOf(log []event.Event) Answer {
 	done := doneOf(&s)
 	a := Answer{RunID: string(s.Run), Query: s.Query, Mode: done.Mode, Cached: done.Cached, Confidence: done.Confidence,
 		Sources: sources(s.Sources, maxSourceText), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
-		TotalTimeMS: done.TotalTimeMS}
+		TotalTimeMS: done.TotalTimeMS, Incomplete: done.Incomplete, Usage: done.Usage}
 	if s.Check != nil {
 		v := verification(*s.Check, maxSourceText)
 		a.Verification = &v

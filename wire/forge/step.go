@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -143,7 +144,23 @@ func doneOf(s *event.State) Done {
 	if s.Analysis != nil {
 		mode = s.Analysis.Mode
 	}
-	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), round(s.Confidence()), mode, s.Cached()}
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), round(s.Confidence()), mode, s.Cached(),
+		s.Incomplete(), usageOf(s)}
+}
+
+// usageOf gives what was spent on models; nil where none was asked.
+func usageOf(s *event.State) *Usage {
+	if len(s.Usage) == 0 {
+		return nil
+	}
+	sum := s.Cost()
+	u := &Usage{InputTokens: sum.Input, OutputTokens: sum.Output, Calls: sum.Calls, Estimated: sum.Estimated, Models: []string{}}
+	for _, spent := range s.Usage {
+		if !slices.Contains(u.Models, spent.Model) {
+			u.Models = append(u.Models, spent.Model)
+		}
+	}
+	return u
 }
 
 // clip cuts a text to at most so many bytes at a rune, with an ellipsis.

@@ -1,0 +1,99 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// notes are what model calls tell while a step goes on. Failures are told in the run as soon as its rules allow, and what
+// was spent when the step ends.
+type notes struct {
+	mu    sync.Mutex
+	told  map[string]bool // messages of failures, each of which is told once a step
+	wait  []event.Warned  // from before the run's analysis
+	spent []event.ModelUsed
+	err   error // of telling
+}
+
+// traced gives a step's context, whose model calls are told in the run.
+func (j *job) traced(ctx context.Context, step string) context.Context {
+	return model.WithTrace(ctx, &model.Trace{
+		Failed: func(err error, name, next string) { j.survived(ctx, step, err, name, next) },
+		Used:   func(name string, u model.Usage) { j.notes.used(step, name, u) },
+	})
+}
+
+// survived tells of a model that failed and of what takes its place.
+func (j *job) survived(ctx context.Context, step string, err error, name, next string) {
+	message := name + " failed"
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		message = e.Public()
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		message = name + " took too long"
+	}
+	if next == "" {
+		message += "; the answer ends here"
+	} else {
+		message += "; " + next + " goes on"
+	}
+	w := event.Warned{Code: fault.Model, Message: message, Step: step}
+	n := &j.notes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.told[step+message] {
+		return
+	}
+	if n.told == nil {
+		n.told = map[string]bool{}
+	}
+	n.told[step+message] = true
+	if j.rec.State().Analysis == nil {
+		n.wait = append(n.wait, w)
+		return
+	}
+	n.err = errors.Join(n.err, j.rec.Emit(ctx, w))
+}
+
+// used adds up what a step's requests to a model cost.
+func (n *notes) used(step, name string, u model.Usage) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i := 0
+	for i < len(n.spent) && (n.spent[i].Step != step || n.spent[i].Model != name) {
+		i++
+	}
+	if i == len(n.spent) {
+		n.spent = append(n.spent, event.ModelUsed{Step: step, Model: name})
+	}
+	s := &n.spent[i]
+	s.Calls++
+	s.Input += max(u.Input, 0)
+	s.Output += max(u.Output, 0)
+	s.Reasoning += max(u.Reasoning, 0)
+	s.Cached += max(u.Cached, 0)
+	s.Estimated = s.Estimated || u.Estimated
+}
+
+// settle tells in the run what is left to tell: also of a run that is stopped, since it is paid for.
+func (j *job) settle(ctx context.Context) error {
+	n := &j.notes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	err := n.err
+	if j.rec.State().Analysis == nil {
+		return err // stopped before anything could be told
+	}
+	for _, w := range n.wait {
+		err = errors.Join(err, j.rec.Emit(ctx, w))
+	}
+	for _, u := range n.spent {
+		err = errors.Join(err, j.rec.Emit(ctx, u))
+	}
+	n.wait, n.spent, n.err = nil, nil, nil
+	return err
+}
