@@ -7,9 +7,11 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Entry is a chunk with its vector. A nil Vector makes it findable by words alone.
+// Entry is a chunk with its vector. A nil Vector makes it findable by words alone. Space names the vector's space, which
+// the embedder gives; vectors of different spaces are never compared.
 type Entry struct {
 	corpus.Chunk
+	Space  string
 	Vector []float32
 }
 
@@ -17,7 +19,8 @@ type Entry struct {
 type Query struct {
 	Collection string
 	Text       string         // searched by words with BM25; empty: not
-	Vector     []float32      // searched by cosine similarity; nil: not
+	Space      string         // of Vector
+	Vector     []float32      // searched by cosine similarity among the vectors of its space; nil: not
 	Levels     []corpus.Level // the levels wanted
 	Limit      int
 	Weights    Weights // how the two are fused; zero: the defaults of the index

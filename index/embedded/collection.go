@@ -28,6 +28,7 @@ type collection struct {
 
 	// What follows is the writer's.
 	seq     uint64
+	spaces  map[string]spaceRecord
 	lex     [levels]*lexical
 	records [levels]levelRecord
 	retired []retired
@@ -44,7 +45,7 @@ type snapshot struct {
 type view struct {
 	reader                 bleve.IndexReader // nil: no chunks
 	chunks, tokens, titles uint64
-	slabs                  slabs
+	spaces                 spaces
 }
 
 // retired are rows that no snapshot from seq on shows. Their texts are deleted when no older one is read any more.
@@ -81,13 +82,13 @@ func (s *snapshot) close() {
 	}
 }
 
-// publish makes the state of the lexical indexes and records, with the slabs given, the one that readers see.
-func (c *collection) publish(vectors [levels]slabs) error {
+// publish makes the state of the lexical indexes and records, with the vectors given, the one that readers see.
+func (c *collection) publish(vectors [levels]spaces) error {
 	c.seq++
 	s := &snapshot{seq: c.seq, refs: 1}
 	for i := range levels {
 		r := c.records[i]
-		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, slabs: vectors[i]}
+		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, spaces: vectors[i]}
 		if c.lex[i] == nil {
 			continue
 		}
@@ -200,7 +201,14 @@ func (x *Index) number(name string) (id *uint32, err error) {
 }
 
 func (x *Index) loadCollection(c *collection) error {
-	var vectors [levels]slabs
+	var vectors [levels]spaces
+	err := x.view(func(tx *bolt.Tx) (err error) {
+		c.spaces, err = readSpaces(tx, c.id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for i := range levels {
 		found := false
 		err := x.view(func(tx *bolt.Tx) (err error) {
@@ -211,8 +219,17 @@ func (x *Index) loadCollection(c *collection) error {
 			if err := unsealJSON(raw, &c.records[i]); err != nil {
 				return fmt.Errorf("damaged: figures of a level: %w", err)
 			}
-			vectors[i], err = readVectors(tx, c.id, i+1)
-			return err
+			vectors[i] = spaces{}
+			for name, s := range c.spaces {
+				slabs, err := readVectors(tx, c.id, s, i+1)
+				if err != nil {
+					return err
+				}
+				if slabs != nil {
+					vectors[i][name] = slabs
+				}
+			}
+			return nil
 		})
 		if err != nil {
 			return err
@@ -226,26 +243,47 @@ func (x *Index) loadCollection(c *collection) error {
 	return c.publish(vectors)
 }
 
-func readVectors(tx *bolt.Tx, collection uint32, level int) (slabs, error) {
-	var rows []vectorRow
-	out := slabs{}
-	prefix := levelKey(collection, level)
+// readSpaces gives the spaces of a collection by name.
+func readSpaces(tx *bolt.Tx, collection uint32) (map[string]spaceRecord, error) {
+	out := map[string]spaceRecord{}
+	prefix := idKey(collection, "")
+	cur := tx.Bucket(bucketSpaces).Cursor()
+	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+		var r spaceRecord
+		if err := unsealJSON(v, &r); err != nil {
+			return nil, fmt.Errorf("damaged: a space: %w", err)
+		}
+		out[string(k[len(prefix):])] = r
+	}
+	return out, nil
+}
+
+// readVectors gives the vectors of a space at a level; nil if there are none.
+func readVectors(tx *bolt.Tx, collection uint32, space spaceRecord, level int) (slabs, error) {
+	s := &slab{dim: space.Dim}
+	prefix := append(spaceKey(collection, space.Number), byte(level))
 	cur := tx.Bucket(bucketVectors).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 		if len(k) != len(prefix)+8 {
 			return nil, errors.New("damaged: key of a vector")
 		}
-		vec, err := unsealVector(v, make([]float32, 0, len(v)/4))
-		if err != nil {
+		before := len(s.data)
+		var err error
+		if s.data, err = unsealVector(v, s.data); err != nil {
 			return nil, fmt.Errorf("damaged: a vector: %w", err)
 		}
-		rows = append(rows, vectorRow{binary.BigEndian.Uint64(k[len(prefix):]), vec})
-		if len(rows) == 4096 {
-			out = out.change(rows, nil)
-			rows = rows[:0]
+		switch len(s.data) - before {
+		case 0: // known to have none
+		case s.dim:
+			s.rows = append(s.rows, binary.BigEndian.Uint64(k[len(prefix):]))
+		default:
+			return nil, fmt.Errorf("damaged: a vector of %d components among those of %d", len(s.data)-before, s.dim)
 		}
 	}
-	return out.change(rows, nil), nil
+	if len(s.rows) == 0 {
+		return nil, nil
+	}
+	return slabs{s}, nil
 }
 
 func (x *Index) lexicalDir(c *collection, level int) string {

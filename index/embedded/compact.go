@@ -30,6 +30,9 @@ func (x *Index) Compact(ctx context.Context) error {
 }
 
 func (x *Index) compact(ctx context.Context) error {
+	if err := x.clear(ctx, func() {}, func() {}); err != nil {
+		return err
+	}
 	names := map[string]uint32{}
 	marked := map[uint32][levels]bool{}
 	pending := false
@@ -70,9 +73,9 @@ func (x *Index) compact(ctx context.Context) error {
 // scrubCollection makes the lexical indexes of the marked levels anew from what is left in them, or from the documents if
 // that did not do.
 func (x *Index) scrubCollection(ctx context.Context, c *collection, marked [levels]bool) error {
-	var vectors [levels]slabs
+	var vectors [levels]spaces
 	for i := range levels {
-		vectors[i] = c.cur.levels[i].slabs
+		vectors[i] = c.cur.levels[i].spaces
 		if !marked[i] || c.lex[i] == nil {
 			continue
 		}

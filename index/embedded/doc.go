@@ -5,6 +5,10 @@
 // statistics mix; they are derived, carry the generation of the data that they were made of, and are brought up to date or
 // made anew when a collection is first used after a crash or damage. Vectors are held in memory and scanned exactly.
 //
+// A collection's vectors stand apart by their space, in the database and in memory, so that another embedder can fill a
+// space of its own while searches use the one before. A chunk is named to it by its row, which is never used twice: a
+// vector that was made for a text cannot reach the text that took its place.
+//
 // Scores are computed here and not by bleve: its BM25 (2.5) takes the number of distinct terms of a field for the sum of
 // its lengths and multiplies by a coordination factor, and it ties a search to the newest state where ours sees the one
 // that the vectors and chunks are of.

@@ -40,7 +40,7 @@ type Options struct {
 	Scoring     Scoring       // zero: [DefaultScoring]
 }
 
-// Index is an index in one folder. It implements [index.Index]; readers never wait for writers.
+// Index is an index in one folder. It implements [index.Index] and [index.Spaces]; readers never wait for writers.
 type Index struct {
 	dir   string
 	opts  Options
@@ -61,7 +61,10 @@ type Index struct {
 	broken  error // a change that is in documents.db and not in a lexical index: reopening repairs it
 }
 
-var _ index.Index = (*Index)(nil)
+var (
+	_ index.Index  = (*Index)(nil)
+	_ index.Spaces = (*Index)(nil)
+)
 
 var errClosed = errors.New("the index is closed")
 
@@ -188,6 +191,10 @@ func (x *Index) prepare() error {
 			if err := meta.Put(keyFormat, []byte(format)); err != nil {
 				return err
 			}
+		case string(have) == formatBefore:
+			if err := forgetVectors(tx); err != nil {
+				return err
+			}
 		case string(have) != format:
 			return fmt.Errorf("format %q is not %q, which this version reads", have, format)
 		}
@@ -196,6 +203,19 @@ func (x *Index) prepare() error {
 		}
 		return sweepAll(tx)
 	})
+}
+
+// forgetVectors turns a folder of the format before into one of this. Nobody knows the spaces of the vectors in it, so they
+// go; they are made anew from the texts, which stay.
+func forgetVectors(tx *bolt.Tx) error {
+	if err := tx.DeleteBucket(bucketVectors); err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucket(bucketVectors); err != nil {
+		return err
+	}
+	meta := tx.Bucket(bucketMeta)
+	return errors.Join(meta.Put(keyFormat, []byte(format)), meta.Put(keyScrub, nil))
 }
 
 // view runs do in a read transaction. Nothing read may be kept without a copy.

@@ -18,11 +18,13 @@ var (
 	bucketDocuments   = []byte("documents")   // collection, document id → docRecord
 	bucketChunks      = []byte("chunks")      // row → chunkRecord; a row is never used twice
 	bucketIDs         = []byte("ids")         // collection, chunk id → row
-	bucketVectors     = []byte("vectors")     // collection, level, row → float32s
+	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
+	bucketDropped     = []byte("dropped")     // collection, number of a space → nothing: its vectors are to go
+	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; none: has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
 	bucketGarbage     = []byte("garbage")     // row → nothing: chunks no longer part of any document
-	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketVectors,
-		bucketLevels, bucketGarbage}
+	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketSpaces,
+		bucketDropped, bucketVectors, bucketLevels, bucketGarbage}
 )
 
 var (
@@ -32,9 +34,13 @@ var (
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )
 
-const format = "1"
+// The formats of the folder. In the one before, vectors had no space.
+const (
+	format       = "2"
+	formatBefore = "1"
+)
 
-// maxKey bounds collection names and ids, in bytes; bbolt's keys end at 32 KiB.
+// maxKey bounds names of collections and spaces and ids, in bytes; bbolt's keys end at 32 KiB.
 const maxKey = 4096
 
 // levels counts the levels of a document; they are numbered from 1.
@@ -69,6 +75,14 @@ type levelRecord struct {
 	Titles     uint64      `json:"titles"`
 	Added      [][2]uint64 `json:"added"`   // ranges of rows
 	Removed    [][2]uint64 `json:"removed"` // applied after Added
+}
+
+// spaceRecord is a vector space of a collection. Its number is never used again.
+type spaceRecord struct {
+	Number   uint32 `json:"number"`
+	Dim      int    `json:"dim"`     // 0: no vector yet
+	Vectors  int    `json:"vectors"` // keys under the number: those of chunks that have no vector too
+	Complete bool   `json:"complete"`
 }
 
 // seal prefixes a value with the CRC-32C of it.
@@ -137,6 +151,10 @@ func levelKey(collection uint32, level int) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, collection), byte(level))
 }
 
-func vectorKey(collection uint32, level int, row uint64) []byte {
-	return binary.BigEndian.AppendUint64(levelKey(collection, level), row)
+func spaceKey(collection, space uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(make([]byte, 0, 17), collection), space)
+}
+
+func vectorKey(collection, space uint32, level int, row uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(spaceKey(collection, space), byte(level)), row)
 }

@@ -30,7 +30,9 @@ type found struct {
 }
 
 // Search implements [index.Reader]. Text has no syntax: its stop words are left out and of the others the 64 rarest are
-// searched for. Vectors of another dimension than the query's are not compared.
+// searched for. Vectors of
+// another space than the query's are not looked at; a vector of another dimension than those of its space is a
+// [fault.InvalidRequest].
 func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := x.enter(ctx); err != nil {
 		return nil, err
@@ -70,6 +72,11 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 
 func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
 	terms := queryTerms(q.Text)
+	for i := range levels {
+		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
+			return nil, otherDim(len(q.Vector), dim)
+		}
+	}
 	var all []found
 	for i := range levels {
 		if !wanted[i] || s.levels[i].chunks == 0 {
@@ -128,7 +135,7 @@ func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 
 // searchView searches one level both ways and fuses. Each candidate of one search is given its score of the other.
 func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index.Query) ([]found, error) {
-	vectors := v.slabs[len(q.Vector)]
+	vectors := v.spaces[q.Space]
 	n := max(candidates, q.Limit)
 	if q.Vector == nil || vectors == nil {
 		n = 2 * q.Limit // some more, for ties
@@ -177,8 +184,8 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	}
 	has := make([]bool, len(all))
 	for i := range all {
-		if at := vectors.find(all[i].row); at >= 0 {
-			all[i].hit.Cosine = float64(vek32.Dot(q.Vector, vectors.vector(at)))
+		if known := vectors.find(all[i].row); known != nil {
+			all[i].hit.Cosine = float64(vek32.Dot(q.Vector, known))
 			has[i] = true
 		}
 	}

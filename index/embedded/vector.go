@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sort"
@@ -11,8 +12,8 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// slab holds vectors of one dimension, of unit length, one after the other by ascending row. A slab is never changed:
-// add and remove give a new one, which may share memory that no reader of the old one looks at. One writer at a time.
+// slab holds vectors of unit length, one after the other by ascending row. A slab is never changed: what adds or removes
+// makes a new one, which may share memory that no reader of the old one looks at. One writer at a time.
 type slab struct {
 	dim  int
 	rows []uint64
@@ -34,40 +35,123 @@ func (s *slab) find(row uint64) int {
 
 func (s *slab) vector(i int) []float32 { return s.data[i*s.dim : (i+1)*s.dim] }
 
-// slabs is by dimension: vectors of different dimensions never meet.
-type slabs map[int]*slab
+// slabs are the vectors of one space at one level, all of one dimension. No row is in two of them. Documents put append to
+// the last row, so there is one slab; vectors made later for earlier rows open others, which are joined as they grow.
+type slabs []*slab
 
-// vectorRow is a vector to add. Rows ascend from call to call.
+// find gives the vector of a row, or nil.
+func (ss slabs) find(row uint64) []float32 {
+	for _, s := range ss {
+		if i := s.find(row); i >= 0 {
+			return s.vector(i)
+		}
+	}
+	return nil
+}
+
+func (ss slabs) dim() int {
+	if len(ss) == 0 {
+		return 0
+	}
+	return ss[0].dim
+}
+
+// spaces are the vectors of a level by the name of their space: those of different spaces never meet.
+type spaces map[string]slabs
+
+// vectorRow is a vector to add. Rows of one call ascend, and none is there yet.
 type vectorRow struct {
+	space  string
 	row    uint64
 	vector []float32
 }
 
-// change gives the slabs with vectors added and then rows removed.
-func (m slabs) change(added []vectorRow, removed [][2]uint64) slabs {
-	out := slabs{}
-	for dim, s := range m {
-		c := *s
-		out[dim] = &c
+// change gives the spaces with vectors added and then rows removed.
+func (m spaces) change(added []vectorRow, removed [][2]uint64) spaces {
+	out := spaces{}
+	for name, ss := range m {
+		out[name] = make(slabs, len(ss))
+		for i, s := range ss {
+			c := *s
+			out[name][i] = &c
+		}
 	}
 	for _, a := range added {
-		s := out[len(a.vector)]
-		if s == nil {
-			s = &slab{dim: len(a.vector)}
-			out[s.dim] = s
-		}
-		s.rows = append(s.rows, a.row)
-		s.data = append(s.data, a.vector...)
+		out[a.space] = out[a.space].add(a.row, a.vector)
 	}
-	for dim, s := range out {
-		s.remove(removed)
-		if s.gone == len(s.rows) {
-			delete(out, dim)
-		} else if s.gone > 1024 && s.gone > len(s.rows)/4 {
-			out[dim] = s.packed()
+	for name, ss := range out {
+		for i, s := range ss {
+			s.remove(removed)
+			if s.gone > 1024 && s.gone > len(s.rows)/4 {
+				ss[i] = joined(s)
+			}
+		}
+		ss = slices.DeleteFunc(ss, func(s *slab) bool { return s.gone == len(s.rows) })
+		if out[name] = ss.settle(); len(ss) == 0 {
+			delete(out, name)
 		}
 	}
 	return out
+}
+
+// without gives the spaces without one of them.
+func (m spaces) without(name string) spaces {
+	out := maps.Clone(m)
+	delete(out, name)
+	return out
+}
+
+// add appends to the first slab that ends before the row.
+func (ss slabs) add(row uint64, vector []float32) slabs {
+	at := slices.IndexFunc(ss, func(s *slab) bool { return s.rows[len(s.rows)-1] < row })
+	if at < 0 {
+		at = len(ss)
+		ss = append(ss, &slab{dim: len(vector)})
+	}
+	s := ss[at]
+	s.rows = append(s.rows, row)
+	s.data = append(s.data, vector...)
+	return ss
+}
+
+// settle joins slabs until each is more than twice as large as the next, so that there are few, and each vector is copied
+// a few times at most.
+func (ss slabs) settle() slabs {
+	slices.SortStableFunc(ss, func(a, b *slab) int { return cmp.Compare(len(b.rows), len(a.rows)) })
+	for i := len(ss) - 1; i > 0; i-- {
+		if len(ss[i-1].rows) <= 2*len(ss[i].rows) {
+			ss[i-1] = joined(ss[i-1], ss[i])
+			ss = slices.Delete(ss, i, i+1)
+		}
+	}
+	return ss
+}
+
+// joined gives one slab of those given, without the dead.
+func joined(of ...*slab) *slab {
+	n := 0
+	for _, s := range of {
+		n += len(s.rows) - s.gone
+	}
+	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), data: make([]float32, 0, n*of[0].dim)}
+	at := make([]int, len(of))
+	for {
+		next := -1
+		for k, s := range of {
+			for at[k] < len(s.rows) && s.isDead(at[k]) {
+				at[k]++
+			}
+			if at[k] < len(s.rows) && (next < 0 || s.rows[at[k]] < of[next].rows[at[next]]) {
+				next = k
+			}
+		}
+		if next < 0 {
+			return out
+		}
+		out.rows = append(out.rows, of[next].rows[at[next]])
+		out.data = append(out.data, of[next].vector(at[next])...)
+		at[next]++
+	}
 }
 
 func (s *slab) remove(ranges [][2]uint64) {
@@ -89,19 +173,6 @@ func (s *slab) remove(ranges [][2]uint64) {
 	}
 }
 
-// packed gives the slab without the dead.
-func (s *slab) packed() *slab {
-	n := len(s.rows) - s.gone
-	out := &slab{dim: s.dim, rows: make([]uint64, 0, n), data: make([]float32, 0, n*s.dim)}
-	for i, row := range s.rows {
-		if !s.isDead(i) {
-			out.rows = append(out.rows, row)
-			out.data = append(out.data, s.vector(i)...)
-		}
-	}
-	return out
-}
-
 // near is a row with its cosine.
 type near struct {
 	row    uint64
@@ -112,17 +183,21 @@ type near struct {
 const scanAlone = 2 << 20
 
 // nearest gives the n rows whose vectors have the greatest dot product with q, greatest first, ties by row.
-func (s *slab) nearest(ctx context.Context, q []float32, n int) ([]near, error) {
-	parts := min(runtime.GOMAXPROCS(0), 1+len(s.data)/scanAlone)
+func (ss slabs) nearest(ctx context.Context, q []float32, n int) ([]near, error) {
+	total := 0
+	for _, s := range ss {
+		total += len(s.rows)
+	}
+	parts := min(runtime.GOMAXPROCS(0), 1+total*ss.dim()/scanAlone)
 	found := make([][]near, parts)
 	var wg sync.WaitGroup
 	for p := range parts {
-		from, to := len(s.rows)*p/parts, len(s.rows)*(p+1)/parts
+		from, to := total*p/parts, total*(p+1)/parts
 		if p == parts-1 {
-			found[p] = s.scan(ctx, q, from, to, n)
+			found[p] = ss.scan(ctx, q, from, to, n)
 			break
 		}
-		wg.Go(func() { found[p] = s.scan(ctx, q, from, to, n) })
+		wg.Go(func() { found[p] = ss.scan(ctx, q, from, to, n) })
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -142,24 +217,28 @@ func sortNear(v []near) {
 	})
 }
 
-// scan keeps a buffer of up to twice n and cuts it back to the best n when it is full, which costs less than a heap.
-func (s *slab) scan(ctx context.Context, q []float32, from, to, n int) []near {
+// scan looks at the vectors from, from+1 … to-1 of all slabs together. It keeps a buffer of up to twice n and cuts it back
+// to the best n when it is full, which costs less than a heap.
+func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int) []near {
 	best := make([]near, 0, 2*n)
 	floor := float32(-2)
-	for i := from; i < to; i++ {
-		if i&4095 == 0 && ctx.Err() != nil {
-			return nil
+	for _, s := range ss {
+		for i := max(from, 0); i < min(to, len(s.rows)); i++ {
+			if i&4095 == 0 && ctx.Err() != nil {
+				return nil
+			}
+			dot := vek32.Dot(q, s.vector(i))
+			if dot <= floor || s.isDead(i) {
+				continue
+			}
+			best = append(best, near{s.rows[i], dot})
+			if len(best) == cap(best) {
+				sortNear(best)
+				best = best[:n]
+				floor = best[n-1].cosine
+			}
 		}
-		dot := vek32.Dot(q, s.vector(i))
-		if dot <= floor || s.isDead(i) {
-			continue
-		}
-		best = append(best, near{s.rows[i], dot})
-		if len(best) == cap(best) {
-			sortNear(best)
-			best = best[:n]
-			floor = best[n-1].cosine
-		}
+		from, to = from-len(s.rows), to-len(s.rows)
 	}
 	sortNear(best)
 	return best[:min(n, len(best))]

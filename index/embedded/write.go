@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"sync"
@@ -37,6 +38,21 @@ type edit struct {
 	removed [][2]uint64
 	record  levelRecord
 	touched bool
+}
+
+// edits are what a group changes in one collection.
+type edits struct {
+	levels [levels]edit
+	spaces map[string]spaceRecord
+}
+
+func (c *collection) edits() *edits {
+	e := &edits{spaces: maps.Clone(c.spaces)}
+	for i := range levels {
+		e.levels[i].record = c.records[i]
+		e.levels[i].record.Added, e.levels[i].record.Removed = nil, nil
+	}
+	return e
 }
 
 // Put implements [index.Writer]. Documents are written in groups, each durable and seen before the next. A chunk id that
@@ -97,9 +113,15 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 		}
 		seen[e.ID] = true
 		e.Document = d.ID
+		if len(e.Space) > maxKey {
+			return change{}, fault.Invalid("space", "a name has at most %d bytes", maxKey)
+		}
 		v, err := unit(e.Vector)
 		if err != nil {
 			return change{}, err
+		}
+		if v == nil && (e.Space != "" || e.Vector != nil) {
+			v = []float32{} // it has none, where nil is one that is to be made yet
 		}
 		e.Vector = v
 		out[i] = e
@@ -172,15 +194,11 @@ func (x *Index) applyGroup(group []change) error {
 		return err
 	}
 	terms := analyseAll(group)
-	edits := map[*collection]*[levels]edit{}
+	edited := map[*collection]*edits{}
 	swept := map[*collection][][2]uint64{}
 	for _, c := range cols {
-		if c != nil && edits[c] == nil {
-			edits[c] = new([levels]edit)
-			for i := range levels {
-				edits[c][i].record = c.records[i]
-				edits[c][i].record.Added, edits[c][i].record.Removed = nil, nil
-			}
+		if c != nil && edited[c] == nil {
+			edited[c] = c.edits()
 			swept[c] = c.sweepable()
 		}
 	}
@@ -196,16 +214,16 @@ func (x *Index) applyGroup(group []change) error {
 			if c == nil {
 				continue // a deletion from a collection that there is not
 			}
-			if err := removeDocument(tx, c.id, ch.doc.ID, edits[c]); err != nil {
+			if err := removeDocument(tx, c.id, ch.doc.ID, edited[c]); err != nil {
 				return err
 			}
 			if ch.put {
-				if err := putDocument(tx, c.id, ch, terms[i], &next, edits[c]); err != nil {
+				if err := putDocument(tx, c.id, ch, terms[i], &next, edited[c]); err != nil {
 					return err
 				}
 			}
 		}
-		if err := writeRecords(tx, edits); err != nil {
+		if err := writeRecords(tx, edited); err != nil {
 			return err
 		}
 		return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(next))
@@ -219,7 +237,7 @@ func (x *Index) applyGroup(group []change) error {
 		return err
 	}
 	x.nextRow = next
-	for c, e := range edits {
+	for c, e := range edited {
 		if err := x.commit(c, e); err != nil {
 			x.broken = err
 			return err
@@ -285,7 +303,7 @@ func analyseAll(group []change) [][]analysed {
 }
 
 // removeDocument takes a document out of all buckets but chunks, whose rows become garbage.
-func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, edits *[levels]edit) error {
+func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *edits) error {
 	key := idKey(collection, string(id))
 	raw := tx.Bucket(bucketDocuments).Get(key)
 	if raw == nil {
@@ -307,12 +325,12 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, edits 
 			}
 			if err := errors.Join(
 				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk.ID))),
-				tx.Bucket(bucketVectors).Delete(vectorKey(collection, i+1, row)),
+				ed.displace(tx, collection, i+1, row),
 				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
 				return err
 			}
 		}
-		e := &edits[i]
+		e := &ed.levels[i]
 		e.touched = true
 		e.removed = append(e.removed, [2]uint64{from, to})
 		e.record.Chunks -= d.Counts[i]
@@ -326,12 +344,12 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, edits 
 }
 
 // putDocument writes a document whose id is free, its rows sorted by level.
-func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, edits *[levels]edit) error {
+func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, ed *edits) error {
 	d := docRecord{Document: ch.doc, First: *next}
-	ids, chunks, vectors := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks), tx.Bucket(bucketVectors)
+	ids, chunks := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks)
 	chunks.FillPercent = 0.95 // keys ascend
 	for i := range levels {
-		e := &edits[i]
+		e := &ed.levels[i]
 		first := *next
 		for k, entry := range ch.entries {
 			if int(entry.Level) != i+1 {
@@ -351,10 +369,9 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 				return err
 			}
 			if entry.Vector != nil {
-				if err := vectors.Put(vectorKey(collection, i+1, row), sealVector(entry.Vector)); err != nil {
+				if err := ed.place(tx, collection, i, vectorRow{entry.Space, row, entry.Vector}); err != nil {
 					return err
 				}
-				e.vectors = append(e.vectors, vectorRow{row, entry.Vector})
 			}
 			t := terms[k]
 			t.row = row
@@ -379,15 +396,18 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 	return tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
 }
 
-func writeRecords(tx *bolt.Tx, edits map[*collection]*[levels]edit) error {
-	for c, e := range edits {
+func writeRecords(tx *bolt.Tx, edited map[*collection]*edits) error {
+	for c, e := range edited {
+		if err := writeSpaces(tx, c, e.spaces); err != nil {
+			return err
+		}
 		for i := range levels {
-			if !e[i].touched {
+			if !e.levels[i].touched {
 				continue
 			}
-			r := &e[i].record
+			r := &e.levels[i].record
 			r.Generation++
-			r.Added, r.Removed = e[i].ranges, e[i].removed
+			r.Added, r.Removed = e.levels[i].ranges, e.levels[i].removed
 			raw, err := sealJSON(r)
 			if err != nil {
 				return err
@@ -407,14 +427,14 @@ func writeRecords(tx *bolt.Tx, edits map[*collection]*[levels]edit) error {
 }
 
 // commit brings a collection's lexical indexes to what documents.db says already, and shows it to readers.
-func (x *Index) commit(c *collection, edits *[levels]edit) error {
+func (x *Index) commit(c *collection, ed *edits) error {
 	var errs [levels]error
 	var wg sync.WaitGroup
-	var vectors [levels]slabs
+	var vectors [levels]spaces
 	var rows [][2]uint64
 	for i := range levels {
-		e := &edits[i]
-		vectors[i] = c.cur.levels[i].slabs
+		e := &ed.levels[i]
+		vectors[i] = c.cur.levels[i].spaces
 		if !e.touched {
 			continue
 		}
@@ -434,6 +454,7 @@ func (x *Index) commit(c *collection, edits *[levels]edit) error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	c.spaces = ed.spaces
 	if err := c.publish(vectors); err != nil {
 		return err
 	}

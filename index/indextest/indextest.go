@@ -22,7 +22,7 @@ import (
 // it closes the last by t.Cleanup. A back end that keeps its data elsewhere takes dir for the data's name.
 type Open func(t *testing.T, dir string) index.Index
 
-// Exercise checks that an index does what [index.Index] says.
+// Exercise checks that an index does what [index.Index] says, and [index.Spaces] where it is one.
 func Exercise(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string
@@ -46,6 +46,10 @@ func Exercise(t *testing.T, open Open) {
 		{"Reopen", reopen},
 		{"Consistent", consistent},
 		{"Owned", owned},
+		{"Spaces", twoSpaces},
+		{"SpacesWhileWritten", spacesWhileWritten},
+		{"SpacesRefuse", spacesRefuse},
+		{"SpacesReopen", spacesReopen},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}
@@ -56,6 +60,12 @@ type piece struct {
 	level  corpus.Level
 	text   string
 	vector []float32
+	space  string
+}
+
+func (p piece) in(space string) piece {
+	p.space = space
+	return p
 }
 
 // document makes a document whose chunks have the ids id/0, id/1 …
@@ -64,14 +74,16 @@ func document(collection, id, title string, pieces ...piece) (corpus.Document, [
 		MediaType: "text/plain", Hash: "h-" + id, Bytes: 7, IndexedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	var es []index.Entry
 	for i, p := range pieces {
-		es = append(es, index.Entry{Vector: p.vector, Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprintf("%s/%d", id, i)),
+		es = append(es, index.Entry{Space: p.space, Vector: p.vector, Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprintf("%s/%d", id, i)),
 			Document: d.ID, Level: p.level, Ordinal: i, Title: title, Headings: []string{"One", "Two"}, Pages: []int{3},
 			Start: 10 * i, End: 10*i + len(p.text), Text: p.text}})
 	}
 	return d, es
 }
 
-func passage(text string, vector ...float32) piece { return piece{corpus.Passage, text, vector} }
+func passage(text string, vector ...float32) piece {
+	return piece{level: corpus.Passage, text: text, vector: vector}
+}
 
 func put(t *testing.T, x index.Writer, collection, id, title string, pieces ...piece) {
 	t.Helper()
@@ -222,8 +234,8 @@ func remove(t *testing.T, open Open) {
 
 func atLevels(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
-	put(t, x, "c", "a", "", piece{corpus.Section, "apple section", nil}, passage("apple passage"),
-		piece{corpus.Sentence, "apple sentence", []float32{1, 0}})
+	put(t, x, "c", "a", "", piece{level: corpus.Section, text: "apple section"}, passage("apple passage"),
+		piece{level: corpus.Sentence, text: "apple sentence", vector: []float32{1, 0}})
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple"}), "a/1")
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Levels: []corpus.Level{corpus.Section}}), "a/0")
 	want(t, search(t, x, index.Query{Collection: "c", Vector: []float32{1, 0}}))
@@ -282,7 +294,7 @@ func invalid(t *testing.T, open Open) {
 	ok, _ := document("c", "bad", "")
 	_, two := document("c", "bad", "", passage("apple"), passage("apple"))
 	two[1].ID = two[0].ID
-	_, level := document("c", "bad", "", piece{9, "apple", nil})
+	_, level := document("c", "bad", "", piece{level: 9, text: "apple"})
 	_, nan := document("c", "bad", "", passage("apple", float32(math.NaN())))
 	_, nameless := document("c", "bad", "", passage("apple"))
 	nameless[0].ID = ""

@@ -1,12 +1,14 @@
 package indextest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 )
 
@@ -17,7 +19,8 @@ func vectors(t *testing.T, open Open) {
 	put(t, x, "c", "d", "", passage("three", -1, 0))
 	put(t, x, "c", "e", "", passage("none"))
 	put(t, x, "c", "f", "", passage("zero", 0, 0))
-	put(t, x, "c", "g", "", passage("other space", 1, 0, 0))
+	put(t, x, "c", "h", "", passage("other space of as many dimensions", 1, 0).in("flat"))
+	put(t, x, "c", "g", "", passage("other space", 1, 0, 0).in("solid"))
 	hits := search(t, x, index.Query{Collection: "c", Vector: []float32{3, 0}})
 	want(t, hits, "a/0", "b/0", "d/0")
 	if len(hits) == 3 {
@@ -28,7 +31,23 @@ func vectors(t *testing.T, open Open) {
 		}
 	}
 	want(t, search(t, x, index.Query{Collection: "c", Vector: []float32{0, 0}}))
-	want(t, search(t, x, index.Query{Collection: "c", Vector: []float32{0, 0, 1}}), "g/0")
+	want(t, search(t, x, index.Query{Collection: "c", Space: "solid", Vector: []float32{0, 0, 1}}), "g/0")
+	want(t, search(t, x, index.Query{Collection: "c", Space: "flat", Vector: []float32{1, 0}}), "h/0")
+	want(t, search(t, x, index.Query{Collection: "c", Space: "none", Vector: []float32{1, 0}}))
+	want(t, search(t, x, index.Query{Collection: "c", Space: "solid", Vector: []float32{0, 0, 1}, Text: "three"}), "d/0", "g/0")
+	_, err := x.Search(t.Context(), index.Query{Collection: "c", Space: "flat", Vector: []float32{1, 0, 0}})
+	refused(t, "search with another dimension", err, "vector")
+	d, es := document("c", "i", "", passage("mismatched", 1, 0, 0).in("flat"))
+	refused(t, "put of another dimension", x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}), "vector")
+	want(t, search(t, x, index.Query{Collection: "c", Text: "mismatched"}))
+}
+
+// refused checks that err is a [fault.InvalidRequest] that names the field.
+func refused(t *testing.T, what string, err error, field string) {
+	t.Helper()
+	if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest || e.Field != field {
+		t.Errorf("%s: %v", what, err)
+	}
 }
 
 func hybrid(t *testing.T, open Open) {
@@ -48,8 +67,8 @@ func hybrid(t *testing.T, open Open) {
 
 func chunks(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
-	_, es := document("c", "a", "T", passage("zero"), passage("one"), piece{corpus.Sentence, "two", nil})
-	put(t, x, "c", "a", "T", passage("zero"), passage("one"), piece{corpus.Sentence, "two", nil})
+	_, es := document("c", "a", "T", passage("zero"), passage("one"), piece{level: corpus.Sentence, text: "two"})
+	put(t, x, "c", "a", "T", passage("zero"), passage("one"), piece{level: corpus.Sentence, text: "two"})
 	got, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{"a/2", "unknown", "", "a/0"})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +136,7 @@ func documents(t *testing.T, open Open) {
 func reopen(t *testing.T, open Open) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	put(t, x, "c", "a", "Title", passage("apple tree", 1, 0), piece{corpus.Sentence, "apple", nil})
+	put(t, x, "c", "a", "Title", passage("apple tree", 1, 0), piece{level: corpus.Sentence, text: "apple"})
 	put(t, x, "c", "b", "Title", passage("apple pie", 0, 1))
 	put(t, x, "c", "gone", "Title", passage("apple core", 0, 1))
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}); err != nil {

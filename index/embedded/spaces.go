@@ -1,0 +1,403 @@
+package embedded
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+const (
+	missingDefault = 100
+	clearBatch     = 2000 // vectors of a dropped space that one transaction deletes
+)
+
+func otherDim(have, want int) error {
+	return fault.Invalid("vector", "has %d components where those of its space have %d", have, want)
+}
+
+// enrol gives the record of a space that is to take a vector of dim components (0: only the word that there is none).
+func (ed *edits) enrol(tx *bolt.Tx, name string, dim int) (spaceRecord, error) {
+	r, ok := ed.spaces[name]
+	if !ok {
+		n, err := tx.Bucket(bucketSpaces).NextSequence()
+		if err != nil {
+			return r, err
+		}
+		if n > math.MaxUint32 {
+			return r, fmt.Errorf("too many spaces")
+		}
+		chunks := uint64(0)
+		for i := range levels {
+			chunks += ed.levels[i].record.Chunks
+		}
+		r = spaceRecord{Number: uint32(n), Complete: len(ed.spaces) == 0 && chunks == 0}
+	}
+	if r.Dim == 0 {
+		r.Dim = dim
+	}
+	if dim != 0 && dim != r.Dim {
+		return r, otherDim(dim, r.Dim)
+	}
+	return r, nil
+}
+
+// place writes a vector of a row that has none of the space yet; an empty one says that it has none.
+func (ed *edits) place(tx *bolt.Tx, collection uint32, level int, v vectorRow) error {
+	r, err := ed.enrol(tx, v.space, len(v.vector))
+	if err != nil {
+		return err
+	}
+	if err := tx.Bucket(bucketVectors).Put(vectorKey(collection, r.Number, level+1, v.row), sealVector(v.vector)); err != nil {
+		return err
+	}
+	r.Vectors++
+	ed.spaces[v.space] = r
+	if len(v.vector) > 0 {
+		ed.levels[level].vectors = append(ed.levels[level].vectors, v)
+	}
+	return nil
+}
+
+// displace deletes a row's vectors of all spaces.
+func (ed *edits) displace(tx *bolt.Tx, collection uint32, level int, row uint64) error {
+	b := tx.Bucket(bucketVectors)
+	for name, r := range ed.spaces {
+		k := vectorKey(collection, r.Number, level, row)
+		if b.Get(k) == nil {
+			continue
+		}
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+		r.Vectors--
+		ed.spaces[name] = r
+	}
+	return nil
+}
+
+// writeSpaces writes the records that differ from the collection's.
+func writeSpaces(tx *bolt.Tx, c *collection, spaces map[string]spaceRecord) error {
+	for name, r := range spaces {
+		if had, ok := c.spaces[name]; ok && had == r {
+			continue
+		}
+		raw, err := sealJSON(r)
+		if err != nil {
+			return err
+		}
+		if err := tx.Bucket(bucketSpaces).Put(idKey(c.id, name), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Collections implements [index.Spaces].
+func (x *Index) Collections(ctx context.Context) (names []string, err error) {
+	if err := x.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer x.life.RUnlock()
+	err = x.view(func(tx *bolt.Tx) error {
+		names = nil
+		return tx.Bucket(bucketCollections).ForEach(func(k, _ []byte) error {
+			names = append(names, string(k))
+			return nil
+		})
+	})
+	return names, failed("list collections", err)
+}
+
+// Spaces implements [index.Spaces].
+func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, error) {
+	var out index.Census
+	if err := x.enter(ctx); err != nil {
+		return out, err
+	}
+	defer x.life.RUnlock()
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+		out = index.Census{}
+		for i := range levels {
+			if raw := tx.Bucket(bucketLevels).Get(levelKey(c, i+1)); raw != nil {
+				var r levelRecord
+				if err := unsealJSON(raw, &r); err != nil {
+					return fmt.Errorf("damaged: figures of a level: %w", err)
+				}
+				out.Chunks += int(r.Chunks)
+			}
+		}
+		spaces, err := readSpaces(tx, c)
+		for _, name := range slices.Sorted(maps.Keys(spaces)) {
+			r := spaces[name]
+			out.Spaces = append(out.Spaces, index.Space{Name: name, Dim: r.Dim, Vectors: r.Vectors, Complete: r.Complete})
+		}
+		return err
+	})
+	return out, failed("count vectors", err)
+}
+
+// Missing implements [index.Spaces]. Chunks come by their document's id and by row.
+func (x *Index) Missing(ctx context.Context, collection, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+	if err := x.enter(ctx); err != nil {
+		return nil, "", err
+	}
+	defer x.life.RUnlock()
+	if limit <= 0 {
+		limit = missingDefault
+	}
+	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+		chunks, next, err = missing(ctx, tx, c, space, after, limit)
+		return err
+	})
+	return chunks, next, failed("list chunks without vectors", err)
+}
+
+// missing reads a cursor: the row that was looked at last, 8 bytes, and the id of its document.
+func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+	spaces, err := readSpaces(tx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	s, known := spaces[space]
+	var passed uint64
+	prefix := idKey(c, "")
+	start := prefix
+	if after != "" {
+		if len(after) < 8 {
+			return nil, "", fault.Invalid("after", "is no cursor of this index")
+		}
+		passed = binary.BigEndian.Uint64([]byte(after))
+		start = idKey(c, after[8:])
+	}
+	vectors := tx.Bucket(bucketVectors)
+	cur := tx.Bucket(bucketDocuments).Cursor()
+	for k, v := cur.Seek(start); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, "", err
+		}
+		var d docRecord
+		if err := unsealJSON(v, &d); err != nil {
+			return nil, "", fmt.Errorf("damaged: a document: %w", err)
+		}
+		begun := after != "" && bytes.Equal(k, start)
+		for i := range levels {
+			for row, to := d.rows(i); row < to; row++ {
+				if begun && row <= passed || known && vectors.Get(vectorKey(c, s.Number, i+1, row)) != nil {
+					continue
+				}
+				chunk, err := readChunk(tx, row)
+				if err != nil {
+					return nil, "", err
+				}
+				chunks = append(chunks, index.Bare{Ref: refOf(row, i, chunk.ID), Text: chunk.Text})
+				if len(chunks) == limit {
+					return chunks, string(rowKey(row)) + string(k[len(prefix):]), nil
+				}
+			}
+		}
+	}
+	return chunks, "", nil
+}
+
+// refOf names a chunk by its row, which is never used twice, its level and its id.
+func refOf(row uint64, level int, id corpus.ChunkID) string {
+	return string(append(rowKey(row), byte(level))) + string(id)
+}
+
+// refRow gives the row and level of a reference, if its chunk is still there.
+func refRow(tx *bolt.Tx, collection uint32, ref string) (row uint64, level int, err error) {
+	if len(ref) < 10 || len(ref) > maxKey+9 || ref[8] >= levels {
+		return 0, -1, fault.Invalid("ref", "is not of this index")
+	}
+	key := []byte(ref[:8])
+	if !bytes.Equal(tx.Bucket(bucketIDs).Get(idKey(collection, ref[9:])), key) {
+		return 0, -1, nil
+	}
+	return binary.BigEndian.Uint64(key), int(ref[8]), nil
+}
+
+// SetVectors implements [index.Spaces].
+func (x *Index) SetVectors(ctx context.Context, collection, space string, refs []string, vectors [][]float32) error {
+	if len(refs) != len(vectors) {
+		return fault.Invalid("vectors", "%d of them for %d chunks", len(vectors), len(refs))
+	}
+	units := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		u, err := unit(v)
+		if err != nil {
+			return fmt.Errorf("set vectors: %w", err)
+		}
+		units[i] = u
+	}
+	return x.edit(ctx, "set vectors", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+		var rows [levels][]vectorRow
+		for i, ref := range refs {
+			row, level, err := refRow(tx, c.id, ref)
+			if err != nil {
+				return err
+			}
+			if level >= 0 {
+				rows[level] = append(rows[level], vectorRow{space, row, units[i]})
+			}
+		}
+		for i, vs := range rows {
+			slices.SortFunc(vs, func(a, b vectorRow) int { return cmp.Compare(a.row, b.row) })
+			for _, v := range vs {
+				if s, ok := c.spaces[space]; ok && tx.Bucket(bucketVectors).Get(vectorKey(c.id, s.Number, i+1, v.row)) != nil {
+					continue
+				}
+				if err := c.place(tx, c.id, i, v); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Complete implements [index.Spaces].
+func (x *Index) Complete(ctx context.Context, collection, space string) error {
+	return x.edit(ctx, "complete space", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+		r, err := c.enrol(tx, space, 0)
+		r.Complete = true
+		c.spaces[space] = r
+		return err
+	})
+}
+
+// Drop implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
+// vectors are deleted leaves them to the next Drop, Compact or Close.
+func (x *Index) Drop(ctx context.Context, collection, space string) error {
+	err := x.edit(ctx, "drop space", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+		r, ok := c.spaces[space]
+		if !ok {
+			return nil
+		}
+		delete(c.spaces, space)
+		meta := tx.Bucket(bucketMeta)
+		if err := meta.Put(keyScrub, nil); err != nil { // so that the file gets smaller
+			return err
+		}
+		if err := tx.Bucket(bucketDropped).Put(spaceKey(c.id, r.Number), nil); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketSpaces).Delete(idKey(c.id, space))
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	return failed("drop space", x.clear(ctx, x.write.Lock, x.write.Unlock))
+}
+
+// collectionEdit is a change of vectors alone.
+type collectionEdit struct {
+	id uint32
+	*edits
+}
+
+// edit changes the vectors and spaces of a collection, if there is one of the name, and shows them to readers.
+func (x *Index) edit(ctx context.Context, op, collection, space string, do func(*bolt.Tx, *collectionEdit) error) error {
+	if len(space) > maxKey {
+		return fault.Invalid("space", "a name has at most %d bytes", maxKey)
+	}
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	x.write.Lock()
+	defer x.write.Unlock()
+	if x.broken != nil {
+		return failed(op, fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken))
+	}
+	c, err := x.collection(collection)
+	if err != nil || c == nil {
+		return failed(op, err)
+	}
+	ed := c.edits()
+	err = x.update(func(tx *bolt.Tx) error {
+		if err := do(tx, &collectionEdit{c.id, ed}); err != nil {
+			return err
+		}
+		return writeSpaces(tx, c, ed.spaces)
+	})
+	if err != nil {
+		return failed(op, err)
+	}
+	var vectors [levels]spaces
+	for i := range levels {
+		vectors[i] = c.cur.levels[i].spaces
+		if len(ed.levels[i].vectors) > 0 {
+			vectors[i] = vectors[i].change(ed.levels[i].vectors, nil)
+		}
+		for name := range c.spaces {
+			if _, kept := ed.spaces[name]; !kept {
+				vectors[i] = vectors[i].without(name)
+			}
+		}
+	}
+	c.spaces = ed.spaces
+	if err := c.publish(vectors); err != nil {
+		x.broken = err
+		return failed(op, err)
+	}
+	return nil
+}
+
+// clear deletes the vectors of dropped spaces, a few at a time, holding the lock for each time.
+func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var dropped []byte
+		err := x.view(func(tx *bolt.Tx) error {
+			k, _ := tx.Bucket(bucketDropped).Cursor().First()
+			dropped = bytes.Clone(k)
+			return nil
+		})
+		if err != nil || dropped == nil {
+			return err
+		}
+		lock()
+		err = x.update(func(tx *bolt.Tx) error { return clearSome(tx, dropped) })
+		unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearSome deletes some vectors under a prefix, and the note that they are to go with the last.
+func clearSome(tx *bolt.Tx, prefix []byte) error {
+	b := tx.Bucket(bucketVectors)
+	var keys [][]byte
+	cur := b.Cursor()
+	for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(keys) < clearBatch; k, _ = cur.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	if len(keys) == clearBatch {
+		return nil
+	}
+	return tx.Bucket(bucketDropped).Delete(prefix)
+}

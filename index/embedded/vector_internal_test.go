@@ -1,0 +1,56 @@
+package embedded
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestSlabs adds rows in batches out of order and removes some: all that is left is found, in few slabs.
+func TestSlabs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 20_000
+	m := spaces{}
+	order := r.Perm(n)
+	here := map[uint64]float32{}
+	for len(order) > 0 {
+		batch := order[:min(64, len(order))]
+		order = order[len(batch):]
+		slices.Sort(batch)
+		var added []vectorRow
+		for _, row := range batch {
+			here[uint64(row)] = float32(row)
+			added = append(added, vectorRow{"s", uint64(row), []float32{float32(row), 1}})
+		}
+		var removed [][2]uint64
+		if r.IntN(2) == 0 {
+			from := uint64(r.IntN(n))
+			removed = append(removed, [2]uint64{from, from + 20})
+			for row := from; row < from+20; row++ {
+				delete(here, row)
+			}
+		}
+		before := m
+		m = m.change(added, removed)
+		if first := uint64(batch[0]); before["s"].find(first) != nil {
+			t.Fatal("a change is seen in the spaces before it")
+		}
+		if len(m["s"]) > 12 {
+			t.Fatalf("%d slabs", len(m["s"]))
+		}
+	}
+	for row := range uint64(n) {
+		v := m["s"].find(row)
+		if want, ok := here[row]; ok != (v != nil) || ok && v[0] != want {
+			t.Fatalf("row %d: %v, want %v, %v", row, v, want, ok)
+		}
+	}
+	got, err := m["s"].nearest(t.Context(), []float32{1, 0}, n)
+	if err != nil || len(got) != len(here) {
+		t.Errorf("%d of %d scanned, %v", len(got), len(here), err)
+	}
+	some, err := m["s"].nearest(t.Context(), []float32{1, 0}, 10)
+	if err != nil || !slices.Equal(some, got[:10]) {
+		t.Errorf("the nearest are %v and %v, %v", some, got[:10], err)
+	}
+}
