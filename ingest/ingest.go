@@ -95,6 +95,11 @@ type Report struct {
 	Failed    []Failure `json:"failed,omitempty"`
 	Chunks    int       `json:"chunks"` // of what was added and updated
 
+	// Unembedded counts the chunks among them that have no vector, as the embedder failed, and EmbedFailure says how it did,
+	// in words fit to be shown. They are found by words until something makes their vectors.
+	Unembedded   int    `json:"unembedded,omitempty"`
+	EmbedFailure string `json:"embed_failure,omitempty"`
+
 	Duration time.Duration `json:"duration_ns"`
 }
 
@@ -106,8 +111,10 @@ type Failure struct {
 
 // Ingest brings a collection up to date with files and folders: what is new or changed is put, what is the same is left
 // alone, and documents whose file under one of the folders is gone are deleted. A file that cannot be read is told in
-// Report.Failed and stops nothing; a document that it was before stays. Progress, which may be nil, is called from this
-// goroutine. The error is that of ctx, of the index or of the embedder; the report then says what was done before.
+// Report.Failed and stops nothing; a document that it was before stays. An embedder that fails stops nothing either: the
+// chunks are put without vectors, which Report.Unembedded counts, and unless the failure lies in the texts, it is not asked
+// again in this ingestion. Progress, which may be nil, is called from this goroutine. The error is that of ctx or of the
+// index; the report then says what was done before.
 func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
 	files, err := list(ctx, req.Paths)
@@ -185,20 +192,11 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), tell: progress}
 }
 
-// space names the vector space, which is part of a document's hash.
-func (g *Ingester) space() string {
-	if g.embed == nil {
-		return ""
-	}
-	e := g.embed.Embedding()
-	return fmt.Sprintf("%s/%d", e.Name, e.Dim)
-}
-
-// hash tells whether a document must be put again: by its bytes, by what its name and title make of them, by the way of
-// cutting, and by the vector space.
+// hash tells whether a document must be put again: by its bytes, by what its name and title make of them, and by the way of
+// cutting. The embedder has no part in it: vectors are made anew without the document.
 func (g *Ingester) hash(j job, data []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.space(), j.name, j.title)
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00", len(data), cutVersion, j.name, j.title)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }

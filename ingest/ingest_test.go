@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/model"
@@ -29,6 +31,7 @@ type memory struct {
 	entries map[corpus.DocumentID][]index.Entry
 	puts    []int // documents of each Put
 	broken  error
+	refuses string // a space whose vectors are
 }
 
 func newMemory() *memory {
@@ -40,6 +43,11 @@ func (m *memory) Put(_ context.Context, docs []corpus.Document, entries [][]inde
 	defer m.mu.Unlock()
 	if m.broken != nil {
 		return m.broken
+	}
+	for _, e := range slices.Concat(entries...) {
+		if m.refuses != "" && e.Space == m.refuses {
+			return fault.Invalid("vector", "has other components")
+		}
 	}
 	for i, d := range docs {
 		if m.docs[d.Collection] == nil {
@@ -104,13 +112,24 @@ func (m *memory) Terms(context.Context, string, []string) (index.TermStats, erro
 type lengths struct {
 	name   string
 	broken error
+	refuse string // a call with a text that holds it is too long
+	calls  *atomic.Int32
 }
 
-func (l lengths) Embedding() model.Embedding { return model.Embedding{Name: l.name, Dim: 1} }
+func (l lengths) Space() string { return l.name }
 
-func (l lengths) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (l lengths) Embed(_ context.Context, texts []string, p model.Purpose) ([][]float32, error) {
+	if l.calls != nil {
+		l.calls.Add(1)
+	}
+	if p != model.ForPassage {
+		return nil, errors.New("chunks are passages")
+	}
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
+		if l.refuse != "" && strings.Contains(t, l.refuse) {
+			return nil, &model.Error{Model: "lengths", Failure: model.TooLong, Status: 400}
+		}
 		out[i] = []float32{float32(len(t))}
 	}
 	return out, l.broken
@@ -177,13 +196,13 @@ func TestIngestFollowsFolder(t *testing.T) {
 	}
 	for _, es := range ix.entries {
 		for _, e := range es {
-			if len(e.Vector) != 1 || e.Vector[0] != float32(len(e.Text)) {
+			if e.Space != "a" || len(e.Vector) != 1 || e.Vector[0] != float32(len(e.Text)) {
 				t.Errorf("vector %v for %q", e.Vector, e.Text)
 			}
 		}
 	}
-	// Another vector space means that all must be embedded anew.
-	same(t, "other embedder", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), dir), ingest.Report{Updated: 3, Ignored: 1})
+	// Another embedder is no reason to put documents again.
+	same(t, "other embedder", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), dir), ingest.Report{Unchanged: 3, Ignored: 1})
 	// A file that is named leaves its neighbours alone, and a hidden one may be named.
 	same(t, "named", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), filepath.Join(dir, ".d.md")), ingest.Report{Added: 1})
 }
@@ -241,9 +260,6 @@ func TestIngestStopsOnBrokenParts(t *testing.T) {
 	}
 	write(t, dir, files)
 	boom := errors.New("boom")
-	if _, err := ingest.New(ix, lengths{broken: boom}, ingest.Options{}).Ingest(t.Context(), ingest.Request{Paths: []string{dir}}, nil); !errors.Is(err, boom) {
-		t.Errorf("embedder: %v", err)
-	}
 	ix.broken = boom
 	if _, err := ingest.New(ix, nil, ingest.Options{BatchDocs: 2}).Ingest(t.Context(), ingest.Request{Paths: []string{dir}}, nil); !errors.Is(err, boom) {
 		t.Errorf("index: %v", err)
@@ -264,6 +280,72 @@ func TestIngestStopsOnBrokenParts(t *testing.T) {
 	if slices.Max(ix.puts) > 3 {
 		t.Errorf("batches %v", ix.puts)
 	}
+}
+
+// TestIngestWithoutEmbedder has the embedder fail: documents are put all the same, and the report says what they lack.
+func TestIngestWithoutEmbedder(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"poison.txt": "Poison."}
+	for i := range 20 {
+		files[fmt.Sprintf("%02d.txt", i)] = fmt.Sprintf("Text %d.", i)
+	}
+	write(t, dir, files)
+	down := &model.Error{Model: "m", Failure: model.Unreachable, Cause: errors.New("dial secret")}
+	for _, c := range []struct {
+		name    string
+		e       lengths
+		without int    // chunks
+		calls   int32  // at most
+		says    string // the report
+	}{
+		{"down", lengths{broken: down}, 63, 1, "m could not be reached"},
+		{"any error", lengths{broken: errors.New("boom")}, 63, 1, "the embedder failed"},
+		{"text", lengths{refuse: "Poison"}, 3, 21, "lengths takes no request of this length (HTTP status 400)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ix := newMemory()
+			c.e.name, c.e.calls = "s", new(atomic.Int32)
+			r := run(t, ingest.New(ix, c.e, ingest.Options{BatchDocs: 4, EmbedTexts: 1, Workers: 1}), dir)
+			same(t, "report", r, ingest.Report{Added: 21, Unembedded: c.without, EmbedFailure: c.says})
+			if n := c.e.calls.Load(); n > c.calls {
+				t.Errorf("%d calls, want %d", n, c.calls)
+			}
+			bare := 0
+			for _, es := range ix.entries {
+				for _, e := range es {
+					if (e.Space == "") != (e.Vector == nil) {
+						t.Errorf("space %q and vector %v", e.Space, e.Vector)
+					}
+					if e.Vector == nil {
+						bare++
+					}
+				}
+			}
+			if bare != c.without {
+				t.Errorf("%d chunks without a vector, want %d", bare, c.without)
+			}
+			same(t, "again", run(t, ingest.New(ix, c.e, ingest.Options{}), dir), ingest.Report{Unchanged: 21})
+		})
+	}
+	ix := newMemory()
+	ix.refuses = "s"
+	r := run(t, ingest.New(ix, lengths{name: "s"}, ingest.Options{BatchDocs: 4}), dir)
+	same(t, "refused", r, ingest.Report{Added: 21, Unembedded: 63, EmbedFailure: "vector: has other components"})
+	ctx, cancel := context.WithCancel(t.Context())
+	g := ingest.New(newMemory(), stopping{cancel}, ingest.Options{})
+	if _, err := g.Ingest(ctx, ingest.Request{Paths: []string{dir}}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled while embedding: %v", err)
+	}
+}
+
+// stopping ends the context of who asks it.
+type stopping struct{ cancel func() }
+
+func (stopping) Space() string { return "s" }
+
+func (s stopping) Embed(context.Context, []string, model.Purpose) ([][]float32, error) {
+	s.cancel()
+	return nil, errors.New("interrupted")
 }
 
 func TestIngestDocuments(t *testing.T) {

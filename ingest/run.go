@@ -41,7 +41,8 @@ type run struct {
 	progress   Progress
 	report     Report
 	batch      []ready
-	size       int // bytes of text in the batch
+	size       int  // bytes of text in the batch
+	mute       bool // the embedder is not asked any more
 }
 
 // load reads which documents the collection has.
@@ -206,7 +207,12 @@ func (r *run) flush(ctx context.Context) error {
 	if err := r.vectors(ctx, entries, chunks); err != nil {
 		return err
 	}
-	if err := r.index.Put(ctx, docs, entries); err != nil {
+	err := r.index.Put(ctx, docs, entries)
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.InvalidRequest && e.Field == "vector" {
+		r.strip(entries, err)
+		err = r.index.Put(ctx, docs, entries)
+	}
+	if err != nil {
 		return fmt.Errorf("put documents: %w", err)
 	}
 	for _, d := range docs {
@@ -218,52 +224,6 @@ func (r *run) flush(ctx context.Context) error {
 	}
 	r.report.Chunks += chunks
 	r.batch, r.size = nil, 0
-	return nil
-}
-
-// vectors gives every entry its vector, texts that are the same being embedded once: a short section is its passage.
-func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) error {
-	if r.embed == nil {
-		return nil
-	}
-	place := make(map[string]int, chunks)
-	var texts []string
-	for _, es := range entries {
-		for _, e := range es {
-			if _, ok := place[e.Text]; !ok {
-				place[e.Text] = len(texts)
-				texts = append(texts, e.Text)
-			}
-		}
-	}
-	vectors := make([][]float32, len(texts))
-	calls, ctx := errgroup.WithContext(ctx)
-	calls.SetLimit(r.opts.Workers)
-	for from := 0; from < len(texts); from += r.opts.EmbedTexts {
-		to := min(from+r.opts.EmbedTexts, len(texts))
-		calls.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			vs, err := r.embed.Embed(ctx, texts[from:to])
-			if err != nil {
-				return err
-			}
-			if len(vs) != to-from {
-				return fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vs), to-from)
-			}
-			copy(vectors[from:to], vs)
-			return nil
-		})
-	}
-	if err := calls.Wait(); err != nil {
-		return fmt.Errorf("embed chunks: %w", err)
-	}
-	for _, es := range entries {
-		for i := range es {
-			es[i].Vector = vectors[place[es[i].Text]]
-		}
-	}
 	return nil
 }
 

@@ -30,9 +30,8 @@ type found struct {
 }
 
 // Search implements [index.Reader]. Text has no syntax: its stop words are left out and of the others the 64 rarest are
-// searched for. Vectors of
-// another space than the query's are not looked at; a vector of another dimension than those of its space is a
-// [fault.InvalidRequest].
+// searched for. Vectors of another space than the query's are not looked at; a vector of another dimension than those of its
+// space is a [fault.InvalidRequest].
 func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := x.enter(ctx); err != nil {
 		return nil, err
