@@ -1,0 +1,153 @@
+package prompt
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+)
+
+// Data is what one of the prompts is about. Its texts need not be clean: [Set.Render] quotes them.
+type Data interface {
+	name() string       // of the prompt
+	answer() int        // tokens that an answer of its form may take
+	fenced(f fence) any // what the template is given
+}
+
+// Analysis is what analyze.md is about. Its template is given .Question.
+type Analysis struct{ Question string }
+
+// Hypothesis is what hyde.md is about. Its template is given .Question.
+type Hypothesis struct{ Question string }
+
+// Grading is what grade.md is about. Its template is given .Question and the list .Passages.
+type Grading struct {
+	Question string
+	Passages []Passage
+}
+
+// Verification is what verify.md is about. Its template is given .Question and the lists .Claims and .Passages.
+type Verification struct {
+	Question string
+	Claims   []Claim
+	Passages []Passage
+}
+
+// Answer is what answer.md is about. Its template is given .Question and the list .Passages.
+type Answer struct {
+	Question string
+	Passages []Passage
+}
+
+// Passage is a piece of a document as a prompt shows it.
+type Passage struct {
+	ID      int // in citations and judgements
+	Heading string
+	Text    string
+}
+
+// Claim is a statement of an answer as a prompt shows it.
+type Claim struct {
+	ID    int
+	Text  string
+	Cites []int // ids of passages
+}
+
+// PassageOf shows a chunk with its title and headings; of its text the part of at most so many bytes that holds most of
+// the words of about (see [Clip]), or all where most is 0.
+func PassageOf(id int, c corpus.Chunk, about string, most int) Passage {
+	above := make([]string, 0, len(c.Headings)+1)
+	for _, h := range append([]string{c.Title}, c.Headings...) {
+		if h = strings.TrimSpace(h); h != "" {
+			above = append(above, h)
+		}
+	}
+	s := c.Text
+	if most > 0 {
+		s = Clip(s, about, most)
+	}
+	return Passage{id, strings.Join(above, " › "), s}
+}
+
+func (p Passage) fenced(f fence) Quote {
+	s := harmless(p.Text, maxPassage)
+	if h := strings.Join(strings.Fields(harmless(p.Heading, maxHeading)), " "); h != "" {
+		s = h + "\n\n" + s
+	}
+	return f.quote("passage", fmt.Sprintf(" id=%q", strconv.Itoa(p.ID)), s, len(s))
+}
+
+func (c Claim) fenced(f fence) Quote {
+	ids := make([]string, len(c.Cites))
+	for i, n := range c.Cites {
+		ids[i] = strconv.Itoa(n)
+	}
+	return f.quote("claim", fmt.Sprintf(" id=%q cites=%q", strconv.Itoa(c.ID), strings.Join(ids, " ")), c.Text, maxClaim)
+}
+
+func (f fence) question(s string) Quote { return f.quote("question", "", s, maxQuestion) }
+
+func (f fence) passages(ps []Passage) []Quote {
+	out := make([]Quote, len(ps))
+	for i, p := range ps {
+		out[i] = p.fenced(f)
+	}
+	return out
+}
+
+type (
+	questionView struct{ Question Quote }
+	passagesView struct {
+		Question Quote
+		Passages []Quote
+	}
+	claimsView struct {
+		Question         Quote
+		Claims, Passages []Quote
+	}
+	fenceView  struct{ Tag string }
+	repairView struct{ Complaint, Schema string }
+)
+
+func (Analysis) name() string     { return "analyze" }
+func (Hypothesis) name() string   { return "hyde" }
+func (Grading) name() string      { return "grade" }
+func (Verification) name() string { return "verify" }
+func (Answer) name() string       { return "answer" }
+
+func (Analysis) answer() int       { return 400 }
+func (Hypothesis) answer() int     { return 300 }
+func (g Grading) answer() int      { return 64 + 24*len(g.Passages) }
+func (v Verification) answer() int { return 64 + 64*len(v.Claims) }
+func (Answer) answer() int         { return 0 }
+
+func (a Analysis) fenced(f fence) any   { return questionView{f.question(a.Question)} }
+func (h Hypothesis) fenced(f fence) any { return questionView{f.question(h.Question)} }
+func (g Grading) fenced(f fence) any {
+	return passagesView{f.question(g.Question), f.passages(g.Passages)}
+}
+func (a Answer) fenced(f fence) any {
+	return passagesView{f.question(a.Question), f.passages(a.Passages)}
+}
+func (v Verification) fenced(f fence) any {
+	view := claimsView{Question: f.question(v.Question), Passages: f.passages(v.Passages)}
+	for _, c := range v.Claims {
+		view.Claims = append(view.Claims, c.fenced(f))
+	}
+	return view
+}
+
+// samples are what prompts are tried on when they are loaded: much and nothing.
+func samples() map[string][]Data {
+	ps := []Passage{{ID: 1, Heading: "A heading", Text: "One passage."}, {ID: 2, Text: "Another passage."}}
+	cs := []Claim{{ID: 1, Text: "One claim.", Cites: []int{1, 2}}, {ID: 2, Text: "Another claim."}}
+	const q = "What is asked?"
+	return map[string][]Data{
+		"analyze": {Analysis{q}, Analysis{}},
+		"hyde":    {Hypothesis{q}, Hypothesis{}},
+		"grade":   {Grading{q, ps}, Grading{}},
+		"verify":  {Verification{q, cs, ps}, Verification{}},
+		"answer":  {Answer{q, ps}, Answer{}},
+	}
+}

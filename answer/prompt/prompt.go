@@ -1,0 +1,356 @@
+// Package prompt holds what models are asked, in files that a person can read and replace, and takes their answers apart.
+//
+// A prompt is a file in the form of [text/template], with two parts, each under a line of its own:
+//
+//	[system]
+//	You judge how far passages help to answer a question. …
+//
+//	[user]
+//	{{.Question}}
+//
+//	{{range .Passages}}{{.}}
+//
+//	{{end}}Score each of these passages.
+//
+// The first line is [system], and what stands before and after a part is trimmed. What a template is given is told by
+// the type of the same name: [Analysis] for analyze.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification]
+// for verify.md and [Answer] for answer.md. Text from outside comes to it in a fence already, so that no template can
+// forget one:
+//
+//	<passage id="3" tag="f3a9c1d2e4b58607">
+//	Lighthouses › Farland
+//
+//	The lamp was lit in 1871.
+//	</passage f3a9c1d2e4b58607>
+//
+// The tag is drawn anew for each request, so that a document cannot know it; what looks like a fence or like a control word of
+// a model is made harmless, and so are the brackets that mark citations. The file fence.md says what the fences mean; it
+// ends the system part of every prompt and is given {{.Tag}}. The file repair.md answers a model that gave something else
+// than was asked for; it is given {{.Complaint}} and {{.Schema}}. The JSON Schemas of the answers stand beside the prompts.
+package prompt
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+//go:embed *.md *.json
+var shipped embed.FS
+
+// maxFile is how many bytes a file of a prompt may have.
+const maxFile = 64 << 10
+
+// Set is the prompts in use. A nil Set and the zero one are those that come with the program. It may be used at once, and
+// is not to be changed once it is used.
+type Set struct {
+	// NewTag draws the tag of a request's fences: 8 or more letters and digits that cannot be guessed. Default: 16 from
+	// crypto/rand.
+	NewTag func() string
+
+	sources map[string]string // by file name
+	prompts map[string]parsed // by name without ending
+	fence   *template.Template
+	repair  *template.Template
+}
+
+// parsed is one prompt.
+type parsed struct {
+	system, user *template.Template
+	schema       *model.Schema // nil where the answer is text
+	form         *jsonschema.Schema
+}
+
+// defaults are the prompts that come with the program.
+var defaults = sync.OnceValue(func() *Set {
+	s := &Set{sources: shippedSources()}
+	if err := s.parse(func(name string) string { return name }); err != nil {
+		panic(err) // tests hold that they parse
+	}
+	return s
+})
+
+func shippedSources() map[string]string {
+	sources := map[string]string{}
+	entries, err := shipped.ReadDir(".")
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	for _, e := range entries {
+		b, err := shipped.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sources[e.Name()] = string(b)
+	}
+	return sources
+}
+
+// Load gives the prompts of the program, each replaced by the file of the same name in dir, if there is one; an empty dir
+// replaces none. Every file is tried. An error names the file: one that cannot be read, that no prompt goes by (names that
+// begin with a dot aside), that is no template or no JSON Schema, that asks for a field which is not there, or that
+// leaves out what it is to show.
+func Load(dir string) (*Set, error) {
+	s := &Set{sources: shippedSources()}
+	replaced := map[string]bool{}
+	if dir != "" {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("read prompts: %w", err)
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			if _, ok := s.sources[e.Name()]; !ok {
+				return nil, fmt.Errorf("read prompts: %s is none of them: %s", filepath.Join(dir, e.Name()), strings.Join(s.Names(), ", "))
+			}
+			source, err := readFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("read prompt: %w", err)
+			}
+			s.sources[e.Name()], replaced[e.Name()] = source, true
+		}
+	}
+	where := func(name string) string {
+		if replaced[name] {
+			return filepath.Join(dir, name)
+		}
+		return name
+	}
+	if err := s.parse(where); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func readFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return "", fmt.Errorf("%s is no file of at most %d bytes", path, maxFile)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%s is not in UTF-8", path)
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(string(b), "\ufeff"), "\r\n", "\n"), nil
+}
+
+// Names lists the files of the prompts.
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.or().sources)) }
+
+// Source gives the text of a file as it is in use.
+func (s *Set) Source(name string) (string, error) {
+	if source, ok := s.or().sources[name]; ok {
+		return source, nil
+	}
+	return "", fmt.Errorf("read prompt %s: %w", name, fs.ErrNotExist)
+}
+
+// or gives the set, or the program's own for a nil or a zero one.
+func (s *Set) or() *Set {
+	if s == nil || s.sources == nil {
+		return defaults()
+	}
+	return s
+}
+
+// parse reads the sources and tries each prompt on samples. Where gives the name of a file in errors.
+func (s *Set) parse(where func(string) string) error {
+	s.prompts = map[string]parsed{}
+	var err error
+	if s.fence, err = one(where("fence.md"), s.sources["fence.md"], fenceView{sampleTag}, sampleTag); err != nil {
+		return err
+	}
+	repair := repairView{Complaint: "sample complaint", Schema: "sample schema"}
+	if s.repair, err = one(where("repair.md"), s.sources["repair.md"], repair, repair.Complaint, repair.Schema); err != nil {
+		return err
+	}
+	for name, samples := range samples() {
+		file := where(name + ".md")
+		p, err := parts(file, s.sources[name+".md"])
+		if err != nil {
+			return err
+		}
+		for _, d := range samples {
+			if err := p.try(d); err != nil {
+				return fmt.Errorf("read prompt %s: %w", file, err)
+			}
+		}
+		if source, ok := s.sources[name+".json"]; ok {
+			p.schema = &model.Schema{Name: name, JSON: []byte(source)}
+			if p.form, err = compile(source); err != nil {
+				return fmt.Errorf("read schema %s: %w", where(name+".json"), err)
+			}
+		}
+		s.prompts[name] = p
+	}
+	return nil
+}
+
+// one parses a file of one part and holds that it shows what it is given.
+func one(file, source string, view any, shows ...string) (*template.Template, error) {
+	t, err := template.New(file).Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("read prompt: %w", err)
+	}
+	out, err := write(t, view)
+	if err != nil {
+		return nil, fmt.Errorf("read prompt: %w", err)
+	}
+	for _, part := range shows {
+		if !strings.Contains(out, part) {
+			return nil, fmt.Errorf("read prompt %s: it leaves out a part of what it is given", file)
+		}
+	}
+	return t, nil
+}
+
+// parts cuts a file into its two parts and parses them.
+func parts(file, source string) (parsed, error) {
+	var system, user strings.Builder
+	into := (*strings.Builder)(nil)
+	n := 0
+	for line := range strings.Lines(source) {
+		n++
+		switch mark := strings.TrimSpace(line); {
+		case n == 1 && mark == "[system]":
+			into = &system
+		case n == 1:
+			return parsed{}, fmt.Errorf("read prompt %s: its first line is not [system]", file)
+		case mark == "[user]" && into == &system:
+			into = &user
+			user.WriteString(strings.Repeat("\n", n)) // so that errors tell the file's lines
+		case mark == "[user]" || mark == "[system]":
+			return parsed{}, fmt.Errorf("read prompt %s: line %d: a second %s", file, n, mark)
+		default:
+			if n == 2 {
+				into.WriteByte('\n')
+			}
+			into.WriteString(line)
+		}
+	}
+	if into != &user {
+		return parsed{}, fmt.Errorf("read prompt %s: it has no line [user]", file)
+	}
+	var p parsed
+	var err error
+	if p.system, err = template.New(file).Parse(system.String()); err != nil {
+		return parsed{}, fmt.Errorf("read prompt: %w", err)
+	}
+	if p.user, err = template.New(file).Parse(user.String()); err != nil {
+		return parsed{}, fmt.Errorf("read prompt: %w", err)
+	}
+	return p, nil
+}
+
+// try writes the prompt for a sample and holds that all that is quoted is shown.
+func (p parsed) try(d Data) error {
+	f := newFence(sampleTag)
+	view := d.fenced(f)
+	system, err := write(p.system, view)
+	if err != nil {
+		return err
+	}
+	user, err := write(p.user, view)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(user) == "" {
+		return errors.New("the part [user] is empty")
+	}
+	for _, q := range f.quoted() {
+		if !strings.Contains(system+user, string(q)) {
+			return errors.New("it leaves out a question, a passage or a claim that it is given")
+		}
+	}
+	return nil
+}
+
+func write(t *template.Template, view any) (string, error) {
+	var b bytes.Buffer
+	if err := t.Execute(&b, view); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// compile reads a JSON Schema that refers to nothing outside itself.
+func compile(source string) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(source))
+	if err != nil {
+		return nil, err
+	}
+	if o, ok := doc.(map[string]any); !ok || o["type"] != "object" {
+		return nil, errors.New("it is not the schema of an object")
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(alone{})
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+}
+
+// alone is the loader of schemas that loads none.
+type alone struct{}
+
+// Load implements [jsonschema.URLLoader].
+func (alone) Load(string) (any, error) {
+	return nil, errors.New("a schema may not refer to another file")
+}
+
+// Render writes the messages of a request: the system part, which ends with what the fences mean, and the user's. What is
+// quoted is bounded one by one; how many quotations there are is the caller's to bound.
+func (s *Set) Render(d Data) ([]model.Message, error) {
+	in := s.or()
+	p, ok := in.prompts[d.name()]
+	if !ok {
+		return nil, fmt.Errorf("write prompt: there is none named %s", d.name())
+	}
+	f := newFence(s.tag())
+	view := d.fenced(f)
+	system, err := write(p.system, view)
+	if err != nil {
+		return nil, fmt.Errorf("write prompt: %w", err)
+	}
+	rule, err := write(in.fence, fenceView{f.tag})
+	if err != nil {
+		return nil, fmt.Errorf("write prompt: %w", err)
+	}
+	user, err := write(p.user, view)
+	if err != nil {
+		return nil, fmt.Errorf("write prompt: %w", err)
+	}
+	return []model.Message{
+		{Role: model.System, Text: strings.TrimSpace(system + "\n\n" + rule)},
+		{Role: model.User, Text: user},
+	}, nil
+}
+
+func (s *Set) tag() string {
+	if s == nil || s.NewTag == nil {
+		return randomTag()
+	}
+	return s.NewTag()
+}
