@@ -1,0 +1,376 @@
+package vectorcache_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/vectorcache"
+)
+
+// hashing embeds by a hash of text and purpose, and writes down what it is asked.
+type hashing struct {
+	space string
+	dim   int
+	salt  string
+	wait  chan struct{} // each call receives from it, unless it is nil
+	mu    sync.Mutex
+	asked [][]string
+	err   error
+}
+
+func (h *hashing) Space() string { return h.space }
+
+func (h *hashing) vector(text string, p model.Purpose) []float32 {
+	if text == "unknown" {
+		return nil
+	}
+	v := make([]float32, h.dim)
+	f := fnv.New32a()
+	for i := range v {
+		fmt.Fprint(f, h.salt, text, p)
+		v[i] = float32(f.Sum32()%1000)/1000 - 0.5
+	}
+	return v
+}
+
+func (h *hashing) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
+	h.mu.Lock()
+	h.asked = append(h.asked, slices.Clone(texts))
+	err := h.err
+	h.mu.Unlock()
+	if h.wait != nil {
+		select {
+		case <-h.wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = h.vector(t, p)
+	}
+	return out, nil
+}
+
+// questions gives what was asked since the last call.
+func (h *hashing) questions() [][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q := h.asked
+	h.asked = nil
+	return q
+}
+
+func open(t testing.TB, dir string, e model.Embedder, o vectorcache.Options) *vectorcache.Cache {
+	t.Helper()
+	c, err := vectorcache.Open(dir, e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// embed checks that the cache gives what the embedder would.
+func embed(t testing.TB, c *vectorcache.Cache, h *hashing, p model.Purpose, texts ...string) {
+	t.Helper()
+	got, err := c.Embed(t.Context(), texts, p)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for i, s := range texts {
+		if d := cmp.Diff(h.vector(s, p), got[i]); d != "" {
+			t.Errorf("vector of %q (-want +got):\n%s", s, d)
+		}
+	}
+}
+
+func asked(t *testing.T, h *hashing, want ...[]string) {
+	t.Helper()
+	if d := cmp.Diff(want, h.questions()); d != "" {
+		t.Errorf("asked (-want +got):\n%s", d)
+	}
+}
+
+func TestKnownTextsCostNothing(t *testing.T) {
+	dir := t.TempDir()
+	h := &hashing{space: "s", dim: 8}
+	c := open(t, dir, h, vectorcache.Options{})
+	embed(t, c, h, model.ForPassage, "a", "b", "a", "unknown")
+	asked(t, h, []string{"a", "b", "unknown"})
+	embed(t, c, h, model.ForPassage, "unknown", "c", "b", "d")
+	asked(t, h, []string{"c", "d"})
+	embed(t, c, h, model.ForQuery, "a")
+	asked(t, h, []string{"a"})
+	if s := c.Stats(); s.Hits != 2 || s.Misses != 6 || s.Entries != 6 {
+		t.Errorf("stats %+v", s)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	embed(t, c, h, model.ForPassage, "a") // goes on without its files
+	h.questions()
+
+	c = open(t, dir, h, vectorcache.Options{})
+	embed(t, c, h, model.ForPassage, "a", "b", "c", "d", "unknown")
+	asked(t, h)
+	v, err := c.Embed(t.Context(), []string{"a"}, model.ForPassage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(v[0]) // the caller's own
+	embed(t, c, h, model.ForPassage, "a")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	other := &hashing{space: "other", dim: 8}
+	c = open(t, dir, other, vectorcache.Options{})
+	embed(t, c, other, model.ForPassage, "a")
+	asked(t, other, []string{"a"})
+}
+
+func TestFailuresAreNotKept(t *testing.T) {
+	boom := errors.New("boom")
+	h := &hashing{space: "s", dim: 2, err: boom}
+	c := open(t, t.TempDir(), h, vectorcache.Options{})
+	if _, err := c.Embed(t.Context(), []string{"a"}, model.ForQuery); !errors.Is(err, boom) {
+		t.Errorf("error %v", err)
+	}
+	h.err = nil
+	embed(t, c, h, model.ForQuery, "a")
+	short := open(t, t.TempDir(), tooFew{h}, vectorcache.Options{})
+	if _, err := short.Embed(t.Context(), []string{"a", "b"}, model.ForQuery); err == nil {
+		t.Error("one vector for two texts")
+	}
+}
+
+type tooFew struct{ *hashing }
+
+func (tooFew) Embed(context.Context, []string, model.Purpose) ([][]float32, error) {
+	return [][]float32{{1}}, nil
+}
+
+func TestOneAsksForAll(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		h := &hashing{space: "s", dim: 4, wait: make(chan struct{})}
+		c := open(t, dir, h, vectorcache.Options{})
+		leader, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Embed(leader, []string{"a", "b"}, model.ForPassage); !errors.Is(err, context.Canceled) {
+				t.Errorf("leader: %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 5 {
+			wg.Go(func() { embed(t, c, h, model.ForPassage, "b", "a") })
+		}
+		hasty, giveUp := context.WithCancel(t.Context())
+		wg.Go(func() {
+			if _, err := c.Embed(hasty, []string{"a"}, model.ForPassage); !errors.Is(err, context.Canceled) {
+				t.Errorf("hasty: %v", err)
+			}
+		})
+		synctest.Wait()
+		asked(t, h, []string{"a", "b"})
+		giveUp()
+		synctest.Wait()
+		stop() // whoever asks is gone: another asks
+		synctest.Wait()
+		var texts []string
+		for _, q := range h.questions() {
+			texts = append(texts, q...)
+		}
+		slices.Sort(texts)
+		if d := cmp.Diff([]string{"a", "b"}, texts); d != "" {
+			t.Errorf("asked again (-want +got):\n%s", d)
+		}
+		close(h.wait)
+		wg.Wait()
+		asked(t, h)
+	})
+}
+
+func TestBounded(t *testing.T) {
+	dir := t.TempDir()
+	const most = 64 << 10
+	h := &hashing{space: "s", dim: 100}
+	c := open(t, dir, h, vectorcache.Options{MaxBytes: most})
+	for i := range 1000 {
+		embed(t, c, h, model.ForPassage, fmt.Sprint("text", i), "used all the time")
+		if s := c.Stats(); s.Bytes > most {
+			t.Fatalf("%d bytes after %d texts", s.Bytes, i)
+		}
+	}
+	var size int64
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			i, err := e.Info()
+			size += i.Size()
+			return err
+		}
+		return err
+	})
+	if err != nil || size > most || size < most/2 {
+		t.Errorf("%d bytes in files, %v", size, err)
+	}
+	h.questions()
+	embed(t, c, h, model.ForPassage, "used all the time", "text999")
+	asked(t, h)
+	embed(t, c, h, model.ForPassage, "text0")
+	asked(t, h, []string{"text0"})
+	large := &hashing{space: "s", dim: most}
+	c = open(t, t.TempDir(), large, vectorcache.Options{MaxBytes: most})
+	embed(t, c, large, model.ForPassage, "larger than the cache")
+	if s := c.Stats(); s.Bytes > most {
+		t.Errorf("%d bytes", s.Bytes)
+	}
+}
+
+// TestTorn cuts a file off at every byte, as a crash may.
+func TestTorn(t *testing.T) {
+	dir := t.TempDir()
+	h := &hashing{space: "s", dim: 3}
+	c := open(t, dir, h, vectorcache.Options{})
+	embed(t, c, h, model.ForPassage, "a", "unknown", "b")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "young")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for n := range len(whole) {
+		if err := os.WriteFile(file, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := open(t, dir, h, vectorcache.Options{})
+		h.questions()
+		embed(t, c, h, model.ForPassage, "a", "unknown", "b")
+		q := h.questions()
+		most = max(most, len(q[0]))
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(file); err != nil || !bytes.Equal(b, whole) && n > 0 && len(b) != len(whole) {
+			t.Fatalf("cut off at %d and filled again: %d bytes, %v", n, len(b), err)
+		}
+	}
+	if most != 3 {
+		t.Errorf("asked for at most %d texts", most)
+	}
+}
+
+// TestFailingDisk takes the folder away: vectors are asked for again, and that is told once.
+func TestFailingDisk(t *testing.T) {
+	var log bytes.Buffer
+	dir := filepath.Join(t.TempDir(), "cache")
+	h := &hashing{space: "s", dim: 100}
+	c := open(t, dir, h, vectorcache.Options{MaxBytes: 16 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		embed(t, c, h, model.ForPassage, fmt.Sprint("text", i))
+	}
+	if n := strings.Count(log.String(), "the disk failed"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, &log)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	step := func(h *hashing, exchanged bool, space string) {
+		t.Helper()
+		c := open(t, dir, h, vectorcache.Options{})
+		if got, err := c.Check(t.Context()); err != nil || got != exchanged {
+			t.Errorf("exchanged %v, %v", got, err)
+		}
+		if c.Space() != space {
+			t.Errorf("space %q, want %q", c.Space(), space)
+		}
+		embed(t, c, h, model.ForPassage, "a")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if c = open(t, dir, h, vectorcache.Options{}); c.Space() != space {
+			t.Errorf("space %q after reopening, want %q", c.Space(), space)
+		}
+		_ = c.Close()
+	}
+	first, second, third := &hashing{space: "s", dim: 64}, &hashing{space: "s", dim: 64, salt: "x"}, &hashing{space: "s", dim: 32}
+	step(first, false, "s")
+	step(first, false, "s")
+	step(second, true, "s#2")
+	step(second, false, "s#2")
+	step(third, true, "s#3")
+	step(&hashing{space: "other", dim: 64}, false, "other")
+	step(third, false, "s#3")
+	step(first, true, "s#4") // who comes back is not known again: its vectors are gone by then
+
+	down := &hashing{space: "s", dim: 64, err: errors.New("down")}
+	c := open(t, dir, down, vectorcache.Options{})
+	if exchanged, err := c.Check(t.Context()); exchanged || !errors.Is(err, down.err) || c.Space() != "s#4" {
+		t.Errorf("exchanged %v, %v, space %q", exchanged, err, c.Space())
+	}
+}
+
+// FuzzDamage opens a cache whose files hold anything: it gives the right vectors all the same.
+func FuzzDamage(f *testing.F) {
+	dir := f.TempDir()
+	h := &hashing{space: "s", dim: 5}
+	c := open(f, dir, h, vectorcache.Options{})
+	embed(f, c, h, model.ForPassage, "a", "b", "unknown")
+	_ = c.Close()
+	whole, err := os.ReadFile(filepath.Join(dir, "young"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole, []byte(`{"s":{"nth":2}}`))
+	f.Add(whole[:20], []byte(`null`))
+	f.Add([]byte{}, []byte(`[`))
+	for i := 0; i < len(whole); i += 7 {
+		b := slices.Clone(whole)
+		b[i] ^= 0x41
+		f.Add(b, []byte(`{"s":{"nth":-5,"vector":[1e38]}}`))
+	}
+	f.Fuzz(func(t *testing.T, data, probes []byte) {
+		dir := t.TempDir()
+		for name, b := range map[string][]byte{"young": data, "old": data, "probes.json": probes} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := &hashing{space: "s", dim: 5}
+		c := open(t, dir, h, vectorcache.Options{})
+		if _, err := c.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			embed(t, c, h, model.ForPassage, "a", "b", "unknown", "c")
+		}
+	})
+}

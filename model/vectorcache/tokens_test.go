@@ -1,0 +1,75 @@
+package vectorcache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/vectorcache"
+)
+
+// words gives each word of a text a vector of its length.
+type words struct {
+	asked [][]string
+	err   error
+}
+
+func (w *words) EmbedTokens(_ context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {
+	w.asked = append(w.asked, texts)
+	out := make([][]model.TokenVector, len(texts))
+	for i, t := range texts {
+		for _, s := range strings.Fields(t) {
+			out[i] = append(out[i], model.TokenVector{Token: s, Weight: 1, Vector: []float32{float32(len(s)), float32(p)}})
+		}
+	}
+	return out, w.err
+}
+
+func TestTokens(t *testing.T) {
+	w := &words{}
+	c := vectorcache.NewTokens(w, 0)
+	get := func(c *vectorcache.Tokens, p model.Purpose, texts ...string) {
+		t.Helper()
+		got, err := c.EmbedTokens(t.Context(), texts, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := (&words{}).EmbedTokens(t.Context(), texts, p)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("vectors (-want +got):\n%s", d)
+		}
+	}
+	get(c, model.ForPassage, "a bb", "", "ccc", "a bb")
+	get(c, model.ForPassage, "ccc", "d")
+	get(c, model.ForQuery, "ccc")
+	if d := cmp.Diff([][]string{{"a bb", "", "ccc"}, {"d"}, {"ccc"}}, w.asked); d != "" {
+		t.Errorf("asked (-want +got):\n%s", d)
+	}
+	if s := c.Stats(); s.Hits != 1 || s.Misses != 5 || s.Entries != 5 {
+		t.Errorf("stats %+v", s)
+	}
+
+	const most = 10_000
+	w = &words{}
+	c = vectorcache.NewTokens(w, most)
+	for i := range 200 {
+		get(c, model.ForPassage, fmt.Sprint("text ", i), "used all the time")
+		if s := c.Stats(); s.Bytes > most {
+			t.Fatalf("%d bytes", s.Bytes)
+		}
+	}
+	w.asked = nil
+	get(c, model.ForPassage, "used all the time", "text 199", "text 0", strings.Repeat("long ", 1000))
+	if len(w.asked) != 1 || len(w.asked[0]) != 2 {
+		t.Errorf("asked %.100q", w.asked)
+	}
+	w.err = errors.New("boom")
+	if _, err := c.EmbedTokens(t.Context(), []string{"x"}, model.ForQuery); !errors.Is(err, w.err) {
+		t.Errorf("error %v", err)
+	}
+}
