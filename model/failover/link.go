@@ -1,0 +1,147 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	inARow     = 3               // failures after which a model is skipped
+	maxLimited = 5 * time.Minute // for which a model may ask to be left alone
+)
+
+// errAbandoned ends a try of which nobody knows how it would have ended.
+var errAbandoned = errors.New("abandoned")
+
+type breaker = gobreaker.TwoStepCircuitBreaker[struct{}]
+
+// link is a model of the chain and what is known of its health. Its methods may be called at once.
+type link struct {
+	chat     model.Chat
+	cooldown time.Duration
+
+	mu      sync.Mutex
+	breaker *breaker
+	until   time.Time // it limits requests until then
+	limits  model.Limits
+}
+
+func newLink(chat model.Chat, cooldown time.Duration) *link {
+	return &link{chat: chat, cooldown: cooldown, breaker: newBreaker(cooldown)}
+}
+
+// newBreaker makes a breaker that opens at once for failures that no second try changes, and for others after some in a row.
+func newBreaker(cooldown time.Duration) *breaker {
+	grave := false // of the failure being judged: the breaker asks IsSuccessful and then ReadyToTrip under one lock
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests: 1,
+		Timeout:     cooldown,
+		IsExcluded:  func(err error) bool { return errors.Is(err, errAbandoned) },
+		IsSuccessful: func(err error) bool {
+			f := failureOf(err)
+			grave = f == model.Unreachable || f == model.Unauthorized
+			return err == nil || ofRequest(f)
+		},
+		ReadyToTrip: func(n gobreaker.Counts) bool { return grave || n.ConsecutiveFailures >= inARow },
+	})
+}
+
+func failureOf(err error) model.Failure {
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		return e.Failure
+	}
+	return ""
+}
+
+// ofRequest tells the failures by which a model shows that it is there: it took the request and did not like it, or answered
+// and was not understood.
+func ofRequest(f model.Failure) bool {
+	switch f {
+	case model.TooLong, model.Rejected, model.Malformed, model.Empty, model.Skipped:
+		return true
+	}
+	return false
+}
+
+// admit lets a request through unless the model is being skipped. It is to be told how the request ended: nil, a
+// [model.Error] or errAbandoned.
+func (l *link) admit() (ended func(error), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().Before(l.until) {
+		return nil, false
+	}
+	done, err := l.breaker.Allow()
+	if err != nil {
+		return nil, false
+	}
+	return func(err error) {
+		done(err)
+		l.limited(err)
+	}, true
+}
+
+// force lets a request through whatever the breaker says. One that ends well closes it, for whoever comes next.
+func (l *link) force() (ended func(error)) {
+	return func(err error) {
+		if err == nil {
+			l.mu.Lock()
+			l.breaker = newBreaker(l.cooldown)
+			l.mu.Unlock()
+		}
+		l.limited(err)
+	}
+}
+
+// limited keeps requests away from a model that asks for it.
+func (l *link) limited(err error) {
+	e, ok := errors.AsType[*model.Error](err)
+	if !ok || e.Failure != model.Limited || e.After <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(min(e.After, maxLimited)); until.After(l.until) {
+		l.until = until
+	}
+}
+
+// tripped tells whether the breaker is open.
+func (l *link) tripped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.breaker.State() == gobreaker.StateOpen
+}
+
+// skipped tells whether the next request would not be let through, but for the one that tries a model after its cooldown.
+func (l *link) skipped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until) || l.breaker.State() == gobreaker.StateOpen
+}
+
+// learn asks for the model's limits, unless it is being skipped.
+func (l *link) learn(ctx context.Context) {
+	if l.tripped() {
+		return
+	}
+	limits := l.chat.Limits(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if limits != (model.Limits{}) {
+		l.limits = limits
+	}
+}
+
+// known gives the limits that were learnt last.
+func (l *link) known() model.Limits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limits
+}
