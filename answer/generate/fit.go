@@ -1,0 +1,177 @@
+package generate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	unknownContext = 8192     // tokens, of a model that does not tell: what current ones have at least
+	maxRead        = 64 << 10 // bytes of a passage, as prompts quote no more
+	leastCut       = 200      // bytes that the cut of a passage has at least, unless it is the only one
+	measuringTag   = "5a3b1e0f5a3b1e0f"
+)
+
+// plan is what a model reads of a task.
+type plan struct {
+	passages []prompt.Passage // best first
+	kept     []int            // where they stand in the task
+	tokens   int              // of the passages with their fences
+	output   int              // tokens that the answer may have
+}
+
+// Fit implements [model.Generator]: the best passages until the context ends that the prompt, the answer and a margin leave.
+// A passage that does not fit is read in part, around the sentences that hold the question's terms, if some fit; else it is
+// left out, and worse ones that fit may go in. The best is always read, in part if need be. The task keeps the chunks whole:
+// what is read of them is decided by the same rules when the answer is written, so that a citation names a passage that
+// can be found by its id, text and place.
+func (m *Model) Fit(ctx context.Context, t model.Task) (model.Task, int) {
+	if len(t.Passages) == 0 {
+		return t, 0
+	}
+	p := m.plan(ctx, t)
+	if len(p.kept) < len(t.Passages) {
+		kept := make([]model.Passage, len(p.kept))
+		for i, at := range p.kept {
+			kept[i] = t.Passages[at]
+		}
+		t.Passages = kept
+	}
+	return t, p.tokens
+}
+
+// plan chooses what is read. Prompts are measured with one tag, so that a task which was fitted fits.
+func (m *Model) plan(ctx context.Context, t model.Task) plan {
+	limits := m.chat.Limits(ctx)
+	size := cmp.Or(limit(m.opts.Context, limits.Context), unknownContext)
+	k := packer{Model: m, task: t, set: &prompt.Set{}}
+	if m.prompts != nil {
+		set := *m.prompts
+		k.set = &set
+	}
+	k.set.NewTag = func() string { return measuringTag }
+	output := max(1, min(limit(m.opts.MaxTokens, limits.Output), size/4))
+	k.base = k.measure(ctx, nil)
+	k.room = size - output - k.base - 64 - size/64 - 8*len(t.Passages) // servers add marks of their own, and tags differ
+	p := k.pack(ctx)
+	p.output = output
+	return p
+}
+
+// packer fills a context with a task's passages.
+type packer struct {
+	*Model
+	task model.Task
+	set  *prompt.Set
+	base int // tokens of a prompt without passages
+	room int // tokens for passages
+}
+
+// measure counts the tokens of a prompt. One that cannot be written has none: writing it again tells why.
+func (k *packer) measure(ctx context.Context, ps []prompt.Passage) int {
+	messages, err := k.set.Render(prompt.Answer{Question: k.task.Question, Passages: ps})
+	if err != nil {
+		return 0
+	}
+	all := make([]string, len(messages))
+	for i, msg := range messages {
+		all[i] = msg.Text
+	}
+	return k.chat.Count(ctx, strings.Join(all, "\n"))
+}
+
+// added counts what passages add to a prompt.
+func (k *packer) added(ctx context.Context, ps []prompt.Passage) int {
+	return max(0, k.measure(ctx, ps)-k.base)
+}
+
+// shown gives a passage as the prompt shows it, of its text at most so many bytes.
+func (k *packer) shown(i, most int) prompt.Passage {
+	p := k.task.Passages[i]
+	p.Chunk.Text = unmarked(text.Clean(text.Head(p.Chunk.Text, 4*maxRead)))
+	shown := prompt.PassageOf(p.N, p.Chunk, k.task.Question, most)
+	shown.Heading = unmarked(shown.Heading)
+	return shown
+}
+
+func (k *packer) pack(ctx context.Context) plan {
+	var p plan
+	for i := range k.task.Passages {
+		p.passages = append(p.passages, k.shown(i, maxRead))
+		p.kept = append(p.kept, i)
+	}
+	if p.tokens = k.added(ctx, p.passages); p.tokens <= k.room {
+		return p
+	}
+	whole := p.passages
+	p.passages, p.kept = nil, nil
+	left := k.room
+	fence := k.added(ctx, []prompt.Passage{{ID: 1}})
+	for i, shown := range whole {
+		if left <= fence && i > 0 {
+			break
+		}
+		n := k.added(ctx, []prompt.Passage{shown})
+		if n > left {
+			var ok bool
+			if shown, n, ok = k.cut(ctx, i, n, fence, left); !ok {
+				continue
+			}
+		}
+		p.passages, p.kept = append(p.passages, shown), append(p.kept, i)
+		left -= n
+	}
+	for p.tokens = k.added(ctx, p.passages); p.tokens > k.room && len(p.passages) > 1; p.tokens = k.added(ctx, p.passages) {
+		p.passages, p.kept = p.passages[:len(p.passages)-1], p.kept[:len(p.kept)-1]
+	}
+	return p
+}
+
+// cut gives the part of the passage at i that fits into so many tokens, where the whole has n, and the tokens of the part. Ok
+// is false if that would be of no use; of the best passage there is always a part.
+func (k *packer) cut(ctx context.Context, i, n, fence, left int) (part prompt.Passage, tokens int, ok bool) {
+	whole := float64(len(k.shown(i, maxRead).Text))
+	best := i == 0
+	for share := 0.95; share > 0.1; share *= 0.75 {
+		most := int(share * whole * float64(max(left-fence, 0)) / float64(max(n-fence, 1)))
+		if most < leastCut && !best {
+			return part, 0, false
+		}
+		if part = k.shown(i, max(most, leastCut/4)); !best && !k.asked(part.Text) {
+			return part, 0, false
+		}
+		if tokens = k.added(ctx, []prompt.Passage{part}); tokens <= left {
+			return part, tokens, true
+		}
+	}
+	return part, tokens, best
+}
+
+// asked tells whether a text holds a term of the question.
+func (k *packer) asked(s string) bool {
+	held := text.Set(s)
+	return slices.ContainsFunc(text.Terms(text.Head(k.task.Question, 8<<10)), func(t string) bool {
+		_, ok := held[t]
+		return ok
+	})
+}
+
+// ends puts the best at both ends, as models overlook what stands in the middle: ranks 1, 3, 5 … 6, 4, 2 (N. Liu et al.,
+// Lost in the Middle: How Language Models Use Long Contexts, 2023).
+func ends(best []prompt.Passage) []prompt.Passage {
+	out := make([]prompt.Passage, len(best))
+	for i, p := range best {
+		if i%2 == 0 {
+			out[i/2] = p
+		} else {
+			out[len(best)-1-i/2] = p
+		}
+	}
+	return out
+}
