@@ -262,6 +262,8 @@ type speaker func(ctx context.Context, task model.Task) iter.Seq2[model.Delta, e
 
 func (speaker) Name() string { return "speaker" }
 
+func (speaker) Fit(_ context.Context, task model.Task) (model.Task, int) { return task, 0 }
+
 func (s speaker) Generate(ctx context.Context, task model.Task) iter.Seq2[model.Delta, error] {
 	return s(ctx, task)
 }

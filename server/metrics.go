@@ -48,7 +48,13 @@ func RunMetrics(reg *prometheus.Registry) func(event.State) {
 	tokens := prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_tokens_total", Help: "Tokens of answers."})
 	confidence := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sluice_run_confidence",
 		Help: "Confidence of answers.", Buckets: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}})
-	reg.MustRegister(runs, seconds, tokens, confidence)
+	calls := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_model_calls_total",
+		Help: "Requests that models took, by model and step."}, []string{"model", "step"})
+	spent := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_model_tokens_total",
+		Help: "Tokens that models read and wrote, by model and direction."}, []string{"model", "direction"})
+	survived := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_warnings_total",
+		Help: "Failures that runs survived, by step and code."}, []string{"step", "code"})
+	reg.MustRegister(runs, seconds, tokens, confidence, calls, spent, survived)
 	return func(s event.State) {
 		mode, code := string(s.Mode), ""
 		if s.Analysis != nil {
@@ -62,6 +68,14 @@ func RunMetrics(reg *prometheus.Registry) func(event.State) {
 		tokens.Add(float64(s.Tokens))
 		if s.Check != nil {
 			confidence.Observe(s.Confidence())
+		}
+		for _, u := range s.Usage {
+			calls.WithLabelValues(u.Model, u.Step).Add(float64(u.Calls))
+			spent.WithLabelValues(u.Model, "input").Add(float64(u.Input))
+			spent.WithLabelValues(u.Model, "output").Add(float64(u.Output))
+		}
+		for _, w := range s.Warnings {
+			survived.WithLabelValues(w.Step, string(w.Code)).Inc()
 		}
 	}
 }
