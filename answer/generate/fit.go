@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -14,7 +15,9 @@ import (
 const (
 	unknownContext = 8192     // tokens, of a model that does not tell: what current ones have at least
 	maxRead        = 64 << 10 // bytes of a passage, as prompts quote no more
+	mostBytes      = 16       // of a token, on average: what has more tokens need not be counted
 	leastCut       = 200      // bytes that the cut of a passage has at least, unless it is the only one
+	uneven         = 8        // tokens that the tags of a passage may have more than the one it is measured with
 	measuringTag   = "5a3b1e0f5a3b1e0f"
 )
 
@@ -58,7 +61,7 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 	k.set.NewTag = func() string { return measuringTag }
 	output := max(1, min(limit(m.opts.MaxTokens, limits.Output), size/4))
 	k.base = k.measure(ctx, nil)
-	k.room = size - output - k.base - 64 - size/64 - 8*len(t.Passages) // servers add marks of their own, and tags differ
+	k.room = size - output - k.base - 64 - size/64 // servers add marks of their own
 	p := k.pack(ctx)
 	p.output = output
 	return p
@@ -67,10 +70,12 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 // packer fills a context with a task's passages.
 type packer struct {
 	*Model
-	task model.Task
-	set  *prompt.Set
-	base int // tokens of a prompt without passages
-	room int // tokens for passages
+	task  model.Task
+	set   *prompt.Set
+	fence int            // tokens of a passage without text
+	read  []corpus.Chunk // of the passages, fit to be read
+	base  int            // tokens of a prompt without passages
+	room  int            // tokens for passages
 }
 
 // measure counts the tokens of a prompt. One that cannot be written has none: writing it again tells why.
@@ -93,60 +98,83 @@ func (k *packer) added(ctx context.Context, ps []prompt.Passage) int {
 
 // shown gives a passage as the prompt shows it, of its text at most so many bytes.
 func (k *packer) shown(i, most int) prompt.Passage {
-	p := k.task.Passages[i]
-	p.Chunk.Text = unmarked(text.Clean(text.Head(p.Chunk.Text, 4*maxRead)))
-	shown := prompt.PassageOf(p.N, p.Chunk, k.task.Question, most)
-	shown.Heading = unmarked(shown.Heading)
-	return shown
+	return prompt.PassageOf(k.task.Passages[i].N, k.read[i], k.task.Question, most)
 }
 
+// readable is a chunk in which nothing cites.
+func readable(c corpus.Chunk) corpus.Chunk {
+	clean := func(s string) string { return unmarked(text.Clean(text.Head(s, 4*maxRead))) }
+	c.Text, c.Title = clean(c.Text), clean(c.Title)
+	c.Headings = slices.Clone(c.Headings)
+	for i, h := range c.Headings {
+		c.Headings[i] = clean(h)
+	}
+	return c
+}
+
+// pack chooses the passages. Servers that count are asked little: where all fit, once.
 func (k *packer) pack(ctx context.Context) plan {
 	var p plan
-	for i := range k.task.Passages {
-		p.passages = append(p.passages, k.shown(i, maxRead))
-		p.kept = append(p.kept, i)
+	size := 0
+	for i, q := range k.task.Passages {
+		k.read = append(k.read, readable(q.Chunk))
+		p.passages, p.kept = append(p.passages, k.shown(i, maxRead)), append(p.kept, i)
+		size += len(p.passages[i].Text)
 	}
-	if p.tokens = k.added(ctx, p.passages); p.tokens <= k.room {
-		return p
+	if size/mostBytes <= k.room {
+		if k.fit(ctx, &p) {
+			return p
+		}
 	}
 	whole := p.passages
 	p.passages, p.kept = nil, nil
 	left := k.room
-	fence := k.added(ctx, []prompt.Passage{{ID: 1}})
+	k.fence = k.added(ctx, []prompt.Passage{{ID: 1}}) + uneven
 	for i, shown := range whole {
-		if left <= fence && i > 0 {
+		if left <= k.fence && i > 0 {
 			break
 		}
-		n := k.added(ctx, []prompt.Passage{shown})
+		n := k.cost(ctx, shown)
 		if n > left {
 			var ok bool
-			if shown, n, ok = k.cut(ctx, i, n, fence, left); !ok {
+			if shown, n, ok = k.cut(ctx, i, n, left); !ok {
 				continue
 			}
 		}
 		p.passages, p.kept = append(p.passages, shown), append(p.kept, i)
 		left -= n
 	}
-	for p.tokens = k.added(ctx, p.passages); p.tokens > k.room && len(p.passages) > 1; p.tokens = k.added(ctx, p.passages) {
+	for !k.fit(ctx, &p) && len(p.passages) > 1 {
 		p.passages, p.kept = p.passages[:len(p.passages)-1], p.kept[:len(p.kept)-1]
 	}
 	return p
 }
 
+// fit counts the tokens of a plan and says whether there is room for them.
+func (k *packer) fit(ctx context.Context, p *plan) bool {
+	p.tokens = k.added(ctx, p.passages)
+	return p.tokens+uneven*len(p.passages) <= k.room
+}
+
+// cost is about what a passage adds to a prompt.
+func (k *packer) cost(ctx context.Context, p prompt.Passage) int {
+	return k.fence + k.chat.Count(ctx, p.Heading+"\n\n"+p.Text)
+}
+
 // cut gives the part of the passage at i that fits into so many tokens, where the whole has n, and the tokens of the part. Ok
 // is false if that would be of no use; of the best passage there is always a part.
-func (k *packer) cut(ctx context.Context, i, n, fence, left int) (part prompt.Passage, tokens int, ok bool) {
+func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, tokens int, ok bool) {
 	whole := float64(len(k.shown(i, maxRead).Text))
 	best := i == 0
 	for share := 0.95; share > 0.1; share *= 0.75 {
-		most := int(share * whole * float64(max(left-fence, 0)) / float64(max(n-fence, 1)))
+		most := int(share * whole * float64(max(left-k.fence, 0)) / float64(max(n-k.fence, 1)))
 		if most < leastCut && !best {
 			return part, 0, false
 		}
 		if part = k.shown(i, max(most, leastCut/4)); !best && !k.asked(part.Text) {
 			return part, 0, false
 		}
-		if tokens = k.added(ctx, []prompt.Passage{part}); tokens <= left {
+		if tokens = k.cost(ctx, part); tokens <= left {
 			return part, tokens, true
 		}
 	}
