@@ -138,6 +138,8 @@ func (p *player) send(x *exchange, w http.ResponseWriter, r *http.Request) {
 // parts cuts the body as it is to be sent.
 func (x *exchange) parts() []string {
 	switch {
+	case x.aborted:
+		return []string{strings.TrimRight(x.body, "\n")}
 	case x.bytes > 0:
 		var parts []string
 		for c := range slices.Chunk([]byte(x.body), x.bytes) {

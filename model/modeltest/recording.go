@@ -31,7 +31,7 @@ import (
 //	                    every 5ms    with this time between pieces (of one line, unless bytes are given)
 //	                    hold         after it nothing comes, and the connection stays open
 //	                    silent       not even the status comes
-//	                    abort        the connection breaks after it
+//	                    abort        the connection breaks after it, within its last line
 //	-- want --        what comes out, a line each:
 //	                    text "..."               adjoining pieces are joined
 //	                    reasoning "..."          likewise

@@ -1,0 +1,161 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are a model's settings; the zero value asks OpenAI without a key.
+type Options struct {
+	// URL is where the server's API begins, http or https, such as http://127.0.0.1:8080/v1; empty: OpenAI's. Without a path
+	// it is /v1. A user and password in it are sent where there is no key.
+	URL     string
+	Key     string        // sent as a bearer token to this server alone; it stands in no error and no log
+	Model   string        // empty: the first that the server lists, learnt at first use
+	Stall   time.Duration // no byte for so long ends a request, also before the first one; 0: 15 s
+	Context int           // tokens that the model takes; 0: asked of the server
+	HTTP    *http.Client  // nil: one of its own. Redirects are not followed in any case
+	Logger  *slog.Logger  // nil: none
+}
+
+// Chat is a language model behind OpenAI's protocol. Its methods may be called at once.
+type Chat struct {
+	server      *server
+	facts       *facts
+	counter     *counter
+	completions openai.ChatCompletionService
+	quirks      atomic.Uint32
+}
+
+var _ model.Chat = (*Chat)(nil)
+
+// New gives a model. It asks nothing yet; the error is a URL or a key that cannot be one, and holds neither.
+func New(o Options) (*Chat, error) {
+	s, err := newServer(o.URL, o.Key, o.Stall, o.HTTP, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" && s.official() {
+		return nil, errors.New("name the model: OpenAI has many, in no order")
+	}
+	f := newFacts(s, o.Model, o.Context)
+	return &Chat{
+		server: s, facts: f, counter: newCounter(s, f),
+		completions: openai.NewChatCompletionService(s.options()...),
+	}, nil
+}
+
+// Name is the model's name, and the server's host until that is known.
+func (c *Chat) Name() string { return c.facts.name() }
+
+// Limits gives the model's limits: as set, as the server tells (llama.cpp, vLLM, Ollama, OpenRouter and others), or as known
+// of OpenAI's models. A server that told nothing is asked again after a minute.
+func (c *Chat) Limits(ctx context.Context) model.Limits { return c.facts.learn(ctx).limits }
+
+// Count gives the tokens of a text: of OpenAI's models by their tokenizers, of llama.cpp by asking it, and otherwise an
+// estimate that is rather too high than too low.
+func (c *Chat) Count(ctx context.Context, text string) int { return c.counter.count(ctx, text) }
+
+// Tokenizer names what Count counts by: o200k, cl100k, server or estimate.
+func (c *Chat) Tokenizer(ctx context.Context) string { return c.counter.kind(ctx) }
+
+// Complete streams the answer. It makes one attempt; only what the server turns out not to take is left out at once.
+func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
+	return func(yield func(model.Piece, error) bool) {
+		name, err := c.facts.need(ctx)
+		if err != nil {
+			yield(model.Piece{}, fail(ctx, c.Name(), err))
+			return
+		}
+		held, watch := c.server.watch(ctx)
+		defer watch.end()
+		res, err := c.request(held, watch, name, r)
+		if err != nil {
+			yield(model.Piece{}, fail(ctx, name, watch.cause(err)))
+			return
+		}
+		defer res.Body.Close()
+		s := newStream(watch.reader(res.Body))
+		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
+		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
+		if err != nil && wanted {
+			yield(model.Piece{}, broke(ctx, name, watch.cause(err)))
+			return
+		}
+		if s.done {
+			drain(res.Body, watch)
+		}
+	}
+}
+
+// request sends the request, again without what the server says that it does not take.
+func (c *Chat) request(ctx context.Context, w *watch, name string, r model.Request) (*http.Response, error) {
+	for {
+		known := quirk(c.quirks.Load())
+		p := params(name, instruct(r, known), known, c.server.official())
+		var res *http.Response
+		w.start()
+		_, err := c.completions.New(ctx, p, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&res),
+			option.WithHeader("Accept", "text/event-stream"))
+		w.stop()
+		if err == nil && res == nil {
+			err = errUnreadable
+		}
+		var refused *refusal
+		if !errors.As(err, &refused) {
+			return res, err
+		}
+		// Each answer of this kind adds to what is known, so this comes to an end.
+		learnt := learn(refused, p, known)
+		if learnt == 0 || known&learnt != 0 {
+			return nil, err
+		}
+		c.quirks.Or(uint32(learnt))
+		c.server.log.Debug("the model's server does not take a parameter", "host", c.server.host(), "quirk", uint32(learnt))
+	}
+}
+
+// cost gives what a request cost, as told or as counted.
+func (c *Chat) cost(name string, r model.Request, s *stream) model.Usage {
+	if s.usage != nil {
+		return *s.usage
+	}
+	u := model.Usage{Estimated: true}
+	for _, m := range r.Messages {
+		u.Input += perMessage + c.counter.local(name, m.Text)
+		for _, call := range m.Calls {
+			u.Input += perMessage + c.counter.local(name, call.Name+string(call.Input))
+		}
+	}
+	for _, t := range r.Tools {
+		u.Input += perMessage + c.counter.local(name, t.Name+t.Description+string(t.Parameters))
+	}
+	if r.Schema != nil {
+		u.Input += c.counter.local(name, string(r.Schema.JSON))
+	}
+	u.Reasoning = c.counter.local(name, s.thought.String())
+	u.Output = u.Reasoning + c.counter.local(name, s.said.String())
+	for _, call := range s.calls.open {
+		u.Output += perMessage + c.counter.local(name, call.name+call.input.String())
+	}
+	return u
+}
+
+// drain reads what follows the end of a stream, so that the connection can serve again: a few bytes that have mostly come by
+// then.
+func drain(body io.Reader, w *watch) {
+	w.timer.Reset(100 * time.Millisecond)
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	w.stop()
+}

@@ -1,0 +1,196 @@
+package openai
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+)
+
+const (
+	perMessage = 4 // tokens that a chat template adds to each message
+	// longText is from where a text is estimated: a tokenizer would take longer than its exactness is worth.
+	longText = 256 << 10
+	remember = 512 // texts whose tokens a server has counted
+)
+
+// counter counts tokens. Its methods may be called at once.
+type counter struct {
+	server *server
+	facts  *facts
+
+	o200k, cl100k func() *codec.Codec // made at first use: it takes 30 ms
+
+	mu     sync.Mutex
+	counts map[[sha256.Size]byte]*list.Element
+	order  *list.List // of counted, the last used first
+}
+
+type counted struct {
+	text [sha256.Size]byte
+	n    int
+}
+
+func newCounter(s *server, f *facts) *counter {
+	return &counter{
+		server: s, facts: f,
+		o200k: sync.OnceValue(codec.NewO200kBase), cl100k: sync.OnceValue(codec.NewCl100kBase),
+		counts: map[[sha256.Size]byte]*list.Element{}, order: list.New(),
+	}
+}
+
+// kind names what tokens are counted by.
+func (c *counter) kind(ctx context.Context) string {
+	k := c.facts.learn(ctx)
+	if k.llama {
+		return "server"
+	}
+	return vocabulary(k.model)
+}
+
+// count gives the tokens of a text, asking llama.cpp where the server is that.
+func (c *counter) count(ctx context.Context, text string) int {
+	if text == "" {
+		return 0
+	}
+	k := c.facts.learn(ctx)
+	if !k.llama || len(text) > longText {
+		return c.local(k.model, text)
+	}
+	key := sha256.Sum256([]byte(text))
+	if n, ok := c.recall(key); ok {
+		return n
+	}
+	ctx, cancel := context.WithTimeout(ctx, aside)
+	defer cancel()
+	var reply struct {
+		Tokens []any `json:"tokens"`
+	}
+	err := c.server.ask(ctx, c.server.at("tokenize"), map[string]any{"content": strings.ToValidUTF8(text, "\uFFFD")}, &reply)
+	if err != nil || len(reply.Tokens) == 0 {
+		return c.local(k.model, text)
+	}
+	c.keep(key, len(reply.Tokens))
+	return len(reply.Tokens)
+}
+
+func (c *counter) recall(key [sha256.Size]byte) (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.counts[key]
+	if e == nil {
+		return 0, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(counted).n, true
+}
+
+func (c *counter) keep(key [sha256.Size]byte, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts[key] != nil {
+		return
+	}
+	c.counts[key] = c.order.PushFront(counted{key, n})
+	if c.order.Len() > remember {
+		delete(c.counts, c.order.Remove(c.order.Back()).(counted).text)
+	}
+}
+
+// local gives the tokens of a text without asking a server.
+func (c *counter) local(name, text string) int {
+	var by *codec.Codec
+	switch {
+	case text == "":
+		return 0
+	case len(text) > longText:
+	case vocabulary(name) == "o200k":
+		by = c.o200k()
+	case vocabulary(name) == "cl100k":
+		by = c.cl100k()
+	}
+	if by != nil && !crowded(text) {
+		if n, err := by.Count(text); err == nil {
+			return n
+		}
+	}
+	return estimate(text)
+}
+
+// crowded says whether a text has a run without space that is so long that a tokenizer takes a time that grows by its square.
+func crowded(text string) bool {
+	run := 0
+	for i := range len(text) {
+		if run++; text[i] == ' ' || text[i] == '\n' {
+			run = 0
+		}
+		if run > 4<<10 {
+			return true
+		}
+	}
+	return false
+}
+
+// vocabulary names the vocabulary of a model of OpenAI's; estimate for others.
+func vocabulary(name string) string {
+	name = strings.TrimPrefix(name, "openai/")
+	for _, p := range []struct{ prefix, name string }{
+		{"gpt-4o", "o200k"}, {"gpt-4.1", "o200k"}, {"gpt-5", "o200k"}, {"gpt-oss", "o200k"}, {"chatgpt-4o", "o200k"},
+		{"o1", "o200k"}, {"o3", "o200k"}, {"o4", "o200k"}, {"gpt-4", "cl100k"}, {"gpt-3.5", "cl100k"}, {"text-embedding-", "cl100k"},
+	} {
+		if strings.HasPrefix(name, p.prefix) {
+			return p.name
+		}
+	}
+	return "estimate"
+}
+
+// estimate gives the tokens that a text has at the most with the usual vocabularies of 32,000 to 256,000 byte pairs: a
+// Latin word one for each three bytes, a digit, a sign and a letter of another script one each, a sign outside of the basic
+// plane three. Of space, what is more than one between words counts.
+func estimate(text string) int {
+	n, word, space := 0, 0, 0
+	flush := func() {
+		n += (word + 2) / 3
+		if space > 1 {
+			n += 1 + space/8
+		}
+		word, space = 0, 0
+	}
+	for i := 0; i < len(text); {
+		r, width := utf8.DecodeRuneInString(text[i:])
+		i += width
+		switch {
+		case r < unicode.MaxLatin1 && unicode.IsLetter(r), unicode.Is(unicode.Latin, r):
+			if space > 0 {
+				flush()
+			}
+			word += width
+		case r == '\n': // counts as two spaces: it is a token of its own
+			if word > 0 {
+				flush()
+			}
+			space += 2
+		case unicode.IsSpace(r):
+			if word > 0 {
+				flush()
+			}
+			space++
+		default:
+			flush()
+			if n++; r > 0xFFFF {
+				n += 2
+			}
+		}
+	}
+	flush()
+	if n == 0 && text != "" {
+		return 1
+	}
+	return n
+}

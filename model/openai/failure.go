@@ -1,0 +1,164 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+var (
+	errUnreadable = errors.New("the reply cannot be read")
+	errReported   = errors.New("the server reported an error in its reply")
+	errEmpty      = errors.New("the answer has no text and calls no tool")
+	errCut        = errors.New("the stream ended before the answer did")
+)
+
+// fail gives the error for a request that failed: ctx's own if that is why.
+func fail(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: bare(err)}
+	var r *refusal
+	var reported *reportedError
+	var ready *model.Error
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &r):
+		e.Status, e.After = r.status, after(r.header)
+		e.Failure = classify(r.status, gjson.ParseBytes(r.body), string(r.body))
+		e.Cause = nil // Status says it
+		if r.status/100 == 3 {
+			e.Cause = errMoved
+		}
+	case errors.As(err, &reported):
+		e.Failure = reported.failure
+		e.Cause = errReported
+	case errors.Is(err, errStalled):
+		e.Failure = model.Stalled
+	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
+		e.Failure = model.Malformed
+	case errors.Is(err, errEmpty):
+		e.Failure = model.Empty
+	case errors.Is(err, errCut), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Failure = model.Cut
+	}
+	return e
+}
+
+// broke gives the error for a request that was taken and whose reply then broke off.
+func broke(ctx context.Context, name string, err error) error {
+	err = fail(ctx, name, err)
+	var e *model.Error
+	if errors.As(err, &e) && e.Failure == model.Unreachable {
+		e.Failure = model.Cut
+	}
+	return err
+}
+
+// bare takes the address off an error of net/http: it may hold a password or a key in its query.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// reportedError is an error that came in place of an answer or within it.
+type reportedError struct{ failure model.Failure }
+
+// Error says that there was one.
+func (*reportedError) Error() string { return errReported.Error() }
+
+// reported reads an error object, which servers place differently: {"error": {"message", "type", "code", "param"}},
+// {"error": "message"}, and vLLM's {"object": "error", "message", "type", "code"}.
+func reported(v gjson.Result, text string) *reportedError {
+	status := 0
+	for _, path := range []string{"error.code", "code", "error.status", "error.http_code"} {
+		if n := int(v.Get(path).Int()); n >= 400 && n < 600 {
+			status = n
+			break
+		}
+	}
+	return &reportedError{classify(status, v, text)}
+}
+
+// classify says how a request failed, from the status and the error's own words. A status of 0 is an error in a stream.
+func classify(status int, v gjson.Result, text string) model.Failure {
+	words := strings.ToLower(errorText(v, text))
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.Unauthorized
+	case http.StatusPaymentRequired, http.StatusTooManyRequests:
+		return model.Limited
+	case http.StatusRequestEntityTooLarge:
+		return model.TooLong
+	}
+	if status < 500 && tooLong(words) || status >= 500 && strings.Contains(words, "is too large to process") {
+		return model.TooLong
+	}
+	switch {
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		return model.Broken
+	case status != 0:
+		return model.Rejected
+	case containsAny(words, "rate limit", "rate_limit", "too many requests", "insufficient_quota", "quota"):
+		return model.Limited
+	}
+	return model.Broken
+}
+
+// tooLong finds the words that servers have for a request that does not fit into the context.
+func tooLong(words string) bool {
+	return containsAny(words, "context_length_exceeded", "exceed_context_size", "context length", "context size",
+		"context window", "maximum context", "prompt is too long", "input is too long", "string_above_max_length",
+		"too many tokens", "maximum input length", "longer than the maximum", "is too large to process",
+		"input length exceeds", "exceeds the maximum number of tokens")
+}
+
+// errorText gives what an error says: its message, type and code. Text that is not JSON is taken as it is.
+func errorText(v gjson.Result, text string) string {
+	if !v.IsObject() {
+		return text
+	}
+	e := v.Get("error")
+	if !e.IsObject() {
+		return strings.Join([]string{e.String(), v.Get("message").String(), v.Get("type").String(), v.Get("detail").String()}, " ")
+	}
+	return strings.Join([]string{e.Get("message").String(), e.Get("type").String(), e.Get("code").String()}, " ")
+}
+
+func containsAny(s string, parts ...string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// after reads how long a server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
+// or as a date.
+func after(h http.Header) time.Duration {
+	var d time.Duration
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		d = time.Duration(min(ms, float64(maxWait/time.Millisecond)) * float64(time.Millisecond))
+	} else if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && s > 0 {
+		d = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		d = time.Until(at)
+	}
+	return max(0, min(d, maxWait))
+}

@@ -1,0 +1,219 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest/llama"
+	"github.com/sluice-rag/sluice/model/openai"
+)
+
+// told is what the tiny model says at temperature 0, as far as the tests let it. The é is two tokens.
+const told = " Sluice gates hold back river water until someone at Montréal decides that fields below need it."
+
+// TestLlama runs the adapter against llama.cpp itself: with a tiny model that knows one story, and with a real one where a
+// variable names it.
+func TestLlama(t *testing.T) {
+	t.Parallel()
+	t.Run("tiny", func(t *testing.T) {
+		t.Parallel()
+		l := newLive(t, llama.Tiny(t))
+		l.everyModel(t)
+		l.tiny(t)
+	})
+	t.Run("named", func(t *testing.T) {
+		t.Parallel()
+		newLive(t, llama.Named(t, llama.ChatVariable)).everyModel(t)
+	})
+}
+
+// live is an engine and a chat over it. Its tests run one after the other, as they ask what the engine did last.
+type live struct {
+	*llama.Server
+	chat *openai.Chat
+}
+
+func newLive(t *testing.T, file string) live {
+	t.Helper()
+	s := llama.Start(t, file, llama.Options{Context: llama.TinyContext})
+	chat, err := openai.New(openai.Options{URL: s.URL, Stall: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live{s, chat}
+}
+
+// everyModel holds what does not depend on what a model says.
+func (l live) everyModel(t *testing.T) {
+	t.Run("limits", func(t *testing.T) {
+		if got := l.chat.Limits(t.Context()).Context; got != llama.TinyContext {
+			t.Errorf("a context of %d tokens, want %d", got, llama.TinyContext)
+		}
+		if strings.HasPrefix(l.URL, "http://"+l.chat.Name()) {
+			t.Errorf("the model's name was not learnt: %s", l.chat.Name())
+		}
+	})
+	t.Run("tokens are counted as the model cuts them", func(t *testing.T) {
+		for _, text := range []string{"river", "An answer of some words, and 12 figures.", "Montréal — 水", strings.Repeat("ab ", 500)} {
+			if got, want := l.chat.Count(t.Context(), text), len(l.Tokens(t, text)); got != want {
+				t.Errorf("%.20q has %d tokens, want %d", text, got, want)
+			}
+		}
+	})
+	t.Run("an answer is streamed, and cut at the limit", func(t *testing.T) {
+		a := l.ask(t.Context(), model.Request{Messages: user("Count from 1 to 100, in words."), MaxTokens: 24, Temperature: new(0.0)})
+		if a.err != nil || a.stop != model.StopLength {
+			t.Fatalf("stop %q, error %v", a.stop, a.err)
+		}
+		if len(a.pieces) < 10 {
+			t.Errorf("24 tokens came in %d pieces", len(a.pieces))
+		}
+		if len(a.used) != 1 || a.used[0].Output != 24 || a.used[0].Input < 10 || a.used[0].Estimated {
+			t.Errorf("told to have cost %+v", a.used)
+		}
+		if want := (llama.Ended{Reason: "length", Tokens: 24}); l.Idle(t) != want {
+			t.Errorf("the engine ended with %+v, want %+v", l.Idle(t), want)
+		}
+	})
+	t.Run("an answer holds to a schema", l.schema)
+	t.Run("the engine stops when nobody reads", l.leave)
+	t.Run("a request may be too long", func(t *testing.T) {
+		a := l.ask(t.Context(), model.Request{Messages: user(strings.Repeat("water ", 3*llama.TinyContext))})
+		if e, ok := errors.AsType[*model.Error](a.err); !ok || e.Failure != model.TooLong || e.Status != 400 {
+			t.Errorf("got %v", a.err)
+		}
+	})
+}
+
+// schema asks for an object that only a grammar makes a model write.
+func (l live) schema(t *testing.T) {
+	a := l.ask(t.Context(), model.Request{
+		Messages: user("Tell me a story."), MaxTokens: 400, Temperature: new(0.0),
+		Schema: &model.Schema{Name: "verdict", JSON: json.RawMessage(`{"type": "object", "properties": {
+			"verdict": {"enum": ["supported", "contradicted"]}, "sure": {"type": "boolean"}, "why": {"type": "string", "maxLength": 30}},
+			"required": ["verdict", "sure", "why"], "additionalProperties": false}`)},
+	})
+	if a.err != nil || a.stop != model.StopEnd {
+		t.Fatalf("stop %q, error %v", a.stop, a.err)
+	}
+	var got struct {
+		Verdict *string `json:"verdict"`
+		Sure    *bool   `json:"sure"`
+		Why     *string `json:"why"`
+	}
+	d := json.NewDecoder(strings.NewReader(a.text()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&got); err != nil {
+		t.Fatalf("%q: %v", a.text(), err)
+	}
+	if got.Verdict == nil || *got.Verdict != "supported" && *got.Verdict != "contradicted" || got.Sure == nil || got.Why == nil {
+		t.Errorf("got %s", a.text())
+	}
+}
+
+// leave stops reading an answer that would go on, once by the context and once by leaving the loop.
+func (l live) leave(t *testing.T) {
+	long := model.Request{Messages: user("Count from 1 to 2000, in words."), Temperature: new(0.0)}
+	for _, by := range []string{"context", "break"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var err error
+		for piece, e := range l.chat.Complete(ctx, long) {
+			if err = e; err != nil || by == "break" {
+				break
+			}
+			if piece.Text != "" {
+				cancel()
+			}
+		}
+		cancel()
+		if by == "context" && !errors.Is(err, context.Canceled) {
+			t.Errorf("by %s: got %v", by, err)
+		}
+		ended := l.Idle(t)
+		if ended.Reason != "gone" {
+			t.Errorf("by %s: the engine ended with %+v", by, ended)
+		}
+		t.Logf("by %s: the engine stopped after %d tokens", by, ended.Tokens)
+	}
+}
+
+// tiny holds what the tiny model says.
+func (l live) tiny(t *testing.T) {
+	tell := model.Request{Messages: user("Tell me a story."), MaxTokens: 19, Temperature: new(0.0)}
+	t.Run("letters are whole", func(t *testing.T) {
+		a := l.ask(t.Context(), tell)
+		if diff := cmp.Diff(told, a.text()); diff != "" {
+			t.Error(diff)
+		}
+		for _, piece := range a.pieces {
+			if !utf8.ValidString(piece) || strings.ContainsRune(piece, utf8.RuneError) {
+				t.Errorf("a piece is %q", piece)
+			}
+		}
+	})
+	t.Run("an answer ends by itself", func(t *testing.T) {
+		a := l.ask(t.Context(), model.Request{Messages: user("Tell me a story."), Temperature: new(0.8)})
+		if a.err != nil || a.stop != model.StopEnd || !strings.HasSuffix(a.text(), " four months") {
+			t.Errorf("stop %q, error %v, text %q", a.stop, a.err, a.text())
+		}
+	})
+	t.Run("more at once than the engine takes", func(t *testing.T) {
+		var wait sync.WaitGroup
+		for range 6 {
+			wait.Go(func() {
+				if a := l.ask(t.Context(), tell); a.text() != told || a.stop != model.StopLength || a.err != nil {
+					t.Errorf("stop %q, error %v, text %q", a.stop, a.err, a.text())
+				}
+			})
+		}
+		wait.Wait()
+	})
+	t.Run("what is said before counts", func(t *testing.T) {
+		short, long := l.ask(t.Context(), tell), tell
+		long.Messages = append([]model.Message{
+			{Role: model.System, Text: "Be brief."}, {Role: model.User, Text: "Hello."}, {Role: model.Assistant, Text: "Hello!"},
+		}, tell.Messages...)
+		more := l.ask(t.Context(), long)
+		// Each turn has a marker, a new line, its text in letters, an end and another new line.
+		if got, want := more.used[0].Input-short.used[0].Input, 3*4+l.chat.Count(t.Context(), "Be brief.Hello.Hello!"); got != want {
+			t.Errorf("three more turns have %d tokens, want %d", got, want)
+		}
+	})
+}
+
+// heard is an answer as it came.
+type heard struct {
+	pieces []string
+	stop   model.Stop
+	used   []model.Usage
+	err    error
+}
+
+func (h heard) text() string { return strings.Join(h.pieces, "") }
+
+// ask reads an answer to its end.
+func (l live) ask(ctx context.Context, r model.Request) (h heard) {
+	ctx = model.WithTrace(ctx, &model.Trace{Used: func(_ string, u model.Usage) { h.used = append(h.used, u) }})
+	for piece, err := range l.chat.Complete(ctx, r) {
+		switch {
+		case err != nil:
+			h.err = err
+		case piece.Text != "":
+			h.pieces = append(h.pieces, piece.Text)
+		case piece.Stop != "":
+			h.stop = piece.Stop
+		}
+	}
+	return h
+}
+
+func user(text string) []model.Message { return []model.Message{{Role: model.User, Text: text}} }

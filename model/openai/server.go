@@ -1,0 +1,265 @@
+// Package openai asks any server that speaks OpenAI's protocol: OpenAI itself, llama.cpp's llama-server, Ollama, vLLM, LM
+// Studio, OpenRouter and others. What a server is known to differ in is learnt from its own replies.
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+)
+
+// The bounds of what is read from a server.
+const (
+	maxLine   = 1 << 20  // of a stream's line
+	maxAnswer = 4 << 20  // of an answer's text, reasoning and calls together
+	maxBody   = 64 << 20 // of a reply that is no stream: vectors are long
+	maxError  = 64 << 10 // of a reply that is an error; what is longer is not read
+	maxCalls  = 128      // tools called in one answer
+	maxWait   = time.Hour
+)
+
+const (
+	openAI = "https://api.openai.com/v1"
+	// stall is long enough for a large request on a slow machine's first byte to be a choice, and short enough to notice.
+	stall = 15 * time.Second
+	// aside is how long a question besides the answer may take: limits, tokens.
+	aside = 3 * time.Second
+)
+
+var (
+	errStalled  = errors.New("no byte for too long")
+	errTooLarge = errors.New("the reply is too large")
+	errMoved    = errors.New("the server redirects to another address, which is not followed")
+)
+
+// server is where a model stands. Its methods may be called at once.
+type server struct {
+	base   *url.URL // ends in a slash
+	root   *url.URL // where a server's own paths begin: base without v1
+	key    string
+	stall  time.Duration
+	client *http.Client
+	log    *slog.Logger
+}
+
+func newServer(address, key string, patience time.Duration, client *http.Client, log *slog.Logger) (*server, error) {
+	if address == "" {
+		address = openAI
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("read the model's URL: it is not one") // the error of url.Parse repeats it, password and all
+	}
+	if base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("read the model's URL: it must begin with http:// or https://")
+	}
+	if base.Hostname() == "" {
+		return nil, errors.New("read the model's URL: it names no host")
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return nil, errors.New("read the model's key: it holds characters that no key has")
+	}
+	base.Fragment = ""
+	base.RawPath = ""
+	if base.Path = strings.TrimRight(base.Path, "/"); base.Path == "" {
+		base.Path = "/v1"
+	}
+	base.Path += "/"
+	root := *base
+	root.RawQuery = ""
+	root.Path = strings.TrimSuffix(root.Path, "v1/")
+	s := &server{base: base, root: &root, key: key, stall: patience, log: log}
+	if s.stall <= 0 {
+		s.stall = stall
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.client = newClient(client)
+	return s, nil
+}
+
+// newClient gives a client that follows no redirect: where a server sends it, neither the key nor the prompt should go.
+func newClient(given *http.Client) *http.Client {
+	var c http.Client
+	if given != nil {
+		c = *given
+	} else {
+		t := &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   256, // of 2 as is usual, each of 100 streams would open a connection of its own
+			IdleConnTimeout:       90 * time.Second,
+			ExpectContinueTimeout: time.Second,
+			// A stream that is compressed waits in the compressor.
+			DisableCompression:     true,
+			MaxResponseHeaderBytes: 64 << 10,
+		}
+		c.Transport = t
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// host is the server as shown to people.
+func (s *server) host() string { return s.base.Host }
+
+// official says whether the server is OpenAI's own.
+func (s *server) official() bool { return s.base.Hostname() == "api.openai.com" }
+
+// options are those of the SDK's services. Its services read nothing of the environment; only its client would.
+func (s *server) options() []option.RequestOption {
+	base := *s.base
+	base.RawQuery = ""
+	all := []option.RequestOption{
+		option.WithBaseURL(base.String()), option.WithHTTPClient(s.client), option.WithMaxRetries(0),
+		option.WithMiddleware(refuse),
+	}
+	if s.key != "" {
+		all = append(all, option.WithAPIKey(s.key))
+	}
+	for name, values := range s.base.Query() {
+		for _, v := range values {
+			all = append(all, option.WithQueryAdd(name, v))
+		}
+	}
+	return all
+}
+
+// refusal is a reply that is no success. It holds the body for this package alone: Error does not tell it.
+type refusal struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// Error gives the status alone.
+func (r *refusal) Error() string { return fmt.Sprintf("HTTP status %d", r.status) }
+
+// refuse turns each reply that is no success into a [refusal], reading no more of it than an error needs.
+func refuse(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(r)
+	if err != nil || res.StatusCode/100 == 2 {
+		return res, err
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
+	return nil, &refusal{status: res.StatusCode, header: res.Header, body: body}
+}
+
+// ask sends a request of the server's own, outside of the protocol that the SDK knows, and reads the reply into dst. A nil
+// body is a GET.
+func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
+	method, sent := http.MethodGet, io.Reader(http.NoBody)
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("write the request: %w", err)
+		}
+		method, sent = http.MethodPost, bytes.NewReader(text)
+	}
+	ctx, watch := s.watch(ctx)
+	defer watch.end()
+	r, err := http.NewRequestWithContext(ctx, method, at.String(), sent)
+	if err != nil {
+		return errors.New("write the request's address")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if s.key != "" {
+		r.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	watch.start()
+	res, err := refuse(r, s.client.Do)
+	watch.stop()
+	if err != nil {
+		return watch.cause(err)
+	}
+	defer res.Body.Close()
+	text, err := readAll(watch.reader(res.Body), maxBody)
+	if err != nil {
+		return watch.cause(err)
+	}
+	if err := json.Unmarshal(text, dst); err != nil {
+		return errUnreadable
+	}
+	return nil
+}
+
+// at gives an address below the root.
+func (s *server) at(path string) *url.URL {
+	u := *s.root
+	u.Path += path
+	return &u
+}
+
+// readAll reads what is not longer than the bound.
+func readAll(r io.Reader, bound int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, bound+1))
+	if err == nil && int64(len(text)) > bound {
+		err = errTooLarge
+	}
+	return text, err
+}
+
+// watch ends a request whose server says nothing for too long. The time that the reader of an answer takes does not count.
+// It is for one goroutine.
+type watch struct {
+	stall  time.Duration
+	timer  *time.Timer
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// watch gives the context for a request and what ends it. The clock stands still at first.
+func (s *server) watch(ctx context.Context) (context.Context, *watch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watch{stall: s.stall, ctx: ctx, cancel: cancel}
+	w.timer = time.AfterFunc(s.stall, func() { cancel(errStalled) })
+	w.timer.Stop()
+	return ctx, w
+}
+
+func (w *watch) start() { w.timer.Reset(w.stall) }
+func (w *watch) stop()  { w.timer.Stop() }
+
+// end frees the request.
+func (w *watch) end() {
+	w.timer.Stop()
+	w.cancel(context.Canceled)
+}
+
+// cause gives why the request failed where the watch ended it.
+func (w *watch) cause(err error) error {
+	if errors.Is(context.Cause(w.ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}
+
+func (w *watch) reader(r io.Reader) io.Reader { return &watched{w: w, r: r} }
+
+type watched struct {
+	w *watch
+	r io.Reader
+}
+
+// Read reads within the watch's time.
+func (r *watched) Read(p []byte) (int, error) {
+	r.w.start()
+	n, err := r.r.Read(p)
+	r.w.stop()
+	return n, err
+}

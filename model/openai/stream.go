@@ -1,0 +1,241 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// stream is an answer as it comes. It is for one goroutine.
+type stream struct {
+	lines  *bufio.Reader
+	data   []byte // of the event that is being read
+	size   int    // of all that came
+	text   joiner
+	reason joiner
+	think  splitter
+	calls  calls
+	finish string
+	done   bool // the server said that nothing follows
+	ended  bool // the last event ended with the connection
+	usage  *model.Usage
+	// What was given on, for an estimate of its cost.
+	said, thought strings.Builder
+}
+
+func newStream(body io.Reader) *stream {
+	return &stream{lines: bufio.NewReaderSize(io.LimitReader(body, maxBody), 16<<10)}
+}
+
+// pieces reads the answer and gives each piece to yield, the calls and the stop at its end. It ends early, without an error,
+// once yield does not want more.
+func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
+	whole, err := s.isWhole()
+	if err != nil {
+		return true, err
+	}
+	for over := false; !over; {
+		var data []byte
+		if whole {
+			data, err = readAll(s.lines, maxAnswer)
+			over = true
+		} else {
+			data, err = s.event()
+		}
+		switch {
+		case err == nil:
+		case s.finish != "": // the answer is complete, whatever is wrong with what follows
+			over = true
+			continue
+		case err == io.EOF:
+			return true, errCut
+		default:
+			return true, err
+		}
+		if !whole && string(data) == "[DONE]" {
+			if s.done = true; s.finish == "" {
+				s.finish = "stop"
+			}
+			break
+		}
+		c, err := decode(data)
+		switch {
+		case err != nil && s.ended && !whole: // within an event
+			return true, errCut
+		case err != nil:
+			return true, err
+		}
+		if !s.take(c, yield) {
+			return false, nil
+		}
+		if c.failed != nil {
+			return true, c.failed
+		}
+		if s.size > maxAnswer || s.calls.size > maxAnswer || len(s.calls.open) > maxCalls {
+			return true, errTooLarge
+		}
+		if s.finish == "error" {
+			return true, &reportedError{model.Broken}
+		}
+		if whole && s.finish == "" {
+			s.finish = "stop"
+		}
+	}
+	return s.close(yield)
+}
+
+// isWhole says whether the body is one JSON object in place of a stream: some servers do not stream.
+func (s *stream) isWhole() (bool, error) {
+	for {
+		b, err := s.lines.Peek(1)
+		if err == io.EOF {
+			return false, errEmpty
+		}
+		if err != nil {
+			return false, err
+		}
+		switch b[0] {
+		case ' ', '\t', '\r', '\n':
+			_, _ = s.lines.Discard(1)
+		case '{':
+			return true, nil
+		default:
+			return false, nil
+		}
+	}
+}
+
+// event reads the data of the next event (HTML Living Standard, 9.2.6). Its bytes are good until the next call. Old servers
+// of llama.cpp send an error under a field of its own.
+func (s *stream) event() ([]byte, error) {
+	s.data = s.data[:0]
+	for {
+		line, err := s.line()
+		if err != nil && (err != io.EOF || len(line) == 0 && len(s.data) == 0) {
+			return nil, err
+		}
+		if len(line) == 0 && len(s.data) > 0 {
+			s.ended = err == io.EOF
+			return s.data, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "data":
+			if len(s.data)+len(value) > maxLine {
+				return nil, errTooLarge
+			}
+			if len(s.data) > 0 {
+				s.data = append(s.data, '\n')
+			}
+			s.data = append(s.data, value...)
+		case "error":
+			if bytes.HasPrefix(value, []byte("{")) {
+				s.data = append(append(append(s.data[:0], `{"error":`...), value...), '}')
+			}
+		}
+	}
+}
+
+// line reads a line without its end. The bytes are good until the next call. At the end of the stream it gives what is left
+// with [io.EOF].
+func (s *stream) line() ([]byte, error) {
+	line, err := s.lines.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		long := bytes.Clone(line)
+		for err == bufio.ErrBufferFull && len(long) <= maxLine {
+			line, err = s.lines.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		if line = long; len(line) > maxLine {
+			return nil, errTooLarge
+		}
+	}
+	return bytes.TrimRight(line, "\r\n"), err
+}
+
+// take gives on what a chunk holds.
+func (s *stream) take(c chunk, yield func(model.Piece) bool) bool {
+	s.size += len(c.text) + len(c.reasoning)
+	if c.usage != nil && c.usage.Input+c.usage.Output > 0 {
+		s.usage = c.usage
+	}
+	if c.finish != "" {
+		s.finish = c.finish
+	}
+	if c.reasoning != "" && !s.give(s.reason.push(c.reasoning), "", yield) {
+		return false
+	}
+	if c.text != "" {
+		thought, said := s.think.push(s.text.push(c.text))
+		if !s.give(thought, said, yield) {
+			return false
+		}
+	}
+	for _, p := range c.calls {
+		if s.calls.add(p) != nil {
+			break // its caller looks at the sizes
+		}
+	}
+	return true
+}
+
+// give yields what the model thinks and then what it says.
+func (s *stream) give(thought, said string, yield func(model.Piece) bool) bool {
+	if thought != "" {
+		s.thought.WriteString(thought)
+		if !yield(model.Piece{Reasoning: thought}) {
+			return false
+		}
+	}
+	if said != "" {
+		s.said.WriteString(said)
+		return yield(model.Piece{Text: said})
+	}
+	return true
+}
+
+// close gives what is left at the end: half a code point, the calls, the stop.
+func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
+	thought, said := s.think.push(s.text.rest())
+	if !s.give(s.reason.rest()+thought, said, yield) {
+		return false, nil
+	}
+	if thought, said = s.think.rest(); !s.give(thought, said, yield) {
+		return false, nil
+	}
+	if s.finish == "" {
+		return true, errCut
+	}
+	all, err := s.calls.whole()
+	if err != nil {
+		return true, err
+	}
+	for i := range all {
+		if !yield(model.Piece{Call: &all[i]}) {
+			return false, nil
+		}
+	}
+	stop := stopOf(s.finish, len(all) > 0)
+	if stop != model.StopFiltered && len(all) == 0 && strings.TrimSpace(s.said.String()) == "" {
+		return true, errEmpty
+	}
+	return yield(model.Piece{Stop: stop}), nil
+}
+
+// stopOf reads a finish reason. Some servers say "stop" where tools are called.
+func stopOf(finish string, calls bool) model.Stop {
+	switch finish {
+	case "length", "max_tokens":
+		return model.StopLength
+	case "content_filter":
+		return model.StopFiltered
+	}
+	if calls {
+		return model.StopTools
+	}
+	return model.StopEnd
+}

@@ -1,0 +1,218 @@
+package openai
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// joiner joins the code points that a server cuts between pieces, and replaces what is not UTF-8. It takes halves of
+// surrogate pairs as unquote gives them: three bytes each.
+type joiner struct{ held string }
+
+// push gives as much of the text so far as ends in a whole code point.
+func (j *joiner) push(s string) string {
+	if j.held == "" && utf8.ValidString(s) {
+		return s
+	}
+	s = j.held + s
+	end := whole(s)
+	j.held = s[end:]
+	return repair(s[:end])
+}
+
+// rest gives what is left at the end: a code point that was never completed.
+func (j *joiner) rest() string {
+	s := repair(j.held)
+	j.held = ""
+	return s
+}
+
+// whole says how much of a text can be given on: all but a beginning of a code point at its end.
+func whole(s string) int {
+	// The first half of a pair, of which the second may come: ED A0..AF xx, and beginnings of the second after it.
+	for back := 1; back <= min(5, len(s)); back++ {
+		at := len(s) - back
+		if s[at] == 0xED && (back < 2 || s[at+1]&0xF0 == 0xA0) && (back < 4 || s[at+3] == 0xED && (back < 5 || s[at+4]&0xF0 == 0xB0)) {
+			return at
+		}
+	}
+	for back := 1; back <= min(utf8.UTFMax-1, len(s)); back++ {
+		at := len(s) - back
+		if utf8.RuneStart(s[at]) {
+			if !utf8.FullRuneInString(s[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(s)
+}
+
+// repair joins pairs of surrogates and replaces each byte that is not UTF-8 by U+FFFD, a lone surrogate by one.
+func repair(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if high, ok := surrogate(s[i:]); ok {
+			i += 3
+			if low, ok := surrogate(s[i:]); ok && high < 0xDC00 && low >= 0xDC00 {
+				b.WriteRune((high-0xD800)<<10 | (low - 0xDC00) + 0x10000)
+				i += 3
+			} else {
+				b.WriteRune(utf8.RuneError)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		b.WriteRune(r)
+		i += n
+	}
+	return b.String()
+}
+
+// surrogate reads a half of a pair written in three bytes.
+func surrogate(s string) (rune, bool) {
+	if len(s) < 3 || s[0] != 0xED || s[1]&0xE0 != 0xA0 || s[2]&0xC0 != 0x80 {
+		return 0, false
+	}
+	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
+}
+
+// unquote reads a valid JSON string, quotes and all. Unlike encoding/json it keeps bytes that are not UTF-8, and writes a
+// half of a surrogate pair in three bytes, so that a [joiner] can complete what a server cut.
+func unquote(raw string) string {
+	s := raw[1 : len(raw)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b = append(b, s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case 'b':
+			b = append(b, '\b')
+		case 'f':
+			b = append(b, '\f')
+		case 'n':
+			b = append(b, '\n')
+		case 'r':
+			b = append(b, '\r')
+		case 't':
+			b = append(b, '\t')
+		case 'u':
+			r, ok := hex4(s[i+1:])
+			if !ok {
+				continue
+			}
+			i += 4
+			if r >= 0xD800 && r < 0xDC00 && i+6 < len(s) && s[i+1] == '\\' && s[i+2] == 'u' {
+				if low, ok := hex4(s[i+3:]); ok && low >= 0xDC00 && low < 0xE000 {
+					b = utf8.AppendRune(b, (r-0xD800)<<10|(low-0xDC00)+0x10000)
+					i += 6
+					continue
+				}
+			}
+			if r >= 0xD800 && r < 0xE000 {
+				b = append(b, 0xED, 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
+				continue
+			}
+			b = utf8.AppendRune(b, r)
+		default:
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+func hex4(s string) (r rune, ok bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	for i := range 4 {
+		d := strings.IndexByte("0123456789abcdef", s[i]|0x20)
+		if s[i] <= '9' {
+			d = int(s[i]) - '0'
+		}
+		if d < 0 {
+			return 0, false
+		}
+		r = r<<4 | rune(d)
+	}
+	return r, true
+}
+
+const (
+	thinkOpen  = "<think>"
+	thinkClose = "</think>"
+)
+
+// splitter divides content into what a model thinks and what it says, where a server leaves both in one text: thinking that
+// the text begins with, between <think> and </think>, cut anywhere.
+type splitter struct {
+	state int // 0: nothing but space came; 1: it thinks; 2: it has thought and only space came since; 3: it speaks
+	held  string
+}
+
+// push gives what is decided of the text so far.
+func (t *splitter) push(s string) (thought, said string) {
+	for s != "" {
+		switch t.state {
+		case 3:
+			return thought, said + s
+		case 0:
+			s, t.held = t.held+s, ""
+			trimmed := strings.TrimLeft(s, " \t\r\n")
+			switch {
+			case strings.HasPrefix(trimmed, thinkOpen):
+				t.state = 1
+				s = trimmed[len(thinkOpen):]
+			case strings.HasPrefix(thinkOpen, trimmed) && len(s) < 64: // not to wait for ever for an end of the space
+				t.held = s
+				return thought, said
+			default:
+				t.state = 3
+			}
+		case 1:
+			s, t.held = t.held+s, ""
+			before, behind, found := strings.Cut(s, thinkClose)
+			if !found {
+				keep := overlap(s, thinkClose)
+				t.held = s[len(s)-keep:]
+				return thought + s[:len(s)-keep], said
+			}
+			thought += before
+			t.state, s = 2, behind
+		case 2:
+			if s = strings.TrimLeft(s, " \t\r\n"); s != "" {
+				t.state = 3
+			}
+		}
+	}
+	return thought, said
+}
+
+// rest gives what was held back at the end.
+func (t *splitter) rest() (thought, said string) {
+	held := t.held
+	t.held = ""
+	if t.state == 1 {
+		return held, ""
+	}
+	return "", held
+}
+
+// overlap says how many bytes at the end of s may be the beginning of tag.
+func overlap(s, tag string) int {
+	for n := min(len(s), len(tag)-1); n > 0; n-- {
+		if strings.HasSuffix(s, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}
