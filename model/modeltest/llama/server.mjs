@@ -171,7 +171,7 @@ async function chat(request, res) {
         throw tooLong(prompt.length);
     const grammar = await grammarOf(request.response_format);
     const slot = await acquire();
-    const gone = () => false;
+    const gone = () => res.destroyed;
     const head = {
         id: `chatcmpl-${prompt.length}-${Date.now()}`, created: Math.floor(Date.now() / 1000), model: name,
         system_fingerprint: "stand-in"
