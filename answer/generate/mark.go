@@ -11,7 +11,7 @@ type mark struct {
 	n      int
 	start  int  // of what stands between the brackets; 0: no marker is open
 	digits int  // in a row
-	behind bool // of [: a number stands before, and a comma or the end is to come
+	behind bool // of [: a number stands before, and a comma or the end is to come; of others: a dagger does
 }
 
 // fit is what a marker makes of a character.
