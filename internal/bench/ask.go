@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -32,45 +30,16 @@ type Quantum struct {
 // Ask starts this program as a server of the documents at the paths and asks it n questions, one after another, from this
 // process.
 func Ask(ctx context.Context, exe string, paths []string, question string, n int) (*Delays, error) {
-	dir, err := os.MkdirTemp("", "sluice-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", dir}
+	args := make([]string, 0, 2*len(paths))
 	for _, p := range paths {
 		args = append(args, "--docs", p)
 	}
-	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	out, err := cmd.StderrPipe()
+	p, err := serve(ctx, exe, nil, args)
 	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start server: %w", err)
-	}
-	url, err := listening(out)
-	var d *Delays
-	if err == nil {
-		d, err = askAll(ctx, url+"/api/query/stream", question, n)
-	}
-	_ = cmd.Process.Signal(os.Interrupt)
-	return d, errors.Join(err, cmd.Wait())
-}
-
-// listening reads what a server says until it says where it listens, and goes on reading.
-func listening(out io.Reader) (url string, err error) {
-	lines := bufio.NewScanner(out)
-	var said []string
-	for lines.Scan() {
-		if u, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return u, nil
-		}
-		said = append(said, lines.Text())
-	}
-	return "", fmt.Errorf("the server did not start: %s", strings.Join(said, "; "))
+	d, err := askAll(ctx, p.url+"/api/query/stream", question, n)
+	return d, errors.Join(err, p.stop())
 }
 
 func askAll(ctx context.Context, url, question string, n int) (*Delays, error) {

@@ -97,6 +97,10 @@ func (r *Report) median(of func(bare, fed, sluice Figures) float64) float64 {
 	for turn := range slices.Chunk(r.Turns, len(sides)) {
 		v = append(v, of(turn[0], turn[1], turn[2]))
 	}
+	return median(v)
+}
+
+func median(v []float64) float64 {
 	slices.Sort(v)
 	if n := len(v); n%2 == 0 {
 		return (v[n/2-1] + v[n/2]) / 2

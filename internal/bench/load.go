@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
-	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,65 +15,22 @@ import (
 	"time"
 )
 
-// side is a server process.
-type side struct {
-	cmd           *exec.Cmd
-	stdin         io.Closer
-	addr, control string
-}
-
-func start(ctx context.Context, exe string, args []string, name string, o Options) (*side, error) {
-	args = append(args, "--side", name, "--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64))
+// args are those of a side's process.
+func (o Options) args(name string) []string {
+	args := []string{"--side", name, "--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64)}
 	if o.Memory {
 		args = append(args, "--memory")
 	}
 	if o.Profile != "" {
 		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "").Replace(name)+".pprof")
 	}
-	s := &side{cmd: exec.CommandContext(ctx, exe, args...)}
-	stdin, err := s.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.stdin = stdin
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	var said bytes.Buffer
-	s.cmd.Stderr = &said
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start server: %w", err)
-	}
-	if _, err := fmt.Fscan(bufio.NewReader(out), &s.addr, &s.control); err != nil {
-		return nil, errors.Join(fmt.Errorf("start server: %s: %w", strings.TrimSpace(said.String()), err), s.stop())
-	}
-	return s, nil
-}
-
-func (s *side) stop() error {
-	_ = s.stdin.Close() // it is open until here
-	return s.cmd.Wait()
-}
-
-func (s *side) usage(ctx context.Context, query string) (Usage, error) {
-	var u Usage
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.control+"/usage"+query, nil)
-	if err != nil {
-		return u, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return u, fmt.Errorf("read usage: %w", err)
-	}
-	defer res.Body.Close()
-	return u, json.NewDecoder(res.Body).Decode(&u)
+	return args
 }
 
 // measure runs one side for a turn.
 func measure(ctx context.Context, exe string, args []string, name string, o Options) (Figures, error) {
 	f := Figures{Side: name}
-	s, err := start(ctx, exe, args, name, o)
+	s, err := start(ctx, exe, append(slices.Clip(args), o.args(name)...))
 	if err != nil {
 		return f, err
 	}

@@ -38,15 +38,11 @@ type Usage struct {
 // server, nil for one in memory. With profile, a file of that name gets the process's CPU profile. The path /usage of the
 // second address gives its Usage.
 func Serve(ctx context.Context, side string, rate float64, store eventlog.Store, profile string, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := whileOpen(ctx, in)
 	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, in) // the parent holds it open for as long as it wants this process
-		cancel()
-	}()
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, control, err := listen(ctx)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
 	if profile != "" {
 		f, err := os.Create(profile)
@@ -59,10 +55,6 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 		}
 		defer pprof.StopCPUProfile()
 	}
-	control, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
 	if side != Sluice {
@@ -74,6 +66,29 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 		return err
 	}
 	return s.Serve(ctx, l)
+}
+
+// whileOpen gives a context that ends with in too: the parent holds it open for as long as it wants this process.
+func whileOpen(ctx context.Context, in io.Reader) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel()
+	}()
+	return ctx, cancel
+}
+
+// listen opens the two addresses of a process: what is measured, and what tells the parent of it.
+func listen(ctx context.Context) (l, control net.Listener, err error) {
+	var c net.ListenConfig
+	if l, err = c.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return nil, nil, fmt.Errorf("listen: %w", err)
+	}
+	if control, err = c.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		_ = l.Close()
+		return nil, nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, control, nil
 }
 
 func usage(w http.ResponseWriter, r *http.Request) {
@@ -178,11 +193,16 @@ func serveBare(ctx context.Context, l net.Listener, rate float64, fed bool) erro
 		}
 		_ = ticks(r.Context(), rate, func() error { return b.write(string(appendToken(nil))) })
 	})}
+	return serveUntil(ctx, h, l)
+}
+
+// serveUntil serves until ctx ends, and closes all connections.
+func serveUntil(ctx context.Context, s *http.Server, l net.Listener) error {
 	go func() {
 		<-ctx.Done()
-		_ = h.Close()
+		_ = s.Close()
 	}()
-	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
