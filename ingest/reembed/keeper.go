@@ -1,0 +1,259 @@
+// Package reembed keeps the vectors of every collection in the space of the wanted embedder: what has none there gets one
+// in the background, while an embedder of before serves the searches.
+//
+// Documents that arrive meanwhile are put with vectors of the wanted space alone. Until it takes over, searches by the old
+// vectors find them by their words; afterwards by both. Embedding each twice would cost a server that is to be left.
+package reembed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are a [Keeper]'s. The zero value works.
+type Options struct {
+	Weights func(space string) index.Weights // that suit the vectors of a space; nil: the defaults of the index
+	Batch   int                              // texts in one call to the embedder; 128
+	Wait    time.Duration                    // after a failure, doubled with each that follows; 1 s
+	MaxWait time.Duration                    // the longest; 5 min
+	Logger  *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.Batch = cmp.Or(max(o.Batch, 0), 128)
+	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
+	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 5*time.Minute), o.Wait)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Keeper keeps the vectors of an index up to date. Its methods may be called at once, but for Run.
+type Keeper struct {
+	spaces index.Spaces
+	wanted model.Embedder
+	older  []model.Embedder
+	opts   Options
+	kick   chan struct{}
+
+	mu          sync.Mutex
+	changes     int // of what serves
+	serving     map[string]served
+	collections map[string]Collection
+	failure     string
+}
+
+// served is which embedder's vectors searches of a collection use, and their dimension.
+type served struct {
+	embedder model.Embedder
+	dim      int // 0: there is none yet
+}
+
+// New returns a keeper that is to bring all collections into the space of wanted. Older embedders are those at hand whose
+// vectors may serve until then.
+func New(spaces index.Spaces, wanted model.Embedder, older []model.Embedder, o Options) *Keeper {
+	return &Keeper{spaces: spaces, wanted: wanted, older: older, opts: o.withDefaults(), kick: make(chan struct{}, 1),
+		serving: map[string]served{}, collections: map[string]Collection{}}
+}
+
+// Kick tells that collections may have changed, as after an ingestion. It does not wait.
+func (k *Keeper) Kick() {
+	k.changed()
+	select {
+	case k.kick <- struct{}{}:
+	default:
+	}
+}
+
+// changed forgets what serves.
+func (k *Keeper) changed() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changes++
+	clear(k.serving)
+}
+
+// Serving gives the embedder whose vectors searches of the collection should use now: the wanted one if its space is
+// complete; else the first older one whose space is; else the wanted one.
+func (k *Keeper) Serving(ctx context.Context, collection string) (model.Embedder, error) {
+	s, err := k.servedBy(ctx, collection)
+	return s.embedder, err
+}
+
+func (k *Keeper) servedBy(ctx context.Context, collection string) (served, error) {
+	collection = cmp.Or(collection, corpus.DefaultCollection)
+	k.mu.Lock()
+	s, known := k.serving[collection]
+	changes := k.changes
+	k.mu.Unlock()
+	if known {
+		return s, nil
+	}
+	census, err := k.spaces.Spaces(ctx, collection)
+	if err != nil {
+		return served{}, fmt.Errorf("choose embedder: %w", err)
+	}
+	s = k.choose(census)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if changes == k.changes && s.dim > 0 { // a collection that there is not is not remembered: anybody may name it
+		k.serving[collection] = s
+	}
+	return s, nil
+}
+
+func (k *Keeper) choose(c index.Census) served {
+	wanted := spaceOf(c, k.wanted)
+	if !wanted.Complete {
+		for _, e := range k.older {
+			if s := spaceOf(c, e); s.Complete && s.Vectors > 0 {
+				return served{e, s.Dim}
+			}
+		}
+	}
+	return served{k.wanted, wanted.Dim}
+}
+
+// spaceOf gives the figures of an embedder's space.
+func spaceOf(c index.Census, e model.Embedder) index.Space {
+	name := e.Space()
+	if i := slices.IndexFunc(c.Spaces, func(s index.Space) bool { return s.Name == name }); i >= 0 {
+		return c.Spaces[i]
+	}
+	return index.Space{Name: name}
+}
+
+// Place gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
+// nil where the embedder knows nothing of the text. While one space takes over from another, a search may come too late for
+// the vectors of the old one: words find what there is, that once.
+func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
+	s, err := k.servedBy(ctx, collection)
+	if err != nil {
+		return index.Placed{}, err
+	}
+	vs, err := s.embedder.Embed(ctx, []string{text}, p)
+	if err == nil && len(vs) != 1 {
+		err = fault.New(fault.Model, "the embedder gave %d vectors for one text", len(vs))
+	}
+	if err == nil && len(vs[0]) > 0 && s.dim > 0 && len(vs[0]) != s.dim {
+		err = fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", len(vs[0]), s.dim)
+	}
+	if err != nil {
+		return index.Placed{}, fmt.Errorf("place text: %w", err)
+	}
+	out := index.Placed{Space: s.embedder.Space(), Vector: vs[0]}
+	if k.opts.Weights != nil {
+		out.Weights = k.opts.Weights(out.Space)
+	}
+	return out, nil
+}
+
+// Progress is how far a [Keeper] is.
+type Progress struct {
+	Space       string       // the wanted one
+	Collections []Collection // by name
+	Failure     string       // why it waits, in words fit to be shown; empty: it does not
+}
+
+// Collection is how many of a collection's chunks have a vector of the wanted space, or are known to have none.
+type Collection struct {
+	Name        string
+	Done, Total int
+	Refused     int // texts in them that the embedder did not take, not even their beginnings; counted since the start
+}
+
+// Progress tells how far the work is, as seen when it was last looked at.
+func (k *Keeper) Progress() Progress {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := Progress{Space: k.wanted.Space(), Failure: k.failure}
+	for _, name := range slices.Sorted(maps.Keys(k.collections)) {
+		p.Collections = append(p.Collections, k.collections[name])
+	}
+	return p
+}
+
+// Run does the work until ctx ends, and returns its error. It looks at all collections at the start and after each Kick. An
+// embedder or index that fails is tried again after a while, from where it failed: what is done is kept, also if the
+// process dies.
+func (k *Keeper) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		moved, err := k.pass(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if moved {
+			failures = 0
+		}
+		k.tell(err, failures)
+		if err == nil {
+			failures = 0
+			select {
+			case <-k.kick:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		failures++
+		wait := time.NewTimer(k.wait(err, failures))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// tell notes whether the work goes on, and logs where that changes.
+func (k *Keeper) tell(err error, failures int) {
+	reason := ""
+	_, coded := errors.AsType[*fault.Error](err)
+	if m, ok := errors.AsType[*model.Error](err); ok {
+		reason = m.Public()
+	} else if errors.Is(err, errEmbedder) && !coded {
+		reason = errEmbedder.Error()
+	} else if err != nil {
+		reason = fault.Public(err).Message
+	}
+	k.mu.Lock()
+	before := k.failure
+	k.failure = reason
+	k.mu.Unlock()
+	switch {
+	case err != nil && failures == 0:
+		k.opts.Logger.Warn("vectors cannot be made for now: trying again", "space", k.wanted.Space(), "error", err)
+	case err == nil && before != "":
+		k.opts.Logger.Info("vectors are made again", "space", k.wanted.Space())
+	}
+}
+
+// wait is how long to wait after some failures in a row: between half and all of what has doubled with each, or as long as
+// the provider asks, within the limit.
+func (k *Keeper) wait(err error, failures int) time.Duration {
+	d := k.opts.MaxWait
+	if n := failures - 1; n < 30 && k.opts.Wait < d>>n {
+		d = k.opts.Wait << n
+	}
+	d = d/2 + rand.N(d/2+1)
+	if m, ok := errors.AsType[*model.Error](err); ok {
+		d = max(d, min(m.After, k.opts.MaxWait))
+	}
+	return d
+}
