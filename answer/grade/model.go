@@ -1,0 +1,141 @@
+package grade
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are those of [NewModel]. The zero value works.
+type Options struct {
+	Timeout  time.Duration // for all passages of a call; default 8 s, and never more than a quarter of what is left of the run's time
+	Parallel int           // requests at once; default 4
+	Batch    int           // passages in a request; default 5, at most 20
+}
+
+const (
+	maxShown = 1600 // bytes of a passage that a model is shown
+	maxBatch = 20   // passages in a request
+)
+
+// scale maps a model's judgement to the scores of CRAG's classes: what answers or holds a part of the answer is correct, and
+// what is only about the same thing is ambiguous, so that its section is read. The judgements are those of UMBRELA
+// (Upadhyay et al. 2024, arXiv:2406.06519), which are TREC's.
+var scale = [...]float64{0, 0.45, 0.8, 1}
+
+// asking is the form that asks a model.
+type asking struct {
+	chat    model.Chat
+	prompts *prompt.Set
+	then    Grader
+	Options
+}
+
+// NewModel returns the [Grader] that asks a model for the relevance of each passage, in batches at the same time. Of long
+// passages it shows the part that holds most of the question's words. The passages of a batch that fails or is late are
+// judged by then, which sees all passages; By names both forms in that case, as in "qwen + coverage". The trace is told each
+// reason once.
+func NewModel(chat model.Chat, prompts *prompt.Set, then Grader, o Options) Grader {
+	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.Batch = min(cmp.Or(max(o.Batch, 0), 5), maxBatch)
+	return &asking{chat, prompts, then, o}
+}
+
+// Grade implements [Grader].
+func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
+	if len(chunks) == 0 {
+		return m.then.Grade(ctx, question, chunks, stats)
+	}
+	share, cancel := prompt.Share(ctx, m.Timeout, 4)
+	defer cancel()
+	shown := min(maxShown, prompt.Room(m.chat.Limits(share))/m.Batch)
+	out := Grades{make([]float64, len(chunks)), m.chat.Name()}
+	batches := (len(chunks) + m.Batch - 1) / m.Batch
+	errs := prompt.Each(batches, m.Parallel, func(i int) error {
+		from, to := m.batch(i, len(chunks))
+		err := m.judge(share, question, chunks[from:to], out.Scores[from:to], shown)
+		return prompt.Late(ctx, share, m.chat.Name(), err)
+	})
+	if ctx.Err() != nil {
+		return Grades{}, ctx.Err()
+	}
+	failed := 0
+	for _, err := range errs {
+		if err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return out, nil
+	}
+	free, err := m.then.Grade(ctx, question, chunks, stats)
+	if err != nil {
+		return Grades{}, err
+	}
+	prompt.Failed(ctx, errs, m.chat.Name(), free.By)
+	if failed == batches {
+		return free, nil
+	}
+	for i, err := range errs {
+		if err != nil {
+			from, to := m.batch(i, len(chunks))
+			copy(out.Scores[from:to], free.Scores[from:to])
+		}
+	}
+	out.By += " + " + free.By
+	return out, nil
+}
+
+// batch gives the passages of a batch: those from the one on to before the other.
+func (m *asking) batch(i, n int) (from, to int) {
+	return i * m.Batch, min(n, (i+1)*m.Batch)
+}
+
+type reply struct {
+	Grades []struct {
+		ID    int `json:"id"`
+		Score int `json:"score"`
+	} `json:"grades"`
+}
+
+// judge asks for the relevance of the passages of a batch.
+func (m *asking) judge(ctx context.Context, question string, chunks []Scored, scores []float64, shown int) error {
+	g := prompt.Grading{Question: question}
+	for i, c := range chunks {
+		g.Passages = append(g.Passages, prompt.PassageOf(i+1, c.Chunk, question, shown))
+	}
+	r, err := prompt.Ask(ctx, m.chat, m.prompts, g, func(r *reply) error { return r.check(len(chunks)) })
+	if err != nil {
+		return err
+	}
+	for _, g := range r.Grades {
+		scores[g.ID-1] = scale[g.Score]
+	}
+	return nil
+}
+
+// check holds that each of n passages has one score.
+func (r *reply) check(n int) error {
+	seen := map[int]bool{}
+	for _, g := range r.Grades {
+		switch {
+		case g.ID < 1 || g.ID > n:
+			return fmt.Errorf("there is no passage with the id %d: they are 1 to %d", g.ID, n)
+		case seen[g.ID]:
+			return fmt.Errorf("passage %d has two scores", g.ID)
+		case g.Score < 0 || g.Score >= len(scale):
+			return fmt.Errorf("the score of passage %d is none of 0 to %d", g.ID, len(scale)-1)
+		}
+		seen[g.ID] = true
+	}
+	if len(seen) != n {
+		return fmt.Errorf("%d of the %d passages have no score", n-len(seen), n)
+	}
+	return nil
+}

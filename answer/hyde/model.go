@@ -1,0 +1,62 @@
+package hyde
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are those of [NewModel]. The zero value works.
+type Options struct {
+	Timeout time.Duration // for a passage; default 8 s, and never more than an eighth of what is left of the run's time
+}
+
+// What of a model's passage is used: it is asked for 120 words.
+const (
+	longest   = 160  // words
+	maxPassed = 1500 // bytes
+)
+
+// asking is the form that asks a model.
+type asking struct {
+	chat    model.Chat
+	prompts *prompt.Set
+	then    Writer
+	Options
+}
+
+// NewModel returns the [Writer] that has a model write the passage, from the question alone: no document's text reaches
+// this prompt. The words are then's, so that what is searched for by words is what documents say. Where the model fails or
+// is late, then's draft stands, and the trace is told.
+func NewModel(chat model.Chat, prompts *prompt.Set, then Writer, o Options) Writer {
+	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
+	return &asking{chat, prompts, then, o}
+}
+
+// Write implements [Writer].
+func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (Draft, error) {
+	draft, err := m.then.Write(ctx, question, hits)
+	if err != nil {
+		return Draft{}, err
+	}
+	share, cancel := prompt.Share(ctx, m.Timeout, 8)
+	defer cancel()
+	said, err := prompt.Text(share, m.chat, m.prompts, prompt.Hypothesis{Question: question})
+	if err != nil {
+		err = prompt.Late(ctx, share, m.chat.Name(), err)
+		if ctx.Err() != nil {
+			return Draft{}, err
+		}
+		model.Failed(ctx, err, m.chat.Name(), draft.By)
+		return draft, nil
+	}
+	words := strings.Fields(said)
+	said = strings.Join(words[:min(len(words), longest)], " ")
+	return Draft{Words: draft.Words, Passage: text.Head(said, maxPassed), By: m.chat.Name()}, nil
+}

@@ -1,0 +1,268 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are those of [NewModel]. The zero value works.
+type Options struct {
+	Timeout  time.Duration // for all claims of an answer; default 8 s, and never more than a quarter of what is left of the run's time
+	Parallel int           // requests at once; default 4
+	Batch    int           // claims in a request; default 4
+}
+
+const (
+	maxShown  = 2000 // bytes of a passage that a model is shown
+	leastShow = 300
+	maxCited  = 8   // passages of a claim that a model is shown
+	partially = 0.6 // the score of a claim that a model finds borne out in part
+)
+
+// asking is the form that asks a model.
+type asking struct {
+	chat    model.Chat
+	prompts *prompt.Set
+	then    Verifier
+	Options
+}
+
+// NewModel returns the [Verifier] that asks a model whether the passages that a claim cites entail it, in batches at the
+// same time. What the passages contradict is unsupported. A claim that cites nothing is unsupported without asking; one with a
+// number that none of its passages holds is partially supported at best, for a model may have counted or added up, or not
+// have looked. The claims of a batch that fails or is late are judged by then; By names both forms in that case, as in
+// "qwen + overlap". The trace is told each reason once.
+func NewModel(chat model.Chat, prompts *prompt.Set, then Verifier, o Options) Verifier {
+	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.Batch = cmp.Or(max(o.Batch, 0), 4)
+	return &asking{chat, prompts, then, o}
+}
+
+// Verify implements [Verifier].
+func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (Check, error) {
+	if !slices.ContainsFunc(claims, askable) {
+		return m.then.Verify(ctx, question, claims)
+	}
+	share, cancel := prompt.Share(ctx, m.Timeout, 4)
+	defer cancel()
+	room := prompt.Room(m.chat.Limits(share))
+	out := Check{make([]Verdict, len(claims)), m.chat.Name()}
+	for i, c := range claims {
+		out.Verdicts[i] = Verdict{Claim: c.Text, Verdict: event.Unsupported}
+	}
+	batches := m.batches(claims, room)
+	errs := prompt.Each(len(batches), m.Parallel, func(i int) error {
+		return prompt.Late(ctx, share, m.chat.Name(), m.judge(share, question, batches[i], out.Verdicts, room))
+	})
+	if ctx.Err() != nil {
+		return Check{}, ctx.Err()
+	}
+	var left []Claim
+	var places []int
+	for i, err := range errs {
+		if err != nil {
+			for _, a := range batches[i].claims {
+				left, places = append(left, claims[a.place]), append(places, a.place)
+			}
+		}
+	}
+	if left == nil {
+		return out, nil
+	}
+	free, err := m.then.Verify(ctx, question, left)
+	if err != nil {
+		return Check{}, err
+	}
+	prompt.Failed(ctx, errs, m.chat.Name(), free.By)
+	for i, place := range places {
+		out.Verdicts[place] = free.Verdicts[i]
+	}
+	if slices.Contains(errs, nil) {
+		out.By += " + " + free.By
+	} else {
+		out.By = free.By
+	}
+	return out, nil
+}
+
+// askable says whether there is something to hold the claim against, and something in it.
+func askable(c Claim) bool { return len(c.Cited) > 0 && len(text.Words(c.Text)) > 0 }
+
+// batch is what one request is about.
+type batch struct {
+	claims   []asked
+	passages []corpus.Chunk // what the claims cite, each once; the id of a passage is its place here plus one
+}
+
+// asked is a claim in a request.
+type asked struct {
+	Claim
+	place int   // among all claims
+	cites []int // ids of passages, in the order cited
+}
+
+// add puts a claim into the batch, with the passages that it is the first to cite.
+func (b *batch) add(c Claim, place int) {
+	a := asked{Claim: c, place: place}
+	for _, chunk := range c.Cited[:min(len(c.Cited), maxCited)] {
+		i := b.find(chunk)
+		if i < 0 {
+			i = len(b.passages)
+			b.passages = append(b.passages, chunk)
+		}
+		if !slices.Contains(a.cites, i+1) {
+			a.cites = append(a.cites, i+1)
+		}
+	}
+	b.claims = append(b.claims, a)
+}
+
+func (b *batch) find(c corpus.Chunk) int {
+	return slices.IndexFunc(b.passages, func(o corpus.Chunk) bool { return o.ID == c.ID && o.Text == c.Text })
+}
+
+// size is how many bytes of passages the batch would show with a claim more.
+func (b *batch) size(c Claim) int {
+	n := 0
+	for _, p := range b.passages {
+		n += min(len(p.Text), maxShown)
+	}
+	for _, p := range c.Cited[:min(len(c.Cited), maxCited)] {
+		if b.find(p) < 0 {
+			n += min(len(p.Text), maxShown)
+		}
+	}
+	return n
+}
+
+// batches divides the claims that cite something, in order.
+func (m *asking) batches(claims []Claim, room int) []*batch {
+	var out []*batch
+	last := &batch{}
+	for i, c := range claims {
+		if !askable(c) {
+			continue
+		}
+		if n := len(last.claims); n == m.Batch || n > 0 && last.size(c) > room {
+			out, last = append(out, last), &batch{}
+		}
+		last.add(c, i)
+	}
+	return append(out, last)
+}
+
+type reply struct {
+	Verdicts []struct {
+		ID       int    `json:"id"`
+		Verdict  string `json:"verdict"`
+		Passages []int  `json:"passages"`
+	} `json:"verdicts"`
+}
+
+// judge asks for the verdicts on the claims of a batch and writes them to their places.
+func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts []Verdict, room int) error {
+	v := prompt.Verification{Question: question}
+	about := make([]strings.Builder, len(b.passages))
+	for i, a := range b.claims {
+		v.Claims = append(v.Claims, prompt.Claim{ID: i + 1, Text: a.Text, Cites: a.cites})
+		for _, id := range a.cites {
+			about[id-1].WriteString(a.Text + "\n")
+		}
+	}
+	shown := min(maxShown, max(leastShow, room/len(b.passages)))
+	for i, p := range b.passages {
+		v.Passages = append(v.Passages, prompt.PassageOf(i+1, p, about[i].String(), shown))
+	}
+	r, err := prompt.Ask(ctx, m.chat, m.prompts, v, func(r *reply) error { return r.check(b) })
+	if err != nil {
+		return err
+	}
+	for _, d := range r.Verdicts {
+		a := b.claims[d.ID-1]
+		verdicts[a.place] = a.verdict(d.Verdict, a.bearing(d.Passages), b)
+	}
+	return nil
+}
+
+// bearing gives the passages that a model names as far as the claim cites them; the only one where it names none.
+func (a asked) bearing(named []int) (ids []int) {
+	for _, id := range a.cites {
+		if slices.Contains(named, id) {
+			ids = append(ids, id)
+		}
+	}
+	if ids == nil && len(a.cites) == 1 {
+		return a.cites
+	}
+	return ids
+}
+
+func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
+	v := Verdict{Claim: a.Text, Verdict: event.Unsupported}
+	switch event.Verdict(said) {
+	case event.Supported:
+		v.Verdict, v.Score = event.Supported, 1
+		if lacksNumber(a.Claim) {
+			v.Verdict, v.Score = event.PartiallySupported, partially
+		}
+	case event.PartiallySupported:
+		v.Verdict, v.Score = event.PartiallySupported, partially
+	default:
+		return v
+	}
+	for _, id := range bearing {
+		v.Chunks = append(v.Chunks, b.passages[id-1].ID)
+	}
+	return v
+}
+
+// lacksNumber says whether the claim holds a number that none of its passages does.
+func lacksNumber(c Claim) bool {
+	said := Overlap{}.read(c.Text)
+	if len(said.numbers) == 0 {
+		return false
+	}
+	lacks, _ := said.vetoes(c.Cited, nil)
+	return lacks
+}
+
+// contradicted is a verdict of models that events do not know.
+const contradicted = "CONTRADICTED"
+
+// check holds that each claim has one verdict, and that what is borne out is so by a passage that it cites.
+func (r *reply) check(b *batch) error {
+	seen := map[int]bool{}
+	for _, d := range r.Verdicts {
+		switch {
+		case d.ID < 1 || d.ID > len(b.claims):
+			return fmt.Errorf("there is no claim with the id %d: they are 1 to %d", d.ID, len(b.claims))
+		case seen[d.ID]:
+			return fmt.Errorf("claim %d has two verdicts", d.ID)
+		}
+		seen[d.ID] = true
+		switch d.Verdict {
+		case string(event.Supported), string(event.PartiallySupported):
+			if len(b.claims[d.ID-1].bearing(d.Passages)) == 0 {
+				return fmt.Errorf("claim %d is %s, and none of the passages that it cites is listed with the verdict", d.ID, d.Verdict)
+			}
+		case string(event.Unsupported), contradicted:
+		default:
+			return fmt.Errorf("the verdict on claim %d is none of those allowed", d.ID)
+		}
+	}
+	if len(seen) != len(b.claims) {
+		return fmt.Errorf("%d of the %d claims have no verdict", len(b.claims)-len(seen), len(b.claims))
+	}
+	return nil
+}
