@@ -131,7 +131,7 @@ func TestModelFailsInPart(t *testing.T) {
 		{"all break", func(context.Context, model.Request) (string, error) { return "", broken }, 4, []string{"qwen failed"}, 0},
 		{"nonsense", reply("Excellent passages, 7741!"), 2, []string{"qwen gave what cannot be used"}, 0},
 		{"an id that is none", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 3, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
-		{"an id twice", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 1, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
+		{"an id twice", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 1, "score": 3}, {"id": 2, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
 		{"an id left out", reply(`{"grades": [{"id": 1, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
 		{"slow", func(ctx context.Context, _ model.Request) (string, error) { return hang(ctx) }, 2, []string{"qwen stopped sending"}, 5 * time.Second},
 		{"two reasons", func(ctx context.Context, r model.Request) (string, error) {

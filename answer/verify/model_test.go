@@ -205,7 +205,7 @@ func TestModelIsAskedWithinBounds(t *testing.T) {
 		claims = append(claims, c)
 	}
 	got, err := verify.NewModel(chat(func(_ context.Context, r model.Request) (string, error) {
-		if user := r.Messages[1].Text; len(user) > 15000 || !strings.Contains(user, "Acme rose.") {
+		if user := r.Messages[1].Text; len(user) > 15000 || strings.Count(user, "<passage ") != 8 || !strings.Contains(user, "Acme rose.") {
 			t.Errorf("asked with %d bytes", len(user))
 		}
 		return judge(r), nil
