@@ -85,6 +85,7 @@ func (l live) everyModel(t *testing.T) {
 		}
 	})
 	t.Run("an answer holds to a schema", l.schema)
+	t.Run("a tool is called and its result read", l.tools)
 	t.Run("the engine stops when nobody reads", l.leave)
 	t.Run("a request may be too long", func(t *testing.T) {
 		a := l.ask(t.Context(), model.Request{Messages: user(strings.Repeat("water ", 3*llama.TinyContext))})
@@ -117,6 +118,32 @@ func (l live) schema(t *testing.T) {
 	}
 	if got.Verdict == nil || *got.Verdict != "supported" && *got.Verdict != "contradicted" || got.Sure == nil || got.Why == nil {
 		t.Errorf("got %s", a.text())
+	}
+}
+
+// tools asks for a call, and answers it.
+func (l live) tools(t *testing.T) {
+	r := model.Request{
+		Messages: user("What is the weather in Montréal?"), MaxTokens: 400, Temperature: new(0.0),
+		Tools: []model.Tool{{Name: "weather", Description: "The weather of a day.", Parameters: json.RawMessage(`{"type": "object",
+			"properties": {"day": {"enum": ["today", "tomorrow"]}, "wind": {"type": "boolean"}}, "required": ["day", "wind"]}`)}},
+	}
+	a := l.ask(t.Context(), r)
+	if a.err != nil || a.stop != model.StopTools || len(a.calls) != 1 || a.calls[0].Name != "weather" || a.text() != "" {
+		t.Fatalf("stop %q, error %v, calls %+v, text %q", a.stop, a.err, a.calls, a.text())
+	}
+	var input struct {
+		Day  string `json:"day"`
+		Wind *bool  `json:"wind"`
+	}
+	if err := json.Unmarshal(a.calls[0].Input, &input); err != nil || input.Day != "today" && input.Day != "tomorrow" || input.Wind == nil {
+		t.Errorf("the tool is called with %s (%v)", a.calls[0].Input, err)
+	}
+	r.MaxTokens = 8
+	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Calls: a.calls},
+		model.Message{Role: model.ToolReply, Call: a.calls[0].ID, Text: "Rain."})
+	if a := l.ask(t.Context(), r); a.err != nil || a.text() == "" || len(a.calls) > 0 {
+		t.Errorf("with the result: error %v, calls %+v, text %q", a.err, a.calls, a.text())
 	}
 }
 
@@ -193,6 +220,7 @@ func (l live) tiny(t *testing.T) {
 // heard is an answer as it came.
 type heard struct {
 	pieces []string
+	calls  []model.ToolCall
 	stop   model.Stop
 	used   []model.Usage
 	err    error
@@ -209,6 +237,8 @@ func (l live) ask(ctx context.Context, r model.Request) (h heard) {
 			h.err = err
 		case piece.Text != "":
 			h.pieces = append(h.pieces, piece.Text)
+		case piece.Call != nil:
+			h.calls = append(h.calls, *piece.Call)
 		case piece.Stop != "":
 			h.stop = piece.Stop
 		}

@@ -42,7 +42,8 @@ const (
 )
 
 // tinyTemplate is the form of a chat, in the shape that small chat models use: a marker for each role, an end after each turn.
-const tinyTemplate = `{% for message in messages %}{{ '<|' + message['role'] + '|>\n' + message['content'] + '</s>\n' }}{% endfor %}` +
+const tinyTemplate = `{% for message in messages %}` +
+	`{{ '<|' + message['role'] + '|>\n' + message['content'] + '</s>\n' }}{% endfor %}` +
 	`{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}`
 
 // The strengths, as logits, that the model's output is built from.
