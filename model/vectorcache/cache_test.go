@@ -235,7 +235,15 @@ func TestBounded(t *testing.T) {
 	if err != nil || size > most || size < most/2 {
 		t.Errorf("%d bytes in files, %v", size, err)
 	}
-	h.questions()
+	times := 0
+	for _, q := range h.questions() {
+		if slices.Contains(q, "used all the time") {
+			times++
+		}
+	}
+	if times != 1 {
+		t.Errorf("asked %d times for what is used all the time", times)
+	}
 	embed(t, c, h, model.ForPassage, "used all the time", "text999")
 	asked(t, h)
 	embed(t, c, h, model.ForPassage, "text0")
@@ -282,6 +290,26 @@ func TestTorn(t *testing.T) {
 	if most != 3 {
 		t.Errorf("asked for at most %d texts", most)
 	}
+}
+
+// TestDamagedWhileOpen scribbles over a vector that the cache knows of.
+func TestDamagedWhileOpen(t *testing.T) {
+	dir := t.TempDir()
+	h := &hashing{space: "s", dim: 50}
+	c := open(t, dir, h, vectorcache.Options{})
+	embed(t, c, h, model.ForPassage, "a")
+	f, err := os.OpenFile(filepath.Join(dir, "young"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte{1, 2, 3, 4}, 100)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		embed(t, c, h, model.ForPassage, "a")
+	}
+	asked(t, h, []string{"a"}, []string{"a"})
 }
 
 // TestFailingDisk takes the folder away: vectors are asked for again, and that is told once.
