@@ -24,8 +24,8 @@ const (
 )
 
 // scale maps a model's judgement to the scores of CRAG's classes: what answers or holds a part of the answer is correct, and
-// what is only about the same thing is ambiguous, so that its section is read. The judgements are those of UMBRELA
-// (Upadhyay et al. 2024, arXiv:2406.06519), which are TREC's.
+// what is only about the same thing is ambiguous, so that its section is read. The judgements are TREC's, with which
+// language models agree well with people (Upadhyay et al. 2024, arXiv:2406.06519).
 var scale = [...]float64{0, 0.45, 0.8, 1}
 
 // asking is the form that asks a model.

@@ -210,7 +210,7 @@ func TestShare(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			own := &model.Error{Model: "other", Failure: model.Broken}
-			if err := prompt.Late(c.ctx, share, "qwen", own); err != own {
+			if err := prompt.Late(c.ctx, share, "qwen", own); !errors.Is(err, own) {
 				t.Errorf("error %v", err)
 			}
 			if err := prompt.Late(c.ctx, share, "qwen", nil); err != nil {
@@ -220,7 +220,7 @@ func TestShare(t *testing.T) {
 		share, stop := prompt.Share(within, 8*time.Second, 4)
 		defer stop()
 		cancel()
-		if err := prompt.Late(within, share, "qwen", &model.Error{}); err != context.Canceled {
+		if err := prompt.Late(within, share, "qwen", &model.Error{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	})
