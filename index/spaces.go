@@ -40,7 +40,8 @@ type Spaces interface {
 	// Spaces counts a collection's chunks and vectors. It is quick, whatever the collection's size.
 	Spaces(ctx context.Context, collection string) (Census, error)
 	// Missing lists chunks without a vector of the space, at most limit (0: 100), in an order that stays the same: from the
-	// beginning where after is empty, else on from where an earlier call gave it as next. An empty next is the end.
+	// beginning where after is empty, else on from where an earlier call gave it as next. An empty next is the end, no chunks
+	// are not: a call looks at part of a large collection.
 	Missing(ctx context.Context, collection, space, after string, limit int) (chunks []Bare, next string, err error)
 	// SetVectors gives chunks their vectors; a nil one is remembered as none to be had. Chunks that are gone or have another
 	// text by now, and those that have a vector of the space, stay as they are.

@@ -175,3 +175,34 @@ func TestDropCutShort(t *testing.T) {
 		t.Errorf("%d keys left after Close", n)
 	}
 }
+
+// TestMissingInParts lists the last chunk of a collection that is larger than one call looks at.
+func TestMissingInParts(t *testing.T) {
+	x := open(t, t.TempDir())
+	var docs []corpus.Document
+	var entries [][]index.Entry
+	const each, n = 3000, 8
+	for i := range n {
+		d := corpus.Document{ID: corpus.DocumentID(fmt.Sprintf("d%02d", i)), Collection: "c"}
+		es := make([]index.Entry, each)
+		for j := range es {
+			es[j] = index.Entry{Space: "s", Vector: []float32{1}, Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprintf("%d/%d", i, j)), Level: corpus.Passage}}
+		}
+		docs, entries = append(docs, d), append(entries, es)
+	}
+	entries[n-1][each-1].Space, entries[n-1][each-1].Vector = "", nil
+	if err := x.Put(t.Context(), docs, entries); err != nil {
+		t.Fatal(err)
+	}
+	calls, after, found := 0, "", 0
+	for first := true; first || after != ""; first = false {
+		chunks, next, err := x.Missing(t.Context(), "c", "s", after, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, after, found = calls+1, next, found+len(chunks)
+	}
+	if calls != 2 || found != 1 {
+		t.Errorf("%d chunks in %d calls", found, calls)
+	}
+}

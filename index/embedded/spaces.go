@@ -19,7 +19,8 @@ import (
 
 const (
 	missingDefault = 100
-	clearBatch     = 2000 // vectors of a dropped space that one transaction deletes
+	missingScan    = 20_000 // chunks that one call looks at, about: exchanging the file waits for it
+	clearBatch     = 2000   // vectors of a dropped space that one transaction deletes
 )
 
 func otherDim(have, want int) error {
@@ -181,6 +182,7 @@ func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, li
 		start = idKey(c, after[8:])
 	}
 	vectors := tx.Bucket(bucketVectors)
+	scanned := uint64(0)
 	cur := tx.Bucket(bucketDocuments).Cursor()
 	for k, v := cur.Seek(start); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 		if err := ctx.Err(); err != nil {
@@ -191,6 +193,7 @@ func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, li
 			return nil, "", fmt.Errorf("damaged: a document: %w", err)
 		}
 		begun := after != "" && bytes.Equal(k, start)
+		_, end := d.rows(levels - 1)
 		for i := range levels {
 			for row, to := d.rows(i); row < to; row++ {
 				if begun && row <= passed || known && vectors.Get(vectorKey(c, s.Number, i+1, row)) != nil {
@@ -205,6 +208,9 @@ func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, li
 					return chunks, string(rowKey(row)) + string(k[len(prefix):]), nil
 				}
 			}
+		}
+		if scanned += end - d.First; scanned > missingScan && end > d.First {
+			return chunks, string(rowKey(end-1)) + string(k[len(prefix):]), nil
 		}
 	}
 	return chunks, "", nil
