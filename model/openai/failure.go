@@ -110,6 +110,8 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 		return model.TooLong
 	}
 	switch {
+	case status == http.StatusNotImplemented: // llama.cpp without --embeddings: it will not be there a moment later
+		return model.Rejected
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return model.Broken
 	case status != 0:
@@ -125,7 +127,7 @@ func tooLong(words string) bool {
 	return containsAny(words, "context_length_exceeded", "exceed_context_size", "context length", "context size",
 		"context window", "maximum context", "prompt is too long", "input is too long", "string_above_max_length",
 		"too many tokens", "maximum input length", "longer than the maximum", "is too large to process",
-		"input length exceeds", "exceeds the maximum number of tokens")
+		"input length exceeds", "batch size", "array too long", "array_above_max_length", "exceeds the maximum number of tokens")
 }
 
 // errorText gives what an error says: its message, type and code. Text that is not JSON is taken as it is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -215,6 +216,103 @@ func (l live) tiny(t *testing.T) {
 			t.Errorf("three more turns have %d tokens, want %d", got, want)
 		}
 	})
+}
+
+// TestLlamaVectors asks llama.cpp itself for vectors, pooled and one a token.
+func TestLlamaVectors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		file func(t testing.TB) string
+		o    llama.Options
+	}{
+		{"tiny, pooled", llama.Tiny, llama.Options{Embeddings: true, Context: 512}},
+		{"tiny, per token", llama.Tiny, llama.Options{Embeddings: true, PerToken: true, Context: 512}},
+		{"named", func(t testing.TB) string { return llama.Named(t, llama.EmbedVariable) }, llama.Options{Embeddings: true, Context: 512}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := llama.Start(t, c.file(t), c.o)
+			e, err := openai.NewEmbedder(t.Context(), openai.EmbedOptions{URL: s.URL, BatchTexts: 3, Stall: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(s.URL, "http://"+e.Space()) {
+				t.Errorf("the model's name was not learnt: %s", e.Space())
+			}
+			if got := e.PerToken(t.Context()); got != c.o.PerToken {
+				t.Errorf("it says of vectors per token: %v", got)
+			}
+			checkVectors(t, e)
+			if c.o.PerToken {
+				checkTokens(t, s, e)
+			}
+		})
+	}
+}
+
+// checkVectors holds what is true of any model's vectors.
+func checkVectors(t *testing.T, e *openai.Embedder) {
+	t.Helper()
+	texts := []string{
+		"gates hold back river water", "river water gates hold back", "When winter comes all locks are opened", "",
+		"gates hold back river water", strings.Repeat("ice drifts past ", 400),
+	}
+	used := 0
+	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used += u.Input }})
+	got, err := e.Embed(ctx, texts, model.ForPassage)
+	if err != nil || len(got) != len(texts) {
+		t.Fatalf("%d vectors of %d texts: %v", len(got), len(texts), err)
+	}
+	for i, v := range got {
+		if (v == nil) != (texts[i] == "") || v != nil && (len(v) != e.Dim() || math.Abs(dot(v, v)-1) > 1e-5) {
+			t.Errorf("the vector of %.30q has %d numbers and the length %g", texts[i], len(v), dot(v, v))
+		}
+	}
+	if same := dot(got[0], got[4]); math.Abs(same-1) > 1e-5 {
+		t.Errorf("equal texts have the cosine %g", same)
+	}
+	if near, far := dot(got[0], got[1]), dot(got[0], got[2]); near <= far {
+		t.Errorf("texts of the same words have the cosine %g, others %g", near, far)
+	}
+	if used < 20 {
+		t.Errorf("told to have cost %d tokens", used)
+	}
+}
+
+// checkTokens holds that the tokens of a text come with their vectors, without the one that begins every text.
+func checkTokens(t *testing.T, s *llama.Server, e *openai.Embedder) {
+	t.Helper()
+	text := "to gates hold river water!"
+	got, err := e.EmbedTokens(t.Context(), []string{text, ""}, model.ForQuery)
+	if err != nil || len(got) != 2 || len(got[1]) != 0 {
+		t.Fatalf("got %v, error %v", got, err)
+	}
+	if want := len(s.Tokens(t, text)); len(got[0]) != want {
+		t.Errorf("%d tokens, want %d", len(got[0]), want)
+	}
+	var words []string
+	for _, token := range got[0] {
+		if math.Abs(dot(token.Vector, token.Vector)-1) > 1e-5 {
+			t.Errorf("the vector of %q has the length %g", token.Token, dot(token.Vector, token.Vector))
+		}
+		if len(token.Token) > 1 {
+			words = append(words, token.Token)
+		}
+		if token.Token == "!" && token.Weight != 0 {
+			t.Errorf("a sign weighs %g", token.Weight)
+		}
+	}
+	if diff := cmp.Diff([]string{"gates", "hold", "river", "water"}, words); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func dot(a, b []float32) (sum float64) {
+	for i := range min(len(a), len(b)) {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
 }
 
 // heard is an answer as it came.

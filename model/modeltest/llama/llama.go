@@ -30,7 +30,8 @@ const patience = 2 * time.Minute
 
 // Options say how a server is started. The zero value is a chat model with a context of 4096 tokens.
 type Options struct {
-	Embeddings bool // vectors alone, as llama-server with the flag of that name
+	Embeddings bool // vectors and no chat, as llama-server with the flag of that name
+	PerToken   bool // with Embeddings: one vector a token, as llama-server with its pooling set to none
 	Context    int  // tokens of a request and its answer together; 0: 4096
 	Threads    int  // 0: one
 }
@@ -84,6 +85,9 @@ func Start(t testing.TB, file string, o Options) *Server {
 	}
 	if o.Embeddings {
 		args = append(args, "--embeddings")
+	}
+	if o.PerToken {
+		args = append(args, "--pooling", "none")
 	}
 	cmd := exec.CommandContext(t.Context(), node, args...)
 	stdin, err := cmd.StdinPipe()

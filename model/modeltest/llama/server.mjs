@@ -4,15 +4,16 @@
 // the adapter in model/openai uses them:
 //
 //   GET  /health  /v1/models  /props  /slots
-//   POST /tokenize  /v1/chat/completions  /v1/embeddings (alone, and only with --embeddings)
+//   POST /tokenize  /v1/chat/completions
+//   POST /tokenize  /v1/embeddings  /embedding  with --embeddings; /embedding alone, a vector a token, with --pooling none
 //
-// Left out: stop words, images, keys, and /embedding with a vector for each token, as node-llama-cpp gives none. Given tools,
-// a model always calls one, unless the last message is a tool's reply: a grammar holds it to that, and llama-server leaves the
+// Left out: stop words, images, keys, and the vectors of the tokens of models that read both ways, as BERT. Given tools, a
+// model always calls one, unless the last message is a tool's reply: a grammar holds it to that, and llama-server leaves the
 // choice to it. Unlike llama-server it samples with the same seed where a request brings none, so that a test repeats. GET
 // /idle is its own: it answers when nothing is being generated, and tells how the last answer ended and how many tokens it
 // had by then.
 //
-//   node server.mjs --model FILE [--ctx-size 4096] [--parallel 2] [--threads 1] [--embeddings]
+//   node server.mjs --model FILE [--ctx-size 4096] [--parallel 2] [--threads 1] [--embeddings [--pooling none]]
 //
 // It prints its port, and exits when its input is closed: it cannot outlive who started it.
 import {randomUUID} from "node:crypto";
@@ -27,7 +28,8 @@ const {values: flags} = parseArgs({options: {
   "ctx-size": {type: "string", default: "4096"},
   "parallel": {type: "string", default: "2"},
   "threads": {type: "string", default: "1"}, // a second one waits for the first at every step, and costs much on a busy machine
-  "embeddings": {type: "boolean", default: false}
+  "embeddings": {type: "boolean", default: false},
+  "pooling": {type: "string", default: ""} // "none", or empty for what the model's file says
 }});
 
 const threads = Number(flags.threads);
@@ -253,9 +255,15 @@ async function send(res, event) {
   await new Promise((resolve) => res.once("drain", resolve).once("close", resolve));
 }
 
-async function embeddings({input}, res) {
+function needEmbeddings() {
   if (!flags.embeddings)
     throw unsupported("This server does not support embeddings. Start it with `--embeddings`");
+}
+
+async function embeddings({input, encoding_format: format}, res) {
+  needEmbeddings();
+  if (flags.pooling === "none")
+    throw invalid("Pooling type 'none' is not OAI compatible. Please use a different pooling type");
   const texts = Array.isArray(input) ? input : [input];
   if (texts.length === 0 || texts.some((text) => typeof text !== "string"))
     throw invalid("\"input\" must be a text or several");
@@ -267,18 +275,62 @@ async function embeddings({input}, res) {
       throw tooLong(n);
     used += n;
     const {vector} = await context.getEmbeddingFor(text);
-    const length = Math.hypot(...vector) || 1;
-    data.push({object: "embedding", index, embedding: vector.map((x) => x / length)});
+    data.push({object: "embedding", index, embedding: format === "base64" ? base64(unit(vector)) : unit(vector)});
   }
   reply(res, 200, {object: "list", model: name, data, usage: {prompt_tokens: used, total_tokens: used}});
+}
+
+function unit(vector) {
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((x) => x / length);
+}
+
+const base64 = (vector) => Buffer.from(new Float32Array(vector).buffer).toString("base64");
+
+// The vectors of llama-server's own path: one a text, of unit length, or with --pooling none one a token, as they are.
+async function vectors({content}, res) {
+  needEmbeddings();
+  const rows = [];
+  for (const text of Array.isArray(content) ? content : [content])
+    rows.push(flags.pooling === "none" ? await perToken(text) : [unit((await context.getEmbeddingFor(text)).vector)]);
+  reply(res, 200, rows.map((embedding, index) => ({index, embedding})));
+}
+
+// node-llama-cpp gives pooled vectors alone. A model that reads forwards only is therefore given one token at a time, which
+// leaves nothing to pool: the vector of a token rests on what stands before it. The two fields that this goes by are internal
+// to the package, whose version the lock holds.
+let turn = Promise.resolve();
+function perToken(text) {
+  if (meta[meta.general.architecture]?.attention?.causal === false)
+    throw unsupported("this model reads both ways, and a vector a token cannot be had of it here");
+  const tokens = cut(text, true, true);
+  if (tokens.length >= nCtx)
+    throw tooLong(tokens.length);
+  const work = turn.then(async () => {
+    const rows = [];
+    await context._sequence.clearHistory();
+    for (const token of tokens) {
+      for await (const _ of context._sequence.evaluate([token], {_noSampling: true}))
+        break;
+      rows.push(Array.from(context._llamaContext._ctx.getEmbedding(1)));
+    }
+    return rows;
+  });
+  turn = work.catch(() => {});
+  return work;
+}
+
+function cut(text, special, parse) {
+  const tokens = model.tokenize(text, parse);
+  if (special && model.tokens.shouldPrependBosToken && model.tokens.bos != null)
+    tokens.unshift(model.tokens.bos);
+  return tokens;
 }
 
 function tokenize({content, add_special: special = false, parse_special: parse = true, with_pieces: pieces = false}, res) {
   if (typeof content !== "string")
     throw invalid("'content' must be a text");
-  const tokens = model.tokenize(content, parse);
-  if (special && model.tokens.shouldPrependBosToken && model.tokens.bos != null)
-    tokens.unshift(model.tokens.bos);
+  const tokens = cut(content, special, parse);
   reply(res, 200, {tokens: pieces ? tokens.map((id) => ({id, piece: pieceOf(id)})) : tokens});
 }
 
@@ -314,7 +366,8 @@ const paths = {
   },
   "POST /tokenize": tokenize,
   "POST /v1/chat/completions": chat,
-  "POST /v1/embeddings": embeddings
+  "POST /v1/embeddings": embeddings,
+  "POST /embedding": vectors
 };
 
 const server = createServer(async (req, res) => {

@@ -1,0 +1,357 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Failure is how a [Script] fails.
+type Failure string
+
+// The failures. All but Refuse come after Script.After tokens.
+const (
+	Cut    Failure = "cut"    // the connection breaks
+	Stall  Failure = "stall"  // nothing comes any more
+	Broken Failure = "broken" // an error within the stream
+	Junk   Failure = "junk"   // an event that cannot be read
+	Refuse Failure = "refuse" // Status in place of an answer
+)
+
+// Script is how a provider answers a request. The zero value says "A sluice is a gate for water." at once.
+type Script struct {
+	Tokens    []string      // the answer's pieces
+	Reasoning []string      // what it thinks before
+	Calls     []ScriptCall  // tools that it calls then
+	Wait      time.Duration // until the first piece
+	Every     time.Duration // between pieces; 0: all at once, each an event and a flush of its own
+	Stop      string        // the finish reason; empty: stop, or tool_calls where there are any
+	NoUsage   bool
+
+	Fail       Failure
+	After      int // pieces before it fails
+	Status     int // of Refuse; 0: 503
+	RetryAfter time.Duration
+
+	Context int      // tokens that the server says it takes, in the way of vLLM; 0: it does not say
+	Models  []string // nil: "test-model"
+	Dim     int      // of embeddings; 0: 32
+	// Next gives the script of a request from its number, from 0, and its body; nil: this one. Calls are one after another.
+	Next func(n int, request []byte) Script
+}
+
+// ScriptCall is a tool that a script calls.
+type ScriptCall struct{ ID, Name, Input string }
+
+// Server is a provider that plays a script in OpenAI's protocol. Its methods may be called at once.
+type Server struct {
+	URL string // with /v1
+
+	script    Script
+	server    *httptest.Server
+	turn      sync.Mutex
+	n         int
+	mu        sync.Mutex
+	changed   chan struct{} // closed with each change of the counts
+	counts    Counts
+	conns     atomic.Int64
+	requested [][]byte
+}
+
+// Counts are what a server has seen.
+type Counts struct {
+	Requests   int // for answers
+	Embeddings int // requests for vectors
+	Running    int // answers that are being given now
+	Cancelled  int // answers whose client went away before the end
+	Finished   int // answers given to the end, failures included
+	Tokens     int // pieces sent
+}
+
+// NewOpenAI starts a provider. It ends with the test, cutting off whoever is still connected.
+func NewOpenAI(t testing.TB, script Script) *Server {
+	t.Helper()
+	s := &Server{script: script, changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1/embeddings", s.embeddings)
+	mux.HandleFunc("GET /v1/models", s.models)
+	s.server = httptest.NewUnstartedServer(mux)
+	s.server.Config.ConnState = s.connState
+	s.server.Start()
+	t.Cleanup(func() {
+		s.server.CloseClientConnections()
+		s.server.Close()
+	})
+	s.URL = s.server.URL + "/v1"
+	return s
+}
+
+// Counts gives what was seen so far.
+func (s *Server) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
+}
+
+// Connections gives the connections that are open, also those that carry nothing now.
+func (s *Server) Connections() int { return int(s.conns.Load()) }
+
+// Requests gives the bodies of the requests for answers, in order.
+func (s *Server) Requests() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([][]byte(nil), s.requested...)
+}
+
+// Wait waits until what was seen is as wanted, and fails the test after 20 s.
+func (s *Server) Wait(t testing.TB, wanted func(Counts) bool) Counts {
+	t.Helper()
+	late := time.NewTimer(patient)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		now, changed := s.counts, s.changed
+		s.mu.Unlock()
+		if wanted(now) {
+			return now
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			t.Fatalf("waited in vain: the provider has seen %+v", now)
+		}
+	}
+}
+
+func (s *Server) count(change func(*Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.counts)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// tell writes a line of a reply. A client that has gone is noticed elsewhere.
+func tell(w io.Writer, format string, arguments ...any) { _, _ = fmt.Fprintf(w, format, arguments...) }
+
+func quoted(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+func (s *Server) connState(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.conns.Add(-1)
+	}
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	names := s.script.Models
+	if names == nil {
+		names = []string{"test-model"}
+	}
+	var all []map[string]any
+	for _, name := range names {
+		m := map[string]any{"id": name, "object": "model", "owned_by": "modeltest"}
+		if s.script.Context > 0 {
+			m["max_model_len"] = s.script.Context
+		}
+		all = append(all, m)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	tell(w, "%s", quoted(map[string]any{"object": "list", "data": all}))
+}
+
+// play gives the script of the next request.
+func (s *Server) play(body []byte) Script {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	n := s.n
+	s.n++
+	if s.script.Next != nil {
+		return s.script.Next(n, body)
+	}
+	return s.script
+}
+
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	s.requested = append(s.requested, body)
+	s.mu.Unlock()
+	s.count(func(c *Counts) { c.Requests++; c.Running++ })
+	whole := false
+	defer func() {
+		s.count(func(c *Counts) {
+			c.Running--
+			if whole {
+				c.Finished++
+			} else {
+				c.Cancelled++
+			}
+		})
+	}()
+	whole = s.answer(w, r, s.play(body))
+	if !whole && r.Context().Err() == nil {
+		whole = true
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// answer plays a script. It gives false if the client went away, or if the connection is to break.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) bool {
+	if script.Fail == Refuse {
+		status := script.Status
+		if status == 0 {
+			status = http.StatusServiceUnavailable
+		}
+		if script.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(script.RetryAfter.Seconds()))))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		tell(w, `{"error":{"message":"the script says so","type":"server_error","code":%d}}`, status)
+		return true
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	c := http.NewResponseController(w)
+	_ = c.Flush()
+	deltas := script.deltas()
+	for i, delta := range deltas {
+		if script.Fail != "" && i == script.After {
+			return s.fail(w, r, script.Fail)
+		}
+		pause := script.Every
+		if i == 0 {
+			pause = script.Wait
+		}
+		if pause > 0 {
+			select {
+			case <-time.After(pause):
+			case <-r.Context().Done():
+				return false
+			}
+		}
+		tell(w, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1752571230,"model":"test-model",`+
+			`"choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
+		if c.Flush() != nil || r.Context().Err() != nil {
+			return false
+		}
+		s.count(func(c *Counts) { c.Tokens++ })
+	}
+	if script.Fail != "" {
+		return s.fail(w, r, script.Fail)
+	}
+	stop := script.Stop
+	if stop == "" {
+		if stop = "stop"; len(script.Calls) > 0 {
+			stop = "tool_calls"
+		}
+	}
+	tell(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%s}]}\n\n", quoted(stop))
+	if !script.NoUsage {
+		tell(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":%d}}\n\n", len(deltas))
+	}
+	tell(w, "data: [DONE]\n\n")
+	return true
+}
+
+// fail plays a failure within a stream.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, how Failure) bool {
+	switch how {
+	case Stall:
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return false
+	case Broken:
+		tell(w, "data: {\"error\":{\"message\":\"the script says so\",\"type\":\"server_error\",\"code\":500}}\n\n")
+	case Junk:
+		tell(w, "data: {\"choices\":[{]}\n\n")
+	default:
+		_ = http.NewResponseController(w).Flush()
+		return false
+	}
+	return true
+}
+
+// deltas gives the pieces of a script in the form of the protocol.
+func (x Script) deltas() (all []string) {
+	for _, t := range x.Reasoning {
+		all = append(all, `{"reasoning_content":`+quoted(t)+`}`)
+	}
+	tokens := x.Tokens
+	if tokens == nil && len(x.Calls) == 0 {
+		tokens = []string{"A", " sluice", " is", " a", " gate", " for", " water", "."}
+	}
+	for _, t := range tokens {
+		all = append(all, `{"content":`+quoted(t)+`}`)
+	}
+	for i, call := range x.Calls {
+		all = append(all, fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]}`,
+			i, quoted(call.ID), quoted(call.Name), quoted(call.Input)))
+	}
+	return all
+}
+
+// embeddings gives vectors in which texts with the same words are near.
+func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.count(func(c *Counts) { c.Embeddings++ })
+	var asked struct {
+		Input json.RawMessage `json:"input"`
+	}
+	_ = json.Unmarshal(body, &asked)
+	var texts []string
+	if json.Unmarshal(asked.Input, &texts) != nil {
+		var one string
+		_ = json.Unmarshal(asked.Input, &one)
+		texts = []string{one}
+	}
+	var data []map[string]any
+	for i, text := range texts {
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": Vector(text, s.script.Dim)})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	tell(w, "%s", quoted(map[string]any{
+		"object": "list", "model": "test-model", "data": data, "usage": map[string]int{"prompt_tokens": len(texts), "total_tokens": len(texts)},
+	}))
+}
+
+// Vector gives the vector of unit length that a server gives for a text: the sum of one for each word. A dim of 0 is 32.
+func Vector(text string, dim int) []float32 {
+	if dim == 0 {
+		dim = 32
+	}
+	sum := make([]float64, dim)
+	for _, word := range append(strings.Fields(strings.ToLower(text)), "") {
+		for i := range sum {
+			h := fnv.New32a()
+			tell(h, "%s %d", word, i)
+			sum[i] += float64(h.Sum32()%2001)/1000 - 1
+		}
+	}
+	norm := 0.0
+	for _, x := range sum {
+		norm += x * x
+	}
+	v := make([]float32, dim)
+	for i, x := range sum {
+		v[i] = float32(x / math.Sqrt(norm))
+	}
+	return v
+}

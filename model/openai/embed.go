@@ -1,0 +1,338 @@
+package openai
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	maxTries = 4       // of a request that fails passingly, the first one included
+	maxCuts  = 8       // of a text that is too long: each halves it
+	maxText  = 1 << 20 // bytes of a text that are sent
+	patience = 30 * time.Second
+)
+
+// EmbedOptions are an embedder's settings.
+type EmbedOptions struct {
+	URL           string // as of [Options]
+	Key           string // as of [Options]
+	Model         string // empty: the first that the server lists
+	QueryPrefix   string // put before each question, as some models want it: "query: "
+	PassagePrefix string // put before each passage
+	BatchTexts    int    // texts in a request at the most; 0: 64
+	BatchTokens   int    // tokens in a request at about the most; 0: 16,384
+	Parallel      int    // requests at once; 0: 4
+	// Stall is how long a request may wait for a byte. A server says nothing before all of a batch is done; 0: 60 s.
+	Stall  time.Duration
+	HTTP   *http.Client // as of [Options]
+	Logger *slog.Logger // nil: none
+}
+
+// The ways in which a server gives vectors.
+const (
+	unknown  int32 = iota
+	pooled         // a vector a text, in OpenAI's protocol
+	perToken       // a vector a token, in llama.cpp's
+)
+
+// Embedder gives vectors by a model behind OpenAI's protocol. Its methods may be called at once.
+//
+// llama.cpp that was started with --pooling none gives a vector for each token. Then EmbedTokens gives these, and Embed gives
+// their mean.
+type Embedder struct {
+	server   *server
+	counter  *counter
+	model    string
+	space    string
+	prefixes [2]string // by purpose
+	texts    int
+	tokens   int
+	parallel int
+	service  openai.EmbeddingService
+	dim      atomic.Int64
+	way      atomic.Int32
+	floats   atomic.Bool // the server takes no encoding_format
+}
+
+var (
+	_ model.Embedder      = (*Embedder)(nil)
+	_ model.TokenEmbedder = (*Embedder)(nil)
+)
+
+// NewEmbedder gives an embedder. It asks the server only for the model's name, where none is set: vectors of different
+// models never meet, so the name has to be known before the first one.
+func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
+	if o.Stall <= 0 {
+		o.Stall = 4 * stall
+	}
+	s, err := newServer(o.URL, o.Key, o.Stall, o.HTTP, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" && s.official() {
+		return nil, errors.New("name the embedding model: OpenAI has many, in no order")
+	}
+	f := newFacts(s, o.Model, 0)
+	name, err := f.need(ctx)
+	if err != nil {
+		return nil, fail(ctx, s.host(), err)
+	}
+	e := &Embedder{
+		server: s, counter: newCounter(s, f), model: name, space: name,
+		prefixes: [2]string{model.ForPassage: o.PassagePrefix, model.ForQuery: o.QueryPrefix},
+		texts:    positive(o.BatchTexts, 64), tokens: positive(o.BatchTokens, 16384), parallel: positive(o.Parallel, 4),
+		service: openai.NewEmbeddingService(s.options()...),
+	}
+	if o.QueryPrefix != "" || o.PassagePrefix != "" {
+		sum := sha256.Sum256([]byte(o.QueryPrefix + "\x00" + o.PassagePrefix))
+		e.space += fmt.Sprintf("#%x", sum[:4])
+	}
+	return e, nil
+}
+
+func positive(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// Name is the model's name as shown to people.
+func (e *Embedder) Name() string { return e.model }
+
+// Space names the vector space: the model, and a hash of the prefixes if there are any.
+func (e *Embedder) Space() string { return e.space }
+
+// Dim gives the dimension of the vectors; 0 before the first one.
+func (e *Embedder) Dim() int { return int(e.dim.Load()) }
+
+// PerToken tells whether the server gives a vector for each token, asking it where that is not known.
+func (e *Embedder) PerToken(ctx context.Context) bool {
+	if e.way.Load() == unknown {
+		_, _ = e.Embed(ctx, []string{"a"}, model.ForPassage)
+	}
+	return e.way.Load() == perToken
+}
+
+// Embed gives one vector a text, in order; nil for an empty text and for one whose vector has no direction. Texts that are
+// longer than the model takes are cut. Failures that may pass are tried again up to three times. The error is an
+// [*model.Error] unless it is ctx's.
+func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	err := e.each(ctx, texts, p, e.tokens, func(ctx context.Context, batch []string, at []int) error {
+		vectors, err := fitting(ctx, e, batch, e.vectors)
+		for i := range vectors {
+			out[at[i]] = vectors[i]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// each cuts texts into batches and runs several at once. at are the places of a batch's texts.
+func (e *Embedder) each(
+	ctx context.Context, texts []string, p model.Purpose, tokens int, run func(ctx context.Context, batch []string, at []int) error,
+) error {
+	prefix := ""
+	if p >= 0 && int(p) < len(e.prefixes) {
+		prefix = e.prefixes[p]
+	}
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(e.parallel)
+	var batch []string
+	var at []int
+	size := 0
+	send := func() {
+		if batch, at := batch, at; len(batch) > 0 {
+			group.Go(func() error {
+				if inner.Err() != nil { // another batch has failed
+					return inner.Err()
+				}
+				return run(inner, batch, at)
+			})
+		}
+		batch, at, size = nil, nil, 0
+	}
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		text = shorten(prefix+strings.ToValidUTF8(text, "\uFFFD"), maxText)
+		n := estimate(text)
+		if len(batch) == e.texts || size+n > tokens {
+			send()
+		}
+		batch, at, size = append(batch, text), append(at, i), size+n
+	}
+	send()
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// shorten cuts a text to so many bytes, between code points.
+func shorten(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
+		bytes--
+	}
+	return text[:bytes]
+}
+
+// fitting runs a request, in halves where it is too long, and with less of a text that is too long by itself.
+func fitting[T any](ctx context.Context, e *Embedder, batch []string, run func(context.Context, []string) ([]T, error)) ([]T, error) {
+	for cuts := 0; ; cuts++ {
+		out, err := again(ctx, func() ([]T, error) { return run(ctx, batch) })
+		var failed *model.Error
+		if err == nil || !errors.As(err, &failed) || failed.Failure != model.TooLong {
+			return out, err
+		}
+		if len(batch) > 1 {
+			half := len(batch) / 2
+			first, err := fitting(ctx, e, batch[:half], run)
+			if err != nil {
+				return nil, err
+			}
+			second, err := fitting(ctx, e, batch[half:], run)
+			return append(slices.Clip(first), second...), err
+		}
+		text := batch[0]
+		if cuts == maxCuts || len(text) < 2*utf8.UTFMax {
+			return nil, err
+		}
+		batch = []string{shorten(text, len(text)/2)}
+		e.server.log.Debug("cut a text that is too long for the model", "model", e.model, "bytes", len(batch[0]))
+	}
+}
+
+// again runs what may fail passingly up to four times, waiting longer each time, as long as a server asks for.
+func again[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
+	var last error
+	out, err := backoff.Retry(ctx, func() ([]T, error) {
+		out, err := run()
+		last = err
+		var failed *model.Error
+		switch {
+		case err == nil:
+			return out, nil
+		case !errors.As(err, &failed), !failed.Failure.Passing(), failed.After > patience:
+			return nil, backoff.Permanent(err)
+		case failed.After > 0:
+			return nil, &backoff.RetryAfterError{Duration: failed.After}
+		}
+		return nil, err
+	}, backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(2*time.Minute))
+	if err == nil {
+		return out, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, last
+}
+
+// vectors gives the vectors of a batch by one request.
+func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, error) {
+	if e.way.Load() == perToken {
+		return e.means(ctx, batch)
+	}
+	vectors, err := e.request(ctx, batch)
+	var refused *refusal
+	if errors.As(err, &refused) {
+		words := strings.ToLower(string(refused.body))
+		switch {
+		case strings.Contains(words, "pooling") && containsAny(words, "not oai compatible", "'none'"):
+			e.way.Store(perToken)
+			return e.means(ctx, batch)
+		case !e.floats.Load() && refused.status/100 == 4 && containsAny(words, "encoding_format", "base64"):
+			e.floats.Store(true)
+			vectors, err = e.request(ctx, batch)
+		}
+	}
+	if err != nil {
+		return nil, fail(ctx, e.model, err)
+	}
+	e.way.CompareAndSwap(unknown, pooled)
+	return vectors, nil
+}
+
+// request makes one request in OpenAI's protocol.
+func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
+	ctx, watch := e.server.watch(ctx)
+	defer watch.end()
+	p := openai.EmbeddingNewParams{Model: e.model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: batch}}
+	if !e.floats.Load() { // a quarter of the bytes, and nothing to parse
+		p.EncodingFormat = openai.EmbeddingNewParamsEncodingFormatBase64
+	}
+	var res *http.Response
+	watch.start()
+	_, err := e.service.New(ctx, p, option.WithResponseBodyInto(&res))
+	watch.stop()
+	if err == nil && res == nil {
+		err = errUnreadable
+	}
+	if err != nil {
+		return nil, watch.cause(err)
+	}
+	defer res.Body.Close()
+	used := model.Usage{Estimated: true}
+	for _, text := range batch {
+		used.Input += estimate(text)
+	}
+	defer func() { model.Used(ctx, e.model, used) }()
+	text, err := readAll(watch.reader(res.Body), maxBody)
+	if err != nil {
+		return nil, broke(ctx, e.model, watch.cause(err))
+	}
+	vectors, input, err := readVectors(text, len(batch))
+	if err != nil {
+		return nil, err
+	}
+	if input > 0 {
+		used = model.Usage{Input: input}
+	}
+	return vectors, e.check(vectors)
+}
+
+// check brings vectors to unit length and holds them to one dimension.
+func (e *Embedder) check(vectors [][]float32) error {
+	for i, v := range vectors {
+		if len(v) == 0 {
+			return errUnreadable
+		}
+		if e.dim.CompareAndSwap(0, int64(len(v))); e.dim.Load() != int64(len(v)) {
+			return errUnreadable
+		}
+		ok, err := normalise(v)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			vectors[i] = nil
+		}
+	}
+	return nil
+}
