@@ -33,8 +33,6 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 	message := name + " failed"
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		message = e.Public()
-	} else if errors.Is(err, context.DeadlineExceeded) {
-		message = name + " took too long"
 	}
 	if next == "" {
 		message += "; the answer ends here"

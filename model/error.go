@@ -20,6 +20,7 @@ const (
 	Empty        Failure = "empty"        // an answer without text and without tool calls
 	TooLong      Failure = "too_long"     // the request does not fit into the context
 	Rejected     Failure = "rejected"     // any other 4xx
+	Late         Failure = "late"         // it did not answer within the time that there was for it
 	Skipped      Failure = "skipped"      // it failed a moment ago and was not asked
 )
 
@@ -57,7 +58,7 @@ func (e *Error) Public() string {
 		Unreachable: "could not be reached", Unauthorized: "refused the key", Limited: "is limiting requests",
 		Broken: "failed", Stalled: "stopped sending", Cut: "broke off", Malformed: "gave what cannot be used",
 		Empty: "gave no answer", TooLong: "takes no request of this length", Rejected: "rejected the request",
-		Skipped: "failed a moment ago and was not asked",
+		Late: "took too long", Skipped: "failed a moment ago and was not asked",
 	}[e.Failure]
 	if text == "" {
 		text = "failed"

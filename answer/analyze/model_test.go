@@ -113,8 +113,8 @@ func TestModelFallsBack(t *testing.T) {
 		{"a failure", func(context.Context, model.Request) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.Limited, Status: 429}
 		}, time.Hour, 0, "qwen is limiting requests (HTTP status 429)"},
-		{"slow", hang, time.Hour, 8 * time.Second, "qwen stopped sending"},
-		{"slow, and little time", hang, 16 * time.Second, 2 * time.Second, "qwen stopped sending"},
+		{"slow", hang, time.Hour, 8 * time.Second, "qwen took too long"},
+		{"slow, and little time", hang, 16 * time.Second, 2 * time.Second, "qwen took too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -133,13 +133,13 @@ func TestModelFailsInPart(t *testing.T) {
 		{"an id that is none", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 3, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
 		{"an id twice", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 1, "score": 3}, {"id": 2, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
 		{"an id left out", reply(`{"grades": [{"id": 1, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
-		{"slow", func(ctx context.Context, _ model.Request) (string, error) { return hang(ctx) }, 2, []string{"qwen stopped sending"}, 5 * time.Second},
+		{"slow", func(ctx context.Context, _ model.Request) (string, error) { return hang(ctx) }, 2, []string{"qwen took too long"}, 5 * time.Second},
 		{"two reasons", func(ctx context.Context, r model.Request) (string, error) {
 			if holds(r, 0) {
 				return "", broken
 			}
 			return hang(ctx)
-		}, 2, []string{"qwen failed", "qwen stopped sending"}, 5 * time.Second},
+		}, 2, []string{"qwen failed", "qwen took too long"}, 5 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestModel(t *testing.T) {
 		"qwen failed": func(context.Context, model.Request) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.Broken}
 		},
-		"qwen stopped": hang,
+		"qwen took too long": hang,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, told := traced(t.Context())

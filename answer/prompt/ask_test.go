@@ -206,7 +206,7 @@ func TestShare(t *testing.T) {
 				t.Errorf("a share of %v, want %v", took, c.want)
 			}
 			var late *model.Error
-			if err := prompt.Late(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.Stalled || late.Model != "qwen" {
+			if err := prompt.Late(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.Late || late.Model != "qwen" {
 				t.Errorf("error %v", err)
 			}
 			own := &model.Error{Model: "other", Failure: model.Broken}

@@ -57,7 +57,11 @@ func (f fence) quote(kind, attributes, s string, most int) Quote {
 
 // harmless gives text that cannot end its fence.
 func (f fence) harmless(s string, most int) string {
-	return f.tags.ReplaceAllString(harmless(s, most), "…")
+	s = harmless(s, most)
+	if !strings.Contains(strings.ToLower(s), strings.ToLower(f.tag)) { // by far cheaper than to look with the expression
+		return s
+	}
+	return f.tags.ReplaceAllString(s, "…")
 }
 
 var (
@@ -75,8 +79,10 @@ var (
 // fence, the control words of models, and the brackets of citations.
 func harmless(s string, most int) string {
 	s = text.Clean(text.Head(s, most))
-	s = fenceRE.ReplaceAllStringFunc(s, blunt)
-	s = controlRE.ReplaceAllStringFunc(s, blunt)
+	if strings.ContainsAny(s, "<＜﹤〈[") { // what either expression begins with
+		s = fenceRE.ReplaceAllStringFunc(s, blunt)
+		s = controlRE.ReplaceAllStringFunc(s, blunt)
+	}
 	return citations.Replace(s)
 }
 

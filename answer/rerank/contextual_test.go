@@ -133,7 +133,7 @@ func TestContextualFallsBack(t *testing.T) {
 		{"slow", func(ctx context.Context, _ []string, _ model.Purpose) ([][]model.TokenVector, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, "bge-m3 stopped sending", 5 * time.Second},
+		}, "bge-m3 took too long", 5 * time.Second},
 		{"a list too few", changed(func(all [][]model.TokenVector) [][]model.TokenVector { return all[1:] }), malformed, 0},
 		{"a list too many", changed(func(all [][]model.TokenVector) [][]model.TokenVector { return append(all, all[0]) }), malformed, 0},
 		{"another dimension", changed(func(all [][]model.TokenVector) [][]model.TokenVector {

@@ -149,7 +149,7 @@ func TestModelFailsInPart(t *testing.T) {
 		{"slow", func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
-		}, "qwen stopped sending", 8 * time.Second},
+		}, "qwen took too long", 8 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
