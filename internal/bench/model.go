@@ -154,16 +154,18 @@ func (s *side) seen(ctx context.Context) (p Provided, err error) {
 func (s *side) until(ctx context.Context, what string, seen func(Provided) bool) (Provided, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var last int64
 	for {
 		p, err := s.seen(ctx)
 		if err == nil && seen(p) {
 			return p, nil
 		}
 		if err == nil {
+			last = p.Open
 			err = wait(ctx, 20*time.Millisecond)
 		}
 		if err != nil {
-			return p, fmt.Errorf("wait for %s: %w", what, err)
+			return p, fmt.Errorf("wait for %s: the provider has %d requests open: %w", what, last, err)
 		}
 	}
 }

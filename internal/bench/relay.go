@@ -25,5 +25,11 @@ func Relay(ctx context.Context, to string, in io.Reader, out io.Writer) error {
 		FlushInterval: -1, // at once
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
-	return serveBeside(ctx, proxy, nil, http.HandlerFunc(usage), in, out)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Without it, a reply that begins before the proxy has seen the end of the request's body breaks off now and then: the
+		// server closes the body then, and the transport takes that for a request that failed.
+		_ = http.NewResponseController(w).EnableFullDuplex() // fails on other writers than net/http's
+		proxy.ServeHTTP(w, r)
+	})
+	return serveBeside(ctx, h, nil, http.HandlerFunc(usage), in, out)
 }
