@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -64,7 +65,7 @@ func (l live) everyModel(t *testing.T) {
 		}
 	})
 	t.Run("tokens are counted as the model cuts them", func(t *testing.T) {
-		for _, text := range []string{"river", "An answer of some words, and 12 figures.", "Montréal — 水", strings.Repeat("ab ", 500)} {
+		for _, text := range []string{"river", "An answer, and 12 figures.", "Montréal — 水", strings.Repeat("ab ", 500)} {
 			if got, want := l.chat.Count(t.Context(), text), len(l.Tokens(t, text)); got != want {
 				t.Errorf("%.20q has %d tokens, want %d", text, got, want)
 			}
@@ -137,7 +138,8 @@ func (l live) tools(t *testing.T) {
 		Day  string `json:"day"`
 		Wind *bool  `json:"wind"`
 	}
-	if err := json.Unmarshal(a.calls[0].Input, &input); err != nil || input.Day != "today" && input.Day != "tomorrow" || input.Wind == nil {
+	err := json.Unmarshal(a.calls[0].Input, &input)
+	if err != nil || input.Day != "today" && input.Day != "tomorrow" || input.Wind == nil {
 		t.Errorf("the tool is called with %s (%v)", a.calls[0].Input, err)
 	}
 	r.MaxTokens = 8
@@ -227,8 +229,8 @@ func TestLlamaVectors(t *testing.T) {
 		o    llama.Options
 	}{
 		{"tiny, pooled", llama.Tiny, llama.Options{Embeddings: true, Context: 512}},
-		{"tiny, per token", llama.Tiny, llama.Options{Embeddings: true, PerToken: true, Context: 512}},
-		{"named", func(t testing.TB) string { return llama.Named(t, llama.EmbedVariable) }, llama.Options{Embeddings: true, Context: 512}},
+		{"tiny, per token", llama.Tiny, llama.Options{Embeddings: true, Context: 512, PerToken: true}},
+		{"named", named(llama.EmbedVariable), llama.Options{Embeddings: true, Context: 512}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +253,10 @@ func TestLlamaVectors(t *testing.T) {
 	}
 }
 
+func named(variable string) func(testing.TB) string {
+	return func(t testing.TB) string { return llama.Named(t, variable) }
+}
+
 // checkVectors holds what is true of any model's vectors.
 func checkVectors(t *testing.T, e *openai.Embedder) {
 	t.Helper()
@@ -258,8 +264,8 @@ func checkVectors(t *testing.T, e *openai.Embedder) {
 		"gates hold back river water", "river water gates hold back", "When winter comes all locks are opened", "",
 		"gates hold back river water", strings.Repeat("ice drifts past ", 400),
 	}
-	used := 0
-	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used += u.Input }})
+	var used atomic.Int64 // several requests run at once
+	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used.Add(int64(u.Input)) }})
 	got, err := e.Embed(ctx, texts, model.ForPassage)
 	if err != nil || len(got) != len(texts) {
 		t.Fatalf("%d vectors of %d texts: %v", len(got), len(texts), err)
@@ -275,8 +281,8 @@ func checkVectors(t *testing.T, e *openai.Embedder) {
 	if near, far := dot(got[0], got[1]), dot(got[0], got[2]); near <= far {
 		t.Errorf("texts of the same words have the cosine %g, others %g", near, far)
 	}
-	if used < 20 {
-		t.Errorf("told to have cost %d tokens", used)
+	if used.Load() < 20 {
+		t.Errorf("told to have cost %d tokens", used.Load())
 	}
 }
 
