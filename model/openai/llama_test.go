@@ -196,6 +196,12 @@ func (l live) tiny(t *testing.T) {
 			t.Errorf("stop %q, error %v, text %q", a.stop, a.err, a.text())
 		}
 	})
+	t.Run("or goes on", func(t *testing.T) {
+		a := l.ask(t.Context(), model.Request{Messages: user("Tell me a story."), MaxTokens: 400, Temperature: new(0.0)})
+		if a.err != nil || a.stop != model.StopLength || !strings.Contains(a.text(), " four months while gates hold") {
+			t.Errorf("stop %q, error %v, text %q", a.stop, a.err, a.text())
+		}
+	})
 	t.Run("more at once than the engine takes", func(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 6 {

@@ -50,7 +50,7 @@ const tinyTemplate = `{% for message in messages %}` +
 const (
 	pullNext  = 11   // of the word that follows the one before
 	pullRare  = -12  // of what is no part of the story: it is said only where a grammar leaves nothing else
-	pullEnd   = -.75 // of the end, which may follow the last word: at temperature 0 the story begins again, at 0.8 it may not
+	pullEnd   = -.75 // of the end, where the story may end: at temperature 0 it goes on, at 0.8 it may not
 	noiseMix  = 0.2  // of what the attention adds
 	noiseFeed = 0.1  // of what the layer behind it adds
 )

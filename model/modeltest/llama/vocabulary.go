@@ -25,12 +25,13 @@ const (
 // space is what stands for a space within a piece.
 const space = "▁"
 
-// story is what the tiny model tells, round and round. No word stands in it twice, so that the last one tells which comes
-// next. Two words have letters that the vocabulary lacks: the model says those byte by byte, as real ones do.
+// story is what the tiny model tells, from its second word on round and round. Before the last word it may end. No word stands
+// in it twice, so that each tells which comes next. Two words have letters that the vocabulary lacks: the model says those
+// byte by byte, as real ones do.
 const story = `Sluice gates hold back river water until someone at Montréal decides that fields below need it. Then an old keeper
 walks along the canal, turns wheel after wheel, and every ditch fills slowly from north to south. Farmers write down how much
 they took; figures go into one ledger which nobody may change. When winter comes all locks are opened, ice drifts past, boats
-lie under roofs of tin — quiet returns for four months`
+lie under roofs of tin — quiet returns for four months while`
 
 // vocabulary is the tokens of the tiny model, each by its place.
 type vocabulary struct {
@@ -95,15 +96,19 @@ func tinyVocabulary() vocabulary {
 			walk = append(walk, have[whole])
 		}
 	}
-	// An answer begins behind a new line, with the story's first word.
+	// An answer begins behind a new line.
 	v.before[walk[0]] = append(v.before[walk[0]], tokenByte+'\n')
-	v.before[tokenEnd] = append(v.before[tokenEnd], walk[len(walk)-1])
+	v.before[tokenEnd] = append(v.before[tokenEnd], walk[len(walk)-2])
 	for i, t := range walk {
-		next := walk[(i+1)%len(walk)]
+		next := walk[1]
+		if i+1 < len(walk) {
+			next = walk[i+1]
+		}
 		if !slices.Contains(v.before[next], t) {
 			v.before[next] = append(v.before[next], t)
 		}
 		v.pull[next] = 0
 	}
+	v.pull[walk[0]] = 0
 	return v
 }
