@@ -16,7 +16,10 @@ import (
 type benchCmd struct {
 	Stream benchStreamCmd `cmd:"" help:"Delivery: synthetic runs through the real server, beside a bare handler."`
 	Ask    benchAskCmd    `cmd:"" help:"Delay: from a question to its first event, first token and end."`
+	Model  benchModelCmd  `cmd:"" help:"Models: what is added to the way of a model's tokens, and how soon it learns that nobody reads them."`
 	Serve  benchServeCmd  `cmd:"" hidden:""`
+
+	Provider benchProviderCmd `cmd:"" hidden:""`
 }
 
 type benchAskCmd struct {
@@ -81,6 +84,51 @@ func (c *benchStreamCmd) Run(e *env) error {
 		return err
 	}
 	return printResult(e, c.JSON, r)
+}
+
+type benchModelCmd struct {
+	Streams   int           `default:"100" help:"Answers at once."`
+	Rate      float64       `default:"80" help:"Tokens of each answer (per second)."`
+	Duration  time.Duration `default:"10s" help:"Time that is counted, each turn (duration)."`
+	Warmup    time.Duration `default:"2s" help:"Time before it (duration)."`
+	Turns     int           `default:"3" help:"Turns of each side; 0 leaves the streams out."`
+	Cancels   int           `default:"100" help:"Answers that are broken off; 0 leaves that out."`
+	Questions int           `default:"50" help:"Questions asked while the first model is dead, one after another and then at once; 0 leaves that out."`
+	JSON      bool          `name:"json" help:"Print JSON."`
+}
+
+// Run measures and prints.
+func (c *benchModelCmd) Run(e *env) error {
+	if c.Streams < 1 || c.Rate <= 0 || c.Duration <= 0 || c.Warmup < 0 || c.Turns < 0 || c.Cancels < 0 || c.Questions < 0 {
+		return errors.New("bench: streams, rate and duration must be positive, the others not negative")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	r, err := bench.Model(e.ctx, exe, []string{"bench", "provider"}, bench.ModelOptions{Streams: c.Streams, Rate: c.Rate,
+		Warmup: c.Warmup, Duration: c.Duration, Turns: c.Turns, Cancels: c.Cancels, Questions: c.Questions,
+		Progress: func(s string) { fmt.Fprintln(e.Err, s) }})
+	if err != nil {
+		return err
+	}
+	return printResult(e, c.JSON, r)
+}
+
+// benchProviderCmd is the process of a model's provider, or of a proxy before one.
+type benchProviderCmd struct {
+	Rate   float64
+	Tokens int
+	Relay  string
+}
+
+// Run serves until the standard input ends.
+func (c *benchProviderCmd) Run(e *env) error {
+	tuneRuntime()
+	if c.Relay != "" {
+		return bench.Relay(e.ctx, c.Relay, e.In, e.Out)
+	}
+	return bench.Provide(e.ctx, c.Rate, c.Tokens, e.In, e.Out)
 }
 
 // benchServeCmd is the server's process of a measurement.
