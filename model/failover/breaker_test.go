@@ -3,6 +3,7 @@ package failover_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -107,7 +108,7 @@ func TestLimitedIsLeftAloneAsLongAsItAsks(t *testing.T) {
 				listen(t.Context(), c, question)
 				time.Sleep(test.gets - 1)
 				want(t, "before", listen(t.Context(), c, question).text, "b")
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				want(t, "after", listen(t.Context(), c, question).text, "a")
 			})
 		})
@@ -194,7 +195,7 @@ func (l *lines) Complete(ctx context.Context, _ model.Request) iter.Seq2[model.P
 func TestDeadServerIsDialledOnce(t *testing.T) {
 	t.Parallel()
 	const dead = "127.0.0.1:1" // no system gives this port away, so nobody can have taken it
-	live := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "live\n") }))
+	live := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "live") }))
 	t.Cleanup(live.Close)
 	run := func(t *testing.T, c *failover.Chain) {
 		if h := listen(t.Context(), c, question); h.text != "live\n" || h.err != nil {
@@ -252,11 +253,11 @@ func TestServerThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
-		io.WriteString(w, "Gold is heavy ⟦1⟧.\nWater carries the gra")
+		fmt.Fprint(w, "Gold is heavy ⟦1⟧.\nWater carries the gra")
 	}))
 	defer cut.Close()
 	live := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "Water carries the gravel away ⟦2⟧.\n")
+		fmt.Fprintln(w, "Water carries the gravel away ⟦2⟧.")
 	}))
 	defer live.Close()
 	c := failover.New([]model.Chat{

@@ -300,7 +300,8 @@ func TestListenerLeaves(t *testing.T) {
 	a, b := &scripted{name: "a", acts: []act{begins("x", "y")}}, &scripted{name: "b", acts: []act{says("x")}}
 	c := failover.New(chats(a, b), failover.Options{})
 	for range 5 {
-		for range c.Complete(t.Context(), question) {
+		for _, err := range c.Complete(t.Context(), question) {
+			want(t, "error", err, nil)
 			break
 		}
 	}

@@ -1,0 +1,159 @@
+// Package anthropic asks Claude, through Anthropic's Messages API.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are a model's settings; the zero value asks Anthropic without a key, which it refuses.
+type Options struct {
+	// URL is where the API stands, http or https, with or without /v1; empty: Anthropic's. A user and password in it are sent
+	// as such, besides the key.
+	URL     string
+	Key     string        // sent as X-Api-Key to this server alone; it stands in no error and no log
+	Model   string        // empty: Claude Sonnet
+	Stall   time.Duration // no byte for so long ends a request, also before the first one; 0: 30 s
+	Context int           // tokens that the model takes; 0: asked of the API, and otherwise as known of the model's family
+	HTTP    *http.Client  // nil: one of its own. Redirects are not followed in any case
+	Logger  *slog.Logger  // nil: none
+}
+
+// Chat is a model of Anthropic's. Its methods may be called at once.
+type Chat struct {
+	client sdk.Client
+	name   string
+	host   string
+	stall  time.Duration
+	set    int // tokens of context that were set
+	log    *slog.Logger
+	quirks atomic.Uint32
+
+	learning sync.Mutex // held while the API is asked for the limits
+	limits   atomic.Pointer[model.Limits]
+	again    time.Time // when to ask once more what it did not tell
+}
+
+var _ model.Chat = (*Chat)(nil)
+
+// New gives a model. It asks nothing yet; the error is a URL or a key that cannot be one, and holds neither. Nothing is read
+// from the environment but what the HTTP client reads.
+func New(o Options) (*Chat, error) {
+	base, err := address(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(), // the SDK would take keys, addresses, headers and files from there
+		option.WithoutOpenTelemetry(),       // nor is it to tell prompts to whatever tracer the process has
+		option.WithBaseURL(base.String()), option.WithHTTPClient(newClient(o.HTTP)), option.WithMaxRetries(0),
+		option.WithMiddleware(refuse),
+	}
+	if o.Key != "" {
+		if !isKey(o.Key) {
+			return nil, errors.New("read the model's key: it holds characters that no key has")
+		}
+		options = append(options, option.WithAPIKey(o.Key))
+	}
+	c := &Chat{client: sdk.NewClient(options...), name: o.Model, host: base.Host, stall: o.Stall, set: o.Context, log: o.Logger}
+	if c.name == "" {
+		c.name = sdk.ModelClaudeSonnet5_5
+	}
+	if c.stall <= 0 {
+		c.stall = stall
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// Name is the model's name.
+func (c *Chat) Name() string { return c.name }
+
+// Complete streams the answer. It makes one attempt; only what the API turns out not to take is left out at once.
+//
+// Of a request with a schema the answer comes as text, also where the model has to be made to call a tool for that.
+// Reasoning comes where the model thinks by itself; it is not asked to.
+func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
+	return func(yield func(model.Piece, error) bool) {
+		if ctx.Err() != nil {
+			yield(model.Piece{}, ctx.Err())
+			return
+		}
+		held, watch := newWatch(ctx, c.stall)
+		defer watch.end()
+		res, form, err := c.request(held, watch, r)
+		if err != nil {
+			yield(model.Piece{}, fail(ctx, c.name, watch.cause(err)))
+			return
+		}
+		defer res.Body.Close()
+		s := newStream(watch.reader(res.Body), form)
+		told := false
+		cost := func() {
+			if !told {
+				told = true
+				model.Used(ctx, c.name, s.cost(r))
+			}
+		}
+		defer cost()
+		listening := true
+		reason, err := s.read(func(p model.Piece) bool {
+			listening = yield(p, nil)
+			return listening
+		})
+		if !listening {
+			return
+		}
+		cost() // before the last piece, after which nobody may listen
+		if err != nil {
+			yield(model.Piece{}, broke(ctx, c.name, watch.cause(err)))
+			return
+		}
+		if yield(model.Piece{Stop: reason}, nil) && s.done {
+			drain(res.Body, watch)
+		}
+	}
+}
+
+// request sends the request, again without what the API says that it does not take. It gives the tool by whose call the
+// answer comes, if it does.
+func (c *Chat) request(ctx context.Context, w *watch, r model.Request) (*http.Response, string, error) {
+	for {
+		known := quirk(c.quirks.Load())
+		p, form, err := params(c.name, r, known)
+		if err != nil {
+			return nil, "", err
+		}
+		var res *http.Response
+		w.start()
+		err = c.client.Post(ctx, "v1/messages", p, &res, option.WithJSONSet("stream", true))
+		w.stop()
+		if err == nil && res == nil {
+			err = errUnreadable
+		}
+		var refused *refusal
+		if !errors.As(err, &refused) {
+			return res, form, err
+		}
+		// Each answer of this kind adds to what is known, so this comes to an end.
+		learnt := learn(refused, p) &^ known
+		if learnt == 0 {
+			return nil, "", err
+		}
+		c.quirks.Or(uint32(learnt))
+		c.log.Debug("the model does not take a parameter", "host", c.host, "model", c.name, "quirk", uint32(learnt))
+	}
+}

@@ -1,0 +1,153 @@
+package anthropic
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/shared"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+var (
+	errUnreadable = errors.New("the reply cannot be read")
+	errReported   = errors.New("the API reported an error in its reply")
+	errEmpty      = errors.New("the answer has no text and calls no tool")
+	errCut        = errors.New("the stream ended before the answer did")
+	errRequest    = errors.New("the request holds a schema or parameters that are no JSON object")
+)
+
+// fail gives the error for a request that failed: ctx's own if that is why.
+func fail(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: bare(err)}
+	var r *refusal
+	var reported *reportedError
+	switch {
+	case errors.As(err, &r):
+		e.Status, e.After = r.status, after(r.header)
+		e.Failure = classify(r.status, readTrouble(r.body))
+		e.Cause = nil // Status says it
+		if r.status/100 == 3 {
+			e.Cause = errMoved
+		}
+	case errors.As(err, &reported):
+		e.Failure = reported.failure
+		e.Cause = errReported
+	case errors.Is(err, errStalled):
+		e.Failure = model.Stalled
+	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
+		e.Failure = model.Malformed
+	case errors.Is(err, errEmpty):
+		e.Failure = model.Empty
+	case errors.Is(err, errRequest):
+		e.Failure = model.Rejected
+	case errors.Is(err, errCut), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Failure = model.Cut
+	}
+	return e
+}
+
+// broke gives the error for a request that was taken and whose reply then broke off.
+func broke(ctx context.Context, name string, err error) error {
+	err = fail(ctx, name, err)
+	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Unreachable {
+		e.Failure = model.Cut
+	}
+	return err
+}
+
+// bare takes the address off an error of net/http: it may hold a password.
+func bare(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// trouble is what the API says of an error: {"type": "error", "error": {"type", "message"}}.
+type trouble struct {
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func readTrouble(body []byte) (t trouble) {
+	if json.Unmarshal(body, &t) != nil {
+		return trouble{}
+	}
+	t.Error.Message = strings.ToLower(t.Error.Message)
+	return t
+}
+
+// reportedError is an error that came within an answer.
+type reportedError struct{ failure model.Failure }
+
+// Error says that there was one.
+func (*reportedError) Error() string { return errReported.Error() }
+
+// classify says how a request failed, from the API's type of error or, where it has none, the status. A status of 0 is an
+// error in a stream. See https://docs.anthropic.com/en/api/errors.
+func classify(status int, t trouble) model.Failure {
+	switch shared.ErrorType(t.Error.Type) {
+	case shared.ErrorTypeAuthenticationError, shared.ErrorTypePermissionError:
+		return model.Unauthorized
+	case shared.ErrorTypeRateLimitError, shared.ErrorTypeBillingError:
+		return model.Limited
+	case shared.ErrorTypeOverloadedError, shared.ErrorTypeAPIError, shared.ErrorTypeTimeoutError:
+		return model.Broken
+	case shared.ErrorTypeInvalidRequestError:
+		switch m := t.Error.Message; {
+		case tooLong(m):
+			return model.TooLong
+		case strings.Contains(m, "credit balance"): // is too low: it comes with status 400
+			return model.Limited
+		}
+		return model.Rejected
+	case shared.ErrorTypeNotFoundError:
+		return model.Rejected
+	}
+	switch {
+	case t.Error.Type == "request_too_large", status == http.StatusRequestEntityTooLarge:
+		return model.TooLong
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.Unauthorized
+	case status == http.StatusPaymentRequired, status == http.StatusTooManyRequests:
+		return model.Limited
+	case status == 0, status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return model.Broken
+	}
+	return model.Rejected
+}
+
+// tooLong finds the words that the API has for a request that does not fit into the context.
+func tooLong(message string) bool {
+	for _, words := range []string{"prompt is too long", "exceed context limit", "exceeds the maximum allowed", "context window"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// after reads how long the API asks to wait, at most an hour: Retry-After (RFC 9110, 10.2.3), in seconds or as a date.
+func after(h http.Header) time.Duration {
+	var d time.Duration
+	if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && s > 0 {
+		d = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		d = time.Until(at)
+	}
+	return max(0, min(d, maxWait))
+}

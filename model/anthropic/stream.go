@@ -1,0 +1,319 @@
+package anthropic
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// stream is an answer as it comes: server-sent events, of which each one's data is an object with a type. It is for one
+// goroutine. See https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+type stream struct {
+	lines *bufio.Scanner
+	form  string // the tool whose input is the answer's text
+	size  int    // of the text, reasoning and calls that came
+
+	blocks  map[int]*block // that are open
+	count   int            // of blocks
+	calls   int            // that were given
+	unread  bool           // of a call what came is no JSON
+	finish  string         // the API's reason for the end
+	done    bool           // it said that nothing follows
+	started bool           // an event came
+	usage   usage
+	// What was given on, for an estimate of its cost.
+	said, thought strings.Builder
+}
+
+// block is a part of an answer that is being sent: a text, a call, or thoughts.
+type block struct {
+	kind, id, name string
+	text           joiner
+	input          strings.Builder
+}
+
+// usage is what the API tells of the cost. It tells it at the beginning, and again at the end with more or fewer fields.
+type usage struct {
+	Input    *int `json:"input_tokens"`
+	Output   *int `json:"output_tokens"`
+	Created  *int `json:"cache_creation_input_tokens"`
+	Read     *int `json:"cache_read_input_tokens"`
+	Thinking struct {
+		Tokens *int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+	final bool // Output is that of the whole answer
+}
+
+// event is one of the stream, as far as it is of use. What may be cut within a code point is kept as it came.
+type event struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage usage `json:"usage"`
+	} `json:"message"`
+	Block struct {
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Text  json.RawMessage `json:"text"`
+		Input json.RawMessage `json:"input"`
+	} `json:"content_block"`
+	Delta struct {
+		Type       string          `json:"type"`
+		Text       json.RawMessage `json:"text"`
+		Thinking   json.RawMessage `json:"thinking"`
+		Input      json.RawMessage `json:"partial_json"`
+		StopReason string          `json:"stop_reason"`
+	} `json:"delta"`
+	Usage *usage `json:"usage"`
+}
+
+func newStream(body io.Reader, form string) *stream {
+	s := &stream{lines: bufio.NewScanner(io.LimitReader(body, maxStream)), form: form, blocks: map[int]*block{}}
+	s.lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+	return s
+}
+
+// read gives each piece to yield and at the end the reason for it. It ends early, without an error, once yield does not want
+// more. An answer whose reason has come is whole, whatever is wrong with what follows.
+func (s *stream) read(yield func(model.Piece) bool) (model.Stop, error) {
+	for !s.done {
+		data, err := s.next()
+		if err != nil && s.finish != "" {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		wanted, err := s.take(data, yield)
+		if err != nil || !wanted {
+			return "", err
+		}
+	}
+	return s.reason()
+}
+
+// next gives the data of the next event, without line ends within it: they are white space between JSON's tokens.
+func (s *stream) next() ([]byte, error) {
+	var data []byte
+	for s.lines.Scan() {
+		line := s.lines.Bytes()
+		if len(line) == 0 && len(data) > 0 {
+			return data, nil
+		}
+		rest, ok := bytes.CutPrefix(line, []byte("data:"))
+		if !ok {
+			continue // event, id, retry and comments say nothing that the data does not
+		}
+		if len(data)+len(rest) > maxLine {
+			return nil, errTooLarge
+		}
+		data = append(append(data, rest...), ' ')
+	}
+	if err := s.lines.Err(); err != nil {
+		return nil, err
+	}
+	if !s.started && len(data) == 0 {
+		return nil, errUnreadable // a page, or nothing at all
+	}
+	return nil, errCut
+}
+
+// take reads an event.
+func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return true, errUnreadable
+	}
+	s.started = true
+	switch e.Type {
+	case "message_start":
+		s.usage.merge(e.Message.Usage)
+	case "content_block_start":
+		return s.open(&e, yield)
+	case "content_block_delta":
+		return s.add(&e, yield)
+	case "content_block_stop":
+		return s.close(e.Index, yield)
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			s.finish = e.Delta.StopReason
+		}
+		if e.Usage != nil {
+			s.usage.merge(*e.Usage)
+			s.usage.final = s.usage.final || e.Usage.Output != nil
+		}
+	case "message_stop":
+		s.done = true
+	case "error":
+		return true, &reportedError{classify(0, readTrouble(data))}
+	}
+	return true, nil // a ping, or what is new to us
+}
+
+func (s *stream) open(e *event, yield func(model.Piece) bool) (bool, error) {
+	if s.count++; s.count > maxBlocks {
+		return true, errTooLarge
+	}
+	b := &block{kind: e.Block.Type, id: clean(e.Block.ID), name: clean(e.Block.Name)}
+	s.blocks[e.Index] = b
+	if b.kind == "tool_use" && isObject(e.Block.Input) && len(e.Block.Input) > len("{}") { // whole, as some gateways send it
+		b.input.Write(e.Block.Input)
+		s.size += len(e.Block.Input)
+	}
+	if len(e.Block.Text) > 0 && b.kind == "text" {
+		return s.say(b, e.Block.Text, yield)
+	}
+	return true, nil
+}
+
+func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
+	b := s.blocks[e.Index]
+	if b == nil {
+		b = &block{}
+		if s.blocks[e.Index] = b; len(s.blocks) > maxBlocks {
+			return true, errTooLarge
+		}
+	}
+	switch d := &e.Delta; d.Type {
+	case "text_delta":
+		return s.say(b, d.Text, yield)
+	case "thinking_delta":
+		text, err := s.join(b, d.Thinking)
+		if err != nil || text == "" {
+			return true, err
+		}
+		s.thought.WriteString(text)
+		return yield(model.Piece{Reasoning: text}), nil
+	case "input_json_delta":
+		if b.kind == "tool_use" && b.name == s.form {
+			return s.say(b, d.Input, yield)
+		}
+		text, err := s.join(b, d.Input)
+		b.input.WriteString(text)
+		return true, err
+	}
+	return true, nil
+}
+
+// say gives text of the answer.
+func (s *stream) say(b *block, raw json.RawMessage, yield func(model.Piece) bool) (bool, error) {
+	text, err := s.join(b, raw)
+	if err != nil || text == "" || s.form != "" && b.name != s.form { // words about the call are not the answer
+		return true, err
+	}
+	s.said.WriteString(text)
+	return yield(model.Piece{Text: text}), nil
+}
+
+// join reads a JSON string that goes on with the block's text.
+func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
+	if s.size += len(raw); s.size > maxAnswer {
+		return "", errTooLarge
+	}
+	return b.text.push(raw)
+}
+
+// close ends a block.
+func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
+	b := s.blocks[index]
+	if b == nil {
+		return true, nil
+	}
+	delete(s.blocks, index)
+	if b.kind != "tool_use" {
+		return true, nil
+	}
+	if s.form != "" && b.name == s.form { // its text was given; it was whole, if it was not sent in pieces
+		if s.said.Len() > 0 || b.input.Len() == 0 {
+			return true, nil
+		}
+		s.said.WriteString(b.input.String())
+		return yield(model.Piece{Text: b.input.String()}), nil
+	}
+	input := strings.TrimSpace(b.input.String())
+	if input == "" {
+		input = "{}"
+	}
+	if b.name == "" || !json.Valid([]byte(input)) {
+		s.unread = true
+		return true, nil
+	}
+	s.calls++
+	if b.id == "" {
+		b.id = fmt.Sprintf("call_%d", s.calls)
+	}
+	return yield(model.Piece{Call: &model.ToolCall{ID: b.id, Name: b.name, Input: json.RawMessage(input)}}), nil
+}
+
+// reason says why the answer has ended.
+func (s *stream) reason() (model.Stop, error) {
+	stop := model.StopEnd
+	switch s.finish {
+	case "":
+		return "", errCut // nothing follows, and nothing was said of why
+	case "max_tokens", "model_context_window_exceeded":
+		stop = model.StopLength
+	case "tool_use":
+		if s.form == "" {
+			stop = model.StopTools
+		}
+	case "pause_turn": // of tools on the API's side, which are not asked for
+		stop = model.StopLength
+	case "refusal":
+		return model.StopFiltered, nil
+	}
+	if s.unread && stop != model.StopLength {
+		return "", errUnreadable
+	}
+	if strings.TrimSpace(s.said.String()) == "" && s.calls == 0 {
+		return "", errEmpty
+	}
+	return stop, nil
+}
+
+// merge takes over what is told anew.
+func (u *usage) merge(v usage) {
+	for _, f := range []struct{ to, from **int }{
+		{&u.Input, &v.Input}, {&u.Output, &v.Output}, {&u.Created, &v.Created}, {&u.Read, &v.Read},
+		{&u.Thinking.Tokens, &v.Thinking.Tokens},
+	} {
+		if *f.from != nil && **f.from >= 0 && **f.from < 1<<40 {
+			*f.to = *f.from
+		}
+	}
+}
+
+// cost gives what the request cost, as told or, where it broke off, as counted.
+func (s *stream) cost(r model.Request) model.Usage {
+	value := func(n *int) int {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	in := s.usage
+	u := model.Usage{
+		Input: value(in.Input) + value(in.Created) + value(in.Read), Cached: value(in.Read),
+		Output: value(in.Output), Reasoning: value(in.Thinking.Tokens),
+	}
+	if in.Input == nil {
+		u.Estimated = true
+		u.Input = estimateRequest(r)
+	}
+	if !in.final {
+		u.Estimated = true
+		u.Reasoning = estimate(s.thought.String())
+		u.Output = u.Reasoning + estimate(s.said.String())
+		for _, b := range s.blocks {
+			u.Output += estimate(b.input.String())
+		}
+		u.Output = max(u.Output, value(in.Output))
+	}
+	return u
+}
