@@ -12,7 +12,7 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "internal/cli",
-	"internal/cli": ". client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config server wire wire/forge wire/sse",
+	"internal/cli": ". answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config model model/probe server wire wire/forge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
 	"internal/app": ". answer/... cache/... corpus event eventlog/... fault forrst index/... ingest/... internal/config internal/text ledger model/... server session store/... web wire/...",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests run besides Go, from Debian's packages, and does nothing where all of it is there.
+# Installs what the tests run besides Go, from Debian's packages and npm, and does nothing where all of it is there.
 set -euo pipefail
 
 missing() {
@@ -10,6 +10,14 @@ missing() {
 	done
 	echo python3-httpx
 }
+
+# llama.cpp for the tests of model/openai: 83 MB, some ten seconds, for this one system. Without it they are skipped.
+engine=model/modeltest/llama
+if [ "$(uname -sm)" = "Linux x86_64" ] && command -v npm >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] &&
+	! [ "$engine/node_modules/.package-lock.json" -nt "$engine/package-lock.json" ]; then
+	echo "installing llama.cpp"
+	(cd "$engine" && npm ci --no-progress --loglevel=error) || echo "llama.cpp could not be installed: the tests that run it are skipped" >&2
+fi
 
 packages=$(missing)
 [ -n "$packages" ] || exit 0

@@ -14,16 +14,13 @@ import (
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
-	"github.com/sluice-rag/sluice/answer/grade"
-	"github.com/sluice-rag/sluice/answer/rerank"
-	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
-	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -41,7 +38,7 @@ type App struct {
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
 	logger   *slog.Logger
-	model    *local.Model
+	vectors  *vectors
 }
 
 // ErrInUse says that another process has the data folder open.
@@ -49,6 +46,10 @@ var ErrInUse = errors.New("the data folder is in use by another process")
 
 // Open opens the data folder and what is in it, and ends the runs that an earlier process left open.
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
+	m, err := OpenModels(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
@@ -67,10 +68,14 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		}
 		return nil, errors.Join(err, log.Close())
 	}
-	m := local.New(local.Options{})
-	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, model: m}
-	a.Ingester = ingest.New(ix, m, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
-	pipeline := &answer.Pipeline{Index: ix, Embedder: m, Generator: m, Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}
+	v, err := openVectors(ctx, m, ix, cfg, logger)
+	if err != nil {
+		return nil, errors.Join(err, ix.Close(), log.Close())
+	}
+	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v}
+	a.Ingester = ingest.New(ix, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
+	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m)}
+	m.judge(cfg.Models, logger, pipeline)
 	a.Engine = sluice.New(pipeline, sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)})
 	n, err := a.Engine.Recover(ctx)
@@ -102,11 +107,11 @@ func grace(d time.Duration) time.Duration {
 
 // Warm reads what the first question to the collection would otherwise wait for.
 func (a *App) Warm(ctx context.Context, collection string) error {
-	vectors, err := a.model.Embed(ctx, []string{"the first question"})
-	if err == nil {
-		_, err = a.Index.Search(ctx, index.Query{Collection: collection, Text: "the first question", Vector: vectors[0], Limit: 1})
+	q := index.Query{Collection: collection, Text: "the first question", Limit: 1}
+	if p, err := a.vectors.keeper.Place(ctx, collection, q.Text, model.ForQuery); err == nil { // else words must do
+		q.Space, q.Vector = p.Space, p.Vector
 	}
-	if err != nil {
+	if _, err := a.Index.Search(ctx, q); err != nil {
 		return fmt.Errorf("warm collection: %w", err)
 	}
 	return nil
@@ -124,7 +129,7 @@ func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = a.Engine.Close(stopped) // the error is that of the context
-	if err := errors.Join(a.Index.Close(), a.Log.Close()); err != nil {
+	if err := errors.Join(a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
 		return fmt.Errorf("close data folder: %w", err)
 	}
 	return nil

@@ -1,26 +1,33 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
-	"github.com/sluice-rag/sluice/model/local"
 )
 
-// Scratch is an empty index in a temporary folder, with the model that embeds for it: what is measured on. Close it when
-// done.
+// Scratch is an empty index in a temporary folder, with the embedder that the settings name: what is measured on. Close it
+// when done.
 type Scratch struct {
 	Index    *embedded.Index
 	Embedder model.Embedder
+	Weights  index.Weights // that suit the embedder
 	dir      string
 }
 
 // OpenScratch makes a Scratch.
-func OpenScratch(logger *slog.Logger) (*Scratch, error) {
+func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Scratch, error) {
+	m, err := OpenModels(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "sluice-scratch-")
 	if err != nil {
 		return nil, fmt.Errorf("make temporary index: %w", err)
@@ -29,7 +36,11 @@ func OpenScratch(logger *slog.Logger) (*Scratch, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make temporary index: %w", err), os.RemoveAll(dir))
 	}
-	return &Scratch{Index: ix, Embedder: local.New(local.Options{}), dir: dir}, nil
+	s := &Scratch{Index: ix, Embedder: m.Local, Weights: weights(cfg.Models, m.Embedder == nil), dir: dir}
+	if m.Embedder != nil {
+		s.Embedder = m.Embedder
+	}
+	return s, nil
 }
 
 // Close closes the index and removes its folder.

@@ -20,6 +20,7 @@ import (
 type askCmd struct {
 	config.Store
 	config.Runs
+	config.Models
 	Server   string   `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
 	Mode     string   `default:"direct" enum:"direct,agentic" help:"How the question is answered: direct or agentic."`
 	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`

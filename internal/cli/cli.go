@@ -33,6 +33,8 @@ type program struct {
 	Runs    runsCmd    `cmd:"" help:"List runs, the newest first."`
 	Replay  replayCmd  `cmd:"" help:"Print a run's stream again."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval on public sets in the BEIR layout: by words, by vectors and by both."`
+	Models  modelsCmd  `cmd:"" help:"What models can do."`
+	Prompts promptsCmd `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
 	Bench   benchCmd   `cmd:"" help:"Measure the server on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
 )
 
 type evalCmd struct {
+	config.Models
 	Dir     string `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
 	Queries string `type:"existingfile" placeholder:"FILE" help:"Other questions over the set's documents, in the form of queries.jsonl."`
 	Qrels   string `type:"existingfile" placeholder:"FILE" help:"What is relevant to them, in the form of qrels.tsv."`
@@ -87,7 +89,7 @@ func (c *evalCmd) Run(e *env) error {
 
 // measure adds a set's reports and their comparison.
 func (v *evaluation) measure(e *env, set *eval.Set) (err error) {
-	x, err := app.OpenScratch(e.logger)
+	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,9 @@ func (v *evaluation) measure(e *env, set *eval.Set) (err error) {
 	}
 	first := len(v.Reports)
 	for _, w := range ways {
-		search := eval.Documents(x.Index, set.Name, x.Embedder, w.way)
+		way := w.way
+		way.Weights = x.Weights
+		search := eval.Documents(x.Index, set.Name, x.Embedder, way)
 		if _, err := search(e.ctx, "what the first search reads is not counted", 1); err != nil {
 			return err
 		}

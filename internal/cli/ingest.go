@@ -17,6 +17,7 @@ import (
 type ingestCmd struct {
 	config.Store
 	config.Ingest
+	config.Models
 	Path []string `arg:"" help:"Files and folders."`
 }
 

@@ -23,6 +23,7 @@ type serveCmd struct {
 	config.Ingest
 	config.HTTP
 	config.Runs
+	config.Models
 	config.Keep
 }
 

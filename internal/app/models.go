@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/analyze"
+	"github.com/sluice-rag/sluice/answer/generate"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/hyde"
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/anthropic"
+	"github.com/sluice-rag/sluice/model/failover"
+	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/model/openai"
+)
+
+// Models are what the settings name.
+type Models struct {
+	Local    *local.Model
+	Chats    []model.Chat // in order of preference; none: the local model alone
+	Prompts  *prompt.Set
+	Embedder *openai.Embedder // nil: the local model embeds
+}
+
+// OpenModels makes the models that the settings name. Nothing is asked of a server but the name of its embedding model, where
+// the settings give none.
+func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Models, error) {
+	m := &Models{Local: local.New(local.Options{})}
+	for _, e := range cfg.Models.Chain() {
+		if e.Kind == config.KindLocal {
+			break // it never fails, so that nothing behind it would be asked
+		}
+		c, err := chat(e, cfg, logger)
+		if err != nil {
+			return nil, fmt.Errorf("open model: %w", err)
+		}
+		m.Chats = append(m.Chats, c)
+	}
+	var err error
+	if m.Prompts, err = prompt.Load(cfg.Models.Prompts); err != nil {
+		return nil, err
+	}
+	if cfg.Models.Embeds() {
+		key := keyFor(cfg.Models.EmbedURL, config.KindOpenAI, cfg.Keys, logger)
+		m.Embedder, err = openai.NewEmbedder(ctx, openai.EmbedOptions{URL: cfg.Models.EmbedURL, Key: key, Model: cfg.Models.EmbedName,
+			QueryPrefix: cfg.Models.EmbedQueryPrefix, PassagePrefix: cfg.Models.EmbedPassagePrefix, Logger: logger})
+		if err != nil {
+			return nil, fmt.Errorf("open embedder: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func chat(e config.Endpoint, cfg config.Config, logger *slog.Logger) (model.Chat, error) {
+	key := keyFor(e.URL, e.Kind, cfg.Keys, logger)
+	if e.Kind == config.KindAnthropic {
+		return anthropic.New(anthropic.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.Models.ModelStall,
+			Context: cfg.Models.ModelContext, Logger: logger})
+	}
+	return openai.New(openai.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.Models.ModelStall,
+		Context: cfg.Models.ModelContext, Logger: logger})
+}
+
+// keyFor gives the key for an address, and warns where it would cross a network in the clear.
+func keyFor(address, kind string, keys config.Keys, logger *slog.Logger) string {
+	key := keys.For(kind).Reveal()
+	if u, err := url.Parse(address); key != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		logger.Warn("the key is sent without encryption", "host", u.Host)
+	}
+	return key
+}
+
+// judge gives the pipeline its judgements and its generator.
+func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
+	p.Generator, p.Grader, p.Verifier = m.Local, grade.Coverage{}, verify.Overlap{}
+	if len(m.Chats) == 0 {
+		return
+	}
+	chain := failover.New(m.Chats, failover.Options{Logger: logger})
+	p.Generator = generate.NewModel(chain, m.Prompts, m.Local, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
+	if cfg.Judges("analyze") {
+		p.Analyzer = analyze.NewModel(chain, m.Prompts, analyze.Rules{}, analyze.Options{})
+	}
+	if cfg.Judges("hyde") {
+		p.Drafter = hyde.NewModel(chain, m.Prompts, hyde.Feedback{}, hyde.Options{})
+	}
+	if cfg.Judges("grade") {
+		p.Grader = grade.NewModel(chain, m.Prompts, grade.Coverage{}, grade.Options{})
+	}
+	if cfg.Judges("verify") {
+		p.Verifier = verify.NewModel(chain, m.Prompts, verify.Overlap{}, verify.Options{})
+	}
+}
+
+// loopback tells whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/reembed"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/vectorcache"
+)
+
+// maxTokenVectors bounds the memory that vectors of passages' tokens may take.
+const maxTokenVectors = 256 << 20
+
+// maxCheck bounds how long a start waits for an embedder that does not answer.
+const maxCheck = 5 * time.Second
+
+// The shares of the vectors in a search's score, in percent, where the settings give none.
+const (
+	staticWeight   = 5
+	embedderWeight = 40
+)
+
+// vectors is what embeds, and what keeps the index's vectors up to date.
+type vectors struct {
+	embedder model.Embedder
+	cache    *vectorcache.Cache // nil: the local model embeds
+	keeper   *reembed.Keeper
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// openVectors makes the embedder that the settings name, behind a cache in the data folder, and begins to bring the index's
+// vectors into its space.
+func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Config, logger *slog.Logger) (*vectors, error) {
+	v := &vectors{embedder: m.Local}
+	var older []model.Embedder
+	if m.Embedder != nil {
+		cache, err := vectorcache.Open(filepath.Join(cfg.Store.Data, "vectors"), m.Embedder, vectorcache.Options{Logger: logger})
+		if err != nil {
+			return nil, err
+		}
+		checking, cancel := context.WithTimeout(ctx, maxCheck)
+		_, err = cache.Check(checking)
+		cancel()
+		if err != nil {
+			logger.Warn("the embedder does not answer: documents get their vectors when it does", "error", err)
+		}
+		v.embedder, v.cache, older = cache, cache, []model.Embedder{m.Local}
+	}
+	v.keeper = reembed.New(ix, v.embedder, older, reembed.Options{Logger: logger, Weights: func(space string) index.Weights {
+		return weights(cfg.Models, space == m.Local.Space())
+	}})
+	ctx, v.stop = context.WithCancel(context.WithoutCancel(ctx))
+	v.running.Go(func() { _ = v.keeper.Run(ctx) }) // its error is that of ctx
+	return v, nil
+}
+
+// weights gives the shares of words and vectors in a search's score.
+func weights(cfg config.Models, static bool) index.Weights {
+	share := cfg.EmbedWeight
+	switch {
+	case share == 0 && static || static && cfg.Embeds(): // what the settings say is of the embedder that they name
+		share = staticWeight
+	case share == 0:
+		share = embedderWeight
+	}
+	return index.Weights{Lexical: float64(100-share) / 100, Vector: float64(share) / 100}
+}
+
+// close stops what runs in the background.
+func (v *vectors) close() error {
+	v.stop()
+	v.running.Wait()
+	if v.cache != nil {
+		return v.cache.Close()
+	}
+	return nil
+}
+
+// reranker gives the late interaction over the server's vectors of tokens where it gives them, and else over static ones.
+func reranker(m *Models) rerank.Reranker {
+	static := rerank.New(m.Local)
+	if m.Embedder == nil {
+		return static
+	}
+	tokens := vectorcache.NewTokens(m.Embedder, maxTokenVectors)
+	return &late{m.Embedder.PerToken, rerank.NewContextual(tokens, m.Embedder.Name(), static, rerank.Options{}), static}
+}
+
+// late is the reranker that knows only at a question whether the server gives vectors of tokens: it may have been down before.
+type late struct {
+	perToken           func(context.Context) bool
+	contextual, static rerank.Reranker
+}
+
+// Rerank implements [rerank.Reranker].
+func (l *late) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
+	if len(chunks) > 0 && l.perToken(ctx) {
+		return l.contextual.Rerank(ctx, question, chunks, stats)
+	}
+	return l.static.Rerank(ctx, question, chunks, stats)
+}
