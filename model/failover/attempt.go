@@ -86,7 +86,7 @@ func (a *attempt) round(ctx context.Context, again bool) {
 		if f := a.failed[i]; again && f.err != nil && !f.passes() {
 			continue
 		}
-		ended, ok := l.admit()
+		ended, ok := l.admit(ctx)
 		if !ok {
 			if !again {
 				a.untold = append(a.untold, moved{&model.Error{Model: l.chat.Name(), Failure: model.Skipped}, l.chat.Name()})
@@ -161,7 +161,7 @@ func (a *attempt) ask(ctx context.Context, i int, ended func(error)) {
 	}
 	l := a.chain.links[i]
 	a.tell(ctx, l.chat.Name())
-	t := &try{attempt: a, verdict: errAbandoned}
+	t := &try{attempt: a, place: i, verdict: errAbandoned}
 	defer func() { ended(t.verdict) }()
 	if a.broken {
 		a.broken = false

@@ -14,6 +14,7 @@ import (
 const (
 	inARow     = 3               // failures after which a model is skipped
 	maxLimited = 5 * time.Minute // for which a model may ask to be left alone
+	firstTry   = time.Second / 4 // for which requests wait to see how the first one to a model fares
 )
 
 // errAbandoned ends a try of which nobody knows how it would have ended.
@@ -27,6 +28,8 @@ type link struct {
 	cooldown time.Duration
 
 	mu      sync.Mutex
+	proven  bool          // it was there once: from then on its breaker says enough
+	trying  chan struct{} // closed when the first request to a model that is not proven has shown something; nil: there is none
 	breaker *breaker
 	until   time.Time // it limits requests until then
 	limits  model.Limits
@@ -71,9 +74,23 @@ func ofRequest(f model.Failure) bool {
 
 // admit lets a request through unless the model is being skipped. It is to be told how the request ended: nil, a
 // [model.Error] or errAbandoned.
-func (l *link) admit() (ended func(error), ok bool) {
+//
+// Of the requests that come before anything is known of the model, one goes first and the others wait a moment: a model that
+// cannot be reached costs one attempt, however many want it at once.
+func (l *link) admit(ctx context.Context) (ended func(error), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if first := l.trying; !l.proven && first != nil {
+		l.mu.Unlock()
+		timer := time.NewTimer(firstTry)
+		select {
+		case <-first:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		l.mu.Lock()
+	}
 	if time.Now().Before(l.until) {
 		return nil, false
 	}
@@ -81,10 +98,25 @@ func (l *link) admit() (ended func(error), ok bool) {
 	if err != nil {
 		return nil, false
 	}
+	if !l.proven && l.trying == nil {
+		l.trying = make(chan struct{})
+	}
 	return func(err error) {
 		done(err)
 		l.limited(err)
+		l.shown(err == nil || ofRequest(failureOf(err)))
 	}, true
+}
+
+// shown says that something is known of the model now: that it is there, or that a request has ended otherwise.
+func (l *link) shown(there bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.proven = l.proven || there
+	if l.trying != nil {
+		close(l.trying)
+		l.trying = nil
+	}
 }
 
 // force lets a request through whatever the breaker says. One that ends well closes it, for whoever comes next.

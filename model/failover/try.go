@@ -11,6 +11,7 @@ import (
 // try is one model being asked once.
 type try struct {
 	*attempt
+	place   int           // of its link
 	seam    *seam         // where it goes on after what was said; nil once that is found, or if nothing was said
 	held    []model.Piece // given once it has ended
 	timer   *time.Timer   // ends it; nil: nothing does, or no longer
@@ -91,6 +92,10 @@ func (t *try) take(p model.Piece, name string) (bool, *model.Error) {
 func (t *try) pass(p model.Piece, name string) (bool, *model.Error) {
 	if !t.lift() {
 		return false, stalled(name)
+	}
+	if !t.gave {
+		l := t.chain.links[t.place]
+		l.shown(true)
 	}
 	t.gave, t.verdict = true, nil // from here on the model has shown that it works, even if nobody listens to the end
 	return t.give(p), nil
