@@ -223,7 +223,8 @@ func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int) []near {
 	best := make([]near, 0, 2*n)
 	floor := float32(-2)
 	for _, s := range ss {
-		for i := max(from, 0); i < min(to, len(s.rows)); i++ {
+		first, last := max(from, 0), min(to, len(s.rows))
+		for i := first; i < last; i++ {
 			if i&4095 == 0 && ctx.Err() != nil {
 				return nil
 			}

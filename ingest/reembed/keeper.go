@@ -61,6 +61,7 @@ type Keeper struct {
 type served struct {
 	embedder model.Embedder
 	dim      int // 0: there is none yet
+	next     int // the dimension of the wanted space, likewise
 }
 
 // New returns a keeper that is to bring all collections into the space of wanted. Older embedders are those at hand whose
@@ -121,11 +122,11 @@ func (k *Keeper) choose(c index.Census) served {
 	if !wanted.Complete {
 		for _, e := range k.older {
 			if s := spaceOf(c, e); s.Complete && s.Vectors > 0 {
-				return served{e, s.Dim}
+				return served{e, s.Dim, wanted.Dim}
 			}
 		}
 	}
-	return served{k.wanted, wanted.Dim}
+	return served{k.wanted, wanted.Dim, wanted.Dim}
 }
 
 // spaceOf gives the figures of an embedder's space.
@@ -139,23 +140,37 @@ func spaceOf(c index.Census, e model.Embedder) index.Space {
 
 // Place gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
 // nil where the embedder knows nothing of the text. While one space takes over from another, a search may come too late for
-// the vectors of the old one: words find what there is, that once.
+// the vectors of the old one: words find what there is, that once. An older embedder that fails is told to the
+// [model.Trace] of ctx, and the wanted one takes its place, with those of its vectors that there are.
 func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
 	s, err := k.servedBy(ctx, collection)
 	if err != nil {
 		return index.Placed{}, err
 	}
-	vs, err := s.embedder.Embed(ctx, []string{text}, p)
-	if err == nil && len(vs) != 1 {
-		err = fault.New(fault.Model, "the embedder gave %d vectors for one text", len(vs))
-	}
-	if err == nil && len(vs[0]) > 0 && s.dim > 0 && len(vs[0]) != s.dim {
-		err = fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", len(vs[0]), s.dim)
+	out, err := k.place(ctx, s.embedder, s.dim, text, p)
+	if err != nil && s.embedder.Space() != k.wanted.Space() && ctx.Err() == nil {
+		model.Failed(ctx, err, s.embedder.Space(), k.wanted.Space())
+		out, err = k.place(ctx, k.wanted, s.next, text, p)
 	}
 	if err != nil {
 		return index.Placed{}, fmt.Errorf("place text: %w", err)
 	}
-	out := index.Placed{Space: s.embedder.Space(), Vector: vs[0]}
+	return out, nil
+}
+
+// place gives the vector of one embedder, which is to have dim components.
+func (k *Keeper) place(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.Placed, error) {
+	vs, err := e.Embed(ctx, []string{text}, p)
+	if err != nil {
+		return index.Placed{}, err
+	}
+	if len(vs) != 1 {
+		return index.Placed{}, fault.New(fault.Model, "the embedder gave %d vectors for one text", len(vs))
+	}
+	if n := len(vs[0]); n > 0 && dim > 0 && n != dim {
+		return index.Placed{}, fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", n, dim)
+	}
+	out := index.Placed{Space: e.Space(), Vector: vs[0]}
 	if k.opts.Weights != nil {
 		out.Weights = k.opts.Weights(out.Space)
 	}

@@ -467,6 +467,74 @@ func TestServingIsQuick(t *testing.T) {
 
 type kept = interface{ index.Spaces }
 
+// TestOlderEmbedderIsGone has the embedder that serves fail: the wanted one places questions among the vectors that it has.
+func TestOlderEmbedderIsGone(t *testing.T) {
+	x := openIndex(t, t.TempDir())
+	old, wanted := &hashing{space: "old", dim: 8}, &hashing{space: "wanted", dim: 64}
+	add(t, x, old, "c", rivers(12))
+	add(t, x, wanted, "c", map[string]string{"new.txt": "The Ganges is a holy river."})
+	k := reembed.New(x, wanted, []model.Embedder{gone{old}}, reembed.Options{})
+	var told []string
+	ctx := model.WithTrace(t.Context(), &model.Trace{Failed: func(err error, name, next string) {
+		told = append(told, fmt.Sprint(err, " ", name, " ", next))
+	}})
+	p, err := k.Place(ctx, "c", "ganges", model.ForQuery)
+	if err != nil || p.Space != "wanted" || len(p.Vector) != 64 {
+		t.Errorf("placed %+v, %v", p, err)
+	}
+	if d := cmp.Diff([]string{"no connection old wanted"}, told); d != "" {
+		t.Errorf("told (-want +got):\n%s", d)
+	}
+	if _, hits := ask(t, x, k, "c", "ganges danube"); len(hits) < 2 || hits[0].Cosine == 0 || hits[1].Cosine != 0 {
+		t.Errorf("hits %v", hits)
+	}
+}
+
+type gone struct{ *hashing }
+
+func (gone) Embed(context.Context, []string, model.Purpose) ([][]float32, error) {
+	return nil, errors.New("no connection")
+}
+
+// TestWaits tries a provider again no sooner than it asks, and an index that fails now and then.
+func TestWaits(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		x := openIndex(t, dir)
+		add(t, x, nil, "c", rivers(3))
+		busy := &hashing{space: "hash", dim: 8, fail: func([]string) error {
+			return &model.Error{Model: "server", Failure: model.Limited, Status: 429, After: 2 * time.Minute}
+		}}
+		k := reembed.New(x, busy, nil, reembed.Options{})
+		stop := start(t, k)
+		time.Sleep(119 * time.Second)
+		synctest.Wait()
+		if n := busy.asked(); n != 1 {
+			t.Errorf("asked %d times before the time was over", n)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := busy.asked(); n != 2 {
+			t.Errorf("asked %d times when it was", n)
+		}
+		stop()
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		k = reembed.New(x, busy, nil, reembed.Options{})
+		stop = start(t, k)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if f := k.Progress().Failure; f != "the index failed" {
+			t.Errorf("failure %q", f)
+		}
+		if _, err := k.Place(t.Context(), "c", "danube", model.ForQuery); err == nil {
+			t.Error("placed without an index")
+		}
+		stop()
+	})
+}
+
 // looks counts how often spaces are looked at.
 type looks struct {
 	kept
