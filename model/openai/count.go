@@ -151,10 +151,11 @@ func vocabulary(name string) string {
 }
 
 // estimate gives the tokens that a text has at the most with the usual vocabularies of 32,000 to 256,000 byte pairs: a
-// Latin word one for each three bytes, a digit, a sign and a letter of another script one each, a sign outside of the basic
-// plane three. Of space, what is more than one between words counts.
+// Latin word one for each three bytes, a digit, a sign and a letter of another script one each, a Han character one and a
+// half, a sign outside of the basic plane three and what joins such signs two. Of space, what is more than one between words
+// counts.
 func estimate(text string) int {
-	n, word, space := 0, 0, 0
+	n, word, space, han := 0, 0, 0, 0
 	flush := func() {
 		n += (word + 2) / 3
 		if space > 1 {
@@ -183,12 +184,18 @@ func estimate(text string) int {
 			space++
 		default:
 			flush()
-			if n++; r > 0xFFFF {
+			switch n++; {
+			case r > 0xFFFF:
 				n += 2
+			case r == 0x200D, r == 0xFE0F:
+				n++
+			case unicode.Is(unicode.Han, r):
+				han++
 			}
 		}
 	}
 	flush()
+	n += (han + 1) / 2
 	if n == 0 && text != "" {
 		return 1
 	}

@@ -1,9 +1,23 @@
 package openai_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
@@ -12,9 +26,35 @@ import (
 
 func TestExercise(t *testing.T) {
 	t.Parallel()
+	var log lockedBuffer
 	modeltest.Exercise(t, func(url string, stall time.Duration) model.Chat {
-		return open(t, openai.Options{URL: url, Key: modeltest.Key, Model: "gpt-4o-mini", Stall: stall})
+		return open(t, openai.Options{
+			URL: url, Key: modeltest.Key, Model: "gpt-4o-mini", Stall: stall,
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
 	}, os.DirFS("testdata"))
+	t.Cleanup(func() { // the recordings run at once, and end before
+		if text := log.String(); strings.Contains(text, modeltest.Key) || strings.Contains(text, "sluice?") {
+			t.Errorf("the log holds a secret:\n%s", text)
+		}
+	})
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
 
 // open makes a model.
@@ -25,4 +65,259 @@ func open(t testing.TB, o openai.Options) *openai.Chat {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// text asks and joins the answer's text.
+func text(ctx context.Context, c model.Chat, r model.Request) (string, error) {
+	var b strings.Builder
+	for p, err := range c.Complete(ctx, r) {
+		if err != nil {
+			return b.String(), err
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String(), nil
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"file:///etc/passwd", "127.0.0.1:8080", "http://", "/v1", "http://user:secret@:0x/", "ftp://host/v1", "http://a b/", "://secret",
+	} {
+		if _, err := openai.New(openai.Options{URL: url, Model: "m"}); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error is %v", url, err)
+		}
+	}
+	if _, err := openai.New(openai.Options{Key: "secret\nX-Other: 1", Model: "m"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a key of two lines: the error is %v", err)
+	}
+	if _, err := openai.New(openai.Options{}); err == nil {
+		t.Error("OpenAI was taken without a model's name")
+	}
+}
+
+// TestAddress looks at where requests go and what they carry, whatever the environment says.
+func TestAddress(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-environment")
+	t.Setenv("OPENAI_BASE_URL", "http://environment.invalid/v1")
+	t.Setenv("OPENAI_ORG_ID", "org-environment")
+	t.Setenv("OPENAI_PROJECT_ID", "proj-environment")
+	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: environment")
+	seen := make(chan *http.Request, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"yes"}}]}`)
+	}))
+	defer s.Close()
+	bare := strings.TrimPrefix(s.URL, "http://")
+	for _, c := range []struct{ url, key, path, authorization string }{
+		{s.URL, "", "/v1/chat/completions", ""},
+		{s.URL + "/", "k", "/v1/chat/completions", "Bearer k"},
+		{s.URL + "/v1", "k", "/v1/chat/completions", "Bearer k"},
+		{s.URL + "/v1/", "k", "/v1/chat/completions", "Bearer k"},
+		{s.URL + "/api/v1/", "k", "/api/v1/chat/completions", "Bearer k"},
+		{s.URL + "/openai?api-version=7#x", "k", "/openai/chat/completions?api-version=7", "Bearer k"},
+		{"http://user:pass@" + bare, "", "/v1/chat/completions", "Basic dXNlcjpwYXNz"},
+		{"http://user:pass@" + bare, "k", "/v1/chat/completions", "Bearer k"},
+	} {
+		got, err := text(t.Context(), open(t, openai.Options{URL: c.url, Key: c.key, Model: "m"}), modeltest.Ask())
+		if err != nil || got != "yes" {
+			t.Fatalf("%s: %q, %v", c.url, got, err)
+		}
+		r := <-seen
+		if r.URL.String() != c.path || r.Header.Get("Authorization") != c.authorization {
+			t.Errorf("%s: asked %s with %q", c.url, r.URL, r.Header.Get("Authorization"))
+		}
+		if head := fmt.Sprint(r.Header); strings.Contains(head, "environment") {
+			t.Errorf("the environment came through: %s", head)
+		}
+	}
+}
+
+// TestErrorsHideAddresses fails at a server whose address holds secrets.
+func TestErrorsHideAddresses(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	c := open(t, openai.Options{URL: "http://user:hunter2@" + strings.TrimPrefix(s.URL, "http://") + "/v1?token=hunter2", Key: "hunter2"})
+	_, err := text(t.Context(), c, modeltest.Ask())
+	var failed *model.Error
+	if !errors.As(err, &failed) || failed.Failure != model.Unreachable {
+		t.Fatalf("the error is %v", err)
+	}
+	if all := err.Error() + c.Name() + fmt.Sprintf("%+v", failed.Cause); strings.Contains(all, "hunter2") {
+		t.Errorf("a secret stands in %s", all)
+	}
+}
+
+// TestQuirksAreRemembered asks a server that takes no temperature twice.
+func TestQuirksAreRemembered(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(`"temperature"`)) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"message":"temperature is not supported","param":"temperature"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"yes"}}]}`)
+	}))
+	defer s.Close()
+	c := open(t, openai.Options{URL: s.URL, Model: "m"})
+	ask, warm := modeltest.Ask(), 0.7
+	ask.Temperature = &warm
+	for i, want := range []int32{2, 3} {
+		if got, err := text(t.Context(), c, ask); err != nil || got != "yes" || requests.Load() != want {
+			t.Errorf("%d: %q, %v after %d requests", i, got, err, requests.Load())
+		}
+	}
+}
+
+// TestModel takes the first model that the server lists.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	s := modeltest.NewOpenAI(t, modeltest.Script{Models: []string{"one", "two"}})
+	c := open(t, openai.Options{URL: s.URL})
+	if got := c.Name(); !strings.HasPrefix(s.URL, "http://"+got) {
+		t.Errorf("before it is known the name is %q", got)
+	}
+	if _, err := text(t.Context(), c, modeltest.Ask()); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct{ Model string }
+	if err := json.Unmarshal(s.Requests()[0], &sent); err != nil || sent.Model != "one" || c.Name() != "one" {
+		t.Errorf("asked for %q, by the name %q, %v", sent.Model, c.Name(), err)
+	}
+	none := open(t, openai.Options{URL: modeltest.NewOpenAI(t, modeltest.Script{Models: []string{}}).URL})
+	if _, err := text(t.Context(), none, modeltest.Ask()); err == nil {
+		t.Error("a server without models gave an answer")
+	}
+}
+
+// TestStallStartsAnew sends for longer than the stall, and never waits for as long.
+func TestStallStartsAnew(t *testing.T) {
+	t.Parallel()
+	const stall = 500 * time.Millisecond
+	s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: strings.Fields(strings.Repeat("a ", 16)), Every: stall / 12})
+	begun := time.Now()
+	if _, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m", Stall: stall}), modeltest.Ask()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took < stall {
+		t.Errorf("it took %v, which tries nothing", took)
+	}
+}
+
+// TestStallLeavesReadersTime reads slower than the stall: that is no fault of the server's.
+func TestStallLeavesReadersTime(t *testing.T) {
+	t.Parallel()
+	const stall = 100 * time.Millisecond
+	s := modeltest.NewOpenAI(t, modeltest.Script{})
+	for _, err := range open(t, openai.Options{URL: s.URL, Model: "m", Stall: stall}).Complete(t.Context(), modeltest.Ask()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(stall / 4) // nine pieces take two of it
+	}
+}
+
+// TestConnectionsServeAgain streams many answers, twice, over the same connections.
+func TestConnectionsServeAgain(t *testing.T) {
+	t.Parallel()
+	const streams = 40
+	s := modeltest.NewOpenAI(t, modeltest.Script{Every: time.Millisecond})
+	c := open(t, openai.Options{URL: s.URL, Model: "m"})
+	for round := range 2 {
+		var wg sync.WaitGroup
+		for range streams {
+			wg.Go(func() {
+				if got, err := text(t.Context(), c, modeltest.Ask()); err != nil || got != "A sluice is a gate for water." {
+					t.Errorf("round %d: %q, %v", round, got, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if got := s.Connections(); got == 0 || got > streams {
+		t.Errorf("%d connections are open after %d streams at once", got, streams)
+	}
+}
+
+// TestCancelFreesTheProvider ends many answers at once.
+func TestCancelFreesTheProvider(t *testing.T) {
+	t.Parallel()
+	const streams = 20
+	s := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Stall, After: 2})
+	c := open(t, openai.Options{URL: s.URL, Model: "m"})
+	ctx, end := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range streams {
+		wg.Go(func() {
+			if _, err := text(ctx, c, modeltest.Ask()); !errors.Is(err, context.Canceled) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	s.Wait(t, func(n modeltest.Counts) bool { return n.Tokens == 2*streams })
+	begun := time.Now()
+	end()
+	wg.Wait()
+	s.Wait(t, func(n modeltest.Counts) bool { return n.Cancelled == streams && n.Running == 0 })
+	if took := time.Since(begun); took > time.Second { // 100 ms is the aim; tests share their machine
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestScript plays the failures of the fake provider.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[modeltest.Failure]model.Failure{
+		modeltest.Cut: model.Cut, modeltest.Stall: model.Stalled, modeltest.Broken: model.Broken, modeltest.Junk: model.Malformed,
+		modeltest.Refuse: model.Limited,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			s := modeltest.NewOpenAI(t, modeltest.Script{Fail: how, After: 3, Status: 429, RetryAfter: 2 * time.Second})
+			got, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m", Stall: 200 * time.Millisecond}), modeltest.Ask())
+			var failed *model.Error
+			if !errors.As(err, &failed) || failed.Failure != want {
+				t.Fatalf("%q and %v", got, err)
+			}
+			if how == modeltest.Refuse {
+				if failed.After != 2*time.Second {
+					t.Errorf("it asks to wait %v", failed.After)
+				}
+			} else if got != "A sluice is" {
+				t.Errorf("the text is %q", got)
+			}
+			n := s.Wait(t, func(n modeltest.Counts) bool { return n.Running == 0 })
+			if diff := cmp.Diff(1, n.Requests); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRetryAfter bounds what a server asks for.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string][2]time.Duration{
+		"3": {3 * time.Second, 3 * time.Second}, "0.5": {time.Second / 2, time.Second / 2}, "-1": {}, "soon": {}, "NaN": {},
+		"1e300": {time.Hour, time.Hour}, "Inf": {time.Hour, time.Hour},
+		time.Now().Add(time.Minute).UTC().Format(http.TimeFormat):     {50 * time.Second, time.Minute},
+		time.Now().Add(1e5 * time.Hour).UTC().Format(http.TimeFormat): {time.Hour, time.Hour},
+		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):      {},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", value)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		_, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m"}), modeltest.Ask())
+		s.Close()
+		var failed *model.Error
+		if !errors.As(err, &failed) || failed.After < want[0] || failed.After > want[1] {
+			t.Errorf("%s: %+v", value, failed)
+		}
+	}
 }

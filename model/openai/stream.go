@@ -68,14 +68,11 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		case err != nil:
 			return true, err
 		}
-		if !s.take(c, yield) {
-			return false, nil
+		if wanted, err := s.take(c, yield); !wanted || err != nil {
+			return wanted, err
 		}
 		if c.failed != nil {
 			return true, c.failed
-		}
-		if s.size > maxAnswer || s.calls.size > maxAnswer || len(s.calls.open) > maxCalls {
-			return true, errTooLarge
 		}
 		if s.finish == "error" {
 			return true, &reportedError{model.Broken}
@@ -157,9 +154,11 @@ func (s *stream) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// take gives on what a chunk holds.
-func (s *stream) take(c chunk, yield func(model.Piece) bool) bool {
-	s.size += len(c.text) + len(c.reasoning)
+// take gives on what a chunk holds, as long as it is wanted.
+func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
+	if s.size += len(c.text) + len(c.reasoning); s.size > maxAnswer {
+		return true, errTooLarge
+	}
 	if c.usage != nil && c.usage.Input+c.usage.Output > 0 {
 		s.usage = c.usage
 	}
@@ -167,20 +166,20 @@ func (s *stream) take(c chunk, yield func(model.Piece) bool) bool {
 		s.finish = c.finish
 	}
 	if c.reasoning != "" && !s.give(s.reason.push(c.reasoning), "", yield) {
-		return false
+		return false, nil
 	}
 	if c.text != "" {
 		thought, said := s.think.push(s.text.push(c.text))
 		if !s.give(thought, said, yield) {
-			return false
+			return false, nil
 		}
 	}
 	for _, p := range c.calls {
-		if s.calls.add(p) != nil {
-			break // its caller looks at the sizes
+		if err := s.calls.add(p); err != nil {
+			return true, err
 		}
 	}
-	return true
+	return true, nil
 }
 
 // give yields what the model thinks and then what it says.

@@ -30,7 +30,7 @@ func (j *joiner) rest() string {
 // whole says how much of a text can be given on: all but a beginning of a code point at its end.
 func whole(s string) int {
 	// The first half of a pair, of which the second may come: ED A0..AF xx, and beginnings of the second after it.
-	for back := 1; back <= min(5, len(s)); back++ {
+	for back := min(5, len(s)); back > 0; back-- {
 		at := len(s) - back
 		if s[at] == 0xED && (back < 2 || s[at+1]&0xF0 == 0xA0) && (back < 4 || s[at+3] == 0xED && (back < 5 || s[at+4]&0xF0 == 0xB0)) {
 			return at

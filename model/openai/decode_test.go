@@ -1,0 +1,250 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/sluice-rag/sluice/model"
+)
+
+// said runs a stream and joins what came out.
+func said(body io.Reader) (text, thought string, calls []model.ToolCall, stop model.Stop, err error) {
+	_, err = newStream(body).pieces(func(p model.Piece) bool {
+		text += p.Text
+		thought += p.Reasoning
+		if p.Call != nil {
+			calls = append(calls, *p.Call)
+		}
+		stop = p.Stop
+		return true
+	})
+	return text, thought, calls, stop, err
+}
+
+// TestUnquoteAgrees holds unquote and joiner against encoding/json.
+func TestUnquoteAgrees(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{
+		`""`, `"plain"`, `"Zürich 🙂"`, `"\ud83d\ude00"`, `"\u00e9\n\t\r\b\f\/\\\""`, `"\ud83d"`, `"\ud83d\ud83d\ude00"`,
+		`"\ude00\ud83d"`, `"a\ud83dx"`, `"\uD83D\uDE00\u6c34"`, "\"\xff\xc3\"", "\"\xf0\x9f\"", `"\u0000"`,
+	} {
+		var want string
+		if err := json.Unmarshal([]byte(raw), &want); err != nil {
+			t.Fatal(err)
+		}
+		var j joiner
+		got := j.push(unquote(raw)) + j.rest()
+		if got != want {
+			t.Errorf("%s is %q, not %q", raw, got, want)
+		}
+	}
+}
+
+// TestJoiner cuts texts at every byte.
+func TestJoiner(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"aé水🙂z", "\xed\xa0\xbd\xed\xb8\x80!", "🙂\xff🙂", "\xed\x9f\xbf\xee\x80\x80", "\xf0\x9f\x99", "\xed\xa0\xbdx"} {
+		want := repair(text)
+		for i := range text {
+			for k := i; k <= len(text); k++ {
+				var j joiner
+				a, b, c, d := j.push(text[:i]), j.push(text[i:k]), j.push(text[k:]), j.rest()
+				if got := a + b + c + d; got != want {
+					t.Errorf("%q cut at %d and %d is %q, not %q", text, i, k, got, want)
+				}
+				for _, s := range []string{a, b, c, d} {
+					if !utf8.ValidString(s) {
+						t.Errorf("%q cut at %d and %d gives %q", text, i, k, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSplitter cuts texts at every two bytes.
+func TestSplitter(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, thought, said string }{
+		{"<think>a</think>b", "a", "b"},
+		{" \n<think>\na <b </thinks </think>\n\n b</think>", "\na <b </thinks ", "b</think>"},
+		{"<thinking>a", "", "<thinking>a"},
+		{"a<think>b</think>", "", "a<think>b</think>"},
+		{"<think>a</thi", "a</thi", ""},
+		{"<thin", "", "<thin"},
+		{"  ", "", "  "},
+		{"<think></think>", "", ""},
+	} {
+		for i := range c.text {
+			for k := i; k <= len(c.text); k++ {
+				var s splitter
+				var thought, said string
+				for _, part := range []string{c.text[:i], c.text[i:k], c.text[k:]} {
+					a, b := s.push(part)
+					thought, said = thought+a, said+b
+				}
+				a, b := s.rest()
+				if thought+a != c.thought || said+b != c.said {
+					t.Errorf("%q cut at %d and %d is %q and %q", c.text, i, k, thought+a, said+b)
+				}
+			}
+		}
+	}
+}
+
+// TestBounds sends more than an answer may hold.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxLine/2)
+	event := `data: {"choices":[{"delta":{"reasoning":"` + long + `"}}]}` + "\n\n"
+	calls := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"` + long + `"}}]}}]}` + "\n\n"
+	many := `data: {"choices":[{"delta":{"tool_calls":[` + strings.Repeat(`{"id":"1"},{"id":"2"},`, maxCalls) + `{"id":"1"}]}}]}` + "\n\n"
+	for name, body := range map[string]string{
+		"answer": strings.Repeat(event, 2*maxAnswer/maxLine+1), "arguments": strings.Repeat(calls, 2*maxAnswer/maxLine+1), "calls": many,
+		"event": strings.Repeat("data: "+long+"\n", 3) + "\n", "line": "data: " + long + long + long,
+		"deep": "data: " + strings.Repeat("[", 100000) + "\n\n",
+	} {
+		if _, _, _, _, err := said(strings.NewReader(body)); !errors.Is(err, errTooLarge) && !errors.Is(err, errUnreadable) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+// TestCallsApart tells calls apart as servers mark them.
+func TestCallsApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, deltas string
+		want         []string
+	}{
+		{"without index", `[{"id":"a","function":{"name":"f","arguments":"{"}},{"function":{"arguments":"}"}},{"id":"b","function":{"name":"g"}}]`,
+			[]string{"a f {}", "b g {}"}},
+		{"without anything", `[{"function":{"name":"f","arguments":"{\"a\":1}"}},{"function":{"name":"f","arguments":{"a": 2}}}]`,
+			[]string{`call_1 f {"a":1}`, `call_2 f {"a": 2}`}},
+		{"mixed", `[{"index":0,"id":"a","function":{"name":"f","arguments":"["}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}},` +
+			`{"index":0,"id":"a","function":{"name":"f","arguments":"]"}}]`, []string{"a f []", "b g {}"}},
+	} {
+		body := `data: {"choices":[{"delta":{"tool_calls":` + c.deltas + `},"finish_reason":"stop"}]}` + "\n\n"
+		_, _, calls, stop, err := said(iotest.OneByteReader(strings.NewReader(body)))
+		var got []string
+		for _, call := range calls {
+			got = append(got, call.ID+" "+call.Name+" "+string(call.Input))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil || stop != model.StopTools {
+			t.Errorf("%s: %v %v\n%s", c.name, stop, err, diff)
+		}
+	}
+}
+
+// FuzzStream checks what holds of whatever comes: nothing but valid UTF-8 and valid JSON goes on, and how the connection
+// cuts it changes nothing.
+func FuzzStream(f *testing.F) {
+	for _, seed := range []string{
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\\ude00\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"length\"}]}",
+		"{\"choices\":[{\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"<think>a</think>b\"}]}}]}",
+		"error: {\"message\":\"context size\"}\r\n\r\n", "data:{\"error\":{\"code\":429}}\n\n", ": x\n\ndata: {\"usage\":{\"prompt_tokens\":1e99}}\n\n",
+		"data: {\"choices\":[{\"delta\":{\"reasoning\":\"\xf0\x9f\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"reasoning\":\"\x99\x82\"}}]}\n\n",
+		"data: {\"object\":\"error\",\"message\":\"x\"}\n\n", "data: {\"choices\":[{\"delta\":{\"tool_calls\":null},\"finish_reason\":7}]}\n\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		text, thought, calls, stop, err := said(strings.NewReader(body))
+		if !utf8.ValidString(text) || !utf8.ValidString(thought) {
+			t.Fatalf("not UTF-8: %q %q", text, thought)
+		}
+		for _, c := range calls {
+			if !json.Valid(c.Input) || !utf8.ValidString(c.Name) {
+				t.Fatalf("a call of %q with %q", c.Name, c.Input)
+			}
+		}
+		if (err == nil) == (stop == "") {
+			t.Fatalf("it ended with %q and %v", stop, err)
+		}
+		text2, thought2, calls2, stop2, err2 := said(iotest.OneByteReader(strings.NewReader(body)))
+		if text != text2 || thought != thought2 || stop != stop2 || len(calls) != len(calls2) || (err == nil) != (err2 == nil) {
+			t.Fatalf("cut otherwise it is another answer: %q %q %v, %q %q %v", text, thought, err, text2, thought2, err2)
+		}
+	})
+}
+
+// event is one chunk as OpenAI sends it.
+const event = `{"id":"chatcmpl-BxTvK3Ys","object":"chat.completion.chunk","created":1752571230,"model":"gpt-4o-mini-2024-07-18",` +
+	`"service_tier":"default","system_fingerprint":"fp_34a54ae93c","choices":[{"index":0,"delta":{"content":" sluice"},` +
+	`"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"aBcDeF"}`
+
+// BenchmarkStream measures a whole stream, for each chunk.
+func BenchmarkStream(b *testing.B) {
+	body := strings.Repeat("data: "+event+"\n\n", b.N) + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+	b.ReportAllocs()
+	b.ResetTimer()
+	s := newStream(strings.NewReader(body))
+	s.lines.Reset(strings.NewReader(body)) // and size, below: the bound of a stream is less than a benchmark reads
+	n := 0
+	for range b.N {
+		data, err := s.event()
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := decode(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.take(c, func(model.Piece) bool { n++; s.size = 0; return true }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if n != b.N {
+		b.Fatalf("%d pieces of %d chunks", n, b.N)
+	}
+}
+
+// BenchmarkDecode compares ways of reading a chunk.
+func BenchmarkDecode(b *testing.B) {
+	data := []byte(event)
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if c, err := decode(data); err != nil || c.text != " sluice" {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("sdk", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var c sdk.ChatCompletionChunk
+			_ = gjson.GetBytes(data, "error") // as its stream does before
+			if err := json.Unmarshal(data, &c); err != nil || c.Choices[0].Delta.Content != " sluice" {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var c struct {
+				Choices []struct {
+					Delta struct {
+						Content string `json:"content"`
+					} `json:"delta"`
+					Finish string `json:"finish_reason"`
+				} `json:"choices"`
+			}
+			if err := json.Unmarshal(data, &c); err != nil || c.Choices[0].Delta.Content != " sluice" {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,14 @@
+package openai
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// SetClock gives a model a clock that stands still, and what sets it.
+func SetClock(c *Chat, at time.Time) func(time.Time) {
+	var now atomic.Pointer[time.Time]
+	now.Store(&at)
+	c.facts.now = func() time.Time { return *now.Load() }
+	return func(at time.Time) { now.Store(&at) }
+}
