@@ -34,22 +34,28 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		message = e.Public()
 	}
-	if next == "" {
+	switch next {
+	case "":
 		message += "; the answer ends here"
-	} else {
-		message += "; " + next + " goes on"
+	case name:
+		message += "; it is asked again"
+	default:
+		message += "; " + next + " takes over"
 	}
 	w := event.Warned{Code: fault.Model, Message: message, Step: step}
 	n := &j.notes
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.told[step+message] {
-		return
-	}
 	if n.told == nil {
 		n.told = map[string]bool{}
 	}
-	n.told[step+message] = true
+	// That a model is still skipped is news only once, and where it was to write the answer.
+	e, _ := errors.AsType[*model.Error](err)
+	known := e != nil && e.Failure == model.Skipped && n.told[name] && step != "generate"
+	if known || n.told[step+message] {
+		return
+	}
+	n.told[name], n.told[step+message] = true, true
 	if j.rec.State().Analysis == nil {
 		n.wait = append(n.wait, w)
 		return

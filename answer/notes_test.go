@@ -127,7 +127,7 @@ func TestModelsAreToldInTheRun(t *testing.T) {
 		t.Errorf("usage (-want +got)\n%s", d)
 	}
 	wantWarnings := []event.Warned{
-		{Code: fault.Model, Message: "alpha stopped sending; beta goes on", Step: "analyze"},
+		{Code: fault.Model, Message: "alpha stopped sending; beta takes over", Step: "analyze"},
 		{Code: fault.Model, Message: "alpha stopped sending; the answer ends here", Step: "generate"},
 	}
 	if d := cmp.Diff(wantWarnings, s.Warnings); d != "" {
