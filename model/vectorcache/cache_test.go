@@ -402,3 +402,24 @@ func FuzzDamage(f *testing.F) {
 		}
 	})
 }
+
+// TestAllAtOnce asks for overlapping texts at once while files are exchanged and at last closed.
+func TestAllAtOnce(t *testing.T) {
+	h := &hashing{space: "s", dim: 20}
+	c := open(t, t.TempDir(), h, vectorcache.Options{MaxBytes: 8 << 10})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 150 {
+				embed(t, c, h, model.ForPassage, fmt.Sprint(i*(g+1)%97), fmt.Sprint(i%31), fmt.Sprint(i%7))
+				if g == 0 && i == 120 {
+					if err := c.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				c.Stats()
+			}
+		})
+	}
+	wg.Wait()
+}
