@@ -29,12 +29,16 @@ type Options struct {
 	Batch   int                              // texts in one call to the embedder; 128
 	Wait    time.Duration                    // after a failure, doubled with each that follows; 1 s
 	MaxWait time.Duration                    // the longest; 5 min
+	Hurry   time.Duration                    // for the vector of one text in [Keeper.Place]; 3 s
+	Rest    time.Duration                    // for which an embedder that failed there is not asked again; 10 s
 	Logger  *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
 	o.Batch = cmp.Or(max(o.Batch, 0), 128)
 	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
+	o.Hurry = cmp.Or(max(o.Hurry, 0), 3*time.Second)
+	o.Rest = cmp.Or(max(o.Rest, 0), 10*time.Second)
 	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 5*time.Minute), o.Wait)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -53,6 +57,7 @@ type Keeper struct {
 	mu          sync.Mutex
 	changes     int // of what serves
 	serving     map[string]served
+	resting     map[string]time.Time // by space: embedders that failed, and until when they are not asked
 	collections map[string]Collection
 	failure     string
 }
@@ -68,7 +73,7 @@ type served struct {
 // vectors may serve until then.
 func New(spaces index.Spaces, wanted model.Embedder, older []model.Embedder, o Options) *Keeper {
 	return &Keeper{spaces: spaces, wanted: wanted, older: older, opts: o.withDefaults(), kick: make(chan struct{}, 1),
-		serving: map[string]served{}, collections: map[string]Collection{}}
+		serving: map[string]served{}, resting: map[string]time.Time{}, collections: map[string]Collection{}}
 }
 
 // Kick tells that collections may have changed, as after an ingestion. It does not wait.
@@ -141,7 +146,8 @@ func spaceOf(c index.Census, e model.Embedder) index.Space {
 // Place gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
 // nil where the embedder knows nothing of the text. While one space takes over from another, a search may come too late for
 // the vectors of the old one: words find what there is, that once. An older embedder that fails is told to the
-// [model.Trace] of ctx, and the wanted one takes its place, with those of its vectors that there are.
+// [model.Trace] of ctx, and the wanted one takes its place, with those of its vectors that there are. An embedder that fails
+// or does not hurry is left alone for a while, so that questions do not wait for a server that is down.
 func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
 	s, err := k.servedBy(ctx, collection)
 	if err != nil {
@@ -160,7 +166,7 @@ func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Pur
 
 // place gives the vector of one embedder, which is to have dim components.
 func (k *Keeper) place(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.Placed, error) {
-	vs, err := e.Embed(ctx, []string{text}, p)
+	vs, err := k.hurry(ctx, e, text, p)
 	if err != nil {
 		return index.Placed{}, err
 	}
@@ -175,6 +181,29 @@ func (k *Keeper) place(ctx context.Context, e model.Embedder, dim int, text stri
 		out.Weights = k.opts.Weights(out.Space)
 	}
 	return out, nil
+}
+
+// hurry asks an embedder for a vector, unless it failed a moment ago.
+func (k *Keeper) hurry(ctx context.Context, e model.Embedder, text string, p model.Purpose) ([][]float32, error) {
+	k.mu.Lock()
+	until := k.resting[e.Space()]
+	k.mu.Unlock()
+	if time.Now().Before(until) {
+		return nil, &model.Error{Model: e.Space(), Failure: model.Skipped}
+	}
+	own, cancel := context.WithTimeout(ctx, k.opts.Hurry)
+	defer cancel()
+	vs, err := e.Embed(own, []string{text}, p)
+	if err == nil || ctx.Err() != nil {
+		return vs, err
+	}
+	if own.Err() != nil {
+		err = &model.Error{Model: e.Space(), Failure: model.Late, Cause: err}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.resting[e.Space()] = time.Now().Add(k.opts.Rest)
+	return nil, err
 }
 
 // Progress is how far a [Keeper] is.
@@ -234,6 +263,17 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Catchup does the work that there is, once, and gives the first error. It is for programs that do not stay: those that do
+// call [Keeper.Run].
+func (k *Keeper) Catchup(ctx context.Context) error {
+	_, err := k.pass(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	k.tell(err, 0)
+	return err
 }
 
 // tell notes whether the work goes on, and logs where that changes.

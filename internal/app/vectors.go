@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -37,8 +38,7 @@ type vectors struct {
 	running  sync.WaitGroup
 }
 
-// openVectors makes the embedder that the settings name, behind a cache in the data folder, and begins to bring the index's
-// vectors into its space.
+// openVectors makes the embedder that the settings name, behind a cache in the data folder.
 func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Config, logger *slog.Logger) (*vectors, error) {
 	v := &vectors{embedder: m.Local}
 	var older []model.Embedder
@@ -58,10 +58,27 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 	v.keeper = reembed.New(ix, v.embedder, older, reembed.Options{Logger: logger, Weights: func(space string) index.Weights {
 		return weights(cfg.Models, space == m.Local.Space())
 	}})
-	ctx, v.stop = context.WithCancel(context.WithoutCancel(ctx))
-	v.running.Go(func() { _ = v.keeper.Run(ctx) }) // its error is that of ctx
 	return v, nil
 }
+
+// KeepVectors begins to bring all vectors into the space of the embedder that the settings name, in the background, until the
+// app is closed. Programs that only look must not: they may have been started without the settings of the server.
+func (a *App) KeepVectors() {
+	ctx, stop := context.WithCancel(context.Background())
+	a.vectors.stop = stop
+	a.vectors.running.Go(func() { _ = a.vectors.keeper.Run(ctx) }) // its error is that of ctx
+}
+
+// CatchUpVectors does the same at once, and returns when it is done.
+func (a *App) CatchUpVectors(ctx context.Context) error {
+	if err := a.vectors.keeper.Catchup(ctx); err != nil {
+		return fmt.Errorf("make vectors: %w", err)
+	}
+	return nil
+}
+
+// VectorsChanged says that documents were added.
+func (a *App) VectorsChanged() { a.vectors.keeper.Kick() }
 
 // weights gives the shares of words and vectors in a search's score.
 func weights(cfg config.Models, static bool) index.Weights {
@@ -77,7 +94,9 @@ func weights(cfg config.Models, static bool) index.Weights {
 
 // close stops what runs in the background.
 func (v *vectors) close() error {
-	v.stop()
+	if v.stop != nil {
+		v.stop()
+	}
 	v.running.Wait()
 	if v.cache != nil {
 		return v.cache.Close()

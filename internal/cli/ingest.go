@@ -39,6 +39,9 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	report, err := ingestPaths(e, a, c.Path)
+	if err == nil && report.Unembedded == 0 {
+		err = a.CatchUpVectors(e.ctx)
+	}
 	if err == nil && len(report.Failed) > 0 && report.Added+report.Updated+report.Unchanged == 0 {
 		return errors.New("ingest: none of the files could be read")
 	}
@@ -64,6 +67,10 @@ func ingestPaths(e *env, a *app.App, paths []string) (report ingest.Report, err 
 	}
 	if err != nil {
 		return report, fmt.Errorf("ingest: %w", err)
+	}
+	a.VectorsChanged()
+	if report.Unembedded > 0 {
+		told.Warn("found by words alone until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
 	}
 	told.Info("documents are indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,

@@ -41,6 +41,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	a.KeepVectors()
 	if len(e.cfg.Ingest.Docs) > 0 {
 		if _, err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
 			if e.ctx.Err() != nil {

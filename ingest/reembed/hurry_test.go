@@ -1,0 +1,78 @@
+package reembed_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/reembed"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// none has no collections.
+type none struct{ census }
+
+// census is an index of which only the census is asked.
+type census = index.Spaces
+
+func (none) Spaces(context.Context, string) (index.Census, error) { return index.Census{}, nil }
+
+// hanging answers when it may, and else not before its caller leaves.
+type hanging struct {
+	asked   int
+	answers bool
+}
+
+func (*hanging) Space() string { return "hanging" }
+
+func (h *hanging) Embed(ctx context.Context, _ []string, _ model.Purpose) ([][]float32, error) {
+	h.asked++
+	if h.answers {
+		return [][]float32{{1}}, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestQuestionsDoNotWaitForAnEmbedder: the first waits a moment, those behind it not at all, until the embedder has rested.
+func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{}
+		k := reembed.New(none{}, h, nil, reembed.Options{Hurry: time.Second, Rest: time.Minute})
+		place := func() (model.Failure, time.Duration) {
+			began := time.Now()
+			_, err := k.Place(t.Context(), "c", "a question", model.ForQuery)
+			e, _ := errors.AsType[*model.Error](err)
+			if e == nil {
+				return "", time.Since(began)
+			}
+			return e.Failure, time.Since(began)
+		}
+		if f, took := place(); f != model.Late || took != time.Second {
+			t.Errorf("the first: %s after %v", f, took)
+		}
+		for range 3 {
+			if f, took := place(); f != model.Skipped || took != 0 {
+				t.Errorf("the next: %s after %v", f, took)
+			}
+		}
+		time.Sleep(time.Minute) // of the bubble
+		h.answers = true
+		if f, took := place(); f != "" || took != 0 || h.asked != 2 {
+			t.Errorf("after its rest: %s after %v, asked %d times", f, took, h.asked)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		h.answers = false
+		if _, err := k.Place(ctx, "c", "a question", model.ForQuery); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that left: %v", err)
+		}
+		h.answers = true
+		if f, _ := place(); f != "" {
+			t.Errorf("a caller that left is no failure of the embedder: %s", f)
+		}
+	})
+}
