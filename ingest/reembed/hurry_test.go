@@ -13,10 +13,10 @@ import (
 )
 
 // none has no collections.
-type none struct{ census }
+type none struct{ whole }
 
-// census is an index of which only the census is asked.
-type census = index.Spaces
+// whole is an index of which only the figures are asked.
+type whole = index.Spaces
 
 func (none) Spaces(context.Context, string) (index.Census, error) { return index.Census{}, nil }
 
