@@ -101,14 +101,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.reader(res.Body), form)
-		told := false
-		cost := func() {
-			if !told {
-				told = true
-				model.Used(ctx, c.name, s.cost(r))
-			}
-		}
-		defer cost()
+		defer func() { model.Used(ctx, c.name, s.cost(r)) }()
 		listening := true
 		reason, err := s.read(func(p model.Piece) bool {
 			listening = yield(p, nil)
@@ -117,7 +110,6 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		if !listening {
 			return
 		}
-		cost() // before the last piece, after which nobody may listen
 		if err != nil {
 			yield(model.Piece{}, broke(ctx, c.name, watch.cause(err)))
 			return

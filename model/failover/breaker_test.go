@@ -154,6 +154,31 @@ func TestDeadModelIsNotTriedInTheRoundsOfABusyOne(t *testing.T) {
 	})
 }
 
+func TestLimitedModelIsNotForced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &scripted{name: "a", acts: []act{fails(model.Broken), fails(model.Broken), limited(4 * time.Second)}}
+		b := &scripted{name: "b", acts: []act{says("b"), says("b"), fails(model.Unreachable), says("b")}}
+		c := failover.New(chats(a, b), failover.Options{})
+		for range 3 { // in the third both are skipped, and the second may be asked sooner
+			want(t, "text", listen(t.Context(), c, question).text, "b")
+		}
+		want(t, "asked the one that limits", a.times(), 3)
+	})
+}
+
+func TestSkippedModelIsNotAskedForLimits(t *testing.T) {
+	t.Parallel()
+	a := &scripted{name: "a", acts: []act{fails(model.Unreachable)}}
+	b := &scripted{name: "bb", acts: []act{says("b")}}
+	c := failover.New(chats(a, b), failover.Options{})
+	want(t, "limits", c.Limits(t.Context()), model.Limits{Context: 100})
+	listen(t.Context(), c, question)
+	want(t, "limits as they were", c.Limits(t.Context()), model.Limits{Context: 100})
+	want(t, "asked the first", a.limits.Load(), 1)
+	want(t, "asked the second", b.limits.Load(), 2)
+}
+
 // lines is a model over HTTP that says what the server sends, line by line.
 type lines struct {
 	name, url string

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,8 +19,9 @@ type scripted struct {
 	name string
 	acts []act
 
-	mu    sync.Mutex
-	asked []model.Request
+	mu     sync.Mutex
+	asked  []model.Request
+	limits atomic.Int32 // times that these were asked for
 }
 
 // act is how a model answers once: what it says, with the time before each piece, and how it fails.
@@ -33,6 +35,7 @@ type act struct {
 func (s *scripted) Name() string                          { return s.name }
 func (s *scripted) Count(_ context.Context, t string) int { return len(t) }
 func (s *scripted) Limits(context.Context) model.Limits {
+	s.limits.Add(1)
 	return model.Limits{Context: 100 * len(s.name)}
 }
 
