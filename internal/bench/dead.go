@@ -33,8 +33,8 @@ const (
 
 // A provider of short answers, so that their delay is that of the way.
 const (
-	shortRate   = 2000
-	shortTokens = 2 * len(sentence)
+	shortRate   = 500
+	shortTokens = len(sentence)
 )
 
 // dead measures each state of the first model with servers of their own, as they learn.

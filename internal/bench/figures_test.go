@@ -61,6 +61,9 @@ func TestAdds(t *testing.T) {
 	if diff := cmp.Diff(Added{P50: 1, P99: 1, P999: 2, CPU: 12}, adds(all, Sluice)); diff != "" {
 		t.Error(diff)
 	}
+	if got := cpuRatio(all); got != 0.5 {
+		t.Errorf("%g times the reverse proxy's CPU", got)
+	}
 	if got := adds(all, Relayed); got.P50 != 0.5 || got.CPU != 22 {
 		t.Errorf("the reverse proxy adds %+v", got)
 	}
@@ -187,7 +190,7 @@ func TestModelTable(t *testing.T) {
 			{Side: Relayed, TokensPerSecond: 8000, P50: 0.2, P99: 2, P999: 3, CPU: 30, Idle: 0.1, ReaderCPU: 5, ProviderCPU: 9},
 			{Side: Sluice, TokensPerSecond: 7999, P50: 0.3, P99: 1.5, P999: 4, CPU: 20, Idle: 1, ReaderCPU: 5, ProviderCPU: 9},
 		},
-		Added: &Added{0.2, 0.5, 2, 20}, ProxyAdded: &Added{0.1, 1, 1, 30},
+		Added: &Added{0.2, 0.5, 2, 20}, ProxyAdded: &Added{0.1, 1, 1, 30}, CPURatio: 0.67,
 		Cancel: &Freed{Streams: 4, Connections: 1, Asked: ending([]int64{2e6, 1e6}), Left: ending([]int64{3e6, 5e6})},
 		Dead: []Dying{
 			{First: Alive, Earliest: 9, P50: 3, P99: 4},
@@ -202,7 +205,7 @@ func TestModelTable(t *testing.T) {
    reverse proxy      8000    0.20    2.00      3.00      30.00             0.1        9.00      5.00
           sluice      7999    0.30    1.50      4.00      20.00             1.0        9.00      5.00
 
-medians: Sluice adds +0.20 ms at p50, +0.50 at p99, +2.00 at p99.9 and 20.00 µs of CPU a token; the reverse proxy +0.10, +1.00, +1.00 and 30.00
+medians: Sluice adds +0.20 ms at p50, +0.50 at p99, +2.00 at p99.9 and 20.00 µs of CPU a token; the reverse proxy +0.10, +1.00, +1.00 and 30.00; CPU 0.67 times the proxy's
 
 4 answers broken off, 1 connections to the provider left
 

@@ -56,6 +56,7 @@ type ModelReport struct {
 	// What Sluice adds to the way of a token, and what the reverse proxy does: differences within a turn, medians of the turns.
 	Added      *Added  `json:"sluice_adds,omitempty"`
 	ProxyAdded *Added  `json:"proxy_adds,omitempty"`
+	CPURatio   float64 `json:"cpu_ratio_to_proxy,omitempty"` // median of the turns
 	Cancel     *Freed  `json:"cancel,omitempty"`
 	Dead       []Dying `json:"dead_first_model,omitempty"`
 }

@@ -54,8 +54,8 @@ type Provided struct {
 	Cancelled map[string]int64 `json:"cancelled"`
 }
 
-// NewProvider makes a provider of answers of some tokens at a rate a second. With 0 tokens an answer goes on for as long as
-// the request allows.
+// NewProvider makes a provider of answers of some tokens: the first at once, the others at a rate a second. With 0 tokens an
+// answer goes on for as long as the request allows.
 func NewProvider(rate float64, tokens int) *Provider {
 	return &Provider{rate: rate, tokens: tokens, cancelled: map[string]int64{}}
 }
@@ -184,10 +184,14 @@ func (a *answering) run(ctx context.Context, usage bool) bool {
 	if a.event(`"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`) != nil {
 		return false
 	}
-	if err := ticks(ctx, a.p.rate, a.token); !errors.Is(err, errWhole) {
+	err := a.token() // at once, so that the delay to it is not the provider's
+	if err == nil {
+		err = ticks(ctx, a.p.rate, a.token)
+	}
+	if !errors.Is(err, errWhole) {
 		return false
 	}
-	err := a.event(`"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"` + a.finish + `"}]}`)
+	err = a.event(`"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"` + a.finish + `"}]}`)
 	if usage && err == nil {
 		err = a.event(fmt.Sprintf(`"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":%d,"total_tokens":%d}}`, a.n, 100+a.n))
 	}

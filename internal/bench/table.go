@@ -33,8 +33,8 @@ func (r *ModelReport) writeTurns(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nmedians: Sluice adds %+.2f ms at p50, %+.2f at p99, %+.2f at p99.9 and %.2f µs of CPU a token; the reverse proxy %+.2f, %+.2f, %+.2f and %.2f\n\n",
-		r.Added.P50, r.Added.P99, r.Added.P999, r.Added.CPU, r.ProxyAdded.P50, r.ProxyAdded.P99, r.ProxyAdded.P999, r.ProxyAdded.CPU)
+	_, err := fmt.Fprintf(w, "\nmedians: Sluice adds %+.2f ms at p50, %+.2f at p99, %+.2f at p99.9 and %.2f µs of CPU a token; the reverse proxy %+.2f, %+.2f, %+.2f and %.2f; CPU %.2f times the proxy's\n\n",
+		r.Added.P50, r.Added.P99, r.Added.P999, r.Added.CPU, r.ProxyAdded.P50, r.ProxyAdded.P99, r.ProxyAdded.P999, r.ProxyAdded.CPU, r.CPURatio)
 	return err
 }
 

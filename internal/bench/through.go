@@ -52,7 +52,7 @@ func (m *modelBench) streams(ctx context.Context, r *ModelReport) (err error) {
 	}
 	if m.o.Turns > 0 {
 		sluice, proxy := adds(r.Turns, Sluice), adds(r.Turns, Relayed)
-		r.Added, r.ProxyAdded = &sluice, &proxy
+		r.Added, r.ProxyAdded, r.CPURatio = &sluice, &proxy, cpuRatio(r.Turns)
 	}
 	if m.o.Cancels > 0 {
 		m.o.Progress(fmt.Sprintf("%d answers that are broken off", m.o.Cancels))
@@ -183,4 +183,17 @@ func adds(all []Through, name string) Added {
 		cpu = append(cpu, side.CPU)
 	}
 	return Added{P50: median(p50), P99: median(p99), P999: median(p999), CPU: median(cpu)}
+}
+
+// cpuRatio gives how many times the reverse proxy's processor time Sluice takes: the median of the turns.
+func cpuRatio(all []Through) float64 {
+	var v []float64
+	for turn := range slices.Chunk(all, len(between)) {
+		proxy := turn[slices.Index(between, Relayed)].CPU
+		if proxy <= 0 { // not known on this system
+			return 0
+		}
+		v = append(v, turn[slices.Index(between, Sluice)].CPU/proxy)
+	}
+	return median(v)
 }
