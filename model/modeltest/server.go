@@ -66,6 +66,7 @@ type Server struct {
 	changed   chan struct{} // closed with each change of the counts
 	counts    Counts
 	conns     atomic.Int64
+	opened    atomic.Int64
 	requested [][]byte
 }
 
@@ -107,6 +108,9 @@ func (s *Server) Counts() Counts {
 
 // Connections gives the connections that are open, also those that carry nothing now.
 func (s *Server) Connections() int { return int(s.conns.Load()) }
+
+// Opened gives the connections that were ever opened.
+func (s *Server) Opened() int { return int(s.opened.Load()) }
 
 // Requests gives the bodies of the requests for answers, in order.
 func (s *Server) Requests() [][]byte {
@@ -155,6 +159,7 @@ func (s *Server) connState(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.conns.Add(1)
+		s.opened.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		s.conns.Add(-1)
 	}
@@ -268,6 +273,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) b
 		tell(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":%d}}\n\n", len(deltas))
 	}
 	tell(w, "data: [DONE]\n\n")
+	_ = c.Flush() // and the end of the body by itself, as most servers send it
 	return true
 }
 
