@@ -104,18 +104,7 @@ func (j *job) generate(ctx context.Context) error {
 // say streams what the generator makes of the task.
 func (j *job) say(ctx context.Context, task model.Task) error {
 	stop := model.StopEnd
-	var claim strings.Builder
-	var cited []corpus.Chunk
-	flush := func() {
-		s := claim.String()
-		for _, span := range text.Sentences(s) {
-			if sentence := s[span.Start:span.End]; verify.IsClaim(sentence) {
-				j.claims = append(j.claims, verify.Claim{Text: sentence, Cited: cited})
-			}
-		}
-		claim.Reset()
-		cited = nil
-	}
+	var told saying
 	for d, err := range j.Generator.Generate(ctx, task) {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -138,21 +127,18 @@ func (j *job) say(ctx context.Context, task model.Task) error {
 				continue // a number that no passage has is never shown
 			}
 			chunk := j.context[d.Cite-1].Chunk
-			cited = append(cited, chunk)
+			told.cite(chunk)
 			b = event.Cited{N: j.number(d.Cite - 1), Chunk: chunk.ID}
 		default:
-			if cited != nil {
-				flush()
-			}
 			t := printable(d.Text)
-			claim.WriteString(t)
+			told.text.WriteString(t)
 			b = event.Token{Text: t}
 		}
 		if err := j.rec.Emit(ctx, b); err != nil {
 			return err
 		}
 	}
-	flush()
+	j.claims = told.claims()
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
 }
 

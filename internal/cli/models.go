@@ -135,7 +135,7 @@ func writeChecked(e *env, all []checked) error {
 		if n == 0 {
 			return "not told"
 		}
-		return strconv.Itoa(n)
+		return strconv.Itoa(n) + " tokens"
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	for i, m := range all {
@@ -153,7 +153,7 @@ func writeChecked(e *env, all []checked) error {
 		}
 		fmt.Fprintf(w, "  streams\t%s, first token in %d ms\n  calls tools\t%s\n  fills in forms\t%s\n  tells usage\t%s\n  reasons\t%s\n",
 			yes(m.Stream), m.MS, yes(m.Tools), yes(m.JSON), yes(m.Usage), yes(m.Reasoning))
-		fmt.Fprintf(w, "  context\t%s tokens\n  longest answer\t%s tokens\n", number(m.Context), number(m.Output))
+		fmt.Fprintf(w, "  context\t%s\n  longest answer\t%s\n", number(m.Context), number(m.Output))
 		if m.Tokenizer != "" {
 			fmt.Fprintf(w, "  counted by\t%s\n", m.Tokenizer)
 		}

@@ -22,6 +22,7 @@ const (
 const (
 	repeats  = 32  // characters that a continuation may share with the middle of what was said by chance
 	restarts = 20  // and with its beginning; of short texts half, but no fewer than 3
+	midway   = 6   // the same where what was said ends within a sentence: what begins like an answer is then no continuation
 	fragment = 4   // letters from which on a word that begins like the last one is taken for the last one, whole
 	longWord = 64  // bytes of a word that are waited for
 	farBack  = 512 // words before the end at which a continuation may set in, besides the beginning: this bounds the work
@@ -105,6 +106,9 @@ func (s *seam) drop(start int) {
 	limit := repeats
 	if start == 0 {
 		limit = max(3, min(restarts, len(s.runes)/2))
+		if last := s.runes[len(s.runes)-1]; unicode.IsLetter(last) || unicode.IsDigit(last) || last == ',' {
+			limit = min(limit, midway)
+		}
 	}
 	if s.n >= limit {
 		s.lost = max(s.lost, s.n)

@@ -1,0 +1,100 @@
+package answer
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// saying is an answer as it is said, with the places of its citations.
+type saying struct {
+	text  strings.Builder
+	cites []cite
+}
+
+// cite is a citation at a byte offset of the text, behind what rests on it.
+type cite struct {
+	at    int
+	chunk corpus.Chunk
+}
+
+func (s *saying) cite(c corpus.Chunk) { s.cites = append(s.cites, cite{s.text.Len(), c}) }
+
+// claims gives the statements of the answer. A statement rests on the citations within it and right behind it, and where it
+// has none, on the next ones of its paragraph: they stand for what was said since the last.
+func (s *saying) claims() []verify.Claim {
+	all := s.text.String()
+	var out []verify.Claim
+	next := 0 // of the cites
+	for _, part := range s.parts(all) {
+		spans := text.Sentences(all[part.Start:part.End])
+		first := len(out)
+		for i, span := range spans {
+			until := part.End
+			if i+1 < len(spans) {
+				until = part.Start + spans[i+1].Start
+			}
+			var cited []corpus.Chunk
+			for ; next < len(s.cites) && s.cites[next].at <= until; next++ {
+				cited = append(cited, s.cites[next].chunk)
+			}
+			for k := len(out) - 1; k >= first && cited != nil && out[k].Cited == nil; k-- {
+				out[k].Cited = cited
+			}
+			if sentence := all[part.Start+span.Start : part.Start+span.End]; verify.IsClaim(sentence) {
+				out = append(out, verify.Claim{Text: sentence, Cited: cited})
+			}
+			if strings.Contains(all[part.Start+span.End:until], "\n\n") {
+				first = len(out)
+			}
+		}
+	}
+	return out
+}
+
+// parts cuts the answer behind citations that end a statement. One in the middle of a sentence does not, and the full stop
+// that follows a citation belongs to what stands before it.
+func (s *saying) parts(all string) []text.Span {
+	var out []text.Span
+	start := 0
+	for i, c := range s.cites {
+		if i+1 < len(s.cites) && s.cites[i+1].at == c.at {
+			continue // the last of several in a row
+		}
+		end := c.at
+		for end < len(all) && strings.ContainsRune(".!?;:,)]\"'”’»…。！？", firstRune(all[end:])) {
+			_, n := utf8.DecodeRuneInString(all[end:])
+			end += n
+		}
+		if end > start && closes(all[start:end], all[end:]) {
+			out = append(out, text.Span{Start: start, End: end})
+			start = end
+		}
+	}
+	if start < len(all) {
+		out = append(out, text.Span{Start: start, End: len(all)})
+	}
+	return out
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// closes tells whether a statement ends between two texts: with a mark that ends sentences, or where a line or a sentence begins.
+func closes(before, after string) bool {
+	r, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(before, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(")]\"'”’»", r)
+	}))
+	if strings.ContainsRune(".!?:…。！？", r) {
+		return true
+	}
+	rest := strings.TrimLeft(after, " \t")
+	first := firstRune(rest)
+	return rest == "" || first == '\n' || r != ',' && r != ';' && unicode.IsUpper(first)
+}
