@@ -1,7 +1,11 @@
 package anthropic_test
 
 import (
+	"context"
+	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -26,6 +30,44 @@ func open(t testing.TB, o anthropic.Options) *anthropic.Chat {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// TestEndOfContextIsTheContexts holds that the caller's own end is no failure of the model.
+func TestEndOfContextIsTheContexts(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil { // a server sees that its client left only once it has read all
+			t.Error(err)
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	silent := open(t, anthropic.Options{URL: server.URL})
+	for range 2 { // while it is silent, and when it has ended
+		for _, err := range silent.Complete(ctx, model.Request{}) {
+			if err != context.Canceled { //nolint:errorlint // it must be ctx's and no model.Error around it
+				t.Errorf("the error is %#v", err)
+			}
+		}
+	}
+}
+
+func TestAnswerHasABound(t *testing.T) {
+	t.Parallel()
+	delta := `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat("x", 900<<10) + `"}}` + "\n\n"
+	given := reader(strings.Repeat(delta, 10))
+	c := open(t, anthropic.Options{URL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: &given}})
+	said, failed := 0, error(nil)
+	for p, err := range c.Complete(t.Context(), model.Request{}) {
+		said += len(p.Text)
+		failed = err
+	}
+	if e, ok := errors.AsType[*model.Error](failed); !ok || e.Failure != model.Malformed || said > 4<<20 {
+		t.Errorf("after %d bytes the error is %v", said, failed)
+	}
 }
 
 // BenchmarkToken measures what a token costs from the connection to the caller.

@@ -290,3 +290,20 @@ func TestServerThatBreaksOff(t *testing.T) {
 	want(t, "text", h.text, "Gold is heavy ⟦1⟧.\nWater carries the gra|vel away ⟦2⟧.\n")
 	want(t, "stop", h.stop, model.StopEnd)
 }
+
+func TestListenerWhoLeavesHasSeenThatItWorks(t *testing.T) {
+	t.Parallel()
+	bad := fails(model.Broken)
+	a := &scripted{name: "a", acts: []act{bad, bad, says("a", "a"), bad, says("a")}}
+	b := &scripted{name: "b", acts: []act{says("b")}}
+	c := failover.New(chats(a, b), failover.Options{})
+	got := ""
+	for range 5 {
+		for p, err := range c.Complete(t.Context(), question) {
+			want(t, "error", err, nil)
+			got += p.Text
+			break
+		}
+	}
+	want(t, "answers", got, "bbaba")
+}

@@ -270,3 +270,14 @@ func FuzzGoesOn(f *testing.F) {
 		}
 	})
 }
+
+func TestNobodyIsAskedAfterOneThatStrays(t *testing.T) {
+	t.Parallel()
+	a := &scripted{name: "a", acts: []act{begins("The answer is")}}
+	b := &scripted{name: "b", acts: []act{says("The answer was no.")}}
+	c := &scripted{name: "c", acts: []act{says(" yes.")}}
+	h := listen(t.Context(), failover.New(chats(a, b, c), failover.Options{}), question)
+	want(t, "text", h.text, "The answer is|")
+	want(t, "stop", h.stop, model.StopIncomplete)
+	want(t, "asked the third", c.times(), 0)
+}
