@@ -37,7 +37,7 @@ var may = map[string]string{
 	"index/*":               "corpus fault index internal/text",
 	"eval":                  "corpus fault index internal/text model",
 	"model":                 "corpus fault",
-	"model/*":               "corpus fault internal/text model",
+	"model/*":               "corpus fault internal/text model model/transport",
 	"model/modeltest/llama": "",
 	"cache":                 "corpus event fault model",
 	"store":                 "corpus event fault",

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // The bounds of what is read from the API.
@@ -72,16 +73,7 @@ func newClient(given *http.Client) *http.Client {
 	if given != nil {
 		c = *given
 	} else {
-		c.Transport = &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			ForceAttemptHTTP2:      true,
-			MaxIdleConnsPerHost:    256, // of 2 as is usual, each of 100 streams would open a connection of its own
-			IdleConnTimeout:        90 * time.Second,
-			DisableCompression:     true, // a stream that is compressed waits in the compressor
-			MaxResponseHeaderBytes: 64 << 10,
-		}
+		c.Transport = transport.New()
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c

@@ -10,13 +10,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // The bounds of what is read from a server.
@@ -96,19 +97,7 @@ func newClient(given *http.Client) *http.Client {
 	if given != nil {
 		c = *given
 	} else {
-		t := &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout:   10 * time.Second,
-			ForceAttemptHTTP2:     true,
-			MaxIdleConnsPerHost:   256, // of 2 as is usual, each of 100 streams would open a connection of its own
-			IdleConnTimeout:       90 * time.Second,
-			ExpectContinueTimeout: time.Second,
-			// A stream that is compressed waits in the compressor.
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: 64 << 10,
-		}
-		c.Transport = t
+		c.Transport = transport.New()
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
