@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/analyze"
+	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
@@ -16,7 +19,11 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/anthropic"
+	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/model/openai"
 )
 
 // An engine is made of an index and of the judgements of the pipeline. Its events are Go values.
@@ -72,6 +79,37 @@ func Example() {
 	// found: 1
 	// Gold is heavier than gravel, so it settles behind the riffles. [1]
 	// confidence: 1
+}
+
+// A chain of language models writes and judges; what needs no model stands behind it.
+func ExampleNew_models() {
+	ix, err := embedded.Open(filepath.Join(os.TempDir(), "sluice-models"), embedded.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer ix.Close()
+	m := local.New(local.Options{})
+
+	llama, err := openai.New(openai.Options{URL: "http://127.0.0.1:8080/v1"})
+	if err != nil {
+		panic(err)
+	}
+	claude, err := anthropic.New(anthropic.Options{Key: os.Getenv("ANTHROPIC_API_KEY")})
+	if err != nil {
+		panic(err)
+	}
+	chat := failover.New([]model.Chat{llama, claude}, failover.Options{})
+	pipeline := &answer.Pipeline{
+		Index:     ix,
+		Vectors:   answer.By(m),
+		Analyzer:  analyze.NewModel(chat, nil, analyze.Rules{}, analyze.Options{}),
+		Grader:    grade.NewModel(chat, nil, grade.Coverage{}, grade.Options{}),
+		Generator: generate.NewModel(chat, nil, m, generate.Options{}),
+		Reranker:  rerank.New(m),
+		Verifier:  verify.NewModel(chat, nil, verify.Overlap{}, verify.Options{}),
+	}
+	engine := sluice.New(pipeline, sluice.Options{})
+	defer engine.Close(context.Background())
 }
 
 // The fold of a log is what is known of a run: here, the whole answer with its sources.
