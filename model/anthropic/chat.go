@@ -15,6 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // Options are a model's settings; the zero value asks Anthropic without a key, which it refuses.
@@ -57,8 +58,8 @@ func New(o Options) (*Chat, error) {
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(), // the SDK would take keys, addresses, headers and files from there
 		option.WithoutOpenTelemetry(),       // nor is it to tell prompts to whatever tracer the process has
-		option.WithBaseURL(base.String()), option.WithHTTPClient(newClient(o.HTTP)), option.WithMaxRetries(0),
-		option.WithMiddleware(refuse),
+		option.WithBaseURL(base.String()), option.WithHTTPClient(transport.Client(o.HTTP)), option.WithMaxRetries(0),
+		option.WithMiddleware(transport.Refuse),
 	}
 	if o.Key != "" {
 		if !isKey(o.Key) {
@@ -92,15 +93,15 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			yield(model.Piece{}, ctx.Err())
 			return
 		}
-		held, watch := newWatch(ctx, c.stall)
-		defer watch.end()
+		held, watch := transport.NewWatch(ctx, c.stall)
+		defer watch.End()
 		res, form, err := c.request(held, watch, r)
 		if err != nil {
-			yield(model.Piece{}, fail(ctx, c.name, watch.cause(err)))
+			yield(model.Piece{}, fail(ctx, c.name, watch.Cause(err)))
 			return
 		}
 		defer res.Body.Close()
-		s := newStream(watch.reader(res.Body), form)
+		s := newStream(watch.Reader(res.Body), form)
 		defer func() { model.Used(ctx, c.name, s.cost(r)) }()
 		listening := true
 		reason, err := s.read(func(p model.Piece) bool {
@@ -111,18 +112,18 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			return
 		}
 		if err != nil {
-			yield(model.Piece{}, broke(ctx, c.name, watch.cause(err)))
+			yield(model.Piece{}, broke(ctx, c.name, watch.Cause(err)))
 			return
 		}
 		if yield(model.Piece{Stop: reason}, nil) && s.done {
-			drain(res.Body, watch)
+			watch.Drain(res.Body)
 		}
 	}
 }
 
 // request sends the request, again without what the API says that it does not take. It gives the tool by whose call the
 // answer comes, if it does.
-func (c *Chat) request(ctx context.Context, w *watch, r model.Request) (*http.Response, string, error) {
+func (c *Chat) request(ctx context.Context, w *transport.Watch, r model.Request) (*http.Response, string, error) {
 	for {
 		known := quirk(c.quirks.Load())
 		p, form, err := params(c.name, r, known)
@@ -130,13 +131,13 @@ func (c *Chat) request(ctx context.Context, w *watch, r model.Request) (*http.Re
 			return nil, "", err
 		}
 		var res *http.Response
-		w.start()
+		w.Start()
 		err = c.client.Post(ctx, "v1/messages", p, &res, option.WithJSONSet("stream", true))
-		w.stop()
+		w.Stop()
 		if err == nil && res == nil {
 			err = errUnreadable
 		}
-		var refused *refusal
+		var refused *transport.Refusal
 		if !errors.As(err, &refused) {
 			return res, form, err
 		}

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/shared"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 var (
@@ -30,21 +28,18 @@ func fail(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: bare(err)}
-	var r *refusal
+	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: transport.Bare(err)}
+	var r *transport.Refusal
 	var reported *reportedError
 	switch {
 	case errors.As(err, &r):
-		e.Status, e.After = r.status, after(r.header)
-		e.Failure = classify(r.status, readTrouble(r.body))
-		e.Cause = nil // Status says it
-		if r.status/100 == 3 {
-			e.Cause = errMoved
-		}
+		e.Status, e.After = r.Status, r.After()
+		e.Failure = classify(r.Status, readTrouble(r.Body))
+		e.Cause = r.Cause()
 	case errors.As(err, &reported):
 		e.Failure = reported.failure
 		e.Cause = errReported
-	case errors.Is(err, errStalled):
+	case errors.Is(err, transport.ErrStalled):
 		e.Failure = model.Stalled
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
 		e.Failure = model.Malformed
@@ -63,14 +58,6 @@ func broke(ctx context.Context, name string, err error) error {
 	err = fail(ctx, name, err)
 	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Unreachable {
 		e.Failure = model.Cut
-	}
-	return err
-}
-
-// bare takes the address off an error of net/http: it may hold a password.
-func bare(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
 	}
 	return err
 }
@@ -139,15 +126,4 @@ func tooLong(message string) bool {
 		}
 	}
 	return false
-}
-
-// after reads how long the API asks to wait, at most an hour: Retry-After (RFC 9110, 10.2.3), in seconds or as a date.
-func after(h http.Header) time.Duration {
-	var d time.Duration
-	if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && s > 0 {
-		d = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
-	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		d = time.Until(at)
-	}
-	return max(0, min(d, maxWait))
 }

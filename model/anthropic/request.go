@@ -10,6 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // inJSON is what a model is told that cannot be held to a schema.
@@ -150,11 +151,11 @@ func messages(all []model.Message) (turns []sdk.MessageParam) {
 }
 
 // learn says what of a request the API did not take: it names the parameter.
-func learn(r *refusal, p sdk.MessageNewParams) (found quirk) {
-	if r.status != 400 {
+func learn(r *transport.Refusal, p sdk.MessageNewParams) (found quirk) {
+	if r.Status != 400 {
 		return 0
 	}
-	t := readTrouble(r.body)
+	t := readTrouble(r.Body)
 	names := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(t.Error.Message, w) {

@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // Options are a model's settings; the zero value asks OpenAI without a key.
@@ -78,41 +78,41 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			yield(model.Piece{}, fail(ctx, c.Name(), err))
 			return
 		}
-		held, watch := c.server.watch(ctx)
-		defer watch.end()
+		held, watch := transport.NewWatch(ctx, c.server.stall)
+		defer watch.End()
 		res, err := c.request(held, watch, name, r)
 		if err != nil {
-			yield(model.Piece{}, fail(ctx, name, watch.cause(err)))
+			yield(model.Piece{}, fail(ctx, name, watch.Cause(err)))
 			return
 		}
 		defer res.Body.Close()
-		s := newStream(watch.reader(res.Body))
+		s := newStream(watch.Reader(res.Body))
 		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
 		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
 		if err != nil && wanted {
-			yield(model.Piece{}, broke(ctx, name, watch.cause(err)))
+			yield(model.Piece{}, broke(ctx, name, watch.Cause(err)))
 			return
 		}
 		if s.done {
-			drain(res.Body, watch)
+			watch.Drain(res.Body)
 		}
 	}
 }
 
 // request sends the request, again without what the server says that it does not take.
-func (c *Chat) request(ctx context.Context, w *watch, name string, r model.Request) (*http.Response, error) {
+func (c *Chat) request(ctx context.Context, w *transport.Watch, name string, r model.Request) (*http.Response, error) {
 	for {
 		known := quirk(c.quirks.Load())
 		p := params(name, instruct(r, known), known, c.server.official())
 		var res *http.Response
-		w.start()
+		w.Start()
 		_, err := c.completions.New(ctx, p, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&res),
 			option.WithHeader("Accept", "text/event-stream"))
-		w.stop()
+		w.Stop()
 		if err == nil && res == nil {
 			err = errUnreadable
 		}
-		var refused *refusal
+		var refused *transport.Refusal
 		if !errors.As(err, &refused) {
 			return res, err
 		}
@@ -150,12 +150,4 @@ func (c *Chat) cost(name string, r model.Request, s *stream) model.Usage {
 		u.Output += perMessage + c.counter.local(name, call.name+call.input.String())
 	}
 	return u
-}
-
-// drain reads what follows the end of a stream, so that the connection can serve again: a few bytes that have mostly come by
-// then.
-func drain(body io.Reader, w *watch) {
-	w.timer.Reset(100 * time.Millisecond)
-	_, _ = io.CopyN(io.Discard, body, 4<<10)
-	w.stop()
 }

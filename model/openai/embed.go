@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 const (
@@ -260,14 +261,14 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 		return e.means(ctx, batch)
 	}
 	vectors, err := e.request(ctx, batch)
-	var refused *refusal
+	var refused *transport.Refusal
 	if errors.As(err, &refused) {
-		words := strings.ToLower(string(refused.body))
+		words := strings.ToLower(string(refused.Body))
 		switch {
 		case strings.Contains(words, "pooling") && containsAny(words, "not oai compatible", "'none'"):
 			e.way.Store(perToken)
 			return e.means(ctx, batch)
-		case !e.floats.Load() && refused.status/100 == 4 && containsAny(words, "encoding_format", "base64"):
+		case !e.floats.Load() && refused.Status/100 == 4 && containsAny(words, "encoding_format", "base64"):
 			e.floats.Store(true)
 			vectors, err = e.request(ctx, batch)
 		}
@@ -281,21 +282,21 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 
 // request makes one request in OpenAI's protocol.
 func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
-	ctx, watch := e.server.watch(ctx)
-	defer watch.end()
+	ctx, watch := transport.NewWatch(ctx, e.server.stall)
+	defer watch.End()
 	p := openai.EmbeddingNewParams{Model: e.model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: batch}}
 	if !e.floats.Load() { // a quarter of the bytes, and nothing to parse
 		p.EncodingFormat = openai.EmbeddingNewParamsEncodingFormatBase64
 	}
 	var res *http.Response
-	watch.start()
+	watch.Start()
 	_, err := e.service.New(ctx, p, option.WithResponseBodyInto(&res))
-	watch.stop()
+	watch.Stop()
 	if err == nil && res == nil {
 		err = errUnreadable
 	}
 	if err != nil {
-		return nil, watch.cause(err)
+		return nil, watch.Cause(err)
 	}
 	defer res.Body.Close()
 	used := model.Usage{Estimated: true}
@@ -303,9 +304,9 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 		used.Input += estimate(text)
 	}
 	defer func() { model.Used(ctx, e.model, used) }()
-	text, err := readAll(watch.reader(res.Body), maxBody)
+	text, err := readAll(watch.Reader(res.Body), maxBody)
 	if err != nil {
-		return nil, broke(ctx, e.model, watch.cause(err))
+		return nil, broke(ctx, e.model, watch.Cause(err))
 	}
 	vectors, input, err := readVectors(text, len(batch))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // askAgain is after what time a server that told nothing of itself is asked again.
@@ -191,8 +192,8 @@ func (f *facts) ask(ctx context.Context, k known) known {
 
 // found says whether a server answered at all, if only that it has no such thing.
 func found(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed)
+	var r *transport.Refusal
+	return errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed)
 }
 
 // pick finds a model in a list: by its name, or the only one, as llama.cpp answers to any name.

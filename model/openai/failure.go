@@ -6,14 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 var (
@@ -28,24 +26,21 @@ func fail(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: bare(err)}
-	var r *refusal
+	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: transport.Bare(err)}
+	var r *transport.Refusal
 	var reported *reportedError
 	var ready *model.Error
 	switch {
 	case errors.As(err, &ready):
 		return ready
 	case errors.As(err, &r):
-		e.Status, e.After = r.status, after(r.header)
-		e.Failure = classify(r.status, gjson.ParseBytes(r.body), string(r.body))
-		e.Cause = nil // Status says it
-		if r.status/100 == 3 {
-			e.Cause = errMoved
-		}
+		e.Status, e.After = r.Status, r.After()
+		e.Failure = classify(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
+		e.Cause = r.Cause()
 	case errors.As(err, &reported):
 		e.Failure = reported.failure
 		e.Cause = errReported
-	case errors.Is(err, errStalled):
+	case errors.Is(err, transport.ErrStalled):
 		e.Failure = model.Stalled
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
 		e.Failure = model.Malformed
@@ -63,15 +58,6 @@ func broke(ctx context.Context, name string, err error) error {
 	var e *model.Error
 	if errors.As(err, &e) && e.Failure == model.Unreachable {
 		e.Failure = model.Cut
-	}
-	return err
-}
-
-// bare takes the address off an error of net/http: it may hold a password or a key in its query.
-func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
 	}
 	return err
 }
@@ -149,18 +135,4 @@ func containsAny(s string, parts ...string) bool {
 		}
 	}
 	return false
-}
-
-// after reads how long a server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
-// or as a date.
-func after(h http.Header) time.Duration {
-	var d time.Duration
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		d = time.Duration(min(ms, float64(maxWait/time.Millisecond)) * float64(time.Millisecond))
-	} else if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && s > 0 {
-		d = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
-	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		d = time.Until(at)
-	}
-	return max(0, min(d, maxWait))
 }

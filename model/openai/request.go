@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // quirk is what a server was seen not to take.
@@ -102,12 +103,12 @@ func message(m model.Message) openai.ChatCompletionMessageParamUnion {
 }
 
 // learn gives what a refusal says that the server does not take, out of what was sent; 0 where it says nothing of the sort.
-func learn(r *refusal, sent openai.ChatCompletionNewParams, known quirk) quirk {
-	if r.status != 400 && r.status != 422 {
+func learn(r *transport.Refusal, sent openai.ChatCompletionNewParams, known quirk) quirk {
+	if r.Status != 400 && r.Status != 422 {
 		return 0
 	}
-	v := gjson.ParseBytes(r.body)
-	words := strings.ToLower(errorText(v, string(r.body)) + " " + v.Get("error.param").String() + " " + v.Get("detail").String())
+	v := gjson.ParseBytes(r.Body)
+	words := strings.ToLower(errorText(v, string(r.Body)) + " " + v.Get("error.param").String() + " " + v.Get("detail").String())
 	if tooLong(words) {
 		return 0
 	}

@@ -25,9 +25,7 @@ const (
 	maxLine   = 1 << 20  // of a stream's line
 	maxAnswer = 4 << 20  // of an answer's text, reasoning and calls together
 	maxBody   = 64 << 20 // of a reply that is no stream: vectors are long
-	maxError  = 64 << 10 // of a reply that is an error; what is longer is not read
 	maxCalls  = 128      // tools called in one answer
-	maxWait   = time.Hour
 )
 
 const (
@@ -39,9 +37,7 @@ const (
 )
 
 var (
-	errStalled  = errors.New("no byte for too long")
 	errTooLarge = errors.New("the reply is too large")
-	errMoved    = errors.New("the server redirects to another address, which is not followed")
 )
 
 // server is where a model stands. Its methods may be called at once.
@@ -87,20 +83,8 @@ func newServer(address, key string, patience time.Duration, client *http.Client,
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.client = newClient(client)
+	s.client = transport.Client(client)
 	return s, nil
-}
-
-// newClient gives a client that follows no redirect: where a server sends it, neither the key nor the prompt should go.
-func newClient(given *http.Client) *http.Client {
-	var c http.Client
-	if given != nil {
-		c = *given
-	} else {
-		c.Transport = transport.New()
-	}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &c
 }
 
 // host is the server as shown to people.
@@ -115,7 +99,7 @@ func (s *server) options() []option.RequestOption {
 	base.RawQuery = ""
 	all := []option.RequestOption{
 		option.WithBaseURL(base.String()), option.WithHTTPClient(s.client), option.WithMaxRetries(0),
-		option.WithMiddleware(refuse),
+		option.WithMiddleware(transport.Refuse),
 	}
 	if s.key != "" {
 		all = append(all, option.WithAPIKey(s.key))
@@ -126,27 +110,6 @@ func (s *server) options() []option.RequestOption {
 		}
 	}
 	return all
-}
-
-// refusal is a reply that is no success. It holds the body for this package alone: Error does not tell it.
-type refusal struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// Error gives the status alone.
-func (r *refusal) Error() string { return fmt.Sprintf("HTTP status %d", r.status) }
-
-// refuse turns each reply that is no success into a [refusal], reading no more of it than an error needs.
-func refuse(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(r)
-	if err != nil || res.StatusCode/100 == 2 {
-		return res, err
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
-	return nil, &refusal{status: res.StatusCode, header: res.Header, body: body}
 }
 
 // ask sends a request of the server's own, outside of the protocol that the SDK knows, and reads the reply into dst. A nil
@@ -160,8 +123,8 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 		}
 		method, sent = http.MethodPost, bytes.NewReader(text)
 	}
-	ctx, watch := s.watch(ctx)
-	defer watch.end()
+	ctx, watch := transport.NewWatch(ctx, s.stall)
+	defer watch.End()
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), sent)
 	if err != nil {
 		return errors.New("write the request's address")
@@ -170,16 +133,16 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 	if s.key != "" {
 		r.Header.Set("Authorization", "Bearer "+s.key)
 	}
-	watch.start()
-	res, err := refuse(r, s.client.Do)
-	watch.stop()
+	watch.Start()
+	res, err := transport.Refuse(r, s.client.Do)
+	watch.Stop()
 	if err != nil {
-		return watch.cause(err)
+		return watch.Cause(err)
 	}
 	defer res.Body.Close()
-	text, err := readAll(watch.reader(res.Body), maxBody)
+	text, err := readAll(watch.Reader(res.Body), maxBody)
 	if err != nil {
-		return watch.cause(err)
+		return watch.Cause(err)
 	}
 	if err := json.Unmarshal(text, dst); err != nil {
 		return errUnreadable
@@ -201,54 +164,4 @@ func readAll(r io.Reader, bound int64) ([]byte, error) {
 		err = errTooLarge
 	}
 	return text, err
-}
-
-// watch ends a request whose server says nothing for too long. The time that the reader of an answer takes does not count.
-// It is for one goroutine.
-type watch struct {
-	stall  time.Duration
-	timer  *time.Timer
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-}
-
-// watch gives the context for a request and what ends it. The clock stands still at first.
-func (s *server) watch(ctx context.Context) (context.Context, *watch) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{stall: s.stall, ctx: ctx, cancel: cancel}
-	w.timer = time.AfterFunc(s.stall, func() { cancel(errStalled) })
-	w.timer.Stop()
-	return ctx, w
-}
-
-func (w *watch) start() { w.timer.Reset(w.stall) }
-func (w *watch) stop()  { w.timer.Stop() }
-
-// end frees the request.
-func (w *watch) end() {
-	w.timer.Stop()
-	w.cancel(context.Canceled)
-}
-
-// cause gives why the request failed where the watch ended it.
-func (w *watch) cause(err error) error {
-	if errors.Is(context.Cause(w.ctx), errStalled) {
-		return errStalled
-	}
-	return err
-}
-
-func (w *watch) reader(r io.Reader) io.Reader { return &watched{w: w, r: r} }
-
-type watched struct {
-	w *watch
-	r io.Reader
-}
-
-// Read reads within the watch's time.
-func (r *watched) Read(p []byte) (int, error) {
-	r.w.start()
-	n, err := r.r.Read(p)
-	r.w.stop()
-	return n, err
 }

@@ -1,0 +1,84 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ErrMoved is the cause of a refusal that is a redirect.
+var ErrMoved = errors.New("the server redirects to another address, which is not followed")
+
+const (
+	maxWait    = time.Hour // that a server may ask for
+	maxRefused = 64 << 10  // bytes of a refusal that are read
+)
+
+// Client gives a client that follows no redirect: where a server sends it, neither the key nor the prompt should go. Given is
+// what to make it of; nil is [New].
+func Client(given *http.Client) *http.Client {
+	var c http.Client
+	if given != nil {
+		c = *given
+	} else {
+		c.Transport = New()
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// Refusal is a reply that is no success. Error does not tell the body.
+type Refusal struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Error gives the status alone.
+func (r *Refusal) Error() string { return fmt.Sprintf("HTTP status %d", r.Status) }
+
+// Refuse sends a request by next and turns each reply that is no success into a [Refusal], reading no more of it than an
+// error needs.
+func Refuse(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := next(r)
+	if err != nil || res.StatusCode/100 == 2 {
+		return res, err
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefused))
+	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: body}
+}
+
+// Cause gives what may be logged of the refusal besides its status.
+func (r *Refusal) Cause() error {
+	if r.Status/100 == 3 {
+		return ErrMoved
+	}
+	return nil
+}
+
+// After reads how long the server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
+// or as a date.
+func (r *Refusal) After() time.Duration {
+	var d time.Duration
+	if ms, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		d = time.Duration(min(ms, float64(maxWait/time.Millisecond)) * float64(time.Millisecond))
+	} else if s, err := strconv.ParseFloat(r.Header.Get("Retry-After"), 64); err == nil && s > 0 {
+		d = time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+	} else if at, err := http.ParseTime(r.Header.Get("Retry-After")); err == nil {
+		d = time.Until(at)
+	}
+	return max(0, min(d, maxWait))
+}
+
+// Bare takes the address off an error of net/http: it may hold a password or a key in its query.
+func Bare(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
