@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,35 +14,8 @@ import (
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest"
 )
-
-// chat is a model that answers as the function does, and thinks aloud before.
-type chat func(ctx context.Context, r model.Request) (string, error)
-
-func (chat) Name() string                          { return "qwen" }
-func (chat) Limits(context.Context) model.Limits   { return model.Limits{} }
-func (chat) Count(_ context.Context, s string) int { return len(s) / 4 }
-func (c chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
-	return func(yield func(model.Piece, error) bool) {
-		s, err := c(ctx, r)
-		if err != nil {
-			yield(model.Piece{}, err)
-			return
-		}
-		_ = yield(model.Piece{Reasoning: "{}"}, nil) && yield(model.Piece{Text: s}, nil) && yield(model.Piece{Stop: model.StopEnd}, nil)
-	}
-}
-
-// traced gives a context whose failures are kept.
-func traced(ctx context.Context) (context.Context, *[]string) {
-	var mu sync.Mutex
-	told := &[]string{}
-	return model.WithTrace(ctx, &model.Trace{Failed: func(err error, name, next string) {
-		mu.Lock()
-		defer mu.Unlock()
-		*told = append(*told, err.Error()+" | "+name+" > "+next)
-	}}), told
-}
 
 const (
 	simple = "When was the lamp lit?"
@@ -52,7 +23,7 @@ const (
 )
 
 func TestModelLeavesSimpleQuestionsToRules(t *testing.T) {
-	m := analyze.NewModel(chat(func(context.Context, model.Request) (string, error) {
+	m := analyze.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
 		t.Error("a simple question was asked")
 		return "", nil
 	}), nil, analyze.Rules{}, analyze.Options{})
@@ -76,8 +47,8 @@ func TestModel(t *testing.T) {
 			analyze.Analysis{Complexity: event.Moderate, Parts: []string{"How bright was the old lamp?", "Which oil?", "Which wick?", "Which tower?"}, By: "qwen"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, told := traced(t.Context())
-			got, err := analyze.NewModel(chat(func(_ context.Context, r model.Request) (string, error) {
+			ctx, told := modeltest.Traced(t.Context())
+			got, err := analyze.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
 				if user := r.Messages[1].Text; !strings.HasPrefix(user, "<question tag=") || !strings.Contains(user, ">\n"+hard+"\n</question ") || r.Schema.Name != "analyze" {
 					t.Errorf("asked %q", user)
 				}
@@ -120,9 +91,9 @@ func TestModelFallsBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.within)
 				defer cancel()
-				ctx, told := traced(ctx)
+				ctx, told := modeltest.Traced(ctx)
 				began := time.Now()
-				got, err := analyze.NewModel(chat(c.says), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)
+				got, err := analyze.NewModel(modeltest.Said(c.says), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)
 				if d := cmp.Diff(ruled, got); d != "" || err != nil || time.Since(began) != c.took {
 					t.Error(d, err, time.Since(began))
 				}
@@ -132,9 +103,9 @@ func TestModelFallsBack(t *testing.T) {
 			})
 		})
 	}
-	ctx, told := traced(t.Context())
+	ctx, told := modeltest.Traced(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
-	_, err = analyze.NewModel(chat(func(ctx context.Context, r model.Request) (string, error) {
+	_, err = analyze.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
 		cancel()
 		return hang(ctx, r)
 	}), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)

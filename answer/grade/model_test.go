@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,35 +17,8 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest"
 )
-
-// chat is a model that answers as the function does, and thinks aloud before.
-type chat func(ctx context.Context, r model.Request) (string, error)
-
-func (chat) Name() string                          { return "qwen" }
-func (chat) Limits(context.Context) model.Limits   { return model.Limits{} }
-func (chat) Count(_ context.Context, s string) int { return len(s) / 4 }
-func (c chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
-	return func(yield func(model.Piece, error) bool) {
-		s, err := c(ctx, r)
-		if err != nil {
-			yield(model.Piece{}, err)
-			return
-		}
-		_ = yield(model.Piece{Reasoning: "{}"}, nil) && yield(model.Piece{Text: s}, nil) && yield(model.Piece{Stop: model.StopEnd}, nil)
-	}
-}
-
-// traced gives a context whose failures are kept.
-func traced(ctx context.Context) (context.Context, *[]string) {
-	var mu sync.Mutex
-	told := &[]string{}
-	return model.WithTrace(ctx, &model.Trace{Failed: func(err error, name, next string) {
-		mu.Lock()
-		defer mu.Unlock()
-		*told = append(*told, err.Error()+" | "+name+" > "+next)
-	}}), told
-}
 
 // numbered are passages that say which score they deserve.
 func numbered(deserve ...int) (out []grade.Scored) {
@@ -76,9 +47,9 @@ func holds(r model.Request, n int) bool {
 const where = "Where does gold settle?"
 
 func TestModel(t *testing.T) {
-	ctx, told := traced(t.Context())
+	ctx, told := modeltest.Traced(t.Context())
 	var asked atomic.Int32
-	got, err := grade.NewModel(chat(func(_ context.Context, r model.Request) (string, error) {
+	got, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
 		asked.Add(1)
 		if n := len(deservesRE.FindAllString(r.Messages[1].Text, -1)); n == 0 || n > 5 || r.Schema.Name != "grade" || !strings.Contains(r.Messages[1].Text, ">\n"+where+"\n</question ") {
 			t.Errorf("asked %+v", r)
@@ -93,7 +64,7 @@ func TestModel(t *testing.T) {
 
 func TestModelClipsLongPassages(t *testing.T) {
 	long := chunk(strings.Repeat("Bread is baked. ", 1000)+"Gold settles behind riffles. "+strings.Repeat("Bread is baked. ", 1000), 1, 0)
-	_, err := grade.NewModel(chat(func(_ context.Context, r model.Request) (string, error) {
+	_, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
 		if user := r.Messages[1].Text; !strings.Contains(user, "Gold settles behind riffles.") || len(user) > 10000 {
 			t.Errorf("asked with %d bytes", len(user))
 		}
@@ -121,8 +92,8 @@ func TestModelFailsInPart(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		says chat // in place of a fair judgement
-		lost int  // batches from the first
+		says modeltest.Said // in place of a fair judgement
+		lost int            // batches from the first
 		told []string
 		took time.Duration
 	}{
@@ -143,11 +114,11 @@ func TestModelFailsInPart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := traced(t.Context())
+				ctx, told := modeltest.Traced(t.Context())
 				ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 				defer cancel()
 				began := time.Now()
-				got, err := grade.NewModel(chat(func(ctx context.Context, r model.Request) (string, error) {
+				got, err := grade.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
 					for b := range c.lost {
 						if holds(r, 2*b) {
 							return c.says(ctx, r)
@@ -187,9 +158,9 @@ func TestModelFailsInPart(t *testing.T) {
 }
 
 func TestModelEndsWithItsCaller(t *testing.T) {
-	ctx, told := traced(t.Context())
+	ctx, told := modeltest.Traced(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
-	_, err := grade.NewModel(chat(func(ctx context.Context, r model.Request) (string, error) {
+	_, err := grade.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -202,7 +173,7 @@ func TestModelEndsWithItsCaller(t *testing.T) {
 func TestModelAsksSoManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		_, err := grade.NewModel(chat(func(_ context.Context, r model.Request) (string, error) {
+		_, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -217,7 +188,7 @@ func TestModelAsksSoManyAtOnce(t *testing.T) {
 }
 
 func TestModelIsNotAskedAboutNothing(t *testing.T) {
-	got, err := grade.NewModel(chat(nil), nil, grade.Coverage{}, grade.Options{}).Grade(t.Context(), where, nil, index.TermStats{})
+	got, err := grade.NewModel(modeltest.Said(nil), nil, grade.Coverage{}, grade.Options{}).Grade(t.Context(), where, nil, index.TermStats{})
 	if err != nil || len(got.Scores) != 0 || got.By != "coverage" {
 		t.Errorf("%+v, %v", got, err)
 	}

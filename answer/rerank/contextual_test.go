@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
 // server gives tokens as a server does, from a function; nil stands for a good one.
@@ -53,17 +53,6 @@ func passages(texts ...string) (out []corpus.Chunk) {
 	return out
 }
 
-// traced gives a context whose failures are kept.
-func traced(ctx context.Context) (context.Context, *[]string) {
-	var mu sync.Mutex
-	told := &[]string{}
-	return model.WithTrace(ctx, &model.Trace{Failed: func(err error, name, next string) {
-		mu.Lock()
-		defer mu.Unlock()
-		*told = append(*told, err.Error()+" | "+name+" > "+next)
-	}}), told
-}
-
 var free = rerank.New(local.New(local.Options{}))
 
 func TestContextual(t *testing.T) {
@@ -83,7 +72,7 @@ func TestContextual(t *testing.T) {
 		}
 		return embedded(texts), nil
 	})
-	ctx, told := traced(t.Context())
+	ctx, told := modeltest.Traced(t.Context())
 	long := strings.Repeat("Nothing here. ", 1000) + "gold riffles"
 	got, err := rerank.NewContextual(s, "bge-m3", free, rerank.Options{Batch: 3}).
 		Rerank(ctx, "gold\x00 riffles", passages("bread", "metal riffles", "gold riffles", "", long, "gold", "metal"), index.TermStats{})
@@ -150,7 +139,7 @@ func TestContextualFallsBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := traced(t.Context())
+				ctx, told := modeltest.Traced(t.Context())
 				ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 				defer cancel()
 				began := time.Now()
@@ -167,7 +156,7 @@ func TestContextualFallsBack(t *testing.T) {
 }
 
 func TestContextualEndsWithItsCaller(t *testing.T) {
-	ctx, told := traced(t.Context())
+	ctx, told := modeltest.Traced(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
 	_, err := rerank.NewContextual(server(func(ctx context.Context, _ []string, _ model.Purpose) ([][]model.TokenVector, error) {
 		cancel()
