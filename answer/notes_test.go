@@ -5,10 +5,12 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
@@ -195,4 +197,24 @@ func (generous) Grade(_ context.Context, _ string, chunks []grade.Scored, _ inde
 		g.Scores[i] = 0.9
 	}
 	return g, nil
+}
+
+// misplaced gives vectors that no index has.
+type misplaced struct{ answer.Vectors }
+
+func (m misplaced) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
+	placed, err := m.Vectors.Place(ctx, collection, text, p)
+	placed.Vector = []float32{1, 2, 3}
+	return placed, err
+}
+
+// TestVectorsOfAnotherModelAreSurvived: an embedder that was exchanged behind its name costs its vectors and not the answer.
+func TestVectorsOfAnotherModelAreSurvived(t *testing.T) {
+	t.Parallel()
+	p := library()
+	p.Vectors = misplaced{p.Vectors}
+	s := event.Fold(ask(t, p, "Who is the keeper of the Farland lighthouse?"))
+	if s.Status != event.Finished || len(s.Warnings) != 1 || !strings.Contains(string(s.Text), "Ada Brook") {
+		t.Errorf("%s, %+v: %s", s.Status, s.Warnings, s.Text)
+	}
 }

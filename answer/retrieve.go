@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -105,6 +106,9 @@ func (s *search) shown() string {
 	return s.words
 }
 
+// wordsAlone tells that there is no vector to search by: words alone find most of what there is.
+var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
+
 // find does one search whose start is told.
 func (j *job) find(ctx context.Context, call event.CallID, s *search) error {
 	began := j.Now()
@@ -116,14 +120,21 @@ func (j *job) find(ctx context.Context, call event.CallID, s *search) error {
 			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
 		case ctx.Err() != nil:
 			return ctx.Err()
-		default: // words alone find most of it
-			warning := event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
-			if err := j.rec.Emit(ctx, warning); err != nil {
+		default:
+			if err := j.rec.Emit(ctx, wordsAlone); err != nil {
 				return err
 			}
 		}
 	}
 	hits, err := j.Index.Search(ctx, q)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
+		// Another model answers the embedder's name by now, and its vectors are of another length.
+		if err := j.rec.Emit(ctx, wordsAlone); err != nil {
+			return err
+		}
+		q.Vector = nil
+		hits, err = j.Index.Search(ctx, q)
+	}
 	if err != nil {
 		return j.indexFault(ctx, err)
 	}

@@ -37,7 +37,8 @@ type RunList struct {
 // RunDetail is a run with what its stream added up to so far.
 type RunDetail struct {
 	RunSummary
-	Answer any `json:"answer" description:"As the default protocol answers a request that is not streamed."`
+	Answer    any    `json:"answer" description:"As the default protocol answers a request that is not streamed."`
+	Reasoning string `json:"reasoning,omitempty" description:"What models thought and did not say."`
 }
 
 // Cancelling is the reply to a cancel.
@@ -123,7 +124,9 @@ func (p port) getRun(w http.ResponseWriter, r *http.Request) {
 		}
 		log = append(log, batch...)
 	}
-	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: p.Reply(log[:sum.Last])})
+	log = log[:sum.Last]
+	state := event.Fold(log)
+	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: p.Reply(log), Reasoning: string(state.Reasoning)})
 }
 
 func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
