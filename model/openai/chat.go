@@ -87,6 +87,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body))
+		s.onFinish = func() { watch.Hurry(afterEnd) }
 		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
 		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
 		if err != nil && wanted {

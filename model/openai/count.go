@@ -4,12 +4,16 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 const (
@@ -29,6 +33,7 @@ type counter struct {
 	mu     sync.Mutex
 	counts map[[sha256.Size]byte]*list.Element
 	order  *list.List // of counted, the last used first
+	silent time.Time  // when the server was last waited for in vain; zero: it answers
 }
 
 type counted struct {
@@ -66,17 +71,39 @@ func (c *counter) count(ctx context.Context, text string) int {
 	if n, ok := c.recall(key); ok {
 		return n
 	}
-	ctx, cancel := context.WithTimeout(ctx, aside)
+	if c.resting() {
+		return c.local(k.model, text)
+	}
+	short, cancel := context.WithTimeout(ctx, aside)
 	defer cancel()
 	var reply struct {
 		Tokens []any `json:"tokens"`
 	}
-	err := c.server.ask(ctx, c.server.at("tokenize"), map[string]any{"content": strings.ToValidUTF8(text, "\uFFFD")}, &reply)
+	err := c.server.ask(short, c.server.at("tokenize"), map[string]any{"content": strings.ToValidUTF8(text, "\uFFFD")}, &reply)
+	if ctx.Err() == nil { // one who is gone has not asked to the end
+		c.rest(short.Err() != nil || errors.Is(err, transport.ErrStalled))
+	}
 	if err != nil || len(reply.Tokens) == 0 {
 		return c.local(k.model, text)
 	}
 	c.keep(key, len(reply.Tokens))
 	return len(reply.Tokens)
+}
+
+// resting tells whether the server was waited for in vain a moment ago: an answer needs many counts, and may not wait for each.
+func (c *counter) resting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.silent.IsZero() && c.facts.now().Sub(c.silent) < askAgain
+}
+
+// rest notes whether the server was waited for in vain. A refusal costs little, and may be of one text alone.
+func (c *counter) rest(failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent = (time.Time{}); failed {
+		c.silent = c.facts.now()
+	}
 }
 
 func (c *counter) recall(key [sha256.Size]byte) (int, bool) {

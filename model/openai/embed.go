@@ -282,7 +282,7 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 
 // request makes one request in OpenAI's protocol.
 func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
-	ctx, watch := transport.NewWatch(ctx, e.server.stall)
+	held, watch := transport.NewWatch(ctx, e.server.stall)
 	defer watch.End()
 	p := openai.EmbeddingNewParams{Model: e.model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: batch}}
 	if !e.floats.Load() { // a quarter of the bytes, and nothing to parse
@@ -290,7 +290,7 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 	}
 	var res *http.Response
 	watch.Start()
-	_, err := e.service.New(ctx, p, option.WithResponseBodyInto(&res))
+	_, err := e.service.New(held, p, option.WithResponseBodyInto(&res))
 	watch.Stop()
 	if err == nil && res == nil {
 		err = errUnreadable

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
@@ -74,7 +77,7 @@ func (f *facts) need(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(list) == 0 || list[0].ID == "" {
+	if len(list) == 0 {
 		return "", &model.Error{Model: f.server.host(), Failure: model.Rejected, Cause: errors.New("the server lists no model")}
 	}
 	f.mu.Lock()
@@ -153,7 +156,15 @@ func (s *size) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// list asks for the server's models.
+// maxName is how many bytes a model's name may have: llama.cpp gives the path of a file.
+const maxName = 512
+
+// isName tells whether a server's name of a model is fit to be shown and stored: names go into events, logs and terminals.
+func isName(id string) bool {
+	return id != "" && len(id) <= maxName && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
+}
+
+// list asks for the server's models. Those whose names no model has are left out.
 func (f *facts) list(ctx context.Context) ([]listed, error) {
 	var reply struct {
 		Data []listed `json:"data"`
@@ -161,7 +172,7 @@ func (f *facts) list(ctx context.Context) ([]listed, error) {
 	at := *f.server.base
 	at.Path += "models"
 	err := f.server.ask(ctx, &at, nil, &reply)
-	return reply.Data, err
+	return slices.DeleteFunc(reply.Data, func(m listed) bool { return !isName(m.ID) }), err
 }
 
 // ask asks the server for all that it tells, in the ways of the servers that are known.

@@ -34,6 +34,8 @@ const (
 	stall = 15 * time.Second
 	// aside is how long a question besides the answer may take: limits, tokens.
 	aside = 3 * time.Second
+	// afterEnd is how long the next byte may take once an answer is complete: some servers keep the stream open.
+	afterEnd = time.Second
 )
 
 var (

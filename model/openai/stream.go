@@ -22,6 +22,8 @@ type stream struct {
 	done   bool // the server said that nothing follows
 	ended  bool // the last event ended with the connection
 	usage  *model.Usage
+	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
+	onFinish func()
 	// What was given on, for an estimate of its cost.
 	said, thought strings.Builder
 }
@@ -163,7 +165,9 @@ func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err e
 		s.usage = c.usage
 	}
 	if c.finish != "" {
-		s.finish = c.finish
+		if s.finish = c.finish; s.onFinish != nil {
+			s.onFinish()
+		}
 	}
 	if c.reasoning != "" && !s.give(s.reason.push(c.reasoning), "", yield) {
 		return false, nil

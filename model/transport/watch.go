@@ -40,6 +40,9 @@ func (w *Watch) End() {
 	w.cancel(context.Canceled)
 }
 
+// Hurry says that from the next read on no byte is to take longer than d.
+func (w *Watch) Hurry(d time.Duration) { w.stall = min(w.stall, d) }
+
 // Cause gives why the request failed: [ErrStalled] where the watch ended it, and else err.
 func (w *Watch) Cause(err error) error {
 	if errors.Is(context.Cause(w.ctx), ErrStalled) {

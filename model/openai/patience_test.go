@@ -1,0 +1,115 @@
+package openai_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/openai"
+)
+
+// waiting is a server whose handlers may wait for the end of the test.
+func waiting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, over <-chan struct{})) string {
+	t.Helper()
+	over := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, over) }))
+	t.Cleanup(func() { close(over); s.Close() })
+	return s.URL
+}
+
+func TestNamesThatNoModelHas(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]string{
+		"control": `evil\u001b[31m`, "line": `two\nlines`, "hidden": `m\u202ex`, "endless": strings.Repeat("x", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := pages(t, map[string]string{"GET /v1/models": `{"data":[{"id":"` + id + `","max_model_len":4096}]}`})
+			c := open(t, openai.Options{URL: url})
+			c.Limits(t.Context())
+			if _, err := text(t.Context(), c, model.Request{Messages: user("Hi")}); err == nil {
+				t.Error("a model of that name was asked")
+			}
+			if got := c.Name(); got != strings.TrimPrefix(url, "http://") {
+				t.Errorf("named %.40q", got)
+			}
+			if _, err := openai.NewEmbedder(t.Context(), openai.EmbedOptions{URL: url}); err == nil {
+				t.Error("an embedder of that name was made")
+			}
+		})
+	}
+}
+
+// A server that does not count is not waited for again and again.
+func TestCountsThatDoNotComeAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	url := waiting(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
+		switch r.URL.Path {
+		case "/v1/models":
+			_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"llamacpp"}]}`)
+		case "/props":
+			_, _ = io.WriteString(w, `{"default_generation_settings":{"n_ctx":4096}}`)
+		case "/tokenize":
+			asked.Add(1)
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		}
+	})
+	c := open(t, openai.Options{URL: url, Stall: 50 * time.Millisecond})
+	move := openai.SetClock(c, time.Unix(1e9, 0))
+	for _, s := range []string{"one", "two", "three"} {
+		if n := c.Count(t.Context(), s); n == 0 {
+			t.Error("no estimate")
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	move(time.Unix(1e9+61, 0))
+	c.Count(t.Context(), "four")
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times after a minute", n)
+	}
+}
+
+// An answer that has ended is not held up by a server that keeps the stream open and says no more.
+func TestStreamThatStaysOpen(t *testing.T) {
+	t.Parallel()
+	url := waiting(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
+		_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`+"\n\n")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	})
+	c := open(t, openai.Options{URL: url, Model: "m", Stall: time.Hour})
+	if got, err := text(t.Context(), c, model.Request{Messages: user("Hi")}); err != nil || got != "Hello" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestEmbedStalls(t *testing.T) {
+	t.Parallel()
+	url := waiting(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
+		_, _ = io.WriteString(w, `{"data":[`)
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	})
+	e := newEmbedder(t, openai.EmbedOptions{URL: url, Model: "m", Stall: 20 * time.Millisecond})
+	_, err := e.Embed(t.Context(), []string{"a"}, model.ForPassage)
+	if e, ok := err.(*model.Error); !ok || e.Failure != model.Stalled {
+		t.Errorf("got %v", err)
+	}
+}
