@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/answer/prompt"
@@ -19,6 +20,12 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 
 // temperature keeps a model close to what it reads. At 0 small models fall into loops.
 const temperature = 0.2
+
+// reserve is the time that a model which says nothing leaves to the generator behind it, which takes no more than a moment; of
+// less than four times as much, a quarter is left.
+const reserve = time.Second
+
+var errSilent = errors.New("it said nothing while there was time for the answer")
 
 // Options are what may be said about a [Model]. The zero value works.
 type Options struct {
@@ -104,7 +111,9 @@ type answer struct {
 
 // ask yields what the model says. The error is how it failed; all that it said before was yielded.
 func (a *answer) ask(ctx context.Context, t model.Task) error {
-	plan := a.plan(ctx, t)
+	own, speaks, done := a.patience(ctx)
+	defer done()
+	plan := a.plan(own, t)
 	messages, err := a.prompts.Render(prompt.Answer{Question: t.Question, Passages: ends(plan.passages)})
 	if err != nil {
 		return err
@@ -114,7 +123,7 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	}
 	low := temperature
 	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low}
-	for p, perr := range a.chat.Complete(ctx, r) {
+	for p, perr := range a.chat.Complete(own, r) {
 		if perr != nil {
 			err = perr
 			break
@@ -122,12 +131,15 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 		if !a.take(p) {
 			return nil
 		}
+		if a.told {
+			speaks()
+		}
 		if a.stop != "" {
 			break
 		}
 	}
 	if !a.end() || err != nil {
-		return err
+		return late(ctx, own, a.chat.Name(), err)
 	}
 	switch {
 	case a.stop == "":
@@ -138,6 +150,29 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 		a.stop = model.StopIncomplete
 	}
 	return nil
+}
+
+// patience gives the context for asking, which ends before ctx does unless speaks was called by then. Done frees it.
+func (a *answer) patience(ctx context.Context) (own context.Context, speaks, done func()) {
+	own, cancel := context.WithCancelCause(ctx)
+	deadline, ok := ctx.Deadline()
+	if !ok || a.then == nil {
+		return own, func() {}, func() { cancel(nil) }
+	}
+	left := time.Until(deadline)
+	timer := time.AfterFunc(left-min(reserve, left/4), func() { cancel(errSilent) })
+	return own, func() { timer.Stop() }, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+// late gives the error of a model whose patience ended as one of the model.
+func late(ctx, own context.Context, name string, err error) error {
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(own), errSilent) {
+		return &model.Error{Model: name, Failure: model.Late, Cause: errSilent}
+	}
+	return err
 }
 
 // take yields what a piece holds, and says whether anybody listens still.
