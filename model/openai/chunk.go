@@ -30,7 +30,15 @@ type callPart struct {
 }
 
 // decode reads an event's data. Of what it does not know it only checks that it is JSON.
-func decode(data []byte) (c chunk, err error) {
+func decode(data []byte) (chunk, error) {
+	if c, ok := usual(data); ok {
+		return c, nil
+	}
+	return decodeAny(data)
+}
+
+// decodeAny reads an event of whatever shape.
+func decodeAny(data []byte) (c chunk, err error) {
 	if !gjson.ValidBytes(data) {
 		return c, errUnreadable
 	}

@@ -179,6 +179,68 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
+// TestUsual holds which events are read in one go, and that these are read as the others are.
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		data  string
+		usual bool
+	}{
+		{event, true},
+		{`{"choices":[{"finish_reason":null,"index":0,"delta":{"content":"a\n\u00e9\ud83d"}}],"created":1,"object":"chat.completion.chunk"}`, true},
+		{`{"choices": [{"index": 0, "delta": {"role": "assistant", "content": null, "tool_calls": null}}], "usage": null}`, true},
+		{`{"choices":[{"delta":{"reasoning_content":"a","reasoning":"a","content":"b","content":"c"}}]}`, true},
+		{`{"choices":[{"delta":{"reasoning":"","reasoning_content":"a","refusal":null}}],"timings":null,"error":null}`, true},
+		{"{\"choices\":[{\"delta\":{\"content\":\"\xf0\x9f\"}}]}", true},
+		{`{}`, true},
+		{`{"choices":[{"delta":{},"finish_reason":"stop"}]}`, false},
+		{`{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`, false},
+		{`{"choices":[{"delta":{"content":[{"type":"text","text":"a"}]}}]}`, false},
+		{`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x"}]}}]}`, false},
+		{`{"choices":[{"delta":{"refusal":"no"}}]}`, false},
+		{`{"choices":[{"message":{"content":"a"}}]}`, false},
+		{`{"choices":[{"delta":{"c\u006fntent":"a"}}]}`, false},
+		{`{"choices":[{"delta":{"content":"a"},"error":{}}]}`, false},
+		{`{"choices":[],"usage":{"prompt_tokens":1}}`, false},
+		{`{"object":"error"}`, false}, {`{"object":"\u0065rror"}`, false}, {`{"error":"x"}`, false}, {`{"error":false}`, false},
+		{`{"a":01}`, false}, {`{"a":1.5}`, false}, {`{"a":-1}`, false}, {`{"a":"\x"}`, false}, {"{\"a\":\"\n\"}", false},
+		{`{"a":1,}`, false}, {`{"a":1}x`, false}, {`{"a"}`, false}, {`{"a":"`, false}, {`{"a":"\`, false}, {`{"a":`, false}, {``, false},
+	} {
+		got, ok := usual([]byte(c.data))
+		if ok != c.usual {
+			t.Errorf("%s: read in one go: %v", c.data, ok)
+		}
+		if ok {
+			agrees(t, []byte(c.data), got)
+		}
+	}
+}
+
+func agrees(t *testing.T, data []byte, got chunk) {
+	t.Helper()
+	want, err := decodeAny(data)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(chunk{})); diff != "" || err != nil {
+		t.Errorf("%q: %v\n%s", data, err, diff)
+	}
+}
+
+// FuzzUsual looks for an event that is read otherwise in one go.
+func FuzzUsual(f *testing.F) {
+	for _, seed := range []string{
+		event, `{"choices": [{"index": 0, "delta": {"role": "assistant", "content": null}, "finish_reason": null}]}`,
+		`{"choices":[{"delta":{"reasoning":"","reasoning_content":"\ud83d","content":"\u00e9\n","refusal":null,"tool_calls":null}}],"error":null}`,
+		`{"choices":[{"delta":{"content":"a"},"error":null,"message":null}],"choices":[{"delta":{"content":"b"}}],"timings":null}`,
+		`{"object":"chat","a":0,"b":10,"c":true,"d":false,"e":"\/","usage":null,"choices":[{}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, ok := usual(data); ok {
+			agrees(t, data, c)
+		}
+	})
+}
+
 // event is one chunk as OpenAI sends it.
 const event = `{"id":"chatcmpl-BxTvK3Ys","object":"chat.completion.chunk","created":1752571230,"model":"gpt-4o-mini-2024-07-18",` +
 	`"service_tier":"default","system_fingerprint":"fp_34a54ae93c","choices":[{"index":0,"delta":{"content":" sluice"},` +
