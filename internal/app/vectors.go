@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/answer/rerank"
@@ -22,6 +23,13 @@ const maxTokenVectors = 256 << 20
 
 // maxCheck bounds how long a start waits for an embedder that does not answer.
 const maxCheck = 5 * time.Second
+
+// asksFor is how long a question waits to learn whether a server gives vectors of tokens, and restsFor for how long one that did
+// not answer is left alone.
+const (
+	asksFor  = 3 * time.Second
+	restsFor = 10 * time.Second
+)
 
 // The shares of the vectors in a search's score, in percent, where the settings give none.
 const (
@@ -111,19 +119,57 @@ func reranker(m *Models) rerank.Reranker {
 		return static
 	}
 	tokens := vectorcache.NewTokens(m.Embedder, maxTokenVectors)
-	return &late{m.Embedder.PerToken, rerank.NewContextual(tokens, m.Embedder.Name(), static, rerank.Options{}), static}
+	return newLate(m.Embedder.PerToken, tokens, m.Embedder.Name(), static)
 }
 
 // late is the reranker that knows only at a question whether the server gives vectors of tokens: it may have been down before.
+// A server that did not answer, or gives none, is left alone for a while, so that questions do not wait for it.
 type late struct {
 	perToken           func(context.Context) bool
 	contextual, static rerank.Reranker
+	until              atomic.Pointer[time.Time] // when the server may be asked again; nil: now
+}
+
+func newLate(perToken func(context.Context) bool, tokens model.TokenEmbedder, name string, static rerank.Reranker) *late {
+	l := &late{perToken: perToken, static: static}
+	l.contextual = rerank.NewContextual(tokens, name, fallen{l}, rerank.Options{})
+	return l
 }
 
 // Rerank implements [rerank.Reranker].
 func (l *late) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
-	if len(chunks) > 0 && l.perToken(ctx) {
+	if len(chunks) > 0 && l.ready(ctx) {
 		return l.contextual.Rerank(ctx, question, chunks, stats)
 	}
 	return l.static.Rerank(ctx, question, chunks, stats)
+}
+
+// ready tells whether the server gives vectors of tokens, as far as it answers soon.
+func (l *late) ready(ctx context.Context) bool {
+	if until := l.until.Load(); until != nil && time.Now().Before(*until) {
+		return false
+	}
+	short, cancel := context.WithTimeout(ctx, asksFor)
+	defer cancel()
+	if l.perToken(short) {
+		return true
+	}
+	if ctx.Err() == nil { // one who is gone has not asked to the end
+		l.rest()
+	}
+	return false
+}
+
+func (l *late) rest() {
+	until := time.Now().Add(restsFor)
+	l.until.Store(&until)
+}
+
+// fallen ranks where the server has failed.
+type fallen struct{ *late }
+
+// Rerank implements [rerank.Reranker].
+func (f fallen) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
+	f.rest()
+	return f.static.Rerank(ctx, question, chunks, stats)
 }

@@ -123,10 +123,10 @@ func (e *Embedder) Space() string { return e.space }
 // Dim gives the dimension of the vectors; 0 before the first one.
 func (e *Embedder) Dim() int { return int(e.dim.Load()) }
 
-// PerToken tells whether the server gives a vector for each token, asking it where that is not known.
+// PerToken tells whether the server gives a vector for each token, asking it once where that is not known.
 func (e *Embedder) PerToken(ctx context.Context) bool {
 	if e.way.Load() == unknown {
-		_, _ = e.Embed(ctx, []string{"a"}, model.ForPassage)
+		_, _ = e.vectors(ctx, []string{"a"})
 	}
 	return e.way.Load() == perToken
 }

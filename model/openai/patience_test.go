@@ -113,3 +113,19 @@ func TestEmbedStalls(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Whoever asks what a server can do does not wait for tries to be made again.
+func TestPerTokenIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	e := newEmbedder(t, openai.EmbedOptions{Model: "m", URL: embedServer(t, func(n int, _ sent) (int, string, string) {
+		asked = n
+		return http.StatusServiceUnavailable, "", ""
+	})})
+	if e.PerToken(t.Context()) {
+		t.Error("it is said to give vectors of tokens")
+	}
+	if asked != 0 {
+		t.Errorf("asked again %d times", asked)
+	}
+}

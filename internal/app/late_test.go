@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// ranks is a reranker that names itself.
+type ranks string
+
+func (r ranks) Rerank(_ context.Context, _ string, chunks []corpus.Chunk, _ index.TermStats) (rerank.Ranking, error) {
+	return rerank.Ranking{Scores: make([]float64, len(chunks)), Method: string(r)}, nil
+}
+
+// embeds gives vectors of tokens, or waits for ever.
+type embeds struct {
+	hangs bool
+	asked atomic.Int32
+}
+
+func (e *embeds) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
+	e.asked.Add(1)
+	if e.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	out := make([][]model.TokenVector, len(texts))
+	for i := range out {
+		out[i] = []model.TokenVector{{Token: "a", Weight: 1, Vector: []float32{1}}}
+	}
+	return out, nil
+}
+
+// Questions do not wait for a server of vectors of tokens that does not answer, but for one in a while.
+func TestRerankerDoesNotWait(t *testing.T) {
+	t.Parallel()
+	chunks := []corpus.Chunk{{ID: "c", Text: "a"}}
+	rank := func(t *testing.T, l *late) (method string, took time.Duration) {
+		began := time.Now()
+		r, err := l.Rerank(t.Context(), "a", chunks, index.TermStats{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Method, time.Since(began)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		up, asked := false, 0
+		l := newLate(func(ctx context.Context) bool {
+			if asked++; !up {
+				<-ctx.Done()
+			}
+			return up
+		}, &embeds{}, "m", ranks("static"))
+		if m, took := rank(t, l); m != "static" || took != asksFor {
+			t.Errorf("first: %s after %v", m, took)
+		}
+		if m, took := rank(t, l); m != "static" || took != 0 || asked != 1 {
+			t.Errorf("second: %s after %v, asked %d times", m, took, asked)
+		}
+		up = true
+		time.Sleep(restsFor) // of the bubble
+		if m, took := rank(t, l); m != "colbert:m" || took != 0 {
+			t.Errorf("once it is there: %s after %v", m, took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := &embeds{hangs: true}
+		l := newLate(func(context.Context) bool { return true }, e, "m", ranks("static"))
+		if m, took := rank(t, l); m != "static" || took == 0 {
+			t.Errorf("one that hangs: %s after %v", m, took)
+		}
+		asked := e.asked.Load()
+		if m, took := rank(t, l); m != "static" || took != 0 || e.asked.Load() != asked {
+			t.Errorf("the next question: %s after %v", m, took)
+		}
+		e.hangs = false
+		time.Sleep(restsFor)
+		if m, _ := rank(t, l); m != "colbert:m" {
+			t.Errorf("once it answers: %s", m)
+		}
+	})
+}
