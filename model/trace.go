@@ -1,6 +1,9 @@
 package model
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // Trace is told what happens in model calls, whoever makes them, in the manner of net/http/httptrace. Its functions may
 // be called at once; nil ones are not.
@@ -22,6 +25,25 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 func traceOf(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
+}
+
+// Answering gives a context for one request, and what then gives the name of the model that answered it: of a chain, the one
+// that was used last; the other name where none was told. All that is told goes to the trace of ctx, too.
+func Answering(ctx context.Context) (own context.Context, by func(otherwise string) string) {
+	var last atomic.Pointer[string]
+	own = WithTrace(ctx, &Trace{
+		Failed: func(err error, name, next string) { Failed(ctx, err, name, next) },
+		Used: func(name string, u Usage) {
+			last.Store(&name)
+			Used(ctx, name, u)
+		},
+	})
+	return own, func(otherwise string) string {
+		if name := last.Load(); name != nil {
+			return *name
+		}
+		return otherwise
+	}
 }
 
 // Failed tells the trace of ctx, if there is one, that the model of the name failed and what takes its place.

@@ -61,7 +61,8 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 	}
 	share, cancel := prompt.Share(ctx, m.Timeout, 8)
 	defer cancel()
-	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Analysis{Question: question}, (*reply).check)
+	own, by := model.Answering(share)
+	r, err := prompt.Ask(own, m.chat, m.prompts, prompt.Analysis{Question: question}, (*reply).check)
 	if err != nil {
 		err = prompt.Late(ctx, share, m.chat.Name(), err)
 		if ctx.Err() != nil {
@@ -70,7 +71,7 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 		model.Failed(ctx, err, m.chat.Name(), judged.By)
 		return judged, nil
 	}
-	a := Analysis{Complexity: r.Complexity, By: m.chat.Name()}
+	a := Analysis{Complexity: r.Complexity, By: by(m.chat.Name())}
 	if a.Complexity != event.Simple {
 		a.Parts = parts(question, r.Questions)
 	}

@@ -55,11 +55,14 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	share, cancel := prompt.Share(ctx, m.Timeout, 4)
 	defer cancel()
 	shown := min(maxShown, prompt.Room(m.chat.Limits(share))/m.Batch)
-	out := Grades{make([]float64, len(chunks)), m.chat.Name()}
+	out := Grades{Scores: make([]float64, len(chunks))}
 	batches := (len(chunks) + m.Batch - 1) / m.Batch
+	by := make([]string, batches)
 	errs := prompt.Each(batches, m.Parallel, func(i int) error {
 		from, to := m.batch(i, len(chunks))
-		err := m.judge(share, question, chunks[from:to], out.Scores[from:to], shown)
+		own, answered := model.Answering(share)
+		err := m.judge(own, question, chunks[from:to], out.Scores[from:to], shown)
+		by[i] = answered(m.chat.Name())
 		return prompt.Late(ctx, share, m.chat.Name(), err)
 	})
 	if ctx.Err() != nil {
@@ -71,6 +74,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 			failed++
 		}
 	}
+	out.By = prompt.Names(by, errs)
 	if failed == 0 {
 		return out, nil
 	}

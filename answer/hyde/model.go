@@ -47,7 +47,8 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	}
 	share, cancel := prompt.Share(ctx, m.Timeout, 8)
 	defer cancel()
-	said, err := prompt.Text(share, m.chat, m.prompts, prompt.Hypothesis{Question: question})
+	own, by := model.Answering(share)
+	said, err := prompt.Text(own, m.chat, m.prompts, prompt.Hypothesis{Question: question})
 	if err != nil {
 		err = prompt.Late(ctx, share, m.chat.Name(), err)
 		if ctx.Err() != nil {
@@ -58,5 +59,5 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	}
 	words := strings.Fields(said)
 	said = strings.Join(words[:min(len(words), longest)], " ")
-	return Draft{Words: draft.Words, Passage: text.Head(said, maxPassed), By: m.chat.Name()}, nil
+	return Draft{Words: draft.Words, Passage: text.Head(said, maxPassed), By: by(m.chat.Name())}, nil
 }

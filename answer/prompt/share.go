@@ -3,6 +3,8 @@ package prompt
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -69,4 +71,15 @@ func Failed(ctx context.Context, errs []error, name, next string) {
 			model.Failed(ctx, err, name, next)
 		}
 	}
+}
+
+// Names joins the names of the models that judged: of each call that did not fail, once each and in their order.
+func Names(by []string, errs []error) string {
+	var names []string
+	for i, name := range by {
+		if errs[i] == nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " + ")
 }

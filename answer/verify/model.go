@@ -57,13 +57,17 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	share, cancel := prompt.Share(ctx, m.Timeout, 4)
 	defer cancel()
 	room := prompt.Room(m.chat.Limits(share))
-	out := Check{make([]Verdict, len(claims)), m.chat.Name()}
+	out := Check{Verdicts: make([]Verdict, len(claims))}
 	for i, c := range claims {
 		out.Verdicts[i] = Verdict{Claim: c.Text, Verdict: event.Unsupported}
 	}
 	batches := m.batches(claims, room)
+	by := make([]string, len(batches))
 	errs := prompt.Each(len(batches), m.Parallel, func(i int) error {
-		return prompt.Late(ctx, share, m.chat.Name(), m.judge(share, question, batches[i], out.Verdicts, room))
+		own, answered := model.Answering(share)
+		err := m.judge(own, question, batches[i], out.Verdicts, room)
+		by[i] = answered(m.chat.Name())
+		return prompt.Late(ctx, share, m.chat.Name(), err)
 	})
 	if ctx.Err() != nil {
 		return Check{}, ctx.Err()
@@ -77,6 +81,7 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 			}
 		}
 	}
+	out.By = prompt.Names(by, errs)
 	if left == nil {
 		return out, nil
 	}
