@@ -126,7 +126,7 @@ func (l *Log) enqueue(r *run) bool {
 	}
 	l.queue = append(l.queue, r)
 	if len(l.queue) == 1 {
-		signal(l.wake)
+		l.due.Reset(l.opts.FlushEvery)
 	}
 	return true
 }
@@ -149,7 +149,6 @@ func (l *Log) waitRoom(ctx context.Context) error {
 		if l.pending.Load() <= l.opts.PendingBytes {
 			continue
 		}
-		signal(l.wake)
 		signal(l.now)
 		select {
 		case <-room:

@@ -117,7 +117,7 @@ type Log struct {
 	room    chan struct{} // closed by the next flush, if an append waits for room
 	closing bool
 
-	wake    chan struct{} // the queue is not empty
+	due     *time.Timer   // runs from when the queue is no longer empty
 	now     chan struct{} // do not wait for more
 	do      chan func()   // work for the writer goroutine
 	stop    chan struct{}
@@ -157,7 +157,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{
 		dir: dir, opts: opts, lock: flock.New(lockPath(dir)), mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
 		runs: map[event.RunID]*run{},
-		wake: make(chan struct{}, 1), now: make(chan struct{}, 1), do: make(chan func()),
+		due:  time.NewTimer(opts.FlushEvery), now: make(chan struct{}, 1), do: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	switch ok, err := l.lock.TryLock(); {

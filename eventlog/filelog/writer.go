@@ -15,6 +15,7 @@ type writer struct {
 	file *os.File   // of the active one
 	buf  []byte     // records to be written behind active.size
 	done []written
+	idle []*run // an empty queue, for the flush after this one
 }
 
 // written is a run's part in a flush.
@@ -35,32 +36,25 @@ func (w *writer) active() *segment { return w.segs[len(w.segs)-1] }
 // work is the writer goroutine.
 func (l *Log) work() {
 	defer close(l.stopped)
-	timer := time.NewTimer(l.opts.FlushEvery)
-	defer timer.Stop()
+	defer l.due.Stop()
 	retain := time.NewTicker(l.opts.RetainEvery)
 	defer retain.Stop()
 	for {
 		select {
-		case <-l.wake:
+		case <-l.due.C:
+			l.flush()
+		case <-l.now:
+			l.flush()
 		case f := <-l.do:
 			f()
-			continue
 		case <-retain.C:
 			if err := l.retain(); err != nil {
 				l.opts.Log.Error("dropping old segments failed", "error", err)
 			}
-			continue
 		case <-l.stop:
 			l.flush()
 			return
 		}
-		timer.Reset(l.opts.FlushEvery)
-		select {
-		case <-timer.C:
-		case <-l.now:
-		case <-l.stop:
-		}
-		l.flush()
 	}
 }
 
@@ -68,7 +62,7 @@ func (l *Log) work() {
 func (l *Log) flush() {
 	l.qmu.Lock()
 	batch := l.queue
-	l.queue = nil
+	l.queue = l.w.idle
 	l.qmu.Unlock()
 	var taken int64
 	end := false
@@ -93,6 +87,8 @@ func (l *Log) flush() {
 		err = l.fail(err)
 	}
 	l.finish(err, taken)
+	clear(batch)
+	l.w.idle = batch[:0]
 }
 
 func (l *Log) failed() error {
