@@ -12,7 +12,7 @@ import (
 
 // Models says which models write and judge, and which one embeds.
 type Models struct {
-	Model        []string      `name:"model" split:"," default:"local" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
+	Model        []string      `name:"model" split:"," defaultnote:"local, or openai where an address or a name is given" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
 	ModelURL     []string      `name:"model-url" split:"," placeholder:"URL" help:"Address of a model's server, such as http://127.0.0.1:8080/v1: the first is that of the first model that is not local, and so on; - is the provider's own. Without a model it means openai."`
 	ModelName    []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; - or none is the server's first, or for a provider's own address a current one."`
 	ModelStall   time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
@@ -38,11 +38,15 @@ const (
 // Endpoint is a model to be asked. An empty URL is the provider's own, an empty Name the one that suits.
 type Endpoint struct{ Kind, URL, Name string }
 
-// Chain gives the models in order of preference. Where only an address or a name is given, the kind is openai.
+// Chain gives the models in order of preference. Where only an address or a name is given, the kind is openai; one who asks for
+// local gets that, whatever addresses a file or variables hold.
 func (m Models) Chain() []Endpoint {
 	kinds := m.Model
-	if slices.Equal(kinds, []string{KindLocal}) && len(m.ModelURL)+len(m.ModelName) > 0 {
+	if len(kinds) == 0 {
 		kinds = slices.Repeat([]string{KindOpenAI}, max(len(m.ModelURL), len(m.ModelName)))
+	}
+	if len(kinds) == 0 {
+		kinds = []string{KindLocal}
 	}
 	var out []Endpoint
 	remote := 0
@@ -81,7 +85,7 @@ func (m Models) cross(faults Faults) Faults {
 		}
 	}
 	for name, list := range map[string][]string{"model-url": m.ModelURL, "model-name": m.ModelName} {
-		if len(list) > remote && !faults.has("model") {
+		if len(list) > remote && remote > 0 && !faults.has("model") {
 			faults = append(faults, Fault{Setting: name, Problem: fmt.Sprintf("is given %d times for %d models that are not local", len(list), remote)})
 		}
 	}

@@ -23,6 +23,8 @@ func TestChain(t *testing.T) {
 		"a URL means one":   {given{args: []string{"--model-url", a}}, []config.Endpoint{{"openai", a, ""}}},
 		"a name means one":  {given{args: []string{"--model-name", "x"}}, []config.Endpoint{{"openai", "", "x"}}},
 		"two URLs mean two": {given{args: []string{"--model-url", a, "--model-url", b}}, []config.Endpoint{{"openai", a, ""}, {"openai", b, ""}}},
+		"local after all": {given{args: []string{"--model=local"}, env: map[string]string{"SLUICE_MODEL_URL": a}, yaml: "model-name: [x]\n"},
+			[]config.Endpoint{{Kind: "local"}}},
 		"in order": {given{args: []string{"--model", "openai", "--model", "local", "--model", "anthropic", "--model-url", a, "--model-name", "x", "--model-name", "y"}},
 			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}, {"anthropic", "", "y"}}},
 		"none of the first": {given{args: []string{"--model=anthropic", "--model=openai", "--model-url=-", "--model-url=" + a}},
