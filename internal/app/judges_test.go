@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -25,5 +28,20 @@ func TestRunsNameWhoJudged(t *testing.T) {
 				t.Errorf("analysed, graded and verified by %q", by)
 			}
 		})
+	}
+}
+
+// TestEmbedderWithoutName: a server that is down cannot tell its model's name, and the error says what to do.
+func TestEmbedderWithoutName(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Models.EmbedURL = "http://127.0.0.1:1/v1"
+	_, err := app.OpenModels(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "embed-name") {
+		t.Errorf("got %v", err)
+	}
+	cfg.Models.EmbedName = "m"
+	if _, err := app.OpenModels(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Errorf("with a name: %v", err)
 	}
 }

@@ -50,9 +50,14 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 	}
 	if cfg.Models.Embeds() {
 		key := keyFor(cfg.Models.EmbedURL, config.KindOpenAI, cfg.Keys, logger)
-		m.Embedder, err = openai.NewEmbedder(ctx, openai.EmbedOptions{URL: cfg.Models.EmbedURL, Key: key, Model: cfg.Models.EmbedName,
+		asking, cancel := context.WithTimeout(ctx, maxCheck)
+		defer cancel()
+		m.Embedder, err = openai.NewEmbedder(asking, openai.EmbedOptions{URL: cfg.Models.EmbedURL, Key: key, Model: cfg.Models.EmbedName,
 			QueryPrefix: cfg.Models.EmbedQueryPrefix, PassagePrefix: cfg.Models.EmbedPassagePrefix, Logger: logger})
 		if err != nil {
+			if cfg.Models.EmbedName == "" {
+				err = fmt.Errorf("ask for its model, which embed-name would name: %w", err)
+			}
 			return nil, fmt.Errorf("open embedder: %w", err)
 		}
 	}
