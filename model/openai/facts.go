@@ -106,7 +106,7 @@ func (f *facts) learn(ctx context.Context) known {
 	}
 	short, cancel := context.WithTimeout(ctx, aside)
 	defer cancel()
-	found := f.ask(short, k)
+	found := f.ask(short, known{model: k.model})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.got.model == "" {

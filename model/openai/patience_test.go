@@ -129,3 +129,29 @@ func TestPerTokenIsAskedOnce(t *testing.T) {
 		t.Errorf("asked again %d times", asked)
 	}
 }
+
+// A server that was away when it was first asked is asked again, also where the context is set.
+func TestSetContextDoesNotEndLearning(t *testing.T) {
+	t.Parallel()
+	var up atomic.Bool
+	url := waiting(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
+		switch {
+		case !up.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/v1/models":
+			_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"llamacpp"}]}`)
+		case r.URL.Path == "/props":
+			_, _ = io.WriteString(w, `{"default_generation_settings":{"n_ctx":4096}}`)
+		}
+	})
+	c := open(t, openai.Options{URL: url, Model: "m", Context: 2048})
+	move := openai.SetClock(c, time.Unix(1e9, 0))
+	if k := c.Tokenizer(t.Context()); k != "estimate" {
+		t.Errorf("counted by %s", k)
+	}
+	up.Store(true)
+	move(time.Unix(1e9+61, 0))
+	if k, l := c.Tokenizer(t.Context()), c.Limits(t.Context()); k != "server" || l.Context != 2048 {
+		t.Errorf("counted by %s, limits %+v", k, l)
+	}
+}
