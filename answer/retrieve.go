@@ -20,6 +20,7 @@ import (
 const (
 	rounds     = 3  // searches at most: the question and two ways of asking again
 	candidates = 20 // passages that a search brings at least
+	ofPart     = 10 // the same of a part of the question, and never more than so many or top_k
 	expansions = 5  // ambiguous passages whose section is read
 )
 
@@ -36,6 +37,7 @@ type search struct {
 	near    string // searched for by its vector
 	purpose model.Purpose
 	levels  []corpus.Level
+	limit   int
 	asked   string // the question that its passages are judged by
 	hits    []index.Hit
 }
@@ -44,9 +46,12 @@ type search struct {
 // with a draft of an answer; and with the question's content words alone over all levels.
 func (j *job) retrieve(ctx context.Context) error {
 	var searches []*search
-	for _, q := range j.asked() {
-		searches = append(searches, &search{tool: event.ToolHybridSearch, words: q, near: q, purpose: model.ForQuery,
-			levels: []corpus.Level{corpus.Passage}, asked: q})
+	for i, q := range j.asked() {
+		s := &search{tool: event.ToolHybridSearch, words: q, near: q, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage}, limit: max(candidates, 2*j.q.TopK), asked: q}
+		if i > 0 {
+			s.limit = max(ofPart, j.q.TopK)
+		}
+		searches = append(searches, s)
 	}
 	for round := 1; ; round++ {
 		if err := j.look(ctx, searches, round); err != nil {
@@ -59,7 +64,8 @@ func (j *job) retrieve(ctx context.Context) error {
 		if action != event.ReRetrieve || round == rounds {
 			return nil
 		}
-		next := &search{tool: event.ToolHybridSearch, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage}, asked: j.q.Query}
+		next := &search{tool: event.ToolHybridSearch, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
+			limit: max(candidates, 2*j.q.TopK), asked: j.q.Query}
 		switch round {
 		case 1:
 			d, err := j.Drafter.Write(j.traced(ctx, "hyde"), j.q.Query, searches[0].hits)
@@ -112,7 +118,7 @@ var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; 
 // find does one search whose start is told.
 func (j *job) find(ctx context.Context, call event.CallID, s *search) error {
 	began := j.Now()
-	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: max(candidates, 2*j.q.TopK)}
+	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
 	if j.Vectors != nil && s.near != "" {
 		placed, err := j.Vectors.Place(ctx, j.q.Collection, text.Head(s.near, 8192), s.purpose)
 		switch {

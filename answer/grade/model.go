@@ -16,6 +16,7 @@ type Options struct {
 	Timeout  time.Duration // for all passages of a call; default 8 s, and never more than a quarter of what is left of the run's time
 	Parallel int           // requests at once; default 4
 	Batch    int           // passages in a request; default 5, at most 20
+	Most     int           // passages that a model judges in a call, the first ones; default 20
 }
 
 const (
@@ -37,13 +38,14 @@ type asking struct {
 }
 
 // NewModel returns the [Grader] that asks a model for the relevance of each passage, in batches at the same time. Of long
-// passages it shows the part that holds most of the question's words. The passages of a batch that fails or is late are
-// judged by then, which sees all passages; By names both forms in that case, as in "qwen + coverage". The trace is told each
-// reason once.
+// passages it shows the part that holds most of the question's words. The passages of a batch that fails or is late, and
+// those beyond the first Options.Most, are judged by then, which sees all passages; By names both forms in that case, as in
+// "qwen + coverage". The trace is told each reason once.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Grader, o Options) Grader {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.Batch = min(cmp.Or(max(o.Batch, 0), 5), maxBatch)
+	o.Most = cmp.Or(max(o.Most, 0), 20)
 	return &asking{chat, prompts, then, o}
 }
 
@@ -56,10 +58,11 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	defer cancel()
 	shown := min(maxShown, prompt.Room(m.chat.Limits(share))/m.Batch)
 	out := Grades{Scores: make([]float64, len(chunks))}
-	batches := (len(chunks) + m.Batch - 1) / m.Batch
+	n := min(len(chunks), m.Most)
+	batches := (n + m.Batch - 1) / m.Batch
 	by := make([]string, batches)
 	errs := prompt.Each(batches, m.Parallel, func(i int) error {
-		from, to := m.batch(i, len(chunks))
+		from, to := m.batch(i, n)
 		own, answered := model.Answering(share)
 		err := m.judge(own, question, chunks[from:to], out.Scores[from:to], shown)
 		by[i] = answered(m.chat.Name())
@@ -75,7 +78,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 		}
 	}
 	out.By = prompt.Names(by, errs)
-	if failed == 0 {
+	if failed == 0 && n == len(chunks) {
 		return out, nil
 	}
 	free, err := m.then.Grade(ctx, question, chunks, stats)
@@ -88,10 +91,11 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	}
 	for i, err := range errs {
 		if err != nil {
-			from, to := m.batch(i, len(chunks))
+			from, to := m.batch(i, n)
 			copy(out.Scores[from:to], free.Scores[from:to])
 		}
 	}
+	copy(out.Scores[n:], free.Scores[n:])
 	out.By += " + " + free.By
 	return out, nil
 }

@@ -14,7 +14,7 @@ func TestRandomLog(t *testing.T) {
 	ends := map[event.Kind]map[event.Kind]bool{} // what stands before each kind of end
 	runs := map[event.RunID]bool{}
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range 800 {
+	for i := range 1600 {
 		n := i % 60
 		if i == 0 {
 			n = 4000
@@ -45,13 +45,13 @@ func TestRandomLog(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 18 {
-		t.Errorf("%d kinds of 18: %v", len(kinds), kinds)
+	if len(kinds) != 20 {
+		t.Errorf("%d kinds of 20: %v", len(kinds), kinds)
 	}
-	if n := len(ends[event.KindRunFailed]); n != 16 {
-		t.Errorf("failures stand after %d kinds of 16: %v", n, ends[event.KindRunFailed])
+	if n := len(ends[event.KindRunFailed]); n != 18 {
+		t.Errorf("failures stand after %d kinds of 18: %v", n, ends[event.KindRunFailed])
 	}
-	if len(runs) != 800 {
-		t.Errorf("%d ids for 800 runs", len(runs))
+	if len(runs) != 1600 {
+		t.Errorf("%d ids for 1600 runs", len(runs))
 	}
 }

@@ -200,6 +200,9 @@ func (k *Keeper) hurry(ctx context.Context, e model.Embedder, text string, p mod
 	if own.Err() != nil {
 		err = &model.Error{Model: e.Space(), Failure: model.Late, Cause: err}
 	}
+	if m, ok := errors.AsType[*model.Error](err); ok && (m.Failure == model.Rejected || m.Failure == model.TooLong) {
+		return nil, err // it says something of this text, and nothing of the server
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.resting[e.Space()] = time.Now().Add(k.opts.Rest)

@@ -49,7 +49,7 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 		return nil, err
 	}
 	if cfg.Models.Embeds() {
-		key := keyFor(cfg.Models.EmbedURL, config.KindOpenAI, cfg.Keys, logger)
+		key := keyFor(cfg.Models.Embedding(), cfg, logger)
 		asking, cancel := context.WithTimeout(ctx, maxCheck)
 		defer cancel()
 		m.Embedder, err = openai.NewEmbedder(asking, openai.EmbedOptions{URL: cfg.Models.EmbedURL, Key: key, Model: cfg.Models.EmbedName,
@@ -65,7 +65,7 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 }
 
 func chat(e config.Endpoint, cfg config.Config, logger *slog.Logger) (model.Chat, error) {
-	key := keyFor(e.URL, e.Kind, cfg.Keys, logger)
+	key := keyFor(e, cfg, logger)
 	if e.Kind == config.KindAnthropic {
 		return anthropic.New(anthropic.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.Models.ModelStall,
 			Context: cfg.Models.ModelContext, Logger: logger})
@@ -74,10 +74,10 @@ func chat(e config.Endpoint, cfg config.Config, logger *slog.Logger) (model.Chat
 		Context: cfg.Models.ModelContext, Logger: logger})
 }
 
-// keyFor gives the key for an address, and warns where it would cross a network in the clear.
-func keyFor(address, kind string, keys config.Keys, logger *slog.Logger) string {
-	key := keys.For(kind).Reveal()
-	if u, err := url.Parse(address); key != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+// keyFor gives the key for an endpoint, and warns where it would cross a network in the clear.
+func keyFor(e config.Endpoint, cfg config.Config, logger *slog.Logger) string {
+	key := cfg.KeyFor(e).Reveal()
+	if u, err := url.Parse(e.URL); key != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 		logger.Warn("the key is sent without encryption", "host", u.Host)
 	}
 	return key

@@ -93,5 +93,7 @@ In the variable ` + "`SLUICE_DOCS`" + `, several paths are separated as in ` + "
 ## Keys
 
 ` + "`OPENAI_API_KEY` and `ANTHROPIC_API_KEY`" + ` are the providers' own variables, and the only way in which a key is given: command lines are
-seen by other users, and files get copied. A key is sent to the addresses of its kind of model and is never logged, stored or shown.
+seen by other users, and files get copied. A key is one host's: it is sent to the
+provider's own address if anything is asked of that, and else to the first address of its kind of model, and to no other host. It is never
+logged, stored or shown.
 `

@@ -14,7 +14,7 @@ import (
 type Models struct {
 	Model        []string      `name:"model" split:"," defaultnote:"local, or openai where an address or a name is given" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
 	ModelURL     []string      `name:"model-url" split:"," placeholder:"URL" help:"Address of a model's server, such as http://127.0.0.1:8080/v1: the first is that of the first model that is not local, and so on; - is the provider's own. Without a model it means openai."`
-	ModelName    []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; - or none is the server's first, or for a provider's own address a current one."`
+	ModelName    []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; where there are more names than addresses, the last server has the others too; - or none is the server's first, or for a provider's own address a current one."`
 	ModelStall   time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
 	ModelContext int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
 	AnswerTokens int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
@@ -49,16 +49,68 @@ func (m Models) Chain() []Endpoint {
 		kinds = []string{KindLocal}
 	}
 	var out []Endpoint
-	remote := 0
+	remote, last := 0, ""
 	for _, k := range kinds {
 		e := Endpoint{Kind: k}
 		if k != KindLocal {
 			e.URL, e.Name = nth(m.ModelURL, remote), nth(m.ModelName, remote)
 			remote++
 		}
+		if k == KindOpenAI {
+			if remote > len(m.ModelURL) {
+				e.URL = last // two names and one address are two models of one server
+			}
+			last = e.URL
+		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// official are the providers' own hosts.
+var official = map[string]string{KindOpenAI: "api.openai.com", KindAnthropic: "api.anthropic.com"}
+
+// host gives where the endpoint stands, without its port.
+func (e Endpoint) host() string {
+	if e.URL == "" {
+		return official[e.Kind]
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Embedding gives the endpoint that embeds, which is of kind openai.
+func (m Models) Embedding() Endpoint {
+	return Endpoint{Kind: KindOpenAI, URL: m.EmbedURL, Name: m.EmbedName}
+}
+
+// KeyFor gives the key for an endpoint. A kind's key is one host's: the provider's own if that is asked for anything, and
+// else the first host of its kind. Others do not get to see it.
+func (c Config) KeyFor(e Endpoint) Secret {
+	all := c.Models.Chain()
+	if c.Models.Embeds() {
+		all = append(all, c.Models.Embedding())
+	}
+	owner := ""
+	for _, o := range all {
+		switch {
+		case o.Kind != e.Kind:
+		case o.host() == official[e.Kind]:
+			owner = official[e.Kind]
+		case owner == "":
+			owner = o.host()
+		}
+	}
+	if e.host() != owner {
+		return ""
+	}
+	if e.Kind == KindAnthropic {
+		return c.Keys.Anthropic
+	}
+	return c.Keys.OpenAI
 }
 
 func nth(list []string, i int) string {
@@ -161,12 +213,4 @@ func keysFrom(lookup func(string) (string, bool)) (k Keys, faults Faults) {
 		*key = Secret(text)
 	}
 	return k, faults
-}
-
-// For gives the key that a kind of model wants.
-func (k Keys) For(kind string) Secret {
-	if kind == KindAnthropic {
-		return k.Anthropic
-	}
-	return k.OpenAI
 }

@@ -29,6 +29,8 @@ func TestChain(t *testing.T) {
 			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}, {"anthropic", "", "y"}}},
 		"none of the first": {given{args: []string{"--model=anthropic", "--model=openai", "--model-url=-", "--model-url=" + a}},
 			[]config.Endpoint{{"anthropic", "", ""}, {"openai", a, ""}}},
+		"two names of one server": {given{args: []string{"--model-url", a, "--model-name", "x", "--model-name", "y"}},
+			[]config.Endpoint{{"openai", a, "x"}, {"openai", a, "y"}}},
 		"variables": {given{env: map[string]string{"SLUICE_MODEL": "openai, local", "SLUICE_MODEL_URL": a, "SLUICE_MODEL_NAME": "x"}},
 			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}}},
 		"file": {given{yaml: "model: [openai, anthropic]\nmodel-name: [x, y]\n"}, []config.Endpoint{{"openai", "", "x"}, {"anthropic", "", "y"}}},
@@ -91,7 +93,7 @@ func TestKeysAreReadAndNeverShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Keys.For("openai").Reveal() != key || cfg.Keys.For("anthropic").Reveal() != key {
+	if cfg.Keys.OpenAI.Reveal() != key || cfg.Keys.Anthropic.Reveal() != key {
 		t.Error("the keys were not read")
 	}
 	var log bytes.Buffer
@@ -109,5 +111,50 @@ func TestKeysAreReadAndNeverShown(t *testing.T) {
 	_, _, _, err = load(t, given{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": "sk-very secret"}})
 	if err == nil || strings.Contains(err.Error(), "very") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
 		t.Errorf("a key with a space: %v", err)
+	}
+}
+
+// TestKeyIsOneHosts: who names a second server does not hand it the first one's key.
+func TestKeyIsOneHosts(t *testing.T) {
+	const a, b = "http://127.0.0.1:1/v1", "https://b.example/v1"
+	for name, c := range map[string]struct {
+		args string
+		want string // which endpoints of the chain, and then the embedder, get the key
+	}{
+		"own":                  {"--model=openai", "yes"},
+		"another":              {"--model-url=" + b, "yes"},
+		"own and another":      {"--model=openai --model=openai --model-url=- --model-url=" + b, "yes no"},
+		"another and own":      {"--model=openai --model=openai --model-url=" + b + " --model-url=-", "no yes"},
+		"two others":           {"--model-url=" + b + " --model-url=" + a, "yes no"},
+		"one server, twice":    {"--model-url=" + b + " --model-name=x --model-name=y", "yes yes"},
+		"own, and an embedder": {"--model=openai --embed-url=" + b, "yes no"},
+		"embedder of one host": {"--model-url=" + b + " --embed-url=" + b, "yes yes"},
+		"own embedder":         {"--model-url=" + b + " --embed-name=text-embedding-3-small", "no yes"},
+		"by its address":       {"--model=openai --model=openai --model-url=" + b + " --model-url=https://api.openai.com/v1", "no yes"},
+		"anthropic":            {"--model=anthropic --model=openai --model-url=" + b, "yes yes"},
+	} {
+		cfg, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(c.args)...),
+			env: map[string]string{"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := cfg.Models.Chain()
+		if cfg.Models.Embeds() {
+			all = append(all, cfg.Models.Embedding())
+		}
+		var got []string
+		for _, e := range all {
+			switch key := cfg.KeyFor(e).Reveal(); {
+			case key == "":
+				got = append(got, "no")
+			case key == map[string]string{"openai": "sk-o", "anthropic": "sk-a"}[e.Kind]:
+				got = append(got, "yes")
+			default:
+				t.Errorf("%s: the key of another kind", name)
+			}
+		}
+		if g := strings.Join(got, " "); g != c.want {
+			t.Errorf("%s: %s, want %s", name, g, c.want)
+		}
 	}
 }

@@ -102,6 +102,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body), form)
+		s.onFinish = func() { watch.Hurry(afterEnd) }
 		defer func() { model.Used(ctx, c.name, s.cost(r)) }()
 		listening := true
 		reason, err := s.read(func(p model.Piece) bool {

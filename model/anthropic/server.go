@@ -20,6 +20,8 @@ const (
 	official = "https://api.anthropic.com/"
 	// stall is long, as nothing comes while a model begins to read a long request; later a ping comes now and then.
 	stall = 30 * time.Second
+	// afterEnd is how long the next byte may take once an answer is complete.
+	afterEnd = time.Second
 	// aside is how long a question besides the answer may take.
 	aside = 3 * time.Second
 )

@@ -15,8 +15,10 @@ import (
 // goroutine. See https://docs.anthropic.com/en/docs/build-with-claude/streaming.
 type stream struct {
 	lines *bufio.Scanner
-	form  string // the tool whose input is the answer's text
-	size  int    // of the text, reasoning and calls that came
+	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
+	onFinish func()
+	form     string // the tool whose input is the answer's text
+	size     int    // of the text, reasoning and calls that came
 
 	blocks  map[int]*block // that are open
 	count   int            // of blocks
@@ -143,6 +145,9 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			s.finish = e.Delta.StopReason
+			if s.onFinish != nil {
+				s.onFinish()
+			}
 		}
 		if e.Usage != nil {
 			s.usage.merge(*e.Usage)
