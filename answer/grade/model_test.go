@@ -193,3 +193,17 @@ func TestModelIsNotAskedAboutNothing(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestModelJudgesNoMoreThanItMay: what a question costs is bounded, whatever a search brings.
+func TestModelJudgesNoMoreThanItMay(t *testing.T) {
+	var seen atomic.Int32
+	got, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+		seen.Add(int32(len(deservesRE.FindAllString(r.Messages[1].Text, -1))))
+		return fair(r), nil
+	}), nil, grade.Coverage{}, grade.Options{Batch: 2, Most: 3}).Grade(t.Context(), where, numbered(3, 3, 3, 3, 3), index.TermStats{})
+	free, freeErr := grade.Coverage{}.Grade(t.Context(), where, numbered(3, 3, 3, 3, 3), index.TermStats{})
+	want := grade.Grades{Scores: append([]float64{1, 1, 1}, free.Scores[3:]...), By: "qwen + coverage"}
+	if d := cmp.Diff(want, got); d != "" || err != nil || freeErr != nil || seen.Load() != 3 {
+		t.Error(d, err, freeErr, seen.Load())
+	}
+}

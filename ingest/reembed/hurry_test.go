@@ -24,14 +24,15 @@ func (none) Spaces(context.Context, string) (index.Census, error) { return index
 type hanging struct {
 	asked   int
 	answers bool
+	refuses error
 }
 
 func (*hanging) Space() string { return "hanging" }
 
 func (h *hanging) Embed(ctx context.Context, _ []string, _ model.Purpose) ([][]float32, error) {
 	h.asked++
-	if h.answers {
-		return [][]float32{{1}}, nil
+	if h.answers || h.refuses != nil {
+		return [][]float32{{1}}, h.refuses
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -73,6 +74,14 @@ func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
 		h.answers = true
 		if f, _ := place(); f != "" {
 			t.Errorf("a caller that left is no failure of the embedder: %s", f)
+		}
+		h.answers, h.refuses = false, &model.Error{Model: "hanging", Failure: model.Rejected}
+		if f, _ := place(); f != model.Rejected {
+			t.Errorf("a text that is refused: %s", f)
+		}
+		h.answers, h.refuses = true, nil
+		if f, _ := place(); f != "" {
+			t.Errorf("a text that is refused costs others: %s", f)
 		}
 	})
 }
