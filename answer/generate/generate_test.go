@@ -152,7 +152,7 @@ func TestGenerateAlone(t *testing.T) {
 
 func TestGenerateStops(t *testing.T) {
 	c := says(text("Gold"), text(" is"), text(" heavy."), end)
-	for range generate.NewModel(c, nil, nil, generate.Options{}).Generate(t.Context(), task(gold)) {
+	for _, _ = range generate.NewModel(c, nil, nil, generate.Options{}).Generate(t.Context(), task(gold)) {
 		break
 	}
 	if !c.left {

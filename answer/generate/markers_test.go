@@ -93,11 +93,7 @@ func TestMarkers(t *testing.T) {
 			if d := cmp.Diff(c.want, read(t, c.in)); d != "" {
 				t.Errorf("in one piece: %s", d)
 			}
-			var each []string
-			for _, r := range splitValid(c.in) {
-				each = append(each, r)
-			}
-			if d := cmp.Diff(c.want, read(t, each...)); d != "" {
+			if d := cmp.Diff(c.want, read(t, splitValid(c.in)...)); d != "" {
 				t.Errorf("character by character: %s", d)
 			}
 		})

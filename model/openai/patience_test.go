@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -109,7 +110,7 @@ func TestEmbedStalls(t *testing.T) {
 	})
 	e := newEmbedder(t, openai.EmbedOptions{URL: url, Model: "m", Stall: 20 * time.Millisecond})
 	_, err := e.Embed(t.Context(), []string{"a"}, model.ForPassage)
-	if e, ok := err.(*model.Error); !ok || e.Failure != model.Stalled {
+	if e, ok := errors.AsType[*model.Error](err); !ok || e.Failure != model.Stalled {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 
@@ -52,7 +53,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		case s.finish != "": // the answer is complete, whatever is wrong with what follows
 			over = true
 			continue
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return true, errCut
 		default:
 			return true, err
@@ -113,11 +114,11 @@ func (s *stream) event() ([]byte, error) {
 	s.data = s.data[:0]
 	for {
 		line, err := s.line()
-		if err != nil && (err != io.EOF || len(line) == 0 && len(s.data) == 0) {
+		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0 && len(s.data) == 0) {
 			return nil, err
 		}
 		if len(line) == 0 && len(s.data) > 0 {
-			s.ended = err == io.EOF
+			s.ended = errors.Is(err, io.EOF)
 			return s.data, nil
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -143,9 +144,9 @@ func (s *stream) event() ([]byte, error) {
 // with [io.EOF].
 func (s *stream) line() ([]byte, error) {
 	line, err := s.lines.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
+	if errors.Is(err, bufio.ErrBufferFull) {
 		long := bytes.Clone(line)
-		for err == bufio.ErrBufferFull && len(long) <= maxLine {
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
 			line, err = s.lines.ReadSlice('\n')
 			long = append(long, line...)
 		}
