@@ -238,7 +238,7 @@ func lacksNumber(c Claim) bool {
 	if len(said.numbers) == 0 {
 		return false
 	}
-	lacks, _ := said.vetoes(c.Cited, nil)
+	lacks, _ := said.vetoes(passages{}.all(c.Cited), nil)
 	return lacks
 }
 

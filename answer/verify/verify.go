@@ -90,16 +90,17 @@ const (
 // Verify implements [Verifier]. The only error is that of ctx.
 func (o Overlap) Verify(ctx context.Context, _ string, claims []Claim) (Check, error) {
 	out := make([]Verdict, len(claims))
+	read := passages{}
 	for i, c := range claims {
 		if err := ctx.Err(); err != nil {
 			return Check{}, err
 		}
-		out[i] = o.judge(c)
+		out[i] = o.judge(c, read)
 	}
 	return Check{out, "overlap"}, nil
 }
 
-func (o Overlap) judge(c Claim) Verdict {
+func (o Overlap) judge(c Claim, read passages) Verdict {
 	v := Verdict{Claim: c.Text, Verdict: event.Unsupported}
 	said := o.read(c.Text)
 	if len(said.terms) == 0 || len(c.Cited) == 0 {
@@ -107,8 +108,9 @@ func (o Overlap) judge(c Claim) Verdict {
 	}
 	covered := make([]bool, len(said.terms))
 	var proof []window
-	for _, chunk := range c.Cited {
-		w := said.best(chunk)
+	cited := read.all(c.Cited)
+	for k, chunk := range c.Cited {
+		w := said.best(cited[k])
 		for i, ok := range w.covered {
 			covered[i] = covered[i] || ok
 		}
@@ -118,7 +120,7 @@ func (o Overlap) judge(c Claim) Verdict {
 		}
 	}
 	v.Score = said.share(covered)
-	hard, soft := said.vetoes(c.Cited, proof)
+	hard, soft := said.vetoes(cited, proof)
 	switch {
 	case hard:
 		v.Score = min(v.Score, vetoed)
@@ -207,21 +209,20 @@ const (
 var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
 
 // best finds the run of sentences that covers most of the claim; the passage's headings count with each.
-func (s statement) best(c corpus.Chunk) window {
-	body := c.Text
-	spans := text.Sentences(body)
+func (s statement) best(p *passage) window {
+	body, spans := p.body, p.spans
 	covers := make([][]bool, len(spans))
-	for i, sp := range spans {
-		covers[i] = s.covers(body[sp.Start:sp.End])
+	for i, terms := range p.terms {
+		covers[i] = s.covers(terms)
 	}
-	above := s.covers(c.Title + "\n" + strings.Join(c.Headings, "\n"))
+	above := s.covers(p.above)
 	out, most := window{covered: make([]bool, len(s.terms))}, 0.0
 	for i := range spans {
 		sum := append([]bool(nil), above...)
 		lead, leadShare := i, -1.0
 		list := true // all but the first are items
 		for k := i; k < min(len(spans), i+maxList); k++ {
-			list = list && (k == i || itemRE.MatchString(body[spans[k].Start:spans[k].End]))
+			list = list && (k == i || p.items[k])
 			if k >= i+maxWindow && !list {
 				break
 			}
@@ -244,9 +245,10 @@ func (s statement) best(c corpus.Chunk) window {
 	return out
 }
 
-func (s statement) covers(sentence string) []bool {
+// covers tells which of the claim's terms are among others.
+func (s statement) covers(terms []string) []bool {
 	out := make([]bool, len(s.terms))
-	for _, t := range text.Terms(sentence) {
+	for _, t := range terms {
 		if i, ok := s.at[t]; ok {
 			out[i] = true
 		}

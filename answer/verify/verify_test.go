@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,6 +165,20 @@ func FuzzVerify(f *testing.F) {
 
 func BenchmarkVerify(b *testing.B) {
 	claims := []verify.Claim{{Text: "In 2021 the revenue of Acme rose.", Cited: cited(report, report)}}
+	for b.Loop() {
+		if _, err := (verify.Overlap{}).Verify(b.Context(), "", claims); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkVerifyLong is a long answer whose claims rest on the same few passages.
+func BenchmarkVerifyLong(b *testing.B) {
+	long := strings.Repeat("In 2021 the revenue of Acme rose by a tenth. The board was pleased with it, and paid a dividend. ", 15)
+	var claims []verify.Claim
+	for range 60 {
+		claims = append(claims, verify.Claim{Text: "In 2021 the revenue of Acme rose, and the board paid a dividend.", Cited: cited(long, long)})
+	}
 	for b.Loop() {
 		if _, err := (verify.Overlap{}).Verify(b.Context(), "", claims); err != nil {
 			b.Fatal(err)

@@ -1,38 +1,22 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
 )
 
 // vetoes looks for what no overlap can outweigh: hard is a number that the passages lack, or a negation or an opposite that
 // the sentences of the proof speak against; soft is a name that the passages lack.
-func (s statement) vetoes(cited []corpus.Chunk, proof []window) (hard, soft bool) {
-	numbers, stems := map[string]struct{}{}, map[string]struct{}{}
-	for _, c := range cited {
-		for _, part := range append([]string{c.Title, c.Text}, c.Headings...) {
-			words := text.Words(part)
-			for _, n := range numbersIn(words) {
-				numbers[n] = struct{}{}
-			}
-			for _, w := range words {
-				stems[text.Stem(w.Text)] = struct{}{}
-			}
-		}
-	}
+func (s statement) vetoes(cited []*passage, proof []window) (hard, soft bool) {
 	for _, n := range s.numbers {
-		if _, ok := numbers[n]; !ok {
-			hard = true
-		}
+		hard = hard || !slices.ContainsFunc(cited, func(p *passage) bool { _, ok := p.numbers[n]; return ok })
 	}
 	for _, n := range s.names {
-		if _, ok := stems[n]; !ok {
-			soft = true
-		}
+		soft = soft || !slices.ContainsFunc(cited, func(p *passage) bool { _, ok := p.stems[n]; return ok })
 	}
 	if len(proof) == 0 {
 		return hard, soft
