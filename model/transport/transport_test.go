@@ -3,54 +3,85 @@ package transport
 import (
 	"context"
 	"errors"
-	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-func TestServerThatIsDownIsDialledOnce(t *testing.T) {
+// server answers while it is up.
+type server struct {
+	asked int
+	up    bool
+}
+
+var errDown = errors.New("down")
+
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked++
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if !s.up {
+		return nil, errDown
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// closing tells when it is closed.
+type closing struct {
+	*strings.Reader
+	closed int
+}
+
+func (c *closing) Close() error { c.closed++; return nil }
+
+func TestServerThatIsDownIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dials, up := 0, false
-		down := errors.New("down")
-		d := &dialer{dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			dials++
-			if up {
-				a, b := net.Pipe()
-				b.Close()
-				return a, nil
+		s := &server{}
+		r := &remembering{next: s}
+		ask := func(ctx context.Context) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			return nil, errors.Join(down, ctx.Err())
-		}}
-		dial := func(ctx context.Context, address string) error {
-			conn, err := d.DialContext(ctx, "tcp", address)
+			res, err := r.RoundTrip(req)
 			if err == nil {
-				conn.Close()
+				_ = res.Body.Close()
 			}
 			return err
 		}
 		for range 5 {
-			if err := dial(t.Context(), "a:1"); !errors.Is(err, down) {
+			if err := ask(t.Context()); !errors.Is(err, errDown) {
 				t.Error(err)
 			}
 		}
-		if dials != 1 {
-			t.Errorf("%d dials", dials)
+		if s.asked != 1 {
+			t.Errorf("asked %d times", s.asked)
 		}
-		if err := dial(t.Context(), "b:1"); !errors.Is(err, down) || dials != 2 {
-			t.Errorf("another address: %v, %d dials", err, dials)
+		body := &closing{Reader: strings.NewReader("x")}
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a.example/", body)
+		if _, err := r.RoundTrip(req); !errors.Is(err, errDown) || body.closed != 1 {
+			t.Errorf("%v, and the body was closed %d times", err, body.closed)
 		}
-		up = true
+		s.up = true
 		time.Sleep(forget) // of the bubble
-		if err := dial(t.Context(), "a:1"); err != nil || dials != 3 {
-			t.Errorf("a moment later: %v, %d dials", err, dials)
+		if err := ask(t.Context()); err != nil || s.asked != 2 {
+			t.Errorf("a moment later: %v, asked %d times", err, s.asked)
 		}
-		up = false
+		// One connection that breaks says little of a server that has just answered.
+		s.up = false
+		_ = ask(t.Context())
+		s.up = true
+		if err := ask(t.Context()); err != nil {
+			t.Errorf("after one failure of a server that answers: %v", err)
+		}
+		time.Sleep(fresh)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		_ = dial(gone, "a:1")
-		up = true
-		if err := dial(t.Context(), "a:1"); err != nil {
+		_ = ask(gone)
+		if err := ask(t.Context()); err != nil {
 			t.Errorf("after a caller that left: %v", err)
 		}
 	})
