@@ -32,6 +32,7 @@ func Protocols() []wire.Entry { return []wire.Entry{forge.Entry()} }
 // App is everything that is open. Close it when done.
 type App struct {
 	Config   config.Config
+	Models   *Models
 	Engine   *sluice.Engine
 	Index    *embedded.Index
 	Log      *filelog.Log
@@ -72,7 +73,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Config: cfg, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v}
+	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v}
 	a.Ingester = ingest.New(ix, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
 	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m)}
 	m.judge(cfg.Models, logger, pipeline)

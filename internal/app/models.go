@@ -83,6 +83,19 @@ func keyFor(e config.Endpoint, cfg config.Config, logger *slog.Logger) string {
 	return key
 }
 
+// Names gives the names of the models that write and judge, in order of preference, and of the one that embeds. One whose
+// server has not told its name yet has that of the server.
+func (m *Models) Names() (write []string, embed string) {
+	for _, c := range m.Chats {
+		write = append(write, c.Name())
+	}
+	embed = m.Local.Space()
+	if m.Embedder != nil {
+		embed = m.Embedder.Name()
+	}
+	return append(write, m.Local.Name()), embed
+}
+
 // judge gives the pipeline its judgements and its generator.
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
 	p.Generator, p.Grader, p.Verifier = m.Local, grade.Coverage{}, verify.Overlap{}

@@ -41,6 +41,8 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	write, embed := a.Models.Names()
+	e.logger.Info("models", "write", write, "embed", embed)
 	a.KeepVectors()
 	if len(e.cfg.Ingest.Docs) > 0 {
 		if _, err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
