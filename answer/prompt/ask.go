@@ -32,8 +32,22 @@ var (
 // JSON object in what it says is held against the schema and against check, which may be nil and whose errors are told to
 // the model. Where it fits neither, the model is told so and asked once more. Errors are the chat's; a [*model.Error]
 // that is [model.Malformed] where the second answer is no better, or [model.Cut] or [model.Rejected] where the model broke off
-// or was cut off by a filter; or that of a template. None of them holds what the model said.
+// or was cut off by a filter; or that of a template. None of them holds what the model said. A [Judge] may be left alone.
 func Ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check func(*T) error) (T, error) {
+	j, ok := chat.(*Judge)
+	if !ok {
+		return ask(ctx, chat, set, d, check)
+	}
+	if err := j.skipped(); err != nil {
+		var none T
+		return none, err
+	}
+	out, err := ask(ctx, chat, set, d, check)
+	j.saw(err)
+	return out, err
+}
+
+func ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check func(*T) error) (T, error) {
 	var none T
 	p := set.or().prompts[d.name()]
 	if p.schema == nil {

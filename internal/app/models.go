@@ -104,17 +104,18 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	}
 	chain := failover.New(m.Chats, failover.Options{Logger: logger})
 	p.Generator = generate.NewModel(chain, m.Prompts, m.Local, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
+	judge := prompt.NewJudge(chain)
 	if cfg.Judges("analyze") {
-		p.Analyzer = analyze.NewModel(chain, m.Prompts, analyze.Rules{}, analyze.Options{})
+		p.Analyzer = analyze.NewModel(judge, m.Prompts, analyze.Rules{}, analyze.Options{})
 	}
 	if cfg.Judges("hyde") {
-		p.Drafter = hyde.NewModel(chain, m.Prompts, hyde.Feedback{}, hyde.Options{})
+		p.Drafter = hyde.NewModel(judge, m.Prompts, hyde.Feedback{}, hyde.Options{})
 	}
 	if cfg.Judges("grade") {
-		p.Grader = grade.NewModel(chain, m.Prompts, grade.Coverage{}, grade.Options{})
+		p.Grader = grade.NewModel(judge, m.Prompts, grade.Coverage{}, grade.Options{})
 	}
 	if cfg.Judges("verify") {
-		p.Verifier = verify.NewModel(chain, m.Prompts, verify.Overlap{}, verify.Options{})
+		p.Verifier = verify.NewModel(judge, m.Prompts, verify.Overlap{}, verify.Options{})
 	}
 }
 
