@@ -124,6 +124,9 @@ func (l *Loader) Load(into ...any) (Config, error) {
 	}
 	keys, wrongKeys := keysFrom(l.lookup())
 	c.Keys = keys
+	if embeds[Models](into) && len(faults)+len(wrongKeys) == 0 {
+		faults = append(faults, c.keyless(hows)...)
+	}
 	fill(c, into)
 	return c, append(faults, wrongKeys...).orNil()
 }

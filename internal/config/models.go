@@ -172,6 +172,23 @@ func checkURL(v string) error {
 	return nil
 }
 
+// keyless gives a fault for each provider that is asked at its own address and has no key. Hows say how settings were given.
+func (c Config) keyless(hows map[string]string) (faults Faults) {
+	for _, e := range c.Models.Chain() {
+		if e.Kind == KindLocal || e.host() != official[e.Kind] || c.KeyFor(e).Reveal() != "" {
+			continue
+		}
+		f := Fault{Setting: "model", Given: hows["model"], Problem: e.Kind + " wants its key in the variable " + variableOf[e.Kind]}
+		if !slices.Contains(faults, f) {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// variableOf names the variables of keys.
+var variableOf = map[string]string{KindOpenAI: "OPENAI_API_KEY", KindAnthropic: "ANTHROPIC_API_KEY"}
+
 // Secret is a text that is never shown: printed in any way, or logged, or encoded, it is a row of asterisks.
 type Secret string
 
@@ -204,7 +221,8 @@ type Keys struct {
 
 // keysFrom reads the keys.
 func keysFrom(lookup func(string) (string, bool)) (k Keys, faults Faults) {
-	for name, key := range map[string]*Secret{"OPENAI_API_KEY": &k.OpenAI, "ANTHROPIC_API_KEY": &k.Anthropic} {
+	for kind, key := range map[string]*Secret{KindOpenAI: &k.OpenAI, KindAnthropic: &k.Anthropic} {
+		name := variableOf[kind]
 		text, _ := lookup(name)
 		text = strings.TrimSpace(text)
 		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

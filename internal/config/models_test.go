@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 
@@ -37,6 +38,9 @@ func TestChain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.args = append([]string{"serve"}, c.args...)
+			env := map[string]string{"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}
+			maps.Copy(env, c.env)
+			c.env = env
 			cfg, _, _, err := load(t, c.given)
 			if err != nil {
 				t.Fatal(err)
@@ -56,6 +60,8 @@ func TestModelFaults(t *testing.T) {
 		"a file":        {"--embed-url=file:///etc/passwd", "embed-url: wants an address such as"},
 		"query":         {"--model-url=http://a/v1?key=s3cret", "model-url: must have no query"},
 		"password":      {"--model-url=http://me:s3cret@/v1", "model-url: wants an address"},
+		"no key":        {"--model=openai", "model: openai wants its key in the variable OPENAI_API_KEY (flag --model)"},
+		"none of two":   {"--model=openai --model=anthropic --model-url=http://a", "model: anthropic wants its key in the variable ANTHROPIC_API_KEY"},
 		"judge":         {"--judge=all --judge=grade", "judge: all and none stand alone"},
 		"step":          {"--judge=everything", "judge: must be one of"},
 		"weight":        {"--embed-weight=101", "embed-weight: must be from 0 to 100"},

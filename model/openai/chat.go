@@ -16,13 +16,17 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
+// current is the model that is asked where OpenAI itself is to answer and no model is named: the newest of the small ones, as
+// an answer is mostly reading.
+const current = openai.ChatModelGPT5_4Mini
+
 // Options are a model's settings; the zero value asks OpenAI without a key.
 type Options struct {
 	// URL is where the server's API begins, http or https, such as http://127.0.0.1:8080/v1; empty: OpenAI's. Without a path
 	// it is /v1. A user and password in it are sent where there is no key.
 	URL     string
 	Key     string        // sent as a bearer token to this server alone; it stands in no error and no log
-	Model   string        // empty: the first that the server lists, learnt at first use
+	Model   string        // empty: the first that the server lists, learnt at first use; of OpenAI, a current small one
 	Stall   time.Duration // no byte for so long ends a request, also before the first one; 0: 15 s
 	Context int           // tokens that the model takes; 0: asked of the server
 	HTTP    *http.Client  // nil: one of its own. Redirects are not followed in any case
@@ -47,7 +51,7 @@ func New(o Options) (*Chat, error) {
 		return nil, err
 	}
 	if o.Model == "" && s.official() {
-		return nil, errors.New("name the model: OpenAI has many, in no order")
+		o.Model = current
 	}
 	f := newFacts(s, o.Model, o.Context)
 	return &Chat{

@@ -92,9 +92,6 @@ func TestNew(t *testing.T) {
 	if _, err := openai.New(openai.Options{Key: "secret\nX-Other: 1", Model: "m"}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a key of two lines: the error is %v", err)
 	}
-	if _, err := openai.New(openai.Options{}); err == nil {
-		t.Error("OpenAI was taken without a model's name")
-	}
 }
 
 // TestAddress looks at where requests go and what they carry, whatever the environment says.
@@ -365,5 +362,16 @@ func BenchmarkComplete(b *testing.B) {
 		if _, err := text(b.Context(), c, modeltest.Ask()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestOpenAIHasAModel: who names OpenAI and no model gets one, since its list has no order.
+func TestOpenAIHasAModel(t *testing.T) {
+	c, err := openai.New(openai.Options{Key: "sk-x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limits := c.Limits(t.Context()); !strings.HasPrefix(c.Name(), "gpt-") || limits.Context < 100_000 {
+		t.Errorf("%s with %+v", c.Name(), limits)
 	}
 }
