@@ -62,8 +62,8 @@ func New(o Options) (*Chat, error) {
 		option.WithMiddleware(transport.Refuse),
 	}
 	if o.Key != "" {
-		if !isKey(o.Key) {
-			return nil, errors.New("read the model's key: it holds characters that no key has")
+		if err := transport.CheckKey(o.Key); err != nil {
+			return nil, err
 		}
 		options = append(options, option.WithAPIKey(o.Key))
 	}
@@ -136,7 +136,7 @@ func (c *Chat) request(ctx context.Context, w *transport.Watch, r model.Request)
 		err = c.client.Post(ctx, "v1/messages", p, &res, option.WithJSONSet("stream", true))
 		w.Stop()
 		if err == nil && res == nil {
-			err = errUnreadable
+			err = transport.ErrUnreadable
 		}
 		var refused *transport.Refusal
 		if !errors.As(err, &refused) {

@@ -1,11 +1,9 @@
 package anthropic
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -15,51 +13,19 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-var (
-	errUnreadable = errors.New("the reply cannot be read")
-	errReported   = errors.New("the API reported an error in its reply")
-	errEmpty      = errors.New("the answer has no text and calls no tool")
-	errCut        = errors.New("the stream ended before the answer did")
-	errRequest    = errors.New("the request holds a schema or parameters that are no JSON object")
-)
+var errRequest = errors.New("the request holds a schema or parameters that are no JSON object")
 
-// fail gives the error for a request that failed: ctx's own if that is why.
+// fail gives the error for a request that failed.
 func fail(ctx context.Context, name string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if errors.Is(err, errRequest) && ctx.Err() == nil {
+		return &model.Error{Model: name, Failure: model.Rejected, Cause: errRequest}
 	}
-	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: transport.Bare(err)}
-	var r *transport.Refusal
-	var reported *reportedError
-	switch {
-	case errors.As(err, &r):
-		e.Status, e.After = r.Status, r.After()
-		e.Failure = classify(r.Status, readTrouble(r.Body))
-		e.Cause = r.Cause()
-	case errors.As(err, &reported):
-		e.Failure = reported.failure
-		e.Cause = errReported
-	case errors.Is(err, transport.ErrStalled):
-		e.Failure = model.Stalled
-	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
-		e.Failure = model.Malformed
-	case errors.Is(err, errEmpty):
-		e.Failure = model.Empty
-	case errors.Is(err, errRequest):
-		e.Failure = model.Rejected
-	case errors.Is(err, errCut), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Failure = model.Cut
-	}
-	return e
+	return transport.Fail(ctx, name, err, func(r *transport.Refusal) model.Failure { return classify(r.Status, readTrouble(r.Body)) })
 }
 
 // broke gives the error for a request that was taken and whose reply then broke off.
 func broke(ctx context.Context, name string, err error) error {
-	err = fail(ctx, name, err)
-	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Unreachable {
-		e.Failure = model.Cut
-	}
-	return err
+	return transport.Broke(fail(ctx, name, err))
 }
 
 // trouble is what the API says of an error: {"type": "error", "error": {"type", "message"}}.
@@ -77,12 +43,6 @@ func readTrouble(body []byte) (t trouble) {
 	t.Error.Message = strings.ToLower(t.Error.Message)
 	return t
 }
-
-// reportedError is an error that came within an answer.
-type reportedError struct{ failure model.Failure }
-
-// Error says that there was one.
-func (*reportedError) Error() string { return errReported.Error() }
 
 // classify says how a request failed, from the API's type of error or, where it has none, the status. A status of 0 is an
 // error in a stream. See https://docs.anthropic.com/en/api/errors.

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // The bounds of what is read from the API.
@@ -26,32 +28,18 @@ const (
 	aside = 3 * time.Second
 )
 
-var errTooLarge = errors.New("the reply is too large")
-
 // address reads where the API stands. The URL that it gives ends in a slash, and what follows it begins with v1.
 func address(given string) (*url.URL, error) {
 	if given == "" {
 		given = official
 	}
-	base, err := url.Parse(given)
+	base, err := transport.Address(given)
 	if err != nil {
-		return nil, errors.New("read the model's URL: it is not one") // the error of url.Parse repeats it, password and all
-	}
-	if base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("read the model's URL: it must begin with http:// or https://")
-	}
-	if base.Hostname() == "" {
-		return nil, errors.New("read the model's URL: it names no host")
+		return nil, err
 	}
 	if base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("read the model's URL: it must end with the path")
 	}
-	base.RawPath = ""
 	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/v1") + "/"
 	return base, nil
-}
-
-// isKey tells whether a key can be sent in a header.
-func isKey(key string) bool {
-	return !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

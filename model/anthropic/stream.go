@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // stream is an answer as it comes: server-sent events, of which each one's data is an object with a type. It is for one
@@ -113,7 +114,7 @@ func (s *stream) next() ([]byte, error) {
 			continue // event, id, retry and comments say nothing that the data does not
 		}
 		if len(data)+len(rest) > maxLine {
-			return nil, errTooLarge
+			return nil, transport.ErrTooLarge
 		}
 		data = append(append(data, rest...), ' ')
 	}
@@ -121,16 +122,16 @@ func (s *stream) next() ([]byte, error) {
 		return nil, err
 	}
 	if !s.started && len(data) == 0 {
-		return nil, errUnreadable // a page, or nothing at all
+		return nil, transport.ErrUnreadable // a page, or nothing at all
 	}
-	return nil, errCut
+	return nil, transport.ErrCut
 }
 
 // take reads an event.
 func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return true, errUnreadable
+		return true, transport.ErrUnreadable
 	}
 	s.started = true
 	switch e.Type {
@@ -156,14 +157,14 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	case "message_stop":
 		s.done = true
 	case "error":
-		return true, &reportedError{classify(0, readTrouble(data))}
+		return true, &transport.Reported{Failure: classify(0, readTrouble(data))}
 	}
 	return true, nil // a ping, or what is new to us
 }
 
 func (s *stream) open(e *event, yield func(model.Piece) bool) (bool, error) {
 	if s.count++; s.count > maxBlocks {
-		return true, errTooLarge
+		return true, transport.ErrTooLarge
 	}
 	b := &block{kind: e.Block.Type, id: clean(e.Block.ID), name: clean(e.Block.Name)}
 	s.blocks[e.Index] = b
@@ -182,7 +183,7 @@ func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
 	if b == nil {
 		b = &block{}
 		if s.blocks[e.Index] = b; len(s.blocks) > maxBlocks {
-			return true, errTooLarge
+			return true, transport.ErrTooLarge
 		}
 	}
 	switch d := &e.Delta; d.Type {
@@ -219,7 +220,7 @@ func (s *stream) say(b *block, raw json.RawMessage, yield func(model.Piece) bool
 // join reads a JSON string that goes on with the block's text.
 func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
 	if s.size += len(raw); s.size > maxAnswer {
-		return "", errTooLarge
+		return "", transport.ErrTooLarge
 	}
 	return b.text.push(raw)
 }
@@ -261,7 +262,7 @@ func (s *stream) reason() (model.Stop, error) {
 	stop := model.StopEnd
 	switch s.finish {
 	case "":
-		return "", errCut // nothing follows, and nothing was said of why
+		return "", transport.ErrCut // nothing follows, and nothing was said of why
 	case "max_tokens", "model_context_window_exceeded":
 		stop = model.StopLength
 	case "tool_use":
@@ -274,10 +275,10 @@ func (s *stream) reason() (model.Stop, error) {
 		return model.StopFiltered, nil
 	}
 	if s.unread && stop != model.StopLength {
-		return "", errUnreadable
+		return "", transport.ErrUnreadable
 	}
 	if strings.TrimSpace(s.said.String()) == "" && s.calls == 0 {
-		return "", errEmpty
+		return "", transport.ErrEmpty
 	}
 	return stop, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // joiner reads a text that comes as JSON strings, and joins the code points that were cut between them: bytes of UTF-8, and
@@ -16,7 +18,7 @@ func (j *joiner) push(raw json.RawMessage) (string, error) {
 		return "", nil
 	}
 	if raw[0] != '"' || len(raw) < 2 {
-		return "", errUnreadable
+		return "", transport.ErrUnreadable
 	}
 	inner := raw[1 : len(raw)-1]
 	if len(j.held) > 0 {
@@ -28,7 +30,7 @@ func (j *joiner) push(raw json.RawMessage) (string, error) {
 	j.held = append([]byte(nil), inner[end:]...)
 	var text string
 	if err := json.Unmarshal(quoted, &text); err != nil {
-		return "", errUnreadable
+		return "", transport.ErrUnreadable
 	}
 	return text, nil
 }

@@ -115,7 +115,7 @@ func (c *Chat) request(ctx context.Context, w *transport.Watch, name string, r m
 			option.WithHeader("Accept", "text/event-stream"))
 		w.Stop()
 		if err == nil && res == nil {
-			err = errUnreadable
+			err = transport.ErrUnreadable
 		}
 		var refused *transport.Refusal
 		if !errors.As(err, &refused) {

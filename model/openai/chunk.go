@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // chunk is what is wanted of one event of a stream, or of a whole reply: the first choice alone. Its texts may end within a
@@ -18,7 +19,7 @@ type chunk struct {
 	calls     []callPart
 	finish    string
 	usage     *model.Usage
-	failed    *reportedError
+	failed    *transport.Reported
 }
 
 // callPart is a piece of a tool call.
@@ -40,11 +41,11 @@ func decode(data []byte) (chunk, error) {
 // decodeAny reads an event of whatever shape.
 func decodeAny(data []byte) (c chunk, err error) {
 	if !gjson.ValidBytes(data) {
-		return c, errUnreadable
+		return c, transport.ErrUnreadable
 	}
 	v := gjson.ParseBytes(data)
 	if !v.IsObject() {
-		return c, errUnreadable
+		return c, transport.ErrUnreadable
 	}
 	v.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
@@ -193,7 +194,7 @@ func (cs *calls) add(p callPart) error {
 	c := cs.find(p)
 	if c == nil {
 		if len(cs.open) == maxCalls {
-			return errTooLarge
+			return transport.ErrTooLarge
 		}
 		c = &openCall{index: p.index}
 		cs.open = append(cs.open, c)
@@ -205,7 +206,7 @@ func (cs *calls) add(p callPart) error {
 		c.name = strings.ToValidUTF8(p.name, "\uFFFD")
 	}
 	if cs.size += len(p.id) + len(p.name) + len(p.input); cs.size > maxAnswer {
-		return errTooLarge
+		return transport.ErrTooLarge
 	}
 	c.input.WriteString(p.input)
 	return nil
@@ -239,7 +240,7 @@ func (cs *calls) whole() ([]model.ToolCall, error) {
 			input = "{}"
 		}
 		if c.name == "" || !json.Valid([]byte(input)) {
-			return nil, errUnreadable
+			return nil, transport.ErrUnreadable
 		}
 		if c.id == "" {
 			c.id = fmt.Sprintf("call_%d", i+1)

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // said runs a stream and joins what came out.
@@ -114,7 +115,7 @@ func TestBounds(t *testing.T) {
 		"event": strings.Repeat("data: "+long+"\n", 3) + "\n", "line": "data: " + long + long + long,
 		"deep": "data: " + strings.Repeat("[", 100000) + "\n\n",
 	} {
-		if _, _, _, _, err := said(strings.NewReader(body)); !errors.Is(err, errTooLarge) && !errors.Is(err, errUnreadable) {
+		if _, _, _, _, err := said(strings.NewReader(body)); !errors.Is(err, transport.ErrTooLarge) && !errors.Is(err, transport.ErrUnreadable) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -173,16 +174,16 @@ func (e *Embedder) each(
 		}
 		batch, at, size = nil, nil, 0
 	}
-	for i, text := range texts {
-		if strings.TrimSpace(text) == "" {
+	for i, s := range texts {
+		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		text = shorten(prefix+strings.ToValidUTF8(text, "\uFFFD"), maxText)
-		n := estimate(text)
+		s = text.Head(prefix+strings.ToValidUTF8(s, "\uFFFD"), maxText)
+		n := estimate(s)
 		if len(batch) == e.texts || size+n > tokens {
 			send()
 		}
-		batch, at, size = append(batch, text), append(at, i), size+n
+		batch, at, size = append(batch, s), append(at, i), size+n
 	}
 	send()
 	err := group.Wait()
@@ -190,17 +191,6 @@ func (e *Embedder) each(
 		return ctx.Err()
 	}
 	return err
-}
-
-// shorten cuts a text to so many bytes, between code points.
-func shorten(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
 }
 
 // fitting runs a request, in halves where it is too long, and with less of a text that is too long by itself.
@@ -220,11 +210,11 @@ func fitting[T any](ctx context.Context, e *Embedder, batch []string, run func(c
 			second, err := fitting(ctx, e, batch[half:], run)
 			return append(slices.Clip(first), second...), err
 		}
-		text := batch[0]
-		if cuts == maxCuts || len(text) < 2*utf8.UTFMax {
+		s := batch[0]
+		if cuts == maxCuts || len(s) < 2*utf8.UTFMax {
 			return nil, err
 		}
-		batch = []string{shorten(text, len(text)/2)}
+		batch = []string{text.Head(s, len(s)/2)}
 		e.server.log.Debug("cut a text that is too long for the model", "model", e.model, "bytes", len(batch[0]))
 	}
 }
@@ -293,7 +283,7 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 	_, err := e.service.New(held, p, option.WithResponseBodyInto(&res))
 	watch.Stop()
 	if err == nil && res == nil {
-		err = errUnreadable
+		err = transport.ErrUnreadable
 	}
 	if err != nil {
 		return nil, watch.Cause(err)
@@ -322,10 +312,10 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 func (e *Embedder) check(vectors [][]float32) error {
 	for i, v := range vectors {
 		if len(v) == 0 {
-			return errUnreadable
+			return transport.ErrUnreadable
 		}
 		if e.dim.CompareAndSwap(0, int64(len(v))); e.dim.Load() != int64(len(v)) {
-			return errUnreadable
+			return transport.ErrUnreadable
 		}
 		ok, err := normalise(v)
 		if err != nil {

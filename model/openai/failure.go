@@ -1,10 +1,7 @@
 package openai
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -14,63 +11,21 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-var (
-	errUnreadable = errors.New("the reply cannot be read")
-	errReported   = errors.New("the server reported an error in its reply")
-	errEmpty      = errors.New("the answer has no text and calls no tool")
-	errCut        = errors.New("the stream ended before the answer did")
-)
-
-// fail gives the error for a request that failed: ctx's own if that is why.
+// fail gives the error for a request that failed.
 func fail(ctx context.Context, name string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: transport.Bare(err)}
-	var r *transport.Refusal
-	var reported *reportedError
-	var ready *model.Error
-	switch {
-	case errors.As(err, &ready):
-		return ready
-	case errors.As(err, &r):
-		e.Status, e.After = r.Status, r.After()
-		e.Failure = classify(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
-		e.Cause = r.Cause()
-	case errors.As(err, &reported):
-		e.Failure = reported.failure
-		e.Cause = errReported
-	case errors.Is(err, transport.ErrStalled):
-		e.Failure = model.Stalled
-	case errors.Is(err, errUnreadable), errors.Is(err, errTooLarge), errors.Is(err, bufio.ErrTooLong):
-		e.Failure = model.Malformed
-	case errors.Is(err, errEmpty):
-		e.Failure = model.Empty
-	case errors.Is(err, errCut), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Failure = model.Cut
-	}
-	return e
+	return transport.Fail(ctx, name, err, func(r *transport.Refusal) model.Failure {
+		return classify(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
+	})
 }
 
 // broke gives the error for a request that was taken and whose reply then broke off.
 func broke(ctx context.Context, name string, err error) error {
-	err = fail(ctx, name, err)
-	var e *model.Error
-	if errors.As(err, &e) && e.Failure == model.Unreachable {
-		e.Failure = model.Cut
-	}
-	return err
+	return transport.Broke(fail(ctx, name, err))
 }
-
-// reportedError is an error that came in place of an answer or within it.
-type reportedError struct{ failure model.Failure }
-
-// Error says that there was one.
-func (*reportedError) Error() string { return errReported.Error() }
 
 // reported reads an error object, which servers place differently: {"error": {"message", "type", "code", "param"}},
 // {"error": "message"}, and vLLM's {"object": "error", "message", "type", "code"}.
-func reported(v gjson.Result, text string) *reportedError {
+func reported(v gjson.Result, text string) *transport.Reported {
 	status := 0
 	for _, path := range []string{"error.code", "code", "error.status", "error.http_code"} {
 		if n := int(v.Get(path).Int()); n >= 400 && n < 600 {
@@ -78,7 +33,7 @@ func reported(v gjson.Result, text string) *reportedError {
 			break
 		}
 	}
-	return &reportedError{classify(status, v, text)}
+	return &transport.Reported{Failure: classify(status, v, text)}
 }
 
 // classify says how a request failed, from the status and the error's own words. A status of 0 is an error in a stream.

@@ -38,10 +38,6 @@ const (
 	afterEnd = time.Second
 )
 
-var (
-	errTooLarge = errors.New("the reply is too large")
-)
-
 // server is where a model stands. Its methods may be called at once.
 type server struct {
 	base   *url.URL // ends in a slash
@@ -56,21 +52,14 @@ func newServer(address, key string, patience time.Duration, client *http.Client,
 	if address == "" {
 		address = openAI
 	}
-	base, err := url.Parse(address)
+	base, err := transport.Address(address)
 	if err != nil {
-		return nil, errors.New("read the model's URL: it is not one") // the error of url.Parse repeats it, password and all
+		return nil, err
 	}
-	if base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("read the model's URL: it must begin with http:// or https://")
-	}
-	if base.Hostname() == "" {
-		return nil, errors.New("read the model's URL: it names no host")
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return nil, errors.New("read the model's key: it holds characters that no key has")
+	if err := transport.CheckKey(key); err != nil {
+		return nil, err
 	}
 	base.Fragment = ""
-	base.RawPath = ""
 	if base.Path = strings.TrimRight(base.Path, "/"); base.Path == "" {
 		base.Path = "/v1"
 	}
@@ -147,7 +136,7 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 		return watch.Cause(err)
 	}
 	if err := json.Unmarshal(text, dst); err != nil {
-		return errUnreadable
+		return transport.ErrUnreadable
 	}
 	return nil
 }
@@ -163,7 +152,7 @@ func (s *server) at(path string) *url.URL {
 func readAll(r io.Reader, bound int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, bound+1))
 	if err == nil && int64(len(text)) > bound {
-		err = errTooLarge
+		err = transport.ErrTooLarge
 	}
 	return text, err
 }

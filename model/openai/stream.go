@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // stream is an answer as it comes. It is for one goroutine.
@@ -54,7 +55,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			over = true
 			continue
 		case errors.Is(err, io.EOF):
-			return true, errCut
+			return true, transport.ErrCut
 		default:
 			return true, err
 		}
@@ -67,7 +68,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		c, err := decode(data)
 		switch {
 		case err != nil && s.ended && !whole: // within an event
-			return true, errCut
+			return true, transport.ErrCut
 		case err != nil:
 			return true, err
 		}
@@ -78,7 +79,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			return true, c.failed
 		}
 		if s.finish == "error" {
-			return true, &reportedError{model.Broken}
+			return true, &transport.Reported{Failure: model.Broken}
 		}
 		if whole && s.finish == "" {
 			s.finish = "stop"
@@ -92,7 +93,7 @@ func (s *stream) isWhole() (bool, error) {
 	for {
 		b, err := s.lines.Peek(1)
 		if err == io.EOF {
-			return false, errEmpty
+			return false, transport.ErrEmpty
 		}
 		if err != nil {
 			return false, err
@@ -126,7 +127,7 @@ func (s *stream) event() ([]byte, error) {
 		switch string(name) {
 		case "data":
 			if len(s.data)+len(value) > maxLine {
-				return nil, errTooLarge
+				return nil, transport.ErrTooLarge
 			}
 			if len(s.data) > 0 {
 				s.data = append(s.data, '\n')
@@ -151,7 +152,7 @@ func (s *stream) line() ([]byte, error) {
 			long = append(long, line...)
 		}
 		if line = long; len(line) > maxLine {
-			return nil, errTooLarge
+			return nil, transport.ErrTooLarge
 		}
 	}
 	return bytes.TrimRight(line, "\r\n"), err
@@ -160,7 +161,7 @@ func (s *stream) line() ([]byte, error) {
 // take gives on what a chunk holds, as long as it is wanted.
 func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
 	if s.size += len(c.text) + len(c.reasoning); s.size > maxAnswer {
-		return true, errTooLarge
+		return true, transport.ErrTooLarge
 	}
 	if c.usage != nil && c.usage.Input+c.usage.Output > 0 {
 		s.usage = c.usage
@@ -212,7 +213,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 		return false, nil
 	}
 	if s.finish == "" {
-		return true, errCut
+		return true, transport.ErrCut
 	}
 	all, err := s.calls.whole()
 	if err != nil {
@@ -225,7 +226,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 	}
 	stop := stopOf(s.finish, len(all) > 0)
 	if stop != model.StopFiltered && len(all) == 0 && strings.TrimSpace(s.said.String()) == "" {
-		return true, errEmpty
+		return true, transport.ErrEmpty
 	}
 	return yield(model.Piece{Stop: stop}), nil
 }

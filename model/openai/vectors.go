@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // tokenBatch bounds the tokens of a request for a vector a token: each comes as text of some ten bytes a number.
@@ -25,11 +26,11 @@ func (v *vector) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		var s string
 		if err := json.Unmarshal(text, &s); err != nil {
-			return errUnreadable
+			return transport.ErrUnreadable
 		}
 		raw, err := base64.StdEncoding.DecodeString(s)
 		if err != nil || len(raw)%4 != 0 {
-			return errUnreadable
+			return transport.ErrUnreadable
 		}
 		*v = make([]float32, len(raw)/4)
 		for i := range *v {
@@ -44,7 +45,7 @@ func (v *vector) UnmarshalJSON(text []byte) error {
 	}
 	var nested [][]float32
 	if json.Unmarshal(text, &nested) != nil || len(nested) != 1 {
-		return errUnreadable
+		return transport.ErrUnreadable
 	}
 	*v = nested[0]
 	return nil
@@ -63,7 +64,7 @@ func readVectors(text []byte, n int) (vectors [][]float32, tokens int, err error
 		} `json:"usage"`
 	}
 	if json.Unmarshal(text, &reply) != nil || len(reply.Data) != n {
-		return nil, 0, errUnreadable
+		return nil, 0, transport.ErrUnreadable
 	}
 	ordered := false // some give no index, and the order is all there is
 	for _, d := range reply.Data {
@@ -75,7 +76,7 @@ func readVectors(text []byte, n int) (vectors [][]float32, tokens int, err error
 			i = d.Index
 		}
 		if i < 0 || i >= n || vectors[i] != nil || len(d.Embedding) == 0 {
-			return nil, 0, errUnreadable
+			return nil, 0, transport.ErrUnreadable
 		}
 		vectors[i] = d.Embedding
 	}
@@ -89,7 +90,7 @@ func normalise(v []float32) (ok bool, err error) {
 		sum += float64(x) * float64(x)
 	}
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return false, errUnreadable
+		return false, transport.ErrUnreadable
 	}
 	if sum == 0 {
 		return false, nil
@@ -170,7 +171,7 @@ func (v *vectors) UnmarshalJSON(text []byte) error {
 	}
 	var flat []float32
 	if json.Unmarshal(text, &flat) != nil {
-		return errUnreadable
+		return transport.ErrUnreadable
 	}
 	*v = vectors{flat}
 	return nil
@@ -207,15 +208,15 @@ func (e *Embedder) native(ctx context.Context, batch []string) ([][][]float32, e
 		list = []tokenVectors{one}
 	}
 	if len(list) != len(batch) {
-		return nil, fail(ctx, e.model, errUnreadable)
+		return nil, fail(ctx, e.model, transport.ErrUnreadable)
 	}
 	for _, t := range list {
 		if t.Index < 0 || t.Index >= len(out) || out[t.Index] != nil || len(t.Embedding) == 0 {
-			return nil, fail(ctx, e.model, errUnreadable)
+			return nil, fail(ctx, e.model, transport.ErrUnreadable)
 		}
 		for _, v := range t.Embedding {
 			if len(v) == 0 || len(v) != len(t.Embedding[0]) {
-				return nil, fail(ctx, e.model, errUnreadable)
+				return nil, fail(ctx, e.model, transport.ErrUnreadable)
 			}
 		}
 		out[t.Index] = t.Embedding
