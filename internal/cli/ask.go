@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
 
 	"github.com/sluice-rag/sluice"
@@ -77,7 +78,12 @@ func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error]
 		}
 		return cl.Ask(e.ctx, q), func() error { return nil }, nil
 	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	logger := e.logger
+	if e.cfg.Log.Level() == slog.LevelInfo {
+		// What a run survives is shown as it happens; a log would say it again, in the middle of the answer.
+		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
+	}
+	a, err := app.Open(e.ctx, e.cfg, logger)
 	if err != nil {
 		return nil, nil, err
 	}

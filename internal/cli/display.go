@@ -131,6 +131,9 @@ func (d *display) failed(v forge.Error) {
 	colour, word := red, "failed"
 	if v.Recoverable {
 		colour, word = amber, "warning"
+		if d.answering {
+			fmt.Fprintln(d.err) // the answer's line may be a part
+		}
 	} else {
 		d.closeAnswer()
 		d.listSources()

@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -92,5 +94,24 @@ func TestPrompts(t *testing.T) {
 	status, _, errs = run(t, "ask", "--data", data, "--prompts", dir, "--model-url", s.URL, "What does a ship pay?")
 	if status == 0 || !strings.Contains(errs, "answer.md") {
 		t.Errorf("a broken prompt: status %d: %s", status, errs)
+	}
+}
+
+// TestWarningInTheMiddleOfAnAnswer: where both outputs are one terminal, it stands on a line of its own, and is told once.
+func TestWarningInTheMiddleOfAnAnswer(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
+		t.Fatal(errs)
+	}
+	tokens := []string{"A ship", " pays 12", " euros", "."}
+	first := modeltest.NewOpenAI(t, modeltest.Script{Tokens: tokens, Fail: modeltest.Cut, After: 2})
+	second := modeltest.NewOpenAI(t, modeltest.Script{Tokens: tokens[2:]})
+	var terminal bytes.Buffer
+	status := cli.Main(t.Context(), []string{"ask", "--data", data, "--judge=none", "--model-url", first.URL, "--model-url", second.URL,
+		"--model-name=one", "--model-name=two", "What does a ship pay?"}, cli.Streams{In: strings.NewReader(""), Out: &terminal, Err: &terminal})
+	shown := terminal.String()
+	if status != 0 || !strings.Contains(shown, "\n  warning one broke off; two takes over (LLM_ERROR)\n") || strings.Count(shown, "one broke off") != 1 ||
+		strings.Contains(shown, `"level"`) {
+		t.Errorf("status %d:\n%s", status, shown)
 	}
 }
