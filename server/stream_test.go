@@ -85,7 +85,9 @@ func TestResumeBehindEveryEvent(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(evs[len(evs)-1], whole(t, resumptions["GET"](s, run, ""))[len(evs)-1:][0]); diff != "" && len(evs) > 0 {
+		// A live reader may have its tokens in more pieces than a late one: what ends the streams is the same.
+		again := whole(t, resumptions["GET"](s, run, ""))
+		if diff := cmp.Diff(evs[len(evs)-1], again[len(again)-1]); diff != "" {
 			t.Error(diff)
 		}
 	})
