@@ -1,7 +1,10 @@
 // Package corpus says what documents are made of: a [Document] and its [Chunk]s at three levels. It holds types only.
 package corpus
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // DefaultCollection is the collection of documents and questions that name none.
 const DefaultCollection = "default"
@@ -74,7 +77,13 @@ type Chunk struct {
 	Start    int        `json:"start"`           // byte offsets into the document's extracted text, half open
 	End      int        `json:"end"`
 	Text     string     `json:"text"`
+	// Proposition is, of a sentence that does not stand alone, what it says with its pronouns and its heading resolved; empty
+	// where the text does. It is searched and embedded in the text's place, and never shown as what the document says.
+	Proposition string `json:"proposition,omitempty"`
 }
+
+// Statement is what a search and a judgement read of the chunk.
+func (c Chunk) Statement() string { return cmp.Or(c.Proposition, c.Text) }
 
 // Heading is the innermost heading over the chunk, or the document's title.
 func (c Chunk) Heading() string {

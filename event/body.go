@@ -54,6 +54,7 @@ type RunStarted struct {
 	Collection string `json:"collection"`
 	TopK       int    `json:"top_k"` // passages given to the generator
 	Session    string `json:"session,omitempty"`
+	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither taken from the cache nor kept in it
 }
 
 // QueryAnalyzed says what the analysis made of the question.
@@ -70,6 +71,7 @@ type CacheChecked struct {
 	Similarity float64   `json:"similarity,omitempty"`     // 0..1, on a hit
 	Query      string    `json:"original_query,omitempty"` // the question that the answer was given to
 	CachedAt   time.Time `json:"cached_at,omitzero"`
+	Confidence float64   `json:"confidence,omitempty"` // of the earlier answer's verification
 }
 
 // CallID numbers the calls of a run, from 1, so that a result finds its start.
@@ -81,6 +83,7 @@ type ToolCalled struct {
 	Tool      string          `json:"tool"`
 	Input     json.RawMessage `json:"input"` // an object
 	Iteration int             `json:"iteration"`
+	Reason    string          `json:"reason,omitempty"` // why it was chosen, in a sentence
 }
 
 // ToolReturned is its end.
@@ -97,6 +100,7 @@ type RetrievalStarted struct {
 	Tool      string `json:"tool"`
 	Query     string `json:"query"`
 	Iteration int    `json:"iteration"`
+	Reason    string `json:"reason,omitempty"` // why it was chosen, in a sentence
 }
 
 // Found is a chunk that a search found.
@@ -226,6 +230,8 @@ type Verified struct {
 	Claims     []Claim `json:"claims"`
 	Confidence float64 `json:"confidence"` // (supported + partially supported / 2) / claims; 0 without claims
 	By         string  `json:"by"`
+	// Flagged says that the sources do not carry the answer: whoever shows it says so.
+	Flagged bool `json:"flagged,omitempty"`
 }
 
 // Count gives how many claims have the verdict.
@@ -254,6 +260,7 @@ type Source struct {
 	Score    float64           `json:"score"`  // the grade, 0..1
 	Weight   float64           `json:"weight"` // share of the answer that it carries; the weights sum to 1, or all are 0
 	Cited    bool              `json:"cited"`
+	Path     []string          `json:"path,omitempty"` // how the graph led to it: names of entities and titles of documents in turn
 }
 
 // Attributed lists the sources by number: the cited ones in the order of their first citation, then the others.

@@ -139,12 +139,20 @@ func (s *State) use(tool string) {
 	}
 }
 
-// Confidence is that of the verification, 0..1; 0 where there was none.
+// Confidence is that of the verification, the cached answer's for one from the cache, 0..1; 0 where there was none.
 func (s *State) Confidence() float64 {
-	if s.Check == nil {
-		return 0
+	switch {
+	case s.Check != nil:
+		return s.Check.Confidence
+	case s.Cache != nil:
+		return s.Cache.Confidence
 	}
-	return s.Check.Confidence
+	return 0
+}
+
+// Abstained tells whether the answer says that the documents do not hold one: it is whole and cites nothing.
+func (s *State) Abstained() bool {
+	return (s.Stop != "" || s.Cached() && s.Status == Finished) && !s.Incomplete() && len(s.Citations) == 0
 }
 
 // Cost adds up what was spent on models; the step and the model of the sum are empty.

@@ -9,10 +9,13 @@ import (
 
 // Entry is a chunk with its vector. A nil Vector makes it findable by words alone. Space names the vector's space, which
 // the embedder gives; vectors of different spaces are never compared.
+// Mentions and Relations are what the graph of the collection is made of.
 type Entry struct {
 	corpus.Chunk
-	Space  string
-	Vector []float32
+	Space     string
+	Vector    []float32
+	Mentions  []corpus.Mention
+	Relations []corpus.Relation
 }
 
 // Query is one search. The zero values of Levels and Limit mean passages and 10.

@@ -1,0 +1,24 @@
+package corpus
+
+// MentionKind says how a chunk names an entity.
+type MentionKind int
+
+// The kinds, the strongest first.
+const (
+	Subject MentionKind = iota + 1 // the chunk is about it: its title or a heading over it
+	Link                           // the text links to it
+	Named                          // a name in the text: a capitalised phrase
+	Phrase                         // a noun phrase that the document repeats
+)
+
+// Mention is an entity that a chunk names.
+type Mention struct {
+	Name string // as the text writes it
+	Kind MentionKind
+}
+
+// Relation is what a chunk says of two entities, both of which it mentions.
+type Relation struct {
+	From, To string // names of mentions
+	Says     string // the words between them, such as "was directed by"
+}
