@@ -65,7 +65,7 @@ var may = map[string]string{
 	"client":         "corpus event fault wire wire/forge wire/sse",
 	"client/display": "client corpus event fault",
 	"web":            "",
-	"internal/bench": ". answer corpus event eventlog fault server wire/...",
+	"internal/bench": ". answer corpus eval event eventlog fault internal/text server wire/...",
 }
 
 // backEnds are the packages that only internal/app may name. Everything else knows the interface they serve.

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,17 @@ import (
 	"time"
 )
 
+// AskOptions say what is asked of which documents.
+type AskOptions struct {
+	Paths     []string // documents
+	Questions []string // asked one after another, from the beginning again where there are fewer than Times
+	Times     int      // questions in each mode
+	Modes     []string // direct, agentic
+}
+
 // Delays are the times from sending a question to what its stream brings, in milliseconds.
 type Delays struct {
+	Mode      string  `json:"mode"`
 	Questions int     `json:"questions"`
 	First     Quantum `json:"first_event_ms"`
 	Token     Quantum `json:"first_token_ms"`
@@ -27,33 +37,44 @@ type Quantum struct {
 	P99 float64 `json:"p99"`
 }
 
-// Ask starts this program as a server of the documents at the paths and asks it n questions, one after another, from this
-// process.
-func Ask(ctx context.Context, exe string, paths []string, question string, n int) (*Delays, error) {
-	args := make([]string, 0, 2*len(paths))
-	for _, p := range paths {
+// AllDelays are the delays of each mode.
+type AllDelays []Delays
+
+// Ask starts this program as a server of the documents and asks it questions, one after another, from this process: each in
+// every mode before the next.
+func Ask(ctx context.Context, exe string, o AskOptions) (AllDelays, error) {
+	args := make([]string, 0, 2*len(o.Paths))
+	for _, p := range o.Paths {
 		args = append(args, "--docs", p)
 	}
 	p, err := serve(ctx, exe, nil, args)
 	if err != nil {
 		return nil, err
 	}
-	d, err := askAll(ctx, p.url+"/api/query/stream", question, n)
+	d, err := askAll(ctx, p.url+"/api/query/stream", o)
 	return d, errors.Join(err, p.stop())
 }
 
-func askAll(ctx context.Context, url, question string, n int) (*Delays, error) {
-	var first, token, done []int64
-	for i := range n + n/10 + 1 {
-		f, t, d, err := askOnce(ctx, url, question)
-		if err != nil {
-			return nil, err
-		}
-		if i > n/10 { // the first ones warm the connection and the caches
-			first, token, done = append(first, f), append(token, t), append(done, d)
+func askAll(ctx context.Context, url string, o AskOptions) (AllDelays, error) {
+	type times struct{ first, token, done []int64 }
+	all := make([]times, len(o.Modes))
+	warm := o.Times/10 + 1 // the first ones warm the connection and the caches
+	for i := range o.Times + warm {
+		for m, mode := range o.Modes {
+			f, t, d, err := askOnce(ctx, url, o.Questions[i%len(o.Questions)], mode)
+			if err != nil {
+				return nil, err
+			}
+			if i >= warm {
+				all[m].first, all[m].token, all[m].done = append(all[m].first, f), append(all[m].token, t), append(all[m].done, d)
+			}
 		}
 	}
-	return &Delays{Questions: n, First: quantum(first), Token: quantum(token), Done: quantum(done)}, nil
+	var out AllDelays
+	for m, mode := range o.Modes {
+		out = append(out, Delays{Mode: mode, Questions: o.Times, First: quantum(all[m].first), Token: quantum(all[m].token), Done: quantum(all[m].done)})
+	}
+	return out, nil
 }
 
 func quantum(v []int64) Quantum {
@@ -61,9 +82,13 @@ func quantum(v []int64) Quantum {
 	return Quantum{percentile(v, 0.5), percentile(v, 0.99)}
 }
 
-func askOnce(ctx context.Context, url, question string) (first, token, done int64, err error) {
+func askOnce(ctx context.Context, url, question, mode string) (first, token, done int64, err error) {
+	body, err := json.Marshal(map[string]any{"query": question, "mode": mode, "no_cache": true})
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("ask: %w", err)
+	}
 	began := time.Now()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(fmt.Sprintf(`{"query":%q,"mode":"direct"}`, question)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(string(body)))
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -94,11 +119,13 @@ func askOnce(ctx context.Context, url, question string) (first, token, done int6
 }
 
 // WriteTable writes the delays for a person.
-func (d *Delays) WriteTable(w io.Writer) error {
+func (all AllDelays) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "question to\tp50 ms\tp99 ms\t")
-	fmt.Fprintf(t, "first event\t%.2f\t%.2f\t\n", d.First.P50, d.First.P99)
-	fmt.Fprintf(t, "first token\t%.2f\t%.2f\t\n", d.Token.P50, d.Token.P99)
-	fmt.Fprintf(t, "done\t%.2f\t%.2f\t\n", d.Done.P50, d.Done.P99)
+	fmt.Fprintln(t, "mode\tquestion to\tp50 ms\tp99 ms\t")
+	for _, d := range all {
+		fmt.Fprintf(t, "%s\tfirst event\t%.2f\t%.2f\t\n", d.Mode, d.First.P50, d.First.P99)
+		fmt.Fprintf(t, "%s\tfirst token\t%.2f\t%.2f\t\n", d.Mode, d.Token.P50, d.Token.P99)
+		fmt.Fprintf(t, "%s\tdone\t%.2f\t%.2f\t\n", d.Mode, d.Done.P50, d.Done.P99)
+	}
 	return t.Flush()
 }

@@ -109,7 +109,7 @@ func (m *modelBench) askFor(ctx context.Context, p *program, together bool) ([]i
 	for i := range m.o.Questions {
 		ask := func() {
 			question, _ := m.question()
-			_, delays[i], _, errs[i] = askOnce(ctx, p.url+"/api/query/stream", question)
+			_, delays[i], _, errs[i] = askOnce(ctx, p.url+"/api/query/stream", question, "direct")
 		}
 		if together {
 			wg.Go(ask)

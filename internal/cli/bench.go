@@ -23,22 +23,37 @@ type benchCmd struct {
 }
 
 type benchAskCmd struct {
-	Questions int      `default:"200" help:"Questions asked, one after another."`
+	Questions int      `default:"200" help:"Questions asked in each mode, one after another."`
 	Question  string   `default:"What happens to a slow reader?" help:"What is asked."`
+	Mode      []string `default:"direct" enum:"direct,agentic" help:"How the questions are answered: direct, agentic or both."`
+	Set       string   `type:"existingdir" placeholder:"DIR" help:"Folder of evaluation sets, whose documents and questions are used instead."`
+	Passages  int      `default:"0" help:"With --set: how many passages there are to be; those that lack are put together from sentences of the sets."`
 	JSON      bool     `name:"json" help:"Print JSON."`
-	Path      []string `arg:"" help:"Documents to ask about."`
+	Path      []string `arg:"" optional:"" help:"Documents to ask about."`
 }
 
 // Run measures and prints.
-func (c *benchAskCmd) Run(e *env) error {
-	if c.Questions < 1 {
+func (c *benchAskCmd) Run(e *env) (err error) {
+	switch {
+	case c.Questions < 1:
 		return errors.New("bench: questions must be positive")
+	case (c.Set == "") == (len(c.Path) == 0):
+		return errors.New("bench: name documents, or a folder of sets with --set, and not both")
 	}
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	d, err := bench.Ask(e.ctx, exe, c.Path, c.Question, c.Questions)
+	o := bench.AskOptions{Paths: c.Path, Questions: []string{c.Question}, Times: c.Questions, Modes: c.Mode}
+	if c.Set != "" {
+		g, err := bench.Grow(e.ctx, c.Set, c.Passages)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(g.Dir)) }()
+		o.Paths, o.Questions = []string{g.Dir}, g.Questions
+	}
+	d, err := bench.Ask(e.ctx, exe, o)
 	if err != nil {
 		return err
 	}
