@@ -171,7 +171,8 @@ func (j *job) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(check.Verdicts), By: check.By}
+	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(check.Verdicts), By: check.By,
+		Flagged: verify.Flagged(check.Verdicts)}
 	for _, d := range check.Verdicts {
 		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: d.Verdict, Chunks: d.Chunks})
 	}

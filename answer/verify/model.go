@@ -224,6 +224,7 @@ func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
 	case event.PartiallySupported:
 		v.Verdict, v.Score = event.PartiallySupported, partially
 	default:
+		v.Contradicted = said == contradicted
 		return v
 	}
 	for _, id := range bearing {

@@ -70,7 +70,7 @@ func TestModel(t *testing.T) {
 		{Claim: claims[0].Text, Verdict: event.Supported, Score: 1, Chunks: []corpus.ChunkID{"a", "b"}},
 		{Claim: claims[1].Text, Verdict: event.PartiallySupported, Score: 0.6, Chunks: []corpus.ChunkID{"b"}},
 		{Claim: claims[2].Text, Verdict: event.Unsupported},
-		{Claim: claims[3].Text, Verdict: event.Unsupported},
+		{Claim: claims[3].Text, Verdict: event.Unsupported, Contradicted: true},
 		{Claim: claims[4].Text, Verdict: event.Unsupported},
 		{Claim: claims[5].Text, Verdict: event.PartiallySupported, Score: 0.6, Chunks: []corpus.ChunkID{"c", "a"}}, // no passage holds 2022
 		{Claim: claims[6].Text, Verdict: event.Unsupported},

@@ -4,6 +4,7 @@ package verify
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -24,6 +25,8 @@ type Verdict struct {
 	Verdict event.Verdict
 	Score   float64          // 0..1
 	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if unsupported
+	// Contradicted says that what the claim cites speaks against it: the verdict is [event.Unsupported].
+	Contradicted bool
 }
 
 // Check is what was found about some claims.
@@ -54,6 +57,16 @@ func Confidence(verdicts []Verdict) float64 {
 		}
 	}
 	return sum / float64(len(verdicts))
+}
+
+// flaggedBelow is the confidence under which an answer is flagged: more of its claims are left in the air than borne out.
+const flaggedBelow = 0.5
+
+// Flagged says whether the sources fail to carry an answer: one of its claims is contradicted by what it cites, or the
+// [Confidence] in it is below a half. An answer without claims says nothing that sources could carry, and is not flagged.
+func Flagged(verdicts []Verdict) bool {
+	return len(verdicts) > 0 && (Confidence(verdicts) < flaggedBelow ||
+		slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Contradicted }))
 }
 
 var silentRE = regexp.MustCompile(`(?i)\b(?:do(?:es)?(?: not|n't) (?:seem to |appear to )?(?:hold|contain|provide|include|mention|have|give|say|answer|specify)\b.*\b(?:answer|information|details?|question|evidence)|(?:cannot|can't|could not|couldn't|unable to) (?:be )?(?:find|answer|determine)|(?:i|we) (?:do not|don't) know|no (?:answer|information)\b.*\b(?:found|available|given|provided))`)

@@ -105,6 +105,28 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
+func TestFlagged(t *testing.T) {
+	s, p, u := verify.Verdict{Verdict: event.Supported}, verify.Verdict{Verdict: event.PartiallySupported}, verify.Verdict{Verdict: event.Unsupported}
+	against := verify.Verdict{Verdict: event.Unsupported, Contradicted: true}
+	for _, c := range []struct {
+		name     string
+		verdicts []verify.Verdict
+		want     bool
+	}{
+		{"says nothing", nil, false},
+		{"borne out", []verify.Verdict{s, s}, false},
+		{"in part", []verify.Verdict{p}, false},
+		{"as much as not", []verify.Verdict{s, u}, false},
+		{"less than not", []verify.Verdict{s, u, u}, true},
+		{"not", []verify.Verdict{u}, true},
+		{"one of many contradicted", []verify.Verdict{s, s, s, s, against}, true},
+	} {
+		if got := verify.Flagged(c.verdicts); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 // TestSciFact measures verdicts on claims written by experts about abstracts, the hardest case there is: hardly any is a
 // copy. It holds that more of the borne out than of the refuted are supported.
 func TestSciFact(t *testing.T) {

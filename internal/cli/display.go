@@ -121,6 +121,9 @@ func (d *display) done(v forge.Done, run string) {
 	if v.Incomplete {
 		fmt.Fprintf(d.err, "%s the answer is incomplete\n", d.onErr(amber, fmt.Sprintf("%9s", "warning")))
 	}
+	if d.verification.Flagged {
+		fmt.Fprintf(d.err, "%s the sources do not carry this answer\n", d.onErr(amber, fmt.Sprintf("%9s", "warning")))
+	}
 	if u := v.Usage; u != nil {
 		confidence += fmt.Sprintf(" · %s: %d tokens read, %d written in %s", strings.Join(u.Models, ", "), u.InputTokens, u.OutputTokens, count(u.Calls, "call"))
 	}

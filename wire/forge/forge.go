@@ -20,6 +20,12 @@ const (
 // maxSourceText bounds a source's text in bytes, so that a frame stays small whatever the sections are.
 const maxSourceText = 1500
 
+// maxReason bounds why a tool was chosen, and a name of a source's path, in bytes; maxPath is how many names are shown.
+const (
+	maxReason = 300
+	maxPath   = 8
+)
+
 // maxData bounds an event's data in bytes where that can be had by showing less of each text: readers take a stream in
 // pieces of 16 KiB, and simple ones lose what does not fit into one. minText is what is shown of a text at least.
 const (

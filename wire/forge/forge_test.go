@@ -164,6 +164,18 @@ func opening() []event.Body {
 	}
 }
 
+// TestFlagged: an answer that its sources do not carry is told apart, and of any other nothing is said.
+func TestFlagged(t *testing.T) {
+	for _, flagged := range []bool{false, true} {
+		log := logOf(append(searched(), event.Token{Text: "x"}, event.GenerationFinished{Reason: "stop"}, event.Verified{Flagged: flagged})...)
+		frames := wiretest.Project(forge.Protocol{}.New(), single(log))
+		last := frames[len(frames)-1]
+		if got := strings.Contains(string(last.Data), `"flagged":true`); last.Event != "verification" || got != flagged {
+			t.Errorf("flagged %v: %s", flagged, last.Data)
+		}
+	}
+}
+
 func searched() []event.Body {
 	return append(opening(),
 		event.CacheChecked{},

@@ -29,12 +29,13 @@ type (
 	CacheMiss struct {
 		Type string `json:"type" enum:"cache_miss"`
 	}
-	// RetrievalStart begins a search.
+	// RetrievalStart begins a search. Reason is beyond the protocol's own fields.
 	RetrievalStart struct {
 		Type      string `json:"type" enum:"retrieval_start"`
 		Tool      string `json:"tool"`
 		Query     string `json:"query"`
 		Iteration int    `json:"iteration"`
+		Reason    string `json:"reason,omitempty"` // why the agent chose it
 	}
 	// RetrievalResult ends it.
 	RetrievalResult struct {
@@ -52,12 +53,13 @@ type (
 		Level   string  `json:"level" enum:"L1,L2,L3"`
 		Score   float64 `json:"score"`
 	}
-	// ToolCall begins a tool that does not retrieve.
+	// ToolCall begins a tool that does not retrieve. Reason is beyond the protocol's own fields.
 	ToolCall struct {
 		Type      string          `json:"type" enum:"tool_call"`
 		Tool      string          `json:"tool"`
 		Input     json.RawMessage `json:"input"`
 		Iteration int             `json:"iteration"`
+		Reason    string          `json:"reason,omitempty"` // why the agent chose it
 	}
 	// ToolResult ends it.
 	ToolResult struct {
@@ -105,7 +107,7 @@ type (
 		Type    string `json:"type" enum:"token"`
 		Content string `json:"content"`
 	}
-	// Verification is the check of the answer against its sources.
+	// Verification is the check of the answer against its sources. Flagged is beyond the protocol's own fields.
 	Verification struct {
 		Type              string        `json:"type" enum:"verification"`
 		ClaimsChecked     int           `json:"claims_checked"`
@@ -114,6 +116,7 @@ type (
 		ClaimsUnsupported int           `json:"claims_unsupported"`
 		Confidence        float64       `json:"confidence"`
 		Details           []ClaimDetail `json:"details"`
+		Flagged           bool          `json:"flagged,omitempty"` // the sources do not carry the answer
 	}
 	// ClaimDetail is that of one claim.
 	ClaimDetail struct {
@@ -125,18 +128,19 @@ type (
 		Type    string   `json:"type" enum:"sources"`
 		Sources []Source `json:"sources"`
 	}
-	// Source is one of them. Title, weight and cited are beyond the protocol's own fields.
+	// Source is one of them. Title, weight, cited and path are beyond the protocol's own fields.
 	Source struct {
-		ChunkID     string  `json:"chunk_id"`
-		DocumentID  string  `json:"document_id"`
-		Text        string  `json:"text"` // at most 1,500 bytes
-		Level       string  `json:"level" enum:"L1,L2,L3"`
-		Score       float64 `json:"score"`
-		PageNumbers []int   `json:"page_numbers"`
-		Heading     string  `json:"heading"`
-		Title       string  `json:"title"`
-		Weight      float64 `json:"weight"` // share of the answer, 0..1
-		Cited       bool    `json:"cited"`
+		ChunkID     string   `json:"chunk_id"`
+		DocumentID  string   `json:"document_id"`
+		Text        string   `json:"text"` // at most 1,500 bytes
+		Level       string   `json:"level" enum:"L1,L2,L3"`
+		Score       float64  `json:"score"`
+		PageNumbers []int    `json:"page_numbers"`
+		Heading     string   `json:"heading"`
+		Title       string   `json:"title"`
+		Weight      float64  `json:"weight"` // share of the answer, 0..1
+		Cited       bool     `json:"cited"`
+		Path        []string `json:"path,omitempty"` // how the graph led to it: entities and titles in turn
 	}
 	// Done ends a stream that was answered. Incomplete and usage are beyond the protocol's own fields.
 	Done struct {

@@ -33,11 +33,11 @@ func (p *projection) payload(body event.Body) (string, any) {
 		}
 		return "cache_miss", CacheMiss{"cache_miss"}
 	case event.RetrievalStarted:
-		return "retrieval_start", RetrievalStart{"retrieval_start", b.Tool, b.Query, b.Iteration}
+		return "retrieval_start", RetrievalStart{"retrieval_start", b.Tool, b.Query, b.Iteration, clip(b.Reason, maxReason)}
 	case event.RetrievalFinished:
 		return "retrieval_result", retrievalResult(b)
 	case event.ToolCalled:
-		return "tool_call", ToolCall{"tool_call", b.Tool, object(b.Input), b.Iteration}
+		return "tool_call", ToolCall{"tool_call", b.Tool, object(b.Input), b.Iteration, clip(b.Reason, maxReason)}
 	case event.ToolReturned:
 		return "tool_result", ToolResult{"tool_result", b.Tool, object(b.Result), b.Duration}
 	case event.Graded:
@@ -110,7 +110,7 @@ func fitting(payload func(most int) any) any {
 // verification shows at most so many bytes of each claim.
 func verification(b event.Verified, most int) Verification {
 	r := Verification{"verification", len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported),
-		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}}
+		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}, b.Flagged}
 	for _, c := range b.Claims {
 		r.Details = append(r.Details, ClaimDetail{clip(c.Text, most), c.Verdict})
 	}
@@ -129,8 +129,13 @@ func sources(in []event.Source, most int) []Source {
 		if level == 0 {
 			level = corpus.Passage
 		}
+		var path []string
+		for _, p := range s.Path[:min(len(s.Path), maxPath)] {
+			path = append(path, clip(p, min(most, maxReason)))
+		}
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Level: level.String(),
-			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most), Weight: round(s.Weight), Cited: s.Cited})
+			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most), Weight: round(s.Weight), Cited: s.Cited,
+			Path: path})
 	}
 	return out
 }
