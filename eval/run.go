@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 )
@@ -61,9 +58,6 @@ func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report,
 	if opts.Depth <= 0 {
 		opts.Depth = 100
 	}
-	if opts.Workers <= 0 {
-		opts.Workers = runtime.GOMAXPROCS(0)
-	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -76,29 +70,20 @@ func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report,
 	if len(questions) == 0 {
 		return nil, fmt.Errorf("run %s: no query has a relevant document", set.Name)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	results := make([]Result, len(questions))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range opts.Workers {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(questions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				q := questions[i]
-				start := opts.Now()
-				ranked, err := search(ctx, q.Text, opts.Depth)
-				if err != nil {
-					cancel(fmt.Errorf("run %s: query %s: %w", set.Name, q.ID, err))
-					return
-				}
-				results[i] = judge(q.ID, ranked, set.Judged[q.ID], opts.Depth)
-				results[i].Took = opts.Now().Sub(start)
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	err := parallel(ctx, opts.Workers, len(questions), func(ctx context.Context, i int) error {
+		q := questions[i]
+		start := opts.Now()
+		ranked, err := search(ctx, q.Text, opts.Depth)
+		if err != nil {
+			return fmt.Errorf("run %s: query %s: %w", set.Name, q.ID, err)
+		}
+		results[i] = judge(q.ID, ranked, set.Judged[q.ID], opts.Depth)
+		results[i].Took = opts.Now().Sub(start)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return summary(set.Name, opts, results), nil
 }

@@ -29,6 +29,10 @@ type Question struct {
 	Text       string   `json:"text"`
 	Answers    []string `json:"answers,omitempty"`
 	Answerable bool     `json:"answerable,omitempty"` // false too where the set does not say
+	MultiHop   bool     `json:"multihop,omitempty"`   // no single passage answers it
+	Type       string   `json:"type,omitempty"`
+
+	Unanswerable bool `json:"-"` // the set says that the documents hold no answer
 }
 
 // Set is a collection with its queries and judgements. Every judged query and document exists; ids are unique.
@@ -37,6 +41,7 @@ type Set struct {
 	Docs      []Doc
 	Questions []Question
 	Judged    map[string]map[string]int // query id → document id → grade, 0 being not relevant
+	Claims    []Pair                    // empty where the set has none
 }
 
 // Files are the paths of a set's files.
@@ -44,17 +49,21 @@ type Files struct {
 	Corpus     string // a document a line
 	Questions  string // a question a line
 	Judgements string // query id, document id and grade, parted by tabs; the first line may be a header
+	Claims     string // a claim with evidence a line; empty: none
 }
 
 // FilesOf gives the paths of a set in a folder in the layout of BEIR (Thakur et al. 2021,
 // https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels.tsv, or, where that is not there,
-// qrels/test.tsv.
+// qrels/test.tsv; and claims.jsonl where there is one.
 func FilesOf(dir string) Files {
 	f := Files{Corpus: filepath.Join(dir, "corpus.jsonl"), Questions: filepath.Join(dir, "queries.jsonl"), Judgements: filepath.Join(dir, "qrels.tsv")}
 	if _, err := os.Stat(f.Judgements); err != nil {
 		if test := filepath.Join(dir, "qrels", "test.tsv"); isFile(test) {
 			f.Judgements = test
 		}
+	}
+	if claims := filepath.Join(dir, "claims.jsonl"); isFile(claims) {
+		f.Claims = claims
 	}
 	return f
 }
@@ -96,15 +105,49 @@ func LoadFiles(name string, files Files) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
-	questions, err := jsonLines(files.Questions, func(q *Question) string { return q.ID })
+	s.Docs = docs
+	questions, err := jsonLines(files.Questions, func(q *questionLine) string { return q.ID })
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
-	s.Docs, s.Questions = docs, questions
+	for _, q := range questions {
+		q.Question.Answerable = q.Answerable != nil && *q.Answerable
+		q.Unanswerable = q.Answerable != nil && !*q.Answerable
+		s.Questions = append(s.Questions, q.Question)
+	}
 	if err := s.readJudgements(files.Judgements); err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
+	if files.Claims != "" {
+		if s.Claims, err = readClaims(files.Claims); err != nil {
+			return nil, fmt.Errorf("load set: %w", err)
+		}
+	}
 	return s, nil
+}
+
+// questionLine tells a question that has no answer from one of which nothing is said.
+type questionLine struct {
+	Question
+	Answerable *bool `json:"answerable"`
+}
+
+func readClaims(path string) (pairs []Pair, err error) {
+	err = lines(path, func(_ int, line []byte) error {
+		var p Pair
+		if err := json.Unmarshal(line, &p); err != nil {
+			return err
+		}
+		switch {
+		case p.Claim == "" || len(p.Evidence) == 0:
+			return errors.New("no claim, or no evidence")
+		case p.Label != Supports && p.Label != Contradicts:
+			return fmt.Errorf("the label is neither %s nor %s: %.100q", Supports, Contradicts, p.Label)
+		}
+		pairs = append(pairs, p)
+		return nil
+	})
+	return pairs, err
 }
 
 // Relevant counts the documents judged relevant to a query.
