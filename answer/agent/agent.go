@@ -16,6 +16,7 @@ type Action struct {
 	Query    string   // what is looked for
 	Asked    string   // the question that what it finds is judged by; empty: Query
 	Entities []string // of graph_traverse: where the walk starts; empty: at what Query names, and at the best evidence
+	Parts    []string // of decompose_query: the questions that the planner took Query apart into; empty: those of the View
 	Reason   string   // why, in a sentence, for people; may be empty
 }
 
@@ -46,6 +47,7 @@ type Outcome struct {
 
 // Round is an iteration that is over.
 type Round struct {
+	By       string // of its Plan
 	Thought  string
 	Outcomes []Outcome
 }
