@@ -323,11 +323,11 @@ func (x *Index) replay(l *lexical, record *levelRecord) error {
 				if slices.ContainsFunc(record.Removed, func(g [2]uint64) bool { return g[0] <= row && row < g[1] }) {
 					continue
 				}
-				chunk, err := readChunk(tx, row)
+				a, err := analyseRow(tx, row)
 				if err != nil {
 					return err
 				}
-				added = append(added, analyse(row, chunk))
+				added = append(added, a)
 			}
 		}
 		return nil
@@ -362,11 +362,11 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 				return fmt.Errorf("damaged: a document: %w", err)
 			}
 			for row, to := d.rows(level); row < to; row++ {
-				chunk, err := readChunk(tx, row)
+				a, err := analyseRow(tx, row)
 				if err != nil {
 					return err
 				}
-				added = append(added, analyse(row, chunk))
+				added = append(added, a)
 			}
 			if len(added) >= rebuildBatch {
 				if err := l.change(added, nil, 0); err != nil {
@@ -382,6 +382,15 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+func analyseRow(tx *bolt.Tx, row uint64) (analysed, error) {
+	chunk, err := readChunk(tx, row)
+	if err != nil {
+		return analysed{}, err
+	}
+	n, err := readNamed(tx, row)
+	return analyse(row, chunk, n), err
 }
 
 func readChunk(tx *bolt.Tx, row uint64) (*corpus.Chunk, error) {

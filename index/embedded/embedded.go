@@ -40,7 +40,7 @@ type Options struct {
 	Scoring     Scoring       // zero: [DefaultScoring]
 }
 
-// Index is an index in one folder. It implements [index.Index] and [index.Spaces]; readers never wait for writers.
+// Index is an index in one folder. It implements [index.Index], [index.Spaces] and [index.Graph]; readers never wait for writers.
 type Index struct {
 	dir   string
 	opts  Options
@@ -64,6 +64,7 @@ type Index struct {
 var (
 	_ index.Index  = (*Index)(nil)
 	_ index.Spaces = (*Index)(nil)
+	_ index.Graph  = (*Index)(nil)
 )
 
 var errClosed = errors.New("the index is closed")
@@ -191,8 +192,12 @@ func (x *Index) prepare() error {
 			if err := meta.Put(keyFormat, []byte(format)); err != nil {
 				return err
 			}
-		case string(have) == formatBefore:
+		case string(have) == formatSpaceless:
 			if err := forgetVectors(tx); err != nil {
+				return err
+			}
+		case string(have) == formatNameless: // its passages have no mentions until they are put anew
+			if err := meta.Put(keyFormat, []byte(format)); err != nil {
 				return err
 			}
 		case string(have) != format:
@@ -205,7 +210,7 @@ func (x *Index) prepare() error {
 	})
 }
 
-// forgetVectors turns a folder of the format before into one of this. Nobody knows the spaces of the vectors in it, so they
+// forgetVectors turns a folder of the first format into one of this. Nobody knows the spaces of the vectors in it, so they
 // go; they are made anew from the texts, which stay.
 func forgetVectors(tx *bolt.Tx) error {
 	if err := tx.DeleteBucket(bucketVectors); err != nil {

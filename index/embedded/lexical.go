@@ -31,6 +31,8 @@ const analysisVersion = "1"
 const (
 	fieldText  = "t"
 	fieldTitle = "h"
+	fieldNamed = "e" // the entities that a passage names, each a term; see [text.Name]
+	fieldAbout = "s" // those of them that it is about
 )
 
 var internalGeneration = []byte("generation")
@@ -40,13 +42,16 @@ const fieldGap = 100
 
 // analysed is a chunk's terms.
 type analysed struct {
-	row         uint64
-	text, title analysis.TokenStream
+	row          uint64
+	text, title  analysis.TokenStream
+	named, about analysis.TokenStream // entities
 }
 
 // analyse cuts a chunk into terms, the way [text.Terms] does with questions.
-func analyse(row uint64, c *corpus.Chunk) analysed {
+func analyse(row uint64, c *corpus.Chunk, n *named) analysed {
 	a := analysed{row: row}
+	all, subjects := n.keys()
+	a.named, a.about = whole(all), whole(subjects)
 	a.title = appendTerms(nil, c.Title)
 	a.text = appendTerms(a.text, c.Title)
 	for _, h := range c.Headings {
@@ -54,7 +59,7 @@ func analyse(row uint64, c *corpus.Chunk) analysed {
 			a.text = appendTerms(a.text, h)
 		}
 	}
-	a.text = appendTerms(a.text, c.Text)
+	a.text = appendTerms(a.text, c.Statement())
 	return a
 }
 
@@ -72,6 +77,17 @@ func appendTerms(stream analysis.TokenStream, s string) analysis.TokenStream {
 	return stream
 }
 
+// whole makes a term of each name.
+func whole(names []string) analysis.TokenStream {
+	tokens := make([]analysis.Token, len(names))
+	stream := make(analysis.TokenStream, len(names))
+	for i, n := range names {
+		tokens[i] = analysis.Token{Term: []byte(n), Position: i + 1, Type: analysis.AlphaNumeric}
+		stream[i] = &tokens[i]
+	}
+	return stream
+}
+
 // fixed is an analyzer that hands bleve what analyse has made already.
 type fixed struct{ stream analysis.TokenStream }
 
@@ -81,6 +97,12 @@ func (a analysed) document() *document.Document {
 	d := document.NewDocument(string(rowKey(a.row)))
 	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, fixed{a.text}))
 	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, fixed{a.title}))
+	if len(a.named) > 0 {
+		d.AddField(document.NewTextFieldCustom(fieldNamed, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, fixed{a.named}))
+	}
+	if len(a.about) > 0 {
+		d.AddField(document.NewTextFieldCustom(fieldAbout, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, fixed{a.about}))
+	}
 	return d
 }
 
@@ -155,16 +177,16 @@ func verifyRoot(dir string) error {
 	}
 	defer db.Close()
 	return guard(path, func() error {
-		return db.View(func(tx *bolt.Tx) error { return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walk(b) }) })
+		return db.View(func(tx *bolt.Tx) error { return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return touch(b) }) })
 	})
 }
 
-// walk touches every key and value.
-func walk(b *bolt.Bucket) error {
+// touch reads every key and value.
+func touch(b *bolt.Bucket) error {
 	return b.ForEach(func(k, v []byte) error {
 		if v == nil {
 			if inner := b.Bucket(k); inner != nil {
-				return walk(inner)
+				return touch(inner)
 			}
 		}
 		_ = crc32.Update(crc32.ChecksumIEEE(k), crc32.IEEETable, v)

@@ -22,9 +22,10 @@ var (
 	bucketDropped     = []byte("dropped")     // collection, number of a space → nothing: its vectors are to go
 	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; none: has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
+	bucketMentions    = []byte("mentions")    // row → what the passage names; see sealNamed
 	bucketGarbage     = []byte("garbage")     // row → nothing: chunks no longer part of any document
 	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketSpaces,
-		bucketDropped, bucketVectors, bucketLevels, bucketGarbage}
+		bucketDropped, bucketVectors, bucketLevels, bucketMentions, bucketGarbage}
 )
 
 var (
@@ -34,10 +35,11 @@ var (
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )
 
-// The formats of the folder. In the one before, vectors had no space.
+// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions.
 const (
-	format       = "2"
-	formatBefore = "1"
+	format          = "3"
+	formatNameless  = "2"
+	formatSpaceless = "1"
 )
 
 // maxKey bounds names of collections and spaces and ids, in bytes; bbolt's keys end at 32 KiB.

@@ -203,7 +203,7 @@ func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, li
 				if err != nil {
 					return nil, "", err
 				}
-				chunks = append(chunks, index.Bare{Ref: refOf(row, i, chunk.ID), Text: chunk.Text})
+				chunks = append(chunks, index.Bare{Ref: refOf(row, i, chunk.ID), Text: chunk.Statement()})
 				if len(chunks) == limit {
 					return chunks, string(rowKey(row)) + string(k[len(prefix):]), nil
 				}

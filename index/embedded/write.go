@@ -27,6 +27,7 @@ type change struct {
 	collection string
 	doc        corpus.Document
 	entries    []index.Entry
+	named      []*named // by entry
 	put        bool
 }
 
@@ -98,7 +99,7 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	if len(d.Collection) > maxKey {
 		return change{}, fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
 	}
-	out := make([]index.Entry, len(entries))
+	out, names := make([]index.Entry, len(entries)), make([]*named, len(entries))
 	seen := make(map[corpus.ChunkID]bool, len(entries))
 	for i, e := range entries {
 		switch {
@@ -124,9 +125,12 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 			v = []float32{} // it has none, where nil is one that is to be made yet
 		}
 		e.Vector = v
+		if names[i], err = namedBy(&e); err != nil {
+			return change{}, err
+		}
 		out[i] = e
 	}
-	return change{collection: d.Collection, doc: d, entries: out, put: true}, nil
+	return change{collection: d.Collection, doc: d, entries: out, named: names, put: true}, nil
 }
 
 func validID(id string) bool { return id != "" && len(id) <= maxKey && utf8.ValidString(id) }
@@ -287,7 +291,7 @@ func analyseAll(group []change) [][]analysed {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for j := range jobs {
-				out[j.i][j.k] = analyse(0, &group[j.i].entries[j.k].Chunk)
+				out[j.i][j.k] = analyse(0, &group[j.i].entries[j.k].Chunk, group[j.i].named[j.k])
 			}
 		})
 	}
@@ -346,8 +350,8 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 // putDocument writes a document whose id is free, its rows sorted by level.
 func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, ed *edits) error {
 	d := docRecord{Document: ch.doc, First: *next}
-	ids, chunks := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks)
-	chunks.FillPercent = 0.95 // keys ascend
+	ids, chunks, mentions := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
+	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
 	for i := range levels {
 		e := &ed.levels[i]
 		first := *next
@@ -370,6 +374,11 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 			}
 			if entry.Vector != nil {
 				if err := ed.place(tx, collection, i, vectorRow{entry.Space, row, entry.Vector}); err != nil {
+					return err
+				}
+			}
+			if ch.named[k] != nil {
+				if err := mentions.Put(rowKey(row), sealNamed(ch.named[k])); err != nil {
 					return err
 				}
 			}
@@ -466,11 +475,11 @@ func (x *Index) commit(c *collection, ed *edits) error {
 
 // sweep deletes the texts of rows that became garbage.
 func sweep(tx *bolt.Tx, rows [][2]uint64) error {
-	chunks, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketGarbage)
+	chunks, mentions, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions), tx.Bucket(bucketGarbage)
 	for _, r := range rows {
 		for row := r[0]; row < r[1]; row++ {
 			k := rowKey(row)
-			if err := errors.Join(chunks.Delete(k), garbage.Delete(k)); err != nil {
+			if err := errors.Join(chunks.Delete(k), mentions.Delete(k), garbage.Delete(k)); err != nil {
 				return err
 			}
 		}
