@@ -45,6 +45,7 @@ type snapshot struct {
 type view struct {
 	reader                 bleve.IndexReader // nil: no chunks
 	chunks, tokens, titles uint64
+	generation             uint64 // of the change that made it
 	spaces                 spaces
 }
 
@@ -88,7 +89,7 @@ func (c *collection) publish(vectors [levels]spaces) error {
 	s := &snapshot{seq: c.seq, refs: 1}
 	for i := range levels {
 		r := c.records[i]
-		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, spaces: vectors[i]}
+		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, generation: r.Generation, spaces: vectors[i]}
 		if c.lex[i] == nil {
 			continue
 		}

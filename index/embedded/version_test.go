@@ -1,0 +1,93 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+)
+
+func TestVersionGrowsWithEachChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func() *embedded.Index {
+		x, err := embedded.Open(dir, embedded.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	x := open()
+	last := uint64(0)
+	version := func(collection string) uint64 {
+		t.Helper()
+		v, err := x.Version(t.Context(), collection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if v := version("none"); v != 0 {
+		t.Errorf("a collection that there is not has version %d", v)
+	}
+	put := func(id, hash, text string) {
+		t.Helper()
+		doc := corpus.Document{ID: corpus.DocumentID(id), Collection: "a", Hash: hash}
+		chunk := corpus.Chunk{ID: corpus.ChunkID("c-" + id), Document: doc.ID, Level: corpus.Passage, Text: text}
+		if err := x.Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{{{Chunk: chunk, Space: "s", Vector: []float32{1, 0}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		name  string
+		grows bool
+		do    func()
+	}{
+		{"put", true, func() { put("1", "h1", "gold") }},
+		{"another", true, func() { put("2", "h2", "silver") }},
+		{"in its place", true, func() { put("2", "h3", "copper") }},
+		{"vectors of another space", false, func() {
+			missing, _, err := x.Missing(t.Context(), "a", "other", "", 1)
+			if err != nil || len(missing) != 1 {
+				t.Fatal(missing, err)
+			}
+			if err := x.SetVectors(t.Context(), "a", "other", []string{missing[0].Ref}, [][]float32{{1}}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"reopened", false, func() {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = open()
+		}},
+		{"deleted", true, func() {
+			if err := x.Delete(t.Context(), "a", []corpus.DocumentID{"1"}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		step.do()
+		v := version("a")
+		if grew := v > last; grew != step.grows || v < last {
+			t.Errorf("%s: version %d after %d", step.name, v, last)
+		}
+		last = v
+	}
+	got, err := x.Hashes(t.Context(), "a", []corpus.DocumentID{"1", "2", ""})
+	if want := map[corpus.DocumentID]string{"2": "h3"}; err != nil || !cmp.Equal(got, want) {
+		t.Errorf("hashes %v, %v, want %v", got, err, want)
+	}
+	if v := version("b"); v != 0 {
+		t.Errorf("another collection has version %d", v)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Version(t.Context(), "a"); err == nil {
+		t.Error("a closed index has a version")
+	}
+}
