@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -26,10 +27,11 @@ import (
 type Options struct {
 	Workers      int // files read and parsed at once, and calls to the embedder at once; the number of processors
 	MaxFileBytes int64
-	Limits       parse.Limits // of parsing; Bytes is MaxFileBytes, 64 MiB
-	BatchDocs    int          // documents put at once at most; 64
-	BatchBytes   int          // text put at once, about; 4 MiB
-	EmbedTexts   int          // texts in one call to the embedder; 128
+	Limits       parse.Limits       // of parsing; Bytes is MaxFileBytes, 64 MiB
+	BatchDocs    int                // documents put at once at most; 64
+	BatchBytes   int                // text put at once, about; 4 MiB
+	EmbedTexts   int                // texts in one call to the embedder; 128
+	Entities     entities.Extractor // finds what passages name; [entities.Rules]
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
@@ -41,6 +43,9 @@ func (o Options) withDefaults() Options {
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 64)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedTexts = cmp.Or(max(o.EmbedTexts, 0), 128)
+	if o.Entities == nil {
+		o.Entities = entities.Rules{}
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
@@ -25,6 +26,7 @@ type job struct {
 type ready struct {
 	doc    corpus.Document
 	chunks []corpus.Chunk
+	found  []entities.Found // by chunk
 	same   bool
 	uri    string
 	bytes  int
@@ -151,6 +153,9 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 		p.Title = j.title
 	}
 	_, out.chunks = Cut(id, p)
+	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks); out.err != nil {
+		return out
+	}
 	out.doc = corpus.Document{
 		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), MediaType: p.MediaType, Hash: hash,
 		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
@@ -201,6 +206,7 @@ func (r *run) flush(ctx context.Context) error {
 		entries[i] = make([]index.Entry, len(d.chunks))
 		for j, c := range d.chunks {
 			entries[i][j].Chunk = c
+			entries[i][j].Mentions, entries[i][j].Relations = d.found[j].Mentions, d.found[j].Relations
 		}
 		chunks += len(d.chunks)
 	}

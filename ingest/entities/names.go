@@ -1,0 +1,254 @@
+package entities
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+func set(words string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = struct{}{}
+	}
+	return m
+}
+
+func in(m map[string]struct{}, w string) bool {
+	_, ok := m[w]
+	return ok
+}
+
+var (
+	// connectors stand small inside names.
+	connectors = set(`of the and for in on at to de du des del della dello di da do dos das la le les el los las den der die das
+		van von vom zu zum zur ten ter y e al bin ibn ben af av`)
+	// joining are those of them that join two names as often as they stand in one, so that the parts are names, too.
+	joining = set("and for in on at to e y")
+	// dates begin and end no name, unless a name follows those in maybe.
+	dates = set(`january february march april may june july august september october november december
+		monday tuesday wednesday thursday friday saturday sunday`)
+	maybe  = set("april may june august")
+	titled = set("dr mr mrs ms st prof jr sr lt col gen sgt capt rev hon mt ft")
+)
+
+// names gives the capitalised phrases of a sentence, in order and apart.
+func (d *document) names(line string, words []text.Token) []span {
+	var out []span
+	for i := 0; i < len(words); {
+		n := d.run(line, words, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		out = d.appendName(out, line, words[i:i+n], i == 0)
+		i += n
+	}
+	return out
+}
+
+// run counts the words of the capitalised phrase that begins at i, with connectors inside it.
+func (d *document) run(line string, words []text.Token, i int) int {
+	if !begins(line, words, i) {
+		return 0
+	}
+	n := 1
+	for k := i + 1; k < len(words); k++ {
+		if !adjacent(line, words[k-1], words[k]) {
+			break
+		}
+		w := words[k].Text
+		switch {
+		case isDate(line, words, k):
+			return n
+		case capitalised(line[words[k].Start:]), isDigit(w[0]) && len(w) <= 4:
+			n = k - i + 1
+		case in(connectors, w) && !in(joining, w) && k-i-n < 2: // n words before, at most two connectors after them
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// begins says whether a name may begin at word i.
+func begins(line string, words []text.Token, i int) bool {
+	w := words[i]
+	if isDate(line, words, i) || w.Text == "i" {
+		return false
+	}
+	if isDigit(w.Text[0]) { // such as 20th Century Fox
+		return strings.ContainsFunc(w.Text, unicode.IsLetter) && i+1 < len(words) && adjacent(line, w, words[i+1]) && capitalised(line[words[i+1].Start:])
+	}
+	return capitalised(line[w.Start:])
+}
+
+// isDate says whether word i is the name of a month or day.
+func isDate(line string, words []text.Token, i int) bool {
+	w := words[i].Text
+	if !in(dates, w) {
+		return false
+	}
+	if !in(maybe, w) || i+1 == len(words) || i > 0 && isDigit(words[i-1].Text[0]) {
+		return true
+	}
+	return !capitalised(line[words[i+1].Start:])
+}
+
+// adjacent says whether nothing parts two words of a name.
+func adjacent(line string, a, b text.Token) bool {
+	switch sep := line[a.End:b.Start]; sep {
+	case " ", "-", "–", "\n", "", " & ", "’ ", "' ", "・", "·":
+		return true
+	case ". ", ".", ".-":
+		return utf8.RuneCountInString(a.Text) == 1 || in(titled, a.Text) || strings.Contains(a.Text, ".")
+	}
+	return false
+}
+
+// appendName adds a phrase and its parts, unless it is none.
+func (d *document) appendName(out []span, line string, words []text.Token, first bool) []span {
+	for len(words) > 0 && (text.Article(words[0].Text) || first && text.Stop(words[0].Text)) {
+		words, first = words[1:], false // what follows stands inside the sentence
+		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
+			words = words[1:]
+		}
+	}
+	if first && len(words) > 0 {
+		_, small := d.small[words[0].Text]
+		_, capital := d.capital[words[0].Text]
+		if small && !capital || len(words) == 1 && !capital {
+			words = words[1:]
+			for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
+				words = words[1:]
+			}
+		}
+	}
+	for len(words) > 0 && numeric(words[0].Text) {
+		words = words[1:]
+	}
+	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (text.Stop(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
+		return out
+	}
+	whole := spanOf(line, words)
+	if end := words[len(words)-1]; strings.HasSuffix(end.Text, "'s") {
+		whole.end = end.Start + strings.LastIndexAny(line[end.Start:end.End], "'’")
+		whole.last = line[end.Start:whole.end]
+	}
+	return append(out, whole)
+}
+
+func numeric(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
+
+func spanOf(line string, words []text.Token) span {
+	last := words[len(words)-1]
+	s := span{start: words[0].Start, end: last.End, kind: corpus.Named, words: len(words), last: line[last.Start:last.End]}
+	for _, w := range words {
+		s.connected = s.connected || in(connectors, w.Text)
+	}
+	return s
+}
+
+// quotes are the marks that open a quotation, with those that close it.
+var quotes = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』', '《': '》'}
+
+// marked gives what a sentence quotes and links to, in order and apart.
+func marked(line string) (out []span) {
+	for i := 0; i < len(line); {
+		r, n := utf8.DecodeRuneInString(line[i:])
+		from, to := i+n, -1
+		kind := corpus.Named
+		if closing, ok := quotes[r]; ok {
+			to = strings.IndexRune(line[from:min(len(line), from+maxName)], closing)
+		} else if strings.HasPrefix(line[i:], "[[") {
+			from, kind = i+2, corpus.Link
+			to = strings.Index(line[from:min(len(line), from+maxName)], "]]")
+		}
+		if to < 0 {
+			i += n
+			continue
+		}
+		s := span{start: from, end: from + to, kind: kind}
+		s.words = len(text.Words(line[s.start:s.end]))
+		i = s.end + utf8.RuneLen(r)
+		if kind == corpus.Link {
+			i = s.end + 2
+		}
+		if s.words == 0 || s.words > maxWords || kind != corpus.Link && !namely(line[s.start:s.end]) {
+			continue
+		}
+		if s.words == 1 {
+			s.words = 2 // it stands for itself
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// namely says whether quoted words are more likely a name than speech: they begin with a capital, or have none to begin with.
+func namely(s string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(s))
+	return !unicode.IsLower(r)
+}
+
+// merged gives both in order; of names that overlap, those of first.
+func merged(first, second []span) []span {
+	if len(first) == 0 {
+		return second
+	}
+	out, k := slices.Clone(first), 0
+	for _, s := range second {
+		for k < len(first) && first[k].end <= s.start {
+			k++
+		}
+		if k == len(first) || s.end <= first[k].start {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return out
+}
+
+// phrase is some words side by side.
+type phrase struct {
+	start, end int
+	key        string
+}
+
+// phrases gives the runs of two to four small words of three letters or more that are no stop words, and the runs of two to
+// eight ideographs.
+func phrases(line string, words []text.Token) (out []phrase) {
+	for i := 0; i < len(words); {
+		kind := phrasal(line, words[i])
+		n := i + 1
+		for n < len(words) && kind != 0 && phrasal(line, words[n]) == kind {
+			if sep := line[words[n-1].End:words[n].Start]; sep != "" && sep != " " && sep != "-" && sep != "\n" {
+				break
+			}
+			n++
+		}
+		if most := 4 * kind; kind != 0 && n-i >= 2 && n-i <= most {
+			s := line[words[i].Start:words[n-1].End]
+			out = append(out, phrase{words[i].Start, words[n-1].End, text.Name(s)})
+		}
+		i = n
+	}
+	return out
+}
+
+// phrasal says whether a word may stand in a phrase: 1 among small words, 2 among ideographs, 0 in none.
+func phrasal(line string, w text.Token) int {
+	r, n := utf8.DecodeRuneInString(line[w.Start:])
+	switch {
+	case unicode.Is(unicode.Han, r):
+		return 2
+	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, text.Stop(w.Text):
+		return 0
+	}
+	return 1
+}
