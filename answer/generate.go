@@ -201,7 +201,7 @@ func (j *job) attribute(ctx context.Context) error {
 		c := j.context[place]
 		a.Sources = append(a.Sources, event.Source{N: i + 1, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title,
 			Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
-			Text: c.Chunk.Text, Score: c.grade, Weight: weights[i], Cited: i < cited})
+			Text: c.Chunk.Text, Score: c.grade, Weight: weights[i], Cited: i < cited, Path: c.path})
 	}
 	if err := j.rec.Emit(ctx, a); err != nil {
 		return err

@@ -83,6 +83,19 @@ func (n *notes) used(step, name string, u model.Usage) {
 	s.Estimated = s.Estimated || u.Estimated
 }
 
+// on gives the tokens that a step has cost since it began.
+func (n *notes) on(step string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	sum := 0
+	for _, s := range n.spent {
+		if s.Step == step {
+			sum += s.Input + s.Output
+		}
+	}
+	return sum
+}
+
 // settle tells in the run what is left to tell: also of a run that is stopped, since it is paid for.
 func (j *job) settle(ctx context.Context) error {
 	n := &j.notes

@@ -3,14 +3,18 @@ package answer
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -21,8 +25,8 @@ import (
 // rules names the forms that need no model in the events.
 const rules = "rules"
 
-// Pipeline answers questions: analyze, search, grade, expand or search again, rerank, generate, verify, attribute. Its
-// fields are not to be changed once it answers. It may answer many questions at once.
+// Pipeline answers questions: analyze, search, grade, expand or search again, rerank, generate, verify, attribute. In
+// agentic mode, a planner chooses the searches until the evidence suffices. Its fields are not to be changed once it answers. It may answer many questions at once.
 type Pipeline struct {
 	Index     index.Reader
 	Vectors   Vectors          // nil: searches go by words alone
@@ -32,6 +36,9 @@ type Pipeline struct {
 	Grader    grade.Grader
 	Reranker  rerank.Reranker
 	Verifier  verify.Verifier
+	Planner   agent.Planner    // chooses the tools of agentic mode; nil: rules
+	Graph     index.Graph      // nil: the index, if it is one; without a graph, there are no walks
+	Budget    agent.Budget     // of agentic mode's loop; zero fields: its defaults
 	Now       func() time.Time // for durations; default time.Now
 }
 
@@ -59,9 +66,11 @@ type job struct {
 	*Pipeline
 	rec      *Recorder
 	q        event.RunStarted
-	parts    []string // the questions that it was taken apart into
+	analysis analyze.Analysis
 	calls    event.CallID
-	pool     []candidate // what was found so far, each chunk once
+	pool     []candidate                       // what was found so far, each chunk once
+	at       map[corpus.ChunkID]int            // its places in pool
+	instead  map[corpus.ChunkID]corpus.ChunkID // what is read in place of a chunk that was found
 	stats    index.TermStats
 	context  []candidate // what may be read, best first; a passage's number is its place, from 1
 	read     []int       // places in context of what the generator reads
@@ -73,7 +82,7 @@ type job struct {
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
-	j := &job{Pipeline: p, rec: r, q: r.State().RunStarted}
+	j := &job{Pipeline: p, rec: r, q: r.State().RunStarted, at: map[corpus.ChunkID]int{}, instead: map[corpus.ChunkID]corpus.ChunkID{}}
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now
@@ -83,6 +92,12 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	}
 	if with.Drafter == nil {
 		with.Drafter = hyde.Feedback{}
+	}
+	if with.Graph == nil {
+		with.Graph, _ = with.Index.(index.Graph)
+	}
+	if with.Planner == nil {
+		with.Planner = agent.Rules{Graph: with.Graph}
 	}
 	j.Pipeline = &with
 	err := j.answer(ctx)
@@ -115,8 +130,14 @@ func (j *job) analyze(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.parts = a.Parts
-	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Decomposed: len(a.Parts) > 0, Mode: event.Direct, By: a.By}
+	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By}
+	switch {
+	case analysis.Mode != event.Agentic:
+		a.Parts, analysis.Mode = nil, event.Direct // which is one search
+	case j.Budget.Iterations == 1:
+		a.Parts = nil // there is no room for a decomposition
+	}
+	j.analysis, analysis.Decomposed = a, len(a.Parts) > 0
 	if err := j.rec.Emit(ctx, analysis); err != nil {
 		return err
 	}
@@ -132,10 +153,38 @@ func (j *job) prepare(ctx context.Context) error {
 	if len(docs) == 0 {
 		return fault.New(fault.NoDocuments, "no documents are indexed in the collection")
 	}
-	if j.stats, err = j.Index.Terms(ctx, j.q.Collection, text.Content(text.Head(strings.Join(j.asked(), "\n"), 8192), maxWords)); err != nil {
+	if err := j.learn(ctx, j.asked()); err != nil {
 		return j.indexFault(ctx, err)
 	}
 	return nil
+}
+
+// learn adds to what is known of how words are spread.
+func (j *job) learn(ctx context.Context, texts []string) error {
+	words := text.Content(text.Head(strings.Join(texts, "\n"), maxQuery), maxWords)
+	words = slices.DeleteFunc(words, func(w string) bool { _, known := j.stats.DF[w]; return known })
+	if len(words) == 0 && j.stats.DF != nil {
+		return nil
+	}
+	more, err := j.Index.Terms(ctx, j.q.Collection, words)
+	if err != nil {
+		return err
+	}
+	df := maps.Clone(j.stats.DF) // others may read it
+	if df == nil {
+		df = map[string]int{}
+	}
+	maps.Copy(df, more.DF)
+	j.stats = index.TermStats{Chunks: more.Chunks, DF: df}
+	return nil
+}
+
+// retrieve searches in the way of the run's mode.
+func (j *job) retrieve(ctx context.Context) error {
+	if j.q.Mode == event.Agentic {
+		return j.agentic(ctx)
+	}
+	return j.direct(ctx)
 }
 
 // indexFault gives an error of the index its code, unless it is the context's.
@@ -153,6 +202,6 @@ func (j *job) indexFault(ctx context.Context, err error) error {
 const maxWords = 256
 
 // asked gives the question and those that it was taken apart into.
-func (j *job) asked() []string { return append([]string{j.q.Query}, j.parts...) }
+func (j *job) asked() []string { return append([]string{j.q.Query}, j.analysis.Parts...) }
 
 func (j *job) since(began time.Time) event.Millis { return event.MillisOf(j.Now().Sub(began)) }

@@ -64,10 +64,15 @@ func library() *answer.Pipeline {
 	return &p
 }
 
-// run answers a question and gives the log, which is held to its rules.
+// run answers a question in mode agentic and gives the log, which is held to its rules.
 func run(t *testing.T, ctx context.Context, a answer.Answerer, store eventlog.Store, question string) []event.Event {
 	t.Helper()
-	start := event.RunStarted{Run: "run_1", Protocol: "test", Query: question, Mode: event.Agentic, Collection: corpus.DefaultCollection, TopK: 5}
+	return runIn(t, ctx, event.Agentic, a, store, question)
+}
+
+func runIn(t *testing.T, ctx context.Context, mode event.Mode, a answer.Answerer, store eventlog.Store, question string) []event.Event {
+	t.Helper()
+	start := event.RunStarted{Run: "run_1", Protocol: "test", Query: question, Mode: mode, Collection: corpus.DefaultCollection, TopK: 5}
 	rec, err := answer.NewRecorder(ctx, store, time.Now, start)
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +91,11 @@ func run(t *testing.T, ctx context.Context, a answer.Answerer, store eventlog.St
 func ask(t *testing.T, a answer.Answerer, question string) []event.Event {
 	t.Helper()
 	return run(t, t.Context(), a, eventlog.NewMemory(), question)
+}
+
+func askDirect(t *testing.T, a answer.Answerer, question string) []event.Event {
+	t.Helper()
+	return runIn(t, t.Context(), event.Direct, a, eventlog.NewMemory(), question)
 }
 
 // kinds lists the kinds of events, tokens and citations in a row as one.
@@ -139,34 +149,38 @@ func TestAnswersFromTheDocuments(t *testing.T) {
 
 func TestQuestionThatNothingAnswers(t *testing.T) {
 	t.Parallel()
-	log := ask(t, library(), "Which quarks compose xenon isotopes?")
-	s := event.Fold(log)
-	if code(log) != "" || len(s.Citations) != 0 {
-		t.Errorf("%s: %q", kinds(log), s.Text)
-	}
-	if len(s.Grades) == 0 || len(s.Grades) > 3 || s.Iterations != len(s.Searches) {
-		t.Fatalf("%d grades, %d searches, %d iterations", len(s.Grades), len(s.Searches), s.Iterations)
-	}
-	for i, g := range s.Grades {
-		if again := g.Action == event.ReRetrieve; again != (i < len(s.Searches)-1) || g.Iteration != i+1 || g.Correct+g.Ambiguous > 0 {
-			t.Errorf("round %d: %+v", i+1, g)
+	for mode, log := range map[string][]event.Event{"direct": askDirect(t, library(), "Which quarks compose xenon isotopes?"),
+		"agentic": ask(t, library(), "Which quarks compose xenon isotopes?")} {
+		s := event.Fold(log)
+		if code(log) != "" || len(s.Citations) != 0 || string(s.Analysis.Mode) != mode {
+			t.Errorf("%s: %s: %q", mode, kinds(log), s.Text)
+		}
+		if len(s.Grades) == 0 || len(s.Grades) > 3 || s.Iterations != len(s.Grades) {
+			t.Fatalf("%s: %d grades, %d searches, %d iterations", mode, len(s.Grades), len(s.Searches), s.Iterations)
+		}
+		for i, g := range s.Grades {
+			if again := g.Action == event.ReRetrieve; again != (i < len(s.Grades)-1) || g.Iteration != i+1 || g.Correct+g.Ambiguous > 0 {
+				t.Errorf("%s: round %d: %+v", mode, i+1, g)
+			}
 		}
 	}
 }
 
 func TestSearchesThreeTimesAtMost(t *testing.T) {
 	t.Parallel()
-	log := ask(t, library(), "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?")
-	s := event.Fold(log)
-	if s.Iterations != 3 || len(s.Searches) != 3 || s.Grades[2].Action != event.Proceed {
-		t.Fatalf("%d iterations: %+v", s.Iterations, s.Grades)
-	}
-	asked := map[string]bool{}
-	for _, search := range s.Searches {
-		asked[search.Query] = true
-	}
-	if len(asked) != 3 {
-		t.Errorf("searched for %v", asked)
+	const question = "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?"
+	for mode, log := range map[string][]event.Event{"direct": askDirect(t, library(), question), "agentic": ask(t, library(), question)} {
+		s := event.Fold(log)
+		if s.Iterations != 3 || len(s.Grades) != 3 || s.Grades[2].Action != event.Proceed {
+			t.Fatalf("%s: %d iterations: %+v", mode, s.Iterations, s.Grades)
+		}
+		asked := map[string]bool{}
+		for _, search := range s.Searches {
+			asked[search.Tool+search.Query] = true
+		}
+		if len(asked) != len(s.Searches) || len(asked) < 3 {
+			t.Errorf("%s: searched for %v", mode, asked)
+		}
 	}
 }
 

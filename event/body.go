@@ -146,7 +146,7 @@ type Grade struct {
 	Class    Class          `json:"classification"`
 	Expanded bool           `json:"expanded,omitempty"`  // the parent was read in its place
 	NewScore float64        `json:"new_score,omitempty"` // the parent's, if expanded
-	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that took its place, if the score rose
+	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that took its place: its parent, if the score rose or it is a sentence
 }
 
 // Graded is the judgement of a round of retrieval.

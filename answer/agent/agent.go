@@ -54,6 +54,7 @@ type Round struct {
 
 // View is what a planner sees of a run. It is not to be changed.
 type View struct {
+	Collection string
 	Question   string
 	Complexity event.Complexity
 	Parts      []string // the questions that the analysis took it apart into, in the order in which they depend on each other

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -75,7 +76,8 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	}
 	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v}
 	a.Ingester = ingest.New(ix, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Logger: logger})
-	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m)}
+	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m),
+		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	a.Engine = sluice.New(pipeline, sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)})

@@ -59,10 +59,12 @@ type HTTP struct {
 
 // Runs bounds what one question may cost.
 type Runs struct {
-	MaxRuns  int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; more are refused with 429."`
-	MaxQuery Size          `name:"max-query" default:"32KiB" min:"1" max:"16MiB" help:"Longest question (bytes of UTF-8); must be less than max-body, which holds it."`
-	Deadline time.Duration `name:"deadline" default:"30s" min:"100ms" max:"24h" help:"How long one question may take; then it ends with what there is (duration)."`
-	Grace    time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run goes on after its last reader has left (duration); 0 cancels it at once, -1 never."`
+	MaxRuns         int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; more are refused with 429."`
+	MaxQuery        Size          `name:"max-query" default:"32KiB" min:"1" max:"16MiB" help:"Longest question (bytes of UTF-8); must be less than max-body, which holds it."`
+	Deadline        time.Duration `name:"deadline" default:"30s" min:"100ms" max:"24h" help:"How long one question may take; then it ends with what there is (duration)."`
+	AgentIterations int           `name:"agent-iterations" default:"6" min:"1" max:"50" help:"Rounds in which the agent may choose tools for one question."`
+	AgentTokens     int           `name:"agent-tokens" default:"20000" min:"1" max:"100000000" help:"Tokens that choosing tools may cost for one question, where a model chooses; then rules do."`
+	Grace           time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run goes on after its last reader has left (duration); 0 cancels it at once, -1 never."`
 }
 
 // Keep says how long finished runs stay.

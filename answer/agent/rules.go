@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// rules names the form that needs no model.
+const rules = "rules"
+
+// Rules is the [Planner] that needs no model. The zero value works.
+type Rules struct {
+	Graph index.Graph // nil: no walks
+}
+
+// Next implements [Planner]. A simple question is one search. The only error is that of ctx.
+func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return Plan{}, err
+	}
+	switch {
+	case rounds(v.Rounds) == 0:
+		return plan(first(v)...), nil
+	case Wanting(v):
+		return plan(rewritten(v)...), nil
+	}
+	return plan(), nil
+}
+
+func plan(actions ...Action) Plan { return Plan{Actions: actions, By: rules} }
+
+// first searches for the question, and for its parts beside it.
+func first(v View) []Action {
+	out := []Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "the question as it was asked"}}
+	for _, part := range v.Parts {
+		out = append(out, Action{Tool: event.ToolHybridSearch, Query: part, Reason: "a part of the question"})
+	}
+	return out
+}
+
+// rewritten searches, in two ways that were not tried yet, for what was not found.
+func rewritten(v View) []Action {
+	words := strings.Join(text.Content(text.Head(v.Question, maxQuery), maxWords), " ")
+	done := map[string]bool{}
+	for _, r := range v.Rounds {
+		for _, o := range r.Outcomes {
+			done[o.key()] = true
+		}
+	}
+	var out []Action
+	for _, a := range []Action{
+		{Tool: event.ToolHydeSearch, Query: v.Question, Reason: "nothing of use was found: look for what resembles an answer"},
+		{Tool: event.ToolPropositionSearch, Query: v.Question, Reason: "nothing of use was found: look at single statements"},
+		{Tool: event.ToolSemanticSearch, Query: words, Asked: v.Question, Reason: "still nothing of use: look for what is near in meaning"},
+		{Tool: event.ToolHybridSearch, Query: words, Asked: v.Question, Reason: "still nothing of use: look for the words that matter alone"},
+		{Tool: event.ToolSemanticSearch, Query: v.Question, Reason: "still nothing of use: look for what is near in meaning"},
+	} {
+		if a.Query != "" && !done[a.key()] && len(out) < 2 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// maxWords bounds how many words of a question are searched for.
+const maxWords = 256

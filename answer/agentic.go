@@ -1,0 +1,268 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	maxThought = 4096 // bytes of what a planner thinks, a round
+	rewrites   = 2    // how often nothing of use leads to another search
+)
+
+// agentic lets the planner choose tools until it has enough.
+func (j *job) agentic(ctx context.Context) error {
+	t := &tools{job: j}
+	view := agent.View{Collection: j.q.Collection, Question: j.q.Query, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts, TopK: j.q.TopK}
+	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
+		Spent: func() int { return j.notes.on("plan") }, Told: j.think})
+	if err == nil && t.worked == 0 {
+		return t.failed // an answer that rests on no search would say that there is none
+	}
+	return err
+}
+
+// planning is the job's planner, whose model calls are told as those of a step of its own.
+type planning struct{ *job }
+
+// Next implements [agent.Planner].
+func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
+	return p.Planner.Next(p.traced(ctx, "plan"), v)
+}
+
+// think streams what the planner thinks.
+func (j *job) think(ctx context.Context, p agent.Plan) error {
+	thought := strings.TrimSpace(printable(text.Head(p.Thought, maxThought)))
+	if thought == "" {
+		return nil
+	}
+	return j.rec.Emit(ctx, event.Reasoned{Text: thought + "\n"})
+}
+
+// tools does what the planner chose.
+type tools struct {
+	*job
+	rounds int   // in which something was searched
+	worked int   // searches and walks that did not fail
+	failed error // what the last one that failed did so with
+}
+
+// tool is an action on its way.
+type tool struct {
+	agent.Action
+	call   event.CallID
+	round  int     // its iteration
+	search *search // of a search
+	found  []judged
+	parts  []string
+	from   []string // entities where a walk started
+	failed error
+}
+
+// Do implements [agent.Tools]. The starts are told in the order of the actions, the results as they come.
+func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) ([]agent.Outcome, error) {
+	var asked []string
+	for _, a := range actions {
+		asked = append(asked, a.Asked, a.Query)
+	}
+	if err := t.learn(ctx, asked); err != nil && ctx.Err() != nil && !late(ctx) {
+		return nil, ctx.Err() // else words of which nothing is known weigh alike
+	}
+	begun := make([]*tool, len(actions))
+	for i, a := range actions {
+		begun[i] = &tool{Action: a, call: t.call(), round: iteration}
+		if err := t.begin(ctx, begun[i]); err != nil {
+			return nil, err
+		}
+	}
+	var all errgroup.Group
+	for _, a := range begun {
+		all.Go(func() error { return t.do(ctx, a) })
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	if err := t.settleRound(ctx, iteration, begun); err != nil {
+		return nil, err
+	}
+	return t.outcomes(begun), nil
+}
+
+// begin tells that a tool starts. A search by a draft is told of once there is one.
+func (t *tools) begin(ctx context.Context, a *tool) error {
+	switch a.Tool {
+	case event.ToolGraphTraverse:
+		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason,
+			Input: object(walkInput{Query: a.Query, Entities: a.Entities})})
+	case event.ToolDecomposeQuery:
+		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason,
+			Input: object(decomposeInput{Query: a.Query})})
+	}
+	a.search = t.search(a.Tool, a.Query)
+	a.search.call, a.search.asked = a.call, a.Asked
+	if a.Query != t.q.Query {
+		a.search.limit = max(ofPart, t.q.TopK)
+	}
+	switch a.Tool {
+	case event.ToolSemanticSearch:
+		a.search.words = ""
+	case event.ToolPropositionSearch:
+		a.search.levels = []corpus.Level{corpus.Sentence}
+	case event.ToolHydeSearch:
+		return nil
+	}
+	return t.start(ctx, a)
+}
+
+// start tells of a search.
+func (t *tools) start(ctx context.Context, a *tool) error {
+	return t.rec.Emit(ctx, event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.shown(), Iteration: a.round, Reason: a.Reason})
+}
+
+// draft writes what is searched for in the question's place. Where it fails, that is the question.
+func (t *tools) draft(ctx context.Context, a *tool) error {
+	d, err := t.Drafter.Write(t.traced(ctx, "hyde"), a.Query, t.best())
+	if err == nil && (d.Words != "" || d.Passage != "") {
+		a.search.words, a.search.near, a.search.purpose = d.Words, d.Passage, model.ForPassage
+	}
+	if err := t.start(ctx, a); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return t.find(ctx, a.search)
+}
+
+// do carries a tool out and tells what came of it. Its error ends the run; what a tool fails with is kept in it.
+func (t *tools) do(ctx context.Context, a *tool) error {
+	began := t.Now()
+	var result any
+	var err error
+	switch a.Tool {
+	case event.ToolGraphTraverse:
+		result, err = t.walk(ctx, a)
+	case event.ToolDecomposeQuery:
+		result, err = t.decompose(ctx, a)
+	case event.ToolHydeSearch:
+		err = t.draft(ctx, a)
+	default:
+		err = t.find(ctx, a.search)
+	}
+	if err != nil {
+		if ctx.Err() != nil && !late(ctx) {
+			return ctx.Err()
+		}
+		if err := t.fail(ctx, a, err); err != nil {
+			return err
+		}
+	}
+	if a.search != nil {
+		return t.rec.Emit(ctx, a.search.finished(t.since(began)))
+	}
+	if a.failed != nil {
+		result = failure{fault.Public(a.failed).Message}
+	}
+	return t.rec.Emit(ctx, event.ToolReturned{Call: a.call, Tool: a.Tool, Result: object(result), Duration: t.since(began)})
+}
+
+// late tells whether ctx ended since the loop has used up its time, while the run goes on.
+func late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), agent.ErrTime) }
+
+// fail tells of a tool that failed and was survived.
+func (t *tools) fail(ctx context.Context, a *tool, err error) error {
+	a.failed = t.indexFault(context.WithoutCancel(ctx), err)
+	if late(ctx) {
+		a.failed = fault.Wrap(fault.Timeout, err, "it took longer than there was time for searching")
+	}
+	public := fault.Public(a.failed)
+	if a.search != nil {
+		a.search.hits, a.search.failed = nil, public.Message
+	}
+	return t.rec.Emit(ctx, event.Warned{Code: public.Code, Message: a.Tool + " failed: " + public.Message, Step: "search"})
+}
+
+// settleRound judges what the searches of a round found and puts what is to be read into the pool.
+func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) error {
+	var searches []*search
+	searched := false
+	for _, a := range begun {
+		for _, d := range a.found {
+			t.add(candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, path: d.path})
+		}
+		searched = searched || a.search != nil
+		switch {
+		case a.failed != nil:
+			t.failed = a.failed
+		case a.search != nil:
+			searches = append(searches, a.search)
+			t.worked++
+		case a.Tool == event.ToolGraphTraverse:
+			t.worked++
+		}
+	}
+	if searched {
+		t.rounds++
+	}
+	if len(searches) == 0 {
+		return nil
+	}
+	if late(ctx) {
+		ctx = context.WithoutCancel(ctx) // what was found in time is of use
+		coverage := *t.job.Pipeline
+		coverage.Grader = grade.Coverage{}
+		t.job.Pipeline = &coverage
+	}
+	most := t.Budget.Iterations
+	if most <= 0 {
+		most = agent.DefaultIterations
+	}
+	_, err := t.judge(t.traced(ctx, "grade"), searches, iteration, t.rounds <= rewrites && iteration < most)
+	return err
+}
+
+// outcomes tells the planner what came of a round.
+func (t *tools) outcomes(begun []*tool) []agent.Outcome {
+	out := make([]agent.Outcome, len(begun))
+	for i, a := range begun {
+		o := agent.Outcome{Action: a.Action, Parts: a.parts, Entities: a.from}
+		if a.failed != nil {
+			o.Failed = fault.Public(a.failed).Message
+		}
+		if a.search != nil {
+			for _, h := range a.search.hits {
+				o.Found = t.evidence(o.Found, h.Chunk.ID)
+			}
+		}
+		for _, d := range a.found {
+			o.Found = t.evidence(o.Found, d.Hit.Chunk.ID)
+		}
+		out[i] = o
+	}
+	return out
+}
+
+// evidence appends what is read of a chunk, unless it is there.
+func (t *tools) evidence(out []agent.Evidence, id corpus.ChunkID) []agent.Evidence {
+	if parent, ok := t.instead[id]; ok {
+		id = parent
+	}
+	at, ok := t.at[id]
+	if !ok || slices.ContainsFunc(out, func(e agent.Evidence) bool { return e.Chunk.ID == id }) {
+		return out
+	}
+	c := t.pool[at]
+	return append(out, agent.Evidence{Chunk: c.Chunk, Score: c.grade, Class: grade.Classify(c.grade), Path: c.path})
+}

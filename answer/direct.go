@@ -1,0 +1,61 @@
+package answer
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// rounds are the searches of direct mode at most: the question and two ways of asking again.
+const rounds = 3
+
+// direct searches until something is of use, at most three times: as asked; with a draft of an answer; and with the
+// question's content words alone over all levels.
+func (j *job) direct(ctx context.Context) error {
+	s := j.search(event.ToolHybridSearch, j.q.Query)
+	for round := 1; ; round++ {
+		if err := j.look(ctx, s, round); err != nil {
+			return err
+		}
+		action, err := j.judge(j.traced(ctx, "grade"), []*search{s}, round, round < rounds)
+		if err != nil {
+			return err
+		}
+		if action != event.ReRetrieve {
+			return nil
+		}
+		next := j.search(event.ToolHybridSearch, j.q.Query)
+		switch round {
+		case 1:
+			d, err := j.Drafter.Write(j.traced(ctx, "hyde"), j.q.Query, s.hits)
+			if err != nil {
+				return err
+			}
+			next.tool, next.words, next.near, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
+		case 2:
+			next.words = strings.Join(text.Content(text.Head(j.q.Query, maxQuery), maxWords), " ")
+			next.near, next.levels = next.words, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
+		}
+		if next.words == "" && next.near == "" {
+			return nil
+		}
+		s = next
+	}
+}
+
+// look does a search, whose failure ends the run.
+func (j *job) look(ctx context.Context, s *search, round int) error {
+	s.call = j.call()
+	if err := j.rec.Emit(ctx, event.RetrievalStarted{Call: s.call, Tool: s.tool, Query: s.shown(), Iteration: round}); err != nil {
+		return err
+	}
+	began := j.Now()
+	if err := j.find(ctx, s); err != nil {
+		return j.indexFault(ctx, err)
+	}
+	return j.rec.Emit(ctx, s.finished(j.since(began)))
+}

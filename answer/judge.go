@@ -1,0 +1,211 @@
+package answer
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+)
+
+const (
+	expansions = 5  // ambiguous passages whose section is read
+	statements = 10 // sentences whose passage is read in their place
+)
+
+// candidate is a chunk that may go to the generator.
+type candidate struct {
+	index.Hit
+	grade float64  // 0..1
+	asked string   // the question that the grade is for
+	path  []string // how the graph led to it
+}
+
+// judged is a hit of a round with its grade.
+type judged struct {
+	index.Hit
+	event.Grade
+	asked string
+	whole *index.Hit // the parent that is read in its place
+	path  []string   // how the graph led to it
+}
+
+// judge grades what the searches of a round found, each passage by the question that found it, reads the section around
+// what is ambiguous and the passage around a sentence, and puts what is to be read into the pool. Again says that another
+// search may follow.
+func (j *job) judge(ctx context.Context, searches []*search, round int, again bool) (event.Action, error) {
+	all, by, err := j.graded(ctx, searches)
+	if err != nil {
+		return "", err
+	}
+	g := event.Graded{Iteration: round, Grades: []event.Grade{}, By: by}
+	for _, d := range all {
+		switch d.Class {
+		case event.Correct:
+			g.Correct++
+		case event.Ambiguous:
+			g.Ambiguous++
+		default:
+			g.Incorrect++
+		}
+	}
+	if err := j.expand(ctx, all); err != nil {
+		return "", err
+	}
+	var best float64
+	for _, d := range all {
+		g.Grades = append(g.Grades, d.Grade)
+		if d.Expanded {
+			g.Expanded++
+		}
+		c := candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked}
+		if d.whole != nil {
+			c.Hit, c.grade = *d.whole, max(c.grade, d.NewScore)
+			j.instead[d.Hit.Chunk.ID] = c.Chunk.ID
+		}
+		j.add(c)
+		best = max(best, c.grade)
+	}
+	switch {
+	case best >= grade.CorrectFrom:
+		g.Action = event.Proceed
+	case best >= grade.AmbiguousFrom:
+		g.Action = event.Expand
+	case again && !j.useful():
+		g.Action = event.ReRetrieve
+	default:
+		g.Action = event.Proceed // with what there is; the generator may find no answer in it
+	}
+	return g.Action, j.rec.Emit(ctx, g)
+}
+
+// graded gives what searches found, each chunk once with its best grade, and who graded.
+func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by string, err error) {
+	grades := make([]grade.Grades, len(searches))
+	all, within := errgroup.WithContext(ctx)
+	for i, s := range searches {
+		all.Go(func() (err error) {
+			grades[i], err = j.Grader.Grade(within, s.asked, read(s.hits), j.stats)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, "", err
+	}
+	at := map[corpus.ChunkID]*judged{}
+	for k, s := range searches {
+		by = grades[k].By
+		for i, h := range s.hits {
+			score := grades[k].Scores[i]
+			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked}
+			switch known := at[h.Chunk.ID]; {
+			case known == nil:
+				at[h.Chunk.ID] = &d
+				out = append(out, &d)
+			case score > known.Grade.Score:
+				*known = d
+			}
+		}
+	}
+	return out, by, nil
+}
+
+// read gives hits as a judgement reads them: sentences as the statements that they make.
+func read(hits []index.Hit) []index.Hit {
+	out := slices.Clone(hits)
+	for i := range out {
+		out[i].Chunk.Text = out[i].Chunk.Statement()
+	}
+	return out
+}
+
+// expand grades the parents of the best ambiguous chunks and of sentences. The parent of a chunk takes its place if it
+// scores higher, that of a sentence in any case: small chunks are found, and large ones read.
+func (j *job) expand(ctx context.Context, all []*judged) error {
+	var wanted []*judged
+	var ids []corpus.ChunkID
+	ambiguous, sentences := 0, 0
+	for _, d := range all {
+		d.Expanded = d.Class == event.Ambiguous && d.Hit.Chunk.Parent != "" && ambiguous < expansions
+		small := d.Hit.Chunk.Level == corpus.Sentence && d.Hit.Chunk.Parent != "" && sentences < statements
+		if d.Expanded {
+			ambiguous++
+		}
+		if small {
+			sentences++
+		}
+		if d.Expanded || small {
+			wanted, ids = append(wanted, d), append(ids, d.Hit.Chunk.Parent)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	chunks, err := j.Index.Chunks(ctx, j.q.Collection, slices.Compact(slices.Sorted(slices.Values(ids))))
+	if err != nil {
+		return j.indexFault(ctx, err)
+	}
+	parents := map[corpus.ChunkID]corpus.Chunk{}
+	for _, c := range chunks {
+		parents[c.ID] = c
+	}
+	whole, of := map[string][]index.Hit{}, map[string][]*judged{} // by question
+	var questions []string
+	for _, d := range wanted {
+		parent, ok := parents[d.Hit.Chunk.Parent]
+		if !ok {
+			d.Expanded = false
+			continue
+		}
+		h := d.Hit
+		h.Chunk = parent
+		if whole[d.asked] == nil {
+			questions = append(questions, d.asked)
+		}
+		whole[d.asked], of[d.asked] = append(whole[d.asked], h), append(of[d.asked], d)
+	}
+	for _, question := range questions {
+		grades, err := j.Grader.Grade(ctx, question, whole[question], j.stats)
+		if err != nil {
+			return err
+		}
+		for n, d := range of[question] {
+			score := grades.Scores[n]
+			better := score > d.Grade.Score && score >= grade.CorrectFrom
+			if d.Expanded {
+				d.NewScore = score
+			}
+			if better || d.Hit.Chunk.Level == corpus.Sentence {
+				d.Parent, d.whole = whole[question][n].Chunk.ID, &whole[question][n]
+			}
+		}
+	}
+	return nil
+}
+
+// useful tells whether something that is not incorrect was found.
+func (j *job) useful() bool {
+	return slices.ContainsFunc(j.pool, func(c candidate) bool { return c.grade >= grade.AmbiguousFrom })
+}
+
+// add puts a candidate into the pool; of one chunk, the better grade stays.
+func (j *job) add(c candidate) {
+	i, ok := j.at[c.Chunk.ID]
+	if !ok {
+		j.at[c.Chunk.ID] = len(j.pool)
+		j.pool = append(j.pool, c)
+		return
+	}
+	known := &j.pool[i]
+	if c.path == nil {
+		c.path = known.path
+	}
+	if c.grade > known.grade {
+		*known = c
+	}
+	known.path = c.path
+}

@@ -1,0 +1,97 @@
+package answer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	candidates = 20   // passages that a search for the question brings at least
+	ofPart     = 10   // the same of what else is searched for, and never more than so many or top_k
+	maxQuery   = 8192 // bytes of what is searched for
+)
+
+// search is one look into the index, and what it found.
+type search struct {
+	call    event.CallID
+	tool    string
+	words   string // searched for by words
+	near    string // searched for by its vector
+	purpose model.Purpose
+	levels  []corpus.Level
+	limit   int
+	asked   string // the question that its passages are judged by
+	hits    []index.Hit
+	failed  string
+}
+
+// search makes one by a tool for passages, judged by the question itself.
+func (j *job) search(tool, query string) *search {
+	return &search{tool: tool, words: query, near: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
+		limit: max(candidates, 2*j.q.TopK), asked: j.q.Query}
+}
+
+// call gives the number of the next call.
+func (j *job) call() event.CallID {
+	j.calls++
+	return j.calls
+}
+
+// shown is what a search looks for, as people are told.
+func (s *search) shown() string {
+	if s.words == "" || s.tool == event.ToolHydeSearch && s.near != "" {
+		return s.near
+	}
+	return s.words
+}
+
+// finished is the event that tells what a search found.
+func (s *search) finished(took event.Millis) event.RetrievalFinished {
+	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
+	for _, h := range s.hits {
+		result.Found = append(result.Found, event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Score: h.Score})
+	}
+	return result
+}
+
+// wordsAlone tells that there is no vector to search by: words alone find most of what there is.
+var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
+
+// find does a search. One by vectors alone goes by words where there is no vector.
+func (j *job) find(ctx context.Context, s *search) error {
+	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
+	if j.Vectors != nil && s.near != "" {
+		placed, err := j.Vectors.Place(ctx, j.q.Collection, text.Head(s.near, maxQuery), s.purpose)
+		switch {
+		case err == nil:
+			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
+		case ctx.Err() != nil:
+			return ctx.Err()
+		default:
+			if err := j.rec.Emit(ctx, wordsAlone); err != nil {
+				return err
+			}
+		}
+	}
+	if q.Vector == nil && q.Text == "" {
+		q.Text = s.near
+	}
+	hits, err := j.Index.Search(ctx, q)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
+		// Another model answers the embedder's name by now, and its vectors are of another length.
+		if err := j.rec.Emit(ctx, wordsAlone); err != nil {
+			return err
+		}
+		q.Vector, q.Text = nil, s.shown()
+		hits, err = j.Index.Search(ctx, q)
+	}
+	s.hits = hits
+	return err
+}

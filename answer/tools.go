@@ -1,0 +1,131 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// What tools are given and give, as the run tells it.
+type (
+	decomposeInput struct {
+		Query string `json:"query"`
+	}
+	decomposed struct {
+		Parts []string `json:"sub_queries"`
+	}
+	walkInput struct {
+		Query    string   `json:"query,omitempty"`
+		Entities []string `json:"entities,omitempty"`
+	}
+	walked struct {
+		Entities []string  `json:"entities"`
+		Passages []reached `json:"passages"`
+		Found    int       `json:"passages_found"`
+	}
+	reached struct {
+		Chunk corpus.ChunkID `json:"chunk_id"`
+		Level corpus.Level   `json:"level"`
+		Score float64        `json:"score"` // the grade
+		Class event.Class    `json:"classification"`
+		Path  []string       `json:"path"`
+	}
+	failure struct {
+		Error string `json:"error"`
+	}
+)
+
+// object gives the JSON of one of the types above, which cannot fail.
+func object(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("answer: tool: " + err.Error())
+	}
+	return b
+}
+
+// decompose takes a question apart.
+func (t *tools) decompose(ctx context.Context, a *tool) (decomposed, error) {
+	switch a.parts = t.analysis.Parts; {
+	case len(a.Parts) > 0:
+		a.parts = a.Parts
+	case a.Query != t.q.Query:
+		analysis, err := t.Analyzer.Analyze(t.traced(ctx, "analyze"), a.Query)
+		if err != nil {
+			return decomposed{}, err
+		}
+		a.parts = analysis.Parts
+	}
+	return decomposed{append([]string{}, a.parts...)}, nil
+}
+
+// best gives what was found by the question itself, or else by anything.
+func (t *tools) best() []index.Hit {
+	var own, all []index.Hit
+	for _, c := range t.pool {
+		all = append(all, c.Hit)
+		if c.asked == t.q.Query {
+			own = append(own, c.Hit)
+		}
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return all
+}
+
+// errNoGraph says that there is nothing to walk.
+var errNoGraph = errors.New("the index has no graph")
+
+// walk follows the graph from the action's entities, those that its query names, and the best evidence. What it reaches is
+// graded like what is searched for.
+func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
+	if t.Graph == nil {
+		return walked{}, errNoGraph
+	}
+	a.from = a.Entities
+	if len(a.from) == 0 {
+		named, err := t.Graph.Entities(ctx, t.q.Collection, a.Query)
+		if err != nil {
+			return walked{}, err
+		}
+		for _, e := range named {
+			a.from = append(a.from, e.Name)
+		}
+	}
+	w := index.Walk{Collection: t.q.Collection, Entities: a.from, Question: a.Asked, Limit: max(ofPart, t.q.TopK)}
+	if len(a.Entities) == 0 {
+		for _, c := range t.pool {
+			if c.grade >= grade.CorrectFrom && len(w.Chunks) < starts {
+				w.Chunks = append(w.Chunks, c.Chunk.ID)
+			}
+		}
+	}
+	to, err := t.Graph.Walk(ctx, w)
+	if err != nil {
+		return walked{}, err
+	}
+	hits := make([]index.Hit, len(to))
+	for i, r := range to {
+		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}
+	}
+	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), a.Asked, hits, t.stats)
+	if err != nil {
+		return walked{}, err
+	}
+	result := walked{Entities: append([]string{}, a.from...), Passages: []reached{}, Found: len(to)}
+	for i, r := range to {
+		class := grade.Classify(grades.Scores[i])
+		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: a.Asked, path: r.Path})
+		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level, grades.Scores[i], class, append([]string{}, r.Path...)})
+	}
+	return result, nil
+}
+
+// starts bounds the passages that a walk starts from.
+const starts = 5
