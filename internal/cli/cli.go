@@ -32,7 +32,7 @@ type program struct {
 	Ingest  ingestCmd  `cmd:"" help:"Add files and folders to a collection."`
 	Runs    runsCmd    `cmd:"" help:"List runs, the newest first."`
 	Replay  replayCmd  `cmd:"" help:"Print a run's stream again."`
-	Eval    evalCmd    `cmd:"" help:"Measure retrieval on public sets in the BEIR layout: by words, by vectors and by both."`
+	Eval    evalCmd    `cmd:"" help:"Measure search, answers and citations on sets of questions, by words, vectors and both, or by mode."`
 	Models  modelsCmd  `cmd:"" help:"What models can do."`
 	Prompts promptsCmd `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
 	Bench   benchCmd   `cmd:"" help:"Measure the server on this machine."`

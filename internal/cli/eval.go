@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -15,26 +18,222 @@ import (
 
 type evalCmd struct {
 	config.Models
-	Dir     string `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
-	Queries string `type:"existingfile" placeholder:"FILE" help:"Other questions over the set's documents, in the form of queries.jsonl."`
-	Qrels   string `type:"existingfile" placeholder:"FILE" help:"What is relevant to them, in the form of qrels.tsv."`
-	JSON    bool   `name:"json" help:"Print JSON, with each question's scores."`
+	Dir     string   `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
+	What    []string `placeholder:"PART" help:"What is measured: search, answers or claims; several with commas. Without it: search, or with --mode answers, and claims where the set has some."`
+	Mode    []string `placeholder:"MODE" help:"Modes in which the questions are answered, and compared: direct, agentic, or both with a comma."`
+	TopK    int      `name:"top-k" default:"10" help:"Passages that an answer is made from."`
+	Half    string   `placeholder:"a|b" help:"Ask only one half of each set's questions, told apart by a hash: tune on one, look at the other."`
+	Queries string   `type:"existingfile" placeholder:"FILE" help:"Other questions over the set's documents, in the form of queries.jsonl."`
+	Qrels   string   `type:"existingfile" placeholder:"FILE" help:"What is relevant to them, in the form of qrels.tsv."`
+	Against string   `type:"existingfile" placeholder:"FILE" help:"What an earlier eval --json printed: each mode is compared with itself then, question by question."`
+	Plot    string   `type:"path" placeholder:"FILE" help:"Draw the answers' measures with their intervals into an SVG file."`
+	JSON    bool     `name:"json" help:"Print JSON, with each question's scores."`
 }
 
 // Help says what is measured, and how.
 func (evalCmd) Help() string {
-	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text) and qrels.tsv (query id, document id,
-score). A folder of such folders is measured set by set. Each document is indexed as one passage, in a temporary folder
-that is removed afterwards. Every question that has a relevant document is then asked of the index by words (lexical), by
-vectors (vector) and by both (hybrid, as answering does). R@k is recall, and the latencies are those of one search while
-each processor is busy with another. The last table compares lexical to hybrid question by question: the mean difference of
-nDCG@10, and p, the share of random exchanges of the two that differ as much.`
+	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text, and what is known of answers: answers,
+answerable, multihop, type), qrels.tsv (query id, document id, score) and perhaps claims.jsonl (claim, doc_id, label, evidence). A
+folder of such folders is measured set by set. Everything is indexed in a temporary folder that is removed afterwards.
+
+Search: each document is one passage, and every question that has a relevant document is asked of the index by words (lexical),
+by vectors (vector) and by both (hybrid, as answering does). The last table compares lexical to hybrid.
+
+Answers: documents are ingested and questions answered as serve does it, in each mode, without the cache. The tables hold measures
+of retrieval, answers and citations, each with the 95 % interval of a bootstrap below; the last one compares the modes.
+
+Claims: how well the check of answers tells evidence that supports a claim from evidence that does not.
+
+R@k is recall, and latencies are those of one question while each processor is busy with another. Random numbers are the same
+each time, so figures come out the same, but for latencies. docs/evaluation.md says what each measure is.`
 }
 
 // evaluation is what was measured.
 type evaluation struct {
-	Reports     []*eval.Report    `json:"reports"`
-	Comparisons []eval.Comparison `json:"comparisons"`
+	Reports     []*eval.Report        `json:"reports"`
+	Comparisons []eval.Comparison     `json:"comparisons"`
+	Modes       []*eval.ModeReport    `json:"modes,omitempty"`
+	Compared    []eval.ModeComparison `json:"modes_compared,omitempty"`
+	Claims      []*eval.ClaimsReport  `json:"claims,omitempty"`
+}
+
+// The parts of an evaluation.
+const (
+	partSearch  = "search"
+	partAnswers = "answers"
+	partClaims  = "claims"
+)
+
+// Validate refuses what the flags cannot mean.
+func (c *evalCmd) Validate() error {
+	for _, p := range c.What {
+		if !slices.Contains([]string{partSearch, partAnswers, partClaims}, p) {
+			return fmt.Errorf("--what: %q is none of search, answers and claims", p)
+		}
+	}
+	for _, m := range c.Mode {
+		if m != string(event.Direct) && m != string(event.Agentic) {
+			return fmt.Errorf("--mode: %q is neither direct nor agentic", m)
+		}
+	}
+	switch {
+	case c.Half != "" && c.Half != "a" && c.Half != "b":
+		return fmt.Errorf("--half: %q is neither a nor b", c.Half)
+	case c.TopK < 1 || c.TopK > 50:
+		return errors.New("--top-k: want 1 to 50")
+	case !c.wants(partAnswers) && len(c.Mode) > 0:
+		return errors.New("--mode: answers are not among what is to be measured")
+	case !c.wants(partAnswers) && c.Plot+c.Against != "":
+		return errors.New("--plot and --against are of answers: name a mode")
+	}
+	return nil
+}
+
+// wants tells whether a part is to be measured; claims only where there are some.
+func (c *evalCmd) wants(part string) bool {
+	switch {
+	case len(c.What) > 0:
+		return slices.Contains(c.What, part)
+	case len(c.Mode) > 0:
+		return part != partSearch
+	}
+	return part == partSearch
+}
+
+// modes are those to be measured, each once.
+func (c *evalCmd) modes() (out []event.Mode) {
+	for _, m := range c.Mode {
+		if !slices.Contains(out, event.Mode(m)) {
+			out = append(out, event.Mode(m))
+		}
+	}
+	if out == nil {
+		return []event.Mode{event.Direct, event.Agentic}
+	}
+	return out
+}
+
+// Run measures and prints.
+func (c *evalCmd) Run(e *env) error {
+	earlier, err := c.earlier()
+	if err != nil {
+		return err
+	}
+	sets, err := c.sets()
+	if err != nil {
+		return err
+	}
+	var all evaluation
+	for _, set := range sets {
+		if c.wants(partSearch) {
+			if err := all.search(e, set); err != nil {
+				return err
+			}
+		}
+		if c.wants(partAnswers) {
+			if err := all.answers(e, set, c.modes(), c.TopK, earlier); err != nil {
+				return err
+			}
+		}
+		if c.wants(partClaims) && len(set.Claims) > 0 {
+			if err := all.claims(e, set); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Plot != "" {
+		if err := writePlot(c.Plot, all.Modes); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		enc := json.NewEncoder(e.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(all)
+	}
+	return all.print(e)
+}
+
+// sets reads all sets first, so that a fault in one shows before time is spent.
+func (c *evalCmd) sets() ([]*eval.Set, error) {
+	dirs, err := eval.Find(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) > 1 && c.Queries+c.Qrels != "" {
+		return nil, errors.New("eval: --queries and --qrels are of one set, and the folder holds several")
+	}
+	sets := make([]*eval.Set, len(dirs))
+	claims := false
+	for i, dir := range dirs {
+		files := eval.FilesOf(dir)
+		if c.Queries != "" {
+			files.Questions = c.Queries
+		}
+		if c.Qrels != "" {
+			files.Judgements = c.Qrels
+		}
+		if sets[i], err = eval.LoadFiles(filepath.Base(dir), files); err != nil {
+			return nil, err
+		}
+		if c.Half != "" {
+			if sets[i], err = sets[i].Half(c.Half); err != nil {
+				return nil, err
+			}
+		}
+		claims = claims || len(sets[i].Claims) > 0
+	}
+	if slices.Contains(c.What, partClaims) && !claims {
+		return nil, errors.New("eval: there is no claims.jsonl")
+	}
+	return sets, nil
+}
+
+// earlier reads what is compared with.
+func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
+	if c.Against == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(c.Against)
+	if err != nil {
+		return nil, fmt.Errorf("read earlier evaluation: %w", err)
+	}
+	var was evaluation
+	if err := json.Unmarshal(raw, &was); err != nil {
+		return nil, fmt.Errorf("read earlier evaluation: %s: %w", c.Against, err)
+	}
+	was.Modes = slices.DeleteFunc(was.Modes, func(r *eval.ModeReport) bool { return r == nil })
+	if len(was.Modes) == 0 {
+		return nil, fmt.Errorf("read earlier evaluation: %s holds no answers: make it with --json and --mode", c.Against)
+	}
+	return was.Modes, nil
+}
+
+// print writes the tables.
+func (v *evaluation) print(e *env) error {
+	var parts []func() error
+	if len(v.Reports) > 0 {
+		parts = append(parts, func() error { return eval.WriteTable(e.Out, v.Reports...) },
+			func() error { return eval.WriteComparisons(e.Out, v.Comparisons...) })
+	}
+	if len(v.Modes) > 0 {
+		parts = append(parts, func() error { return eval.WriteModes(e.Out, v.Modes...) })
+	}
+	if len(v.Compared) > 0 {
+		parts = append(parts, func() error { return eval.WriteModeComparisons(e.Out, v.Compared...) })
+	}
+	if len(v.Claims) > 0 {
+		parts = append(parts, func() error { return eval.WriteClaims(e.Out, v.Claims...) })
+	}
+	for i, write := range parts {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ways are how each set is searched.
@@ -47,48 +246,8 @@ var ways = []struct {
 	{"hybrid", eval.Way{Words: true, Vectors: true}},
 }
 
-// Run measures and prints.
-func (c *evalCmd) Run(e *env) error {
-	dirs, err := eval.Find(c.Dir)
-	if err != nil {
-		return err
-	}
-	if len(dirs) > 1 && c.Queries+c.Qrels != "" {
-		return errors.New("eval: --queries and --qrels are of one set, and the folder holds several")
-	}
-	sets := make([]*eval.Set, len(dirs)) // all are read first, so that a fault in one shows before time is spent
-	for i, dir := range dirs {
-		files := eval.FilesOf(dir)
-		if c.Queries != "" {
-			files.Questions = c.Queries
-		}
-		if c.Qrels != "" {
-			files.Judgements = c.Qrels
-		}
-		if sets[i], err = eval.LoadFiles(filepath.Base(dir), files); err != nil {
-			return err
-		}
-	}
-	var all evaluation
-	for _, set := range sets {
-		if err := all.measure(e, set); err != nil {
-			return err
-		}
-	}
-	if c.JSON {
-		enc := json.NewEncoder(e.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(all)
-	}
-	if err := eval.WriteTable(e.Out, all.Reports...); err != nil {
-		return err
-	}
-	fmt.Fprintln(e.Out)
-	return eval.WriteComparisons(e.Out, all.Comparisons...)
-}
-
-// measure adds a set's reports and their comparison.
-func (v *evaluation) measure(e *env, set *eval.Set) (err error) {
+// search adds a set's reports and their comparison.
+func (v *evaluation) search(e *env, set *eval.Set) (err error) {
 	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err

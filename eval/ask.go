@@ -1,0 +1,235 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// Outcome is what came of a question that was answered in full.
+type Outcome struct {
+	State     event.State
+	Documents map[corpus.ChunkID]string // of the chunks that the run ranked or read, by the ids of the set
+}
+
+// Asker answers a question. Calls may run at once. A run that failed is no error: its state says so.
+type Asker func(ctx context.Context, question string) (Outcome, error)
+
+// AskOptions are what [Ask] may be told. The zero value works.
+type AskOptions struct {
+	Mode     event.Mode            // as shown in the report
+	Workers  int                   // questions at once; 0: as many as processors
+	Verifier verify.Verifier       // of citations; nil: [verify.Overlap]
+	Progress func(done, total int) // called from several goroutines; nil: not
+}
+
+// Asked is what came of one question.
+type Asked struct {
+	Query     string             `json:"query"`
+	Groups    []string           `json:"groups,omitempty"`
+	Ranked    []string           `json:"ranked"` // the first ten documents
+	Answer    string             `json:"answer"` // its beginning
+	Cited     []string           `json:"cited,omitempty"`
+	Abstained bool               `json:"abstained,omitempty"`
+	Failed    string             `json:"failed,omitempty"` // why the run has no answer
+	Tools     []string           `json:"tools,omitempty"`
+	Rounds    int                `json:"rounds,omitempty"`
+	Took      time.Duration      `json:"took_ns"` // from the run's first event to its last
+	Scores    map[string]float64 `json:"scores"`  // by the key of the measure; without those that do not apply
+}
+
+// ModeReport is a set asked in one mode.
+type ModeReport struct {
+	Set     string        `json:"set"`
+	Mode    event.Mode    `json:"mode"`
+	Rows    []Row         `json:"rows"` // all questions first, then the groups by name
+	Failed  int           `json:"failed"`
+	P50     time.Duration `json:"p50_ns"`
+	P99     time.Duration `json:"p99_ns"`
+	Results []Asked       `json:"results"` // in the order of the set's questions
+}
+
+// Ask asks every question of a set and measures what comes of it. The measures that apply follow from what the set tells of a
+// question: those of retrieval where documents are judged relevant to it, those of answers where answers are expected or none can
+// be given, those of citations where something was answered. It stops at the first error; runs that fail are counted.
+func Ask(ctx context.Context, set *Set, ask Asker, opts AskOptions) (*ModeReport, error) {
+	if len(set.Questions) == 0 {
+		return nil, fmt.Errorf("ask %s: no questions", set.Name)
+	}
+	if opts.Verifier == nil {
+		opts.Verifier = verify.Overlap{}
+	}
+	if opts.Progress == nil {
+		opts.Progress = func(int, int) {}
+	}
+	refuses := slices.ContainsFunc(set.Questions, func(q Question) bool { return q.Unanswerable })
+	r := &ModeReport{Set: set.Name, Mode: opts.Mode, Results: make([]Asked, len(set.Questions))}
+	var done atomic.Int64
+	err := parallel(ctx, opts.Workers, len(set.Questions), func(ctx context.Context, i int) error {
+		q := set.Questions[i]
+		out, err := ask(ctx, q.Text)
+		if err == nil {
+			r.Results[i], err = set.measure(ctx, q, out, opts.Verifier, refuses)
+		}
+		if err != nil {
+			return fmt.Errorf("ask %s: query %s: %w", set.Name, q.ID, err)
+		}
+		opts.Progress(int(done.Add(1)), len(set.Questions))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, len(r.Results))
+	for i, a := range r.Results {
+		took[i] = a.Took
+		if a.Failed != "" {
+			r.Failed++
+		}
+	}
+	slices.Sort(took)
+	r.P50, r.P99 = took[len(took)/2], took[len(took)*99/100]
+	r.Rows = rows(r.Results)
+	return r, nil
+}
+
+// maxAnswer is how much of an answer a report keeps, in bytes.
+const maxAnswer = 2000
+
+func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (Asked, error) {
+	state := &out.State
+	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
+	a := Asked{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
+		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
+		Answer: text.Head(string(state.Text), maxAnswer)}
+	if state.Failure != nil {
+		a.Failed = state.Failure.Message
+	}
+	if state.Rerank != nil {
+		for _, f := range state.Rerank.Outputs {
+			if doc := out.Documents[f.Chunk]; doc != "" && !slices.Contains(a.Ranked, doc) {
+				a.Ranked = append(a.Ranked, doc)
+			}
+		}
+		a.Ranked = a.Ranked[:min(10, len(a.Ranked))]
+	}
+	for _, c := range state.Citations {
+		if doc := out.Documents[c.Chunk]; !slices.Contains(a.Cited, doc) {
+			a.Cited = append(a.Cited, doc)
+		}
+	}
+	judged := s.Judged[q.ID]
+	if relevant(judged) > 0 {
+		a.ranking(a.Ranked, judged)
+	}
+	a.answering(string(state.Text), q, answerable, refuses)
+	if relevant(judged) > 0 && len(a.Cited) > 0 {
+		var right int
+		for _, doc := range a.Cited {
+			right += int(one(judged[doc] > 0))
+		}
+		a.Scores["citation_gold"] = share(right, len(a.Cited))
+	}
+	if statements := Statements(state); len(statements) > 0 {
+		c, err := Citations(ctx, v, q.Text, statements)
+		if err != nil {
+			return a, err
+		}
+		a.Scores["citation_recall"], a.Scores["citation_precision"] = c.Recall, c.Precision
+	}
+	return a, nil
+}
+
+func (q Question) groups(answerable bool) (out []string) {
+	if answerable {
+		out = append(out, Answerable)
+	}
+	if q.MultiHop {
+		out = append(out, MultiHop)
+	}
+	if q.Type != "" {
+		out = append(out, text.Head(q.Type, 40))
+	}
+	return out
+}
+
+// Half gives the set with about half of its questions, a or b, told apart by a hash of their ids: what is tuned on one is to be
+// looked at on the other.
+func (s *Set) Half(which string) (*Set, error) {
+	if which != "a" && which != "b" {
+		return nil, errors.New("the halves of a set are a and b")
+	}
+	half := *s
+	half.Questions = nil
+	for _, q := range s.Questions {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(q.ID))
+		if (which == "a") == (h.Sum32()>>16&1 == 0) {
+			half.Questions = append(half.Questions, q)
+		}
+	}
+	return &half, nil
+}
+
+// Sources gives the documents of a set as they are handed to an [ingest.Ingester].
+func (s *Set) Sources() []ingest.Source {
+	out := make([]ingest.Source, len(s.Docs))
+	for i, d := range s.Docs {
+		out[i] = ingest.Source{URI: d.ID, Name: "document.txt", Title: d.Title, Data: []byte(d.Text)}
+	}
+	return out
+}
+
+// Through asks an engine that answers over the set's documents, which were ingested from [Set.Sources] into the collection of the
+// index. topK is how many passages are ranked and read.
+func Through(engine *sluice.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
+	names := map[corpus.DocumentID]string{}
+	for _, d := range set.Docs {
+		names[ingest.DocumentID(collection, d.ID)] = d.ID
+	}
+	return func(ctx context.Context, question string) (out Outcome, err error) {
+		id, err := engine.Ask(ctx, sluice.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, Protocol: "eval"})
+		if err != nil {
+			return out, err
+		}
+		for batch, err := range engine.Events(ctx, id, 0) {
+			if err != nil {
+				_ = engine.Cancel(context.WithoutCancel(ctx), id)
+				return out, err
+			}
+			for _, e := range batch {
+				out.State.Apply(e)
+			}
+		}
+		var ids []corpus.ChunkID
+		if out.State.Rerank != nil {
+			for _, f := range out.State.Rerank.Outputs {
+				ids = append(ids, f.Chunk)
+			}
+		}
+		out.Documents = map[corpus.ChunkID]string{}
+		chunks, err := ix.Chunks(ctx, collection, ids)
+		if err != nil {
+			return out, err
+		}
+		for _, c := range chunks {
+			out.Documents[c.ID] = names[c.Document]
+		}
+		for _, s := range out.State.Sources {
+			out.Documents[s.Chunk] = names[s.Document]
+		}
+		return out, nil
+	}
+}

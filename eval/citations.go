@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// Statement is a sentence of an answer with the passages that it cites, each once.
+type Statement struct {
+	Text  string
+	Cited []corpus.Chunk
+}
+
+const (
+	maxStatements = 100 // of an answer that are read
+	maxCited      = 3   // of a statement that are read, as in ALCE's own script
+)
+
+// Statements cuts a run's answer into sentences. A sentence has the citations within it and right behind it. Sentences that
+// claim nothing and cite nothing are left out.
+func Statements(s *event.State) []Statement {
+	sources := map[corpus.ChunkID]corpus.Chunk{}
+	for _, src := range s.Sources {
+		sources[src.Chunk] = corpus.Chunk{ID: src.Chunk, Document: src.Document, Level: src.Level, Title: src.Title, Text: src.Text}
+	}
+	all := string(s.Text)
+	spans := text.Sentences(all)
+	var out []Statement
+	next := 0 // of the citations
+	for i, span := range spans {
+		until := len(all)
+		if i+1 < len(spans) {
+			until = spans[i+1].Start
+		}
+		st := Statement{Text: all[span.Start:span.End]}
+		for ; next < len(s.Citations) && s.Citations[next].At <= until; next++ {
+			id := s.Citations[next].Chunk
+			if !slices.ContainsFunc(st.Cited, func(c corpus.Chunk) bool { return c.ID == id }) && len(st.Cited) < maxCited {
+				c := sources[id]
+				c.ID = id // one that is no source has no text, and supports nothing
+				st.Cited = append(st.Cited, c)
+			}
+		}
+		if len(st.Cited) > 0 || verify.IsClaim(st.Text) {
+			out = append(out, st)
+		}
+		if len(out) == maxStatements {
+			break
+		}
+	}
+	return out
+}
+
+// CitationScores are those of one answer.
+type CitationScores struct{ Recall, Precision float64 }
+
+// Citations measures the citations of an answer as ALCE does (Gao et al. 2023, arXiv:2305.14627), with a [verify.Verifier] in the
+// place of their model of entailment: passages support a statement where its verdict is SUPPORTED. Recall is the share of the
+// statements that all their cited passages together support. Precision is the share of all citations that stand in such a
+// statement and are needed, or enough: one counts unless it does not support the statement alone and the statement's others do
+// without it. Both are 0 without statements. The error is that of ctx.
+func Citations(ctx context.Context, v verify.Verifier, question string, statements []Statement) (CitationScores, error) {
+	var supported, precise, total int
+	carries := func(st Statement, cited []corpus.Chunk) (bool, error) {
+		if len(cited) == 0 {
+			return false, nil
+		}
+		check, err := v.Verify(ctx, question, []verify.Claim{{Text: st.Text, Cited: cited}})
+		return err == nil && check.Verdicts[0].Verdict == event.Supported, err
+	}
+	for _, st := range statements {
+		total += len(st.Cited)
+		all, err := carries(st, st.Cited)
+		if err != nil {
+			return CitationScores{}, err
+		}
+		if !all {
+			continue
+		}
+		supported++
+		if len(st.Cited) == 1 {
+			precise++
+			continue
+		}
+		for i, c := range st.Cited {
+			alone, err := carries(st, []corpus.Chunk{c})
+			if err != nil {
+				return CitationScores{}, err
+			}
+			without := false
+			if !alone {
+				if without, err = carries(st, slices.Delete(slices.Clone(st.Cited), i, i+1)); err != nil {
+					return CitationScores{}, err
+				}
+			}
+			if alone || !without {
+				precise++
+			}
+		}
+	}
+	return CitationScores{Recall: share(supported, len(statements)), Precision: share(precise, total)}, nil
+}

@@ -1,0 +1,135 @@
+package eval
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// WriteModes writes a table for each kind of measure, with a row for each set, mode and group of questions, and below each figure
+// its interval. Kinds and measures that nothing has are left out.
+func WriteModes(w io.Writer, reports ...*ModeReport) error {
+	first := true
+	for _, kind := range []Kind{OfRetrieval, OfAnswers, OfCitations} {
+		measures := slices.DeleteFunc(Measures(), func(m Measure) bool { return m.Kind != kind || !measured(reports, m.Key) })
+		if len(measures) == 0 {
+			continue
+		}
+		if !first {
+			fmt.Fprintln(w)
+		}
+		first = false
+		if err := writeKind(w, reports, kind, measures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measured(reports []*ModeReport, key string) bool {
+	return slices.ContainsFunc(reports, func(r *ModeReport) bool {
+		return slices.ContainsFunc(r.Rows, func(row Row) bool { _, ok := row.Measures[key]; return ok })
+	})
+}
+
+func writeKind(w io.Writer, reports []*ModeReport, kind Kind, measures []Measure) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "set\tmode\tquestions\t%s\t", strings.Join(names(measures), "\t"))
+	if kind == OfRetrieval {
+		fmt.Fprint(t, "p50 ms\tp99 ms\tfailed\t")
+	}
+	fmt.Fprintln(t)
+	for _, r := range reports {
+		for _, row := range r.Rows {
+			if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
+				continue
+			}
+			set, below := r.Set, ""
+			if row.Group != "" {
+				set += ", " + row.Group
+			}
+			fmt.Fprintf(t, "%s\t%s\t%d\t", set, r.Mode, row.Questions)
+			for _, m := range measures {
+				e, ok := row.Measures[m.Key]
+				if !ok {
+					fmt.Fprint(t, "\t")
+					below += "\t"
+					continue
+				}
+				fmt.Fprintf(t, "%.3f\t", e.Mean)
+				below += fmt.Sprintf("%.2f–%.2f\t", e.Low, e.High)
+			}
+			if kind == OfRetrieval && row.Group == "" {
+				fmt.Fprintf(t, "%.1f\t%.1f\t%d\t", r.P50.Seconds()*1000, r.P99.Seconds()*1000, r.Failed)
+				below += "\t\t\t"
+			} else if kind == OfRetrieval {
+				fmt.Fprint(t, "\t\t\t")
+				below += "\t\t\t"
+			}
+			fmt.Fprintf(t, "\n\t\t\t%s\n", below)
+		}
+	}
+	return t.Flush()
+}
+
+func names(measures []Measure) []string {
+	out := make([]string, len(measures))
+	for i, m := range measures {
+		out[i] = m.Name
+	}
+	return out
+}
+
+// WriteModeComparisons writes a line for each measure in which two modes differ on a set, and of its groups for the leading ones.
+func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")
+	for _, c := range comparisons {
+		set := c.Set
+		if c.Group != "" {
+			set += ", " + c.Group
+		}
+		for _, m := range Measures() {
+			d, ok := c.Measures[m.Key]
+			if !ok || c.Group != "" && !m.Leading || d.Wins+d.Losses == 0 && d.Mean == 0 {
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%s to %s\t%s\t%+.4f\t%+.3f to %+.3f\t%d\t%d\t%d\t%.4f\t\n", set, c.A, c.B, m.Name, d.Mean, d.Low, d.High, d.Wins, d.Losses, d.Ties, d.P)
+		}
+	}
+	return t.Flush()
+}
+
+// WriteClaims writes how claims were judged: the scores, and how often each label got each verdict.
+func WriteClaims(w io.Writer, reports ...*ClaimsReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "set\tby\tsupport is\tagainst\tprecision\trecall\tF1\taccuracy\tTP\tFP\tFN\tTN\t")
+	for _, r := range reports {
+		for _, l := range []struct {
+			is, against string
+			counts      Counts
+		}{{"supported", "contradict, unrelated", r.Supported}, {"supported, partially", "contradict, unrelated", r.Partially},
+			{"supported", "contradict", r.Contradicted}, {"supported", "unrelated", r.Unrelated}} {
+			c := l.counts
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t\n", r.Set, r.By, l.is, l.against, c.Precision, c.Recall, c.F1,
+				c.Accuracy, c.TP, c.FP, c.FN, c.TN)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "set\tlabel\tsupported\tpartially\tunsupported\t")
+	for _, r := range reports {
+		for _, label := range []string{Supports, Contradicts, Unrelated} {
+			n := r.Confusion[label]
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t\n", r.Set, label, n[event.Supported], n[event.PartiallySupported], n[event.Unsupported])
+		}
+	}
+	return t.Flush()
+}

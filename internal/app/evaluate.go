@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// Trial is the whole program over an empty temporary data folder: what answering is measured on. Close it when done.
+type Trial struct {
+	*App
+	dir string
+}
+
+// OpenTrial opens the program that the settings make, but for where it keeps its data.
+func OpenTrial(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Trial, error) {
+	dir, err := os.MkdirTemp("", "sluice-trial-")
+	if err != nil {
+		return nil, fmt.Errorf("make temporary data folder: %w", err)
+	}
+	cfg.Store.Data = dir
+	a, err := Open(ctx, cfg, logger)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Trial{App: a, dir: dir}, nil
+}
+
+// Close closes the program and removes its folder.
+func (t *Trial) Close() error {
+	if err := errors.Join(t.App.Close(), os.RemoveAll(t.dir)); err != nil {
+		return fmt.Errorf("remove temporary data folder: %w", err)
+	}
+	return nil
+}
+
+// OpenVerifier gives the check of answers that the settings make.
+func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (verify.Verifier, error) {
+	m, err := OpenModels(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	var p answer.Pipeline
+	m.judge(cfg.Models, logger, &p)
+	return p.Verifier, nil
+}
