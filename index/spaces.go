@@ -27,7 +27,7 @@ type Census struct {
 // Bare is a chunk without a vector of some space. Ref stands for this text of it and no later one.
 type Bare struct {
 	Ref  string // opaque
-	Text string
+	Text string // to be embedded: [corpus.Chunk.Statement]
 }
 
 // Spaces is the part of an index that keeping vectors up to date needs. A collection may hold vectors of several spaces at

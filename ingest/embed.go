@@ -23,9 +23,9 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	var texts []string
 	for _, es := range entries {
 		for _, e := range es {
-			if _, ok := place[e.Text]; !ok {
-				place[e.Text] = len(texts)
-				texts = append(texts, e.Text)
+			if _, ok := place[e.Statement()]; !ok {
+				place[e.Statement()] = len(texts)
+				texts = append(texts, e.Statement())
 			}
 		}
 	}
@@ -36,7 +36,7 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	space := r.embed.Space()
 	for _, es := range entries {
 		for i := range es {
-			at := place[es[i].Text]
+			at := place[es[i].Statement()]
 			if !made[at/r.opts.EmbedTexts] {
 				r.report.Unembedded++
 				continue

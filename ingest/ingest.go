@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/ingest/propose"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -32,6 +33,7 @@ type Options struct {
 	BatchBytes   int                // text put at once, about; 4 MiB
 	EmbedTexts   int                // texts in one call to the embedder; 128
 	Entities     entities.Extractor // finds what passages name; [entities.Rules]
+	Proposer     propose.Proposer   // makes sentences stand alone; [propose.Rules]. Where its name changes, documents are put again
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
@@ -45,6 +47,9 @@ func (o Options) withDefaults() Options {
 	o.EmbedTexts = cmp.Or(max(o.EmbedTexts, 0), 128)
 	if o.Entities == nil {
 		o.Entities = entities.Rules{}
+	}
+	if o.Proposer == nil {
+		o.Proposer = propose.Rules{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -198,10 +203,10 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 }
 
 // hash tells whether a document must be put again: by its bytes, by what its name and title make of them, and by the way of
-// cutting. The embedder has no part in it: vectors are made anew without the document.
+// cutting and of making propositions. The embedder has no part in it: vectors are made anew without the document.
 func (g *Ingester) hash(j job, data []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00", len(data), cutVersion, j.name, j.title)
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Proposer.Name(), j.name, j.title)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,6 +154,12 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 		p.Title = j.title
 	}
 	_, out.chunks = Cut(id, p)
+	if prose(p) {
+		if err := r.opts.Proposer.Propose(ctx, out.chunks); err != nil {
+			out.err = err
+			return out
+		}
+	}
 	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks); out.err != nil {
 		return out
 	}
@@ -161,6 +168,11 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
 	}
 	return out
+}
+
+// prose says whether a document holds anything but a source file's code, which no sentence is.
+func prose(p parse.Parsed) bool {
+	return slices.ContainsFunc(p.Blocks, func(b parse.Block) bool { return b.Kind != parse.Heading && (b.Kind != parse.Code || b.Fenced) })
 }
 
 // take settles a document: it is counted, or waits in the batch.

@@ -1,0 +1,189 @@
+package propose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// kind is what something is, as far as pronouns care.
+type kind int
+
+const (
+	unknown kind = iota
+	person
+	thing
+	group  // which is it or they
+	plural // which is they
+)
+
+// entity is what a sentence may be about.
+type entity struct {
+	name     string   // without "the"
+	the      bool     // it goes with "the"
+	article  bool     // which is a part of its title
+	words    []string // that tell it, in small letters
+	kind     kind
+	gender   string // "he", "she" or "", of a person
+	class    string // the noun that it was called
+	named    bool   // a sentence had it as its subject
+	headline bool   // it is the title or a heading
+}
+
+// titled gives what a title names, which is nothing where it is no short name.
+func titled(title string) *entity {
+	bare := title
+	if i := strings.IndexByte(bare, '('); i > 0 && strings.HasSuffix(bare, ")") {
+		bare = strings.TrimSpace(bare[:i])
+	}
+	if bare == "" || len(bare) > maxName || strings.ContainsAny(bare, ":?!|\"“”;#`/\\=<>[]{}") {
+		return nil
+	}
+	e := &entity{name: bare, words: significant(bare), headline: true}
+	if rest, ok := strings.CutPrefix(bare, "The "); ok {
+		e.name, e.the, e.article = rest, true, true
+	}
+	if len(e.words) == 0 || len(e.words) > 8 || has(generic, strings.ToLower(bare)) {
+		return nil
+	}
+	return e
+}
+
+// significant gives the words that tell a name from others.
+func significant(s string) []string {
+	var out []string
+	for _, w := range text.Words(s) {
+		if t := strings.TrimSuffix(w.Text, "'s"); !text.Stop(t) && !has(particles, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// is says whether a subject of these words is the entity. A defining sentence may give it more names than the title does.
+func (e *entity) is(words []string, defining bool) bool {
+	if e == nil || len(words) == 0 {
+		return false
+	}
+	all := func(of, in []string) bool {
+		for _, w := range of {
+			if !slices.Contains(in, w) {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case len(words) == len(e.words):
+		return all(words, e.words)
+	case len(words) > len(e.words):
+		return defining && all(e.words, words)
+	case e.kind == person:
+		return all(words, e.words)
+	case defining:
+		return len(e.words) >= 2 && words[0] == e.words[0] && words[len(words)-1] == e.words[len(e.words)-1]
+	}
+	return false
+}
+
+// fits says whether a pronoun may stand for the entity.
+func (e *entity) fits(p string) bool {
+	if e == nil {
+		return false
+	}
+	switch p {
+	case "he", "she":
+		return (e.kind == person || e.kind == unknown && !e.headline && !e.the) && (e.gender == "" || e.gender == p)
+	case "it":
+		return e.kind == thing || e.kind == group
+	case "they":
+		return e.kind == plural || e.kind == group
+	}
+	return false
+}
+
+// subjectOf gives the form of a pronoun that subjects have.
+func subjectOf(p string) string {
+	switch p {
+	case "his":
+		return "he"
+	case "her":
+		return "she"
+	case "its":
+		return "it"
+	case "their":
+		return "they"
+	}
+	return p
+}
+
+// learn takes from a sentence about the entity what it is.
+func (e *entity) learn(r *reading) {
+	e.named = true
+	verb := r.word(r.subj.verb)
+	singular, many := verb == "is" || verb == "was", verb == "are" || verb == "were"
+	if r.word(r.subj.at) == "the" {
+		e.the = true
+	}
+	if e.kind == unknown && (has(titles, r.word(r.subj.at)) || strings.Contains(r.s, "(born ")) {
+		e.kind = person
+	}
+	if !singular && !many {
+		return
+	}
+	class := r.complement(r.subj.verb + 1)
+	switch {
+	case class == "":
+		if many && e.kind == unknown {
+			e.kind = plural
+		}
+		return
+	case many:
+		if e.kind == unknown {
+			e.kind = plural
+		}
+	case has(persons, class):
+		e.kind = person
+		e.gender = genders[class]
+	case has(groups, class):
+		e.kind = group
+	case e.kind == unknown:
+		e.kind = thing
+	}
+	e.class = class
+}
+
+// complement gives the noun of "a German media group, …" that begins at a word; "" where there is none.
+func (r *reading) complement(i int) string {
+	for has(adverbs, r.word(i)) || strings.HasSuffix(r.word(i), "ly") {
+		i++
+	}
+	switch r.word(i) {
+	case "a", "an", "the":
+		i++
+	case "one":
+		if r.word(i+1) != "of" {
+			return ""
+		}
+		return ""
+	default:
+		return ""
+	}
+	last := -1
+	for k := i; k < len(r.words) && k < i+10; k++ {
+		w := r.word(k)
+		if k > i && (strings.ContainsAny(r.gap(k), ",;:().") || has(stoppers, w) || len(w) > 4 && strings.HasSuffix(w, "ed")) {
+			break
+		}
+		last = k
+	}
+	if last < 0 || r.capital(last) {
+		return ""
+	}
+	w := r.word(last)
+	if has(vague, w) {
+		return ""
+	}
+	return w
+}

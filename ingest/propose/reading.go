@@ -1,0 +1,329 @@
+package propose
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// readBytes is how much of a sentence is read.
+const readBytes = 600
+
+// reading is a sentence taken apart.
+type reading struct {
+	s     string
+	words []text.Token
+	subj  subject
+}
+
+// form is what a subject is.
+type form int
+
+const (
+	other form = iota
+	pronoun
+	possessive // with the noun that it stands before
+	definite   // the, this or that, with a noun
+	name
+)
+
+// subject is where a sentence's subject stands, in words: [at, end).
+type subject struct {
+	form    form
+	at, end int
+	verb    int    // the word of the predicate that was found; -1 for none
+	clause  bool   // a clause with a name in it stands before
+	noun    string // of a definite one
+}
+
+func read(s string) *reading {
+	r := &reading{s: s, words: text.Words(text.Head(s, readBytes))}
+	r.subj = r.subject()
+	return r
+}
+
+// word gives a word in small letters, "" beyond the last.
+func (r *reading) word(i int) string {
+	if i < 0 || i >= len(r.words) {
+		return ""
+	}
+	return r.words[i].Text
+}
+
+func (r *reading) raw(i int) string { return r.s[r.words[i].Start:r.words[i].End] }
+
+// gap gives what stands before a word.
+func (r *reading) gap(i int) string {
+	switch {
+	case len(r.words) == 0 || i > len(r.words):
+		return ""
+	case i == 0:
+		return r.s[:r.words[0].Start]
+	case i == len(r.words):
+		return r.s[r.words[i-1].End:]
+	}
+	return r.s[r.words[i-1].End:r.words[i].Start]
+}
+
+func (r *reading) capital(i int) bool {
+	if i >= len(r.words) {
+		return false
+	}
+	c, _ := utf8.DecodeRuneInString(r.s[r.words[i].Start:])
+	return unicode.IsUpper(c)
+}
+
+// subject finds the subject, also behind a phrase such as "In 1990," or "Founded in 1996,".
+func (r *reading) subject() subject {
+	none := subject{verb: -1}
+	if len(r.words) < 2 || strings.ContainsAny(r.gap(0), "\"'“”‘’«»") {
+		return none
+	}
+	if s := r.phraseAt(0); s.form != other {
+		return s
+	}
+	first := r.word(0)
+	if has(adverbs, first) {
+		if s := r.phraseAt(1); s.form == pronoun || s.form != other && strings.HasPrefix(r.gap(1), ",") {
+			return s
+		}
+	}
+	clause := has(clauses, first)
+	lapse := r.lapse()
+	participle := has(participles, first) || len(first) > 4 && (strings.HasSuffix(first, "ed") || strings.HasSuffix(first, "ing"))
+	if !has(prepositions, first) && !clause && !participle && !has(adverbs, first) && !strings.HasSuffix(first, "ly") && !lapse {
+		return none
+	}
+	commas := 0
+	for i := 1; i < len(r.words) && i < 16 && commas < 3; i++ {
+		if strings.ContainsAny(r.gap(i), ".;:\"“(") {
+			break
+		}
+		if strings.HasPrefix(r.gap(i), ",") {
+			commas++
+			if s := r.phraseAt(i); s.form != other && s.verb >= 0 {
+				s.clause = clause && r.namesIn(1, i) || first == "according"
+				return s
+			}
+		}
+		if i <= 4 && has(prepositions, first) && r.dated(1, i) {
+			if s := r.phraseAt(i); s.form == pronoun && r.word(i) != "it" {
+				return s
+			}
+		}
+	}
+	return none
+}
+
+// lapse says whether the sentence begins as "Two years later," does.
+func (r *reading) lapse() bool {
+	for i := 1; i < 6 && i < len(r.words); i++ {
+		switch r.word(i) {
+		case "later", "after", "afterwards", "earlier", "before":
+			return i >= 2 && strings.HasPrefix(r.gap(i+1), ",")
+		}
+		if r.gap(i) != " " {
+			return false
+		}
+	}
+	return false
+}
+
+// dated says whether words are all of a date.
+func (r *reading) dated(from, to int) bool {
+	for i := from; i < to; i++ {
+		w := r.word(i)
+		if !has(months, w) && (w[0] < '0' || w[0] > '9') && w != "early" && w != "late" && w != "mid" && w != "the" && w != "of" {
+			return false
+		}
+	}
+	return to > from
+}
+
+// namesIn says whether a name, and not only a month, stands among words.
+func (r *reading) namesIn(from, to int) bool {
+	for i := from; i < to; i++ {
+		if r.capital(i) && !has(months, r.word(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// phraseAt reads a subject that begins with a word.
+func (r *reading) phraseAt(i int) subject {
+	s := subject{at: i, end: i + 1, verb: -1}
+	plain := r.gap(i+1) == " "
+	switch w := r.word(i); {
+	case w == "he" || w == "she" || w == "it" || w == "they":
+		if plain {
+			s.form, s.verb = pronoun, i+1
+		}
+	case w == "his" || w == "her" || w == "its" || w == "their":
+		if plain && i+1 < len(r.words) && !r.capital(i+1) {
+			s.form, s.verb = possessive, r.verbAfter(i+1, 6)
+			if s.verb < 0 {
+				s.verb = i + 1
+			}
+		}
+	default:
+		article := w == "the" || w == "this" || w == "that"
+		if article && plain && i+1 < len(r.words) && !r.capital(i+1) {
+			s.noun, s.end, s.form = strings.TrimSuffix(r.word(i+1), "'s"), i+2, definite
+			if s.verb = r.verbAfter(i+2, 1); s.verb < 0 && strings.HasSuffix(r.word(i+1), "'s") {
+				s.verb = i + 2
+			}
+			return s
+		}
+		return r.nameAt(i)
+	}
+	return s
+}
+
+// nameAt reads a name with what stands between it and its verb: what is in brackets, and what is between commas.
+func (r *reading) nameAt(i int) subject {
+	none := subject{verb: -1}
+	if w := r.word(i); i == 0 && w != "the" && (text.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
+		return none // its capital is the sentence's
+	}
+	s := subject{at: i, end: r.nameEnd(i), verb: -1}
+	if s.end == i || s.end-i == 1 && r.word(i) == "the" {
+		return none
+	}
+	s.form = name
+	at := s.end
+	if strings.Contains(r.gap(at), "(") {
+		from := r.words[at-1].End
+		to := strings.Index(r.s[from:], ")")
+		if to < 0 {
+			return none
+		}
+		for at < len(r.words) && r.words[at].Start < from+to {
+			at++
+		}
+	}
+	if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")] "), ",") {
+		for n := 0; n < 25 && at < len(r.words); n++ {
+			at++
+			if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")"), ",") && r.isVerb(at) {
+				break
+			}
+		}
+	}
+	s.verb = r.verbAfter(at, 2)
+	if s.verb < 0 {
+		return none
+	}
+	return s
+}
+
+// nameEnd gives where the name that begins at a word ends: words with capitals or digits, also joined by "of" and the like.
+func (r *reading) nameEnd(i int) int {
+	end := i
+	if w := r.word(i); w == "the" && r.capital(i+1) && r.gap(i+1) == " " {
+		i++
+		end = i
+	}
+	for k := i; k < len(r.words) && k-i < 10; k++ {
+		if k > i && !joins(r.gap(k)) {
+			break
+		}
+		switch {
+		case r.capital(k), k == end && k > i && len(r.word(k)) <= 4 && r.word(k)[0] >= '0' && r.word(k)[0] <= '9':
+			end = k + 1
+		case k > i && has(particles, r.word(k)) && k+1 < len(r.words) && (r.capital(k+1) || has(particles, r.word(k+1))):
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+// joins says whether what stands between two words leaves them one name.
+func joins(gap string) bool {
+	switch gap {
+	case " ", "-", ". ", " & ", ".", "'", "’", "–", "/", "·", " \"", "\" ":
+		return true
+	}
+	return false
+}
+
+// verbAfter gives the first word of a predicate from a word on, before which at most so many others stand.
+func (r *reading) verbAfter(i, most int) int {
+	for k := i; k < len(r.words) && k < i+most; k++ {
+		if strings.ContainsAny(r.gap(k), ".;:(") && k > i {
+			return -1
+		}
+		if r.isVerb(k) {
+			return k
+		}
+	}
+	return -1
+}
+
+func (r *reading) isVerb(i int) bool {
+	w := r.word(i)
+	if r.capital(i) {
+		return false
+	}
+	return has(verbs, w) || len(w) > 4 && strings.HasSuffix(w, "ed")
+}
+
+// ownSubject says whether a list's item or a line says itself what it is about.
+func (r *reading) ownSubject() bool {
+	return r.subj.form == name || r.subj.form == pronoun || r.subj.form == possessive ||
+		r.subj.form == definite && r.subj.verb >= 0 || len(r.words) > 6 && closed(r.s) && r.verbAfter(1, 10) >= 0 && !r.imperative()
+}
+
+// imperative says whether a sentence tells what to do, and so not what about.
+func (r *reading) imperative() bool {
+	if len(r.words) < 2 || !has(imperatives, r.word(0)) {
+		return false
+	}
+	return has(determiners, r.word(1)) || strings.ContainsAny(r.gap(1), "`'\"“")
+}
+
+// names gives the runs of words with capitals that may be persons, apart from those that begin the sentence without a second
+// word, and those that say when or where.
+func (r *reading) names() [][2]int {
+	var out [][2]int
+	for i := 0; i < len(r.words); {
+		if !r.capital(i) {
+			i++
+			continue
+		}
+		end := max(r.nameEnd(i), i+1)
+		from := i
+		for from < end && (has(months, r.word(from)) || has(titles, r.word(from)) && end-from == 1) {
+			from++
+		}
+		before := r.word(from - 1)
+		placed := from > 0 && has(places, before) || strings.HasSuffix(r.word(from), "'s") && end-from == 1
+		if lone := end-from == 1; from < end && !placed && !(lone && (from == 0 || demonym(r.word(from)))) && !(lone && len(r.raw(from)) == 1) {
+			out = append(out, [2]int{from, end})
+		}
+		i = end
+	}
+	return out
+}
+
+func demonym(w string) bool {
+	for _, suffix := range []string{"an", "ish", "ese", "ic", "ch"} {
+		if strings.HasSuffix(w, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// personNoun says whether one of the first words calls a person something.
+func (r *reading) personNoun(most int) bool {
+	for i := range min(most, len(r.words)) {
+		if has(persons, strings.TrimSuffix(r.word(i), "'s")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,308 @@
+package propose
+
+import (
+	"slices"
+	"strings"
+)
+
+// resolve gives the sentence with its subject resolved, "" where it needs no resolving. known is false where the subject stands
+// for something that it is not certain of.
+func (w *walker) resolve(r *reading) (out string, known bool) {
+	first := w.first
+	w.first = false
+	defer func() { w.before = r }()
+	s := r.subj
+	switch s.form {
+	case name:
+		w.about(r, first)
+		return "", true
+	case pronoun, possessive:
+		p := subjectOf(r.word(s.at))
+		if p == "it" && s.form == pronoun && r.empty() {
+			w.focus = nil
+			return "", true
+		}
+		e := w.antecedent(p, r)
+		if e == nil {
+			w.focus, w.lost = nil, p
+			return "", false
+		}
+		if p == "he" || p == "she" {
+			e.gender = p
+		}
+		w.focus = e
+		if s.form == possessive {
+			w.focus = nil
+			return r.replace(s.at, s.at+1, e.possessive(s.at > 0)), true
+		}
+		return r.replace(s.at, s.at+1, e.at(s.at > 0)), true
+	case definite:
+		e := w.called(s.noun, r)
+		w.focus = e
+		if e == nil {
+			if d := r.word(s.at); d != "the" || w.class(s.noun) {
+				return "", d == "that" && s.verb < 0
+			}
+			return "", true
+		}
+		if slices.Contains(e.words, s.noun) {
+			if strings.HasSuffix(r.word(s.at+1), "'s") {
+				return r.replace(s.at, s.at+2, e.possessive(s.at > 0)), true
+			}
+			return r.replace(s.at, s.at+2, e.at(s.at > 0)), true
+		}
+		noun := r.raw(s.at + 1)
+		what := r.s[r.words[s.at].Start:r.words[s.at].End] + " " + strings.TrimSuffix(strings.TrimSuffix(noun, "'s"), "’s") + " "
+		if strings.HasSuffix(r.word(s.at+1), "'s") {
+			return r.replace(s.at, s.at+2, what+e.title()+"'s"), true
+		}
+		return r.replace(s.at, s.at+2, what+e.title()), true
+	}
+	w.focus = nil
+	if d := r.word(0); (d == "this" || d == "these" || d == "those") && !r.capital(1) {
+		return "", false
+	}
+	return "", r.ownPersons()
+}
+
+// ownPersons says whether no pronoun for a person stands before a name.
+func (r *reading) ownPersons() bool {
+	for i := range r.words {
+		switch r.word(i) {
+		case "he", "she", "him", "his", "her":
+			return false
+		}
+		if i > 0 && r.capital(i) && !has(months, r.word(i)) {
+			return true
+		}
+	}
+	return true
+}
+
+// about notes what a sentence is about that names its subject.
+func (w *walker) about(r *reading, first bool) {
+	w.lost = ""
+	words := significant(r.s[r.words[r.subj.at].Start:r.words[r.subj.end-1].End])
+	verb := r.word(r.subj.verb)
+	defining := first && (verb == "is" || verb == "was" || verb == "are" || verb == "were")
+	for _, e := range []*entity{w.topic, w.doc, w.focus} {
+		if e.is(words, defining) {
+			e.learn(r)
+			w.sex(e)
+			w.focus = e
+			return
+		}
+	}
+	w.focus = nil
+	from := r.subj.at
+	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() {
+		return
+	}
+	e := &entity{words: words}
+	if r.word(from) == "the" {
+		e.the = true
+		from++
+	}
+	e.name = r.s[r.words[from].Start:r.words[r.subj.end-1].End]
+	if len(e.name) > maxName {
+		return
+	}
+	e.learn(r)
+	w.focus = e
+}
+
+// sure says whether the one word with a capital that begins the sentence is a name: it is no common word.
+func (r *reading) sure() bool {
+	v := r.word(r.subj.verb)
+	return (v == "is" || v == "was") && r.subj.verb == r.subj.end
+}
+
+// sex gives a person of the document its gender, by the pronouns that its beginning uses.
+func (w *walker) sex(e *entity) {
+	if e.kind != person || e.gender != "" || e != w.doc {
+		return
+	}
+	switch {
+	case w.he > 3*w.she:
+		e.gender = "he"
+	case w.she > 3*w.he:
+		e.gender = "she"
+	}
+}
+
+// antecedent gives what a pronoun for a subject stands for, nil where that is not certain.
+func (w *walker) antecedent(p string, r *reading) *entity {
+	if r.subj.clause || w.lost == p {
+		return nil
+	}
+	e := w.focus
+	if e == nil && (p == "he" || p == "she") {
+		e = w.person()
+	}
+	if !e.fits(p) || r.mentions(e) {
+		return nil
+	}
+	if w.before != nil && !e.headline && (p == "he" || p == "she") && w.rivals(e) {
+		return nil
+	}
+	if p == "it" && !w.plain(e) {
+		return nil
+	}
+	return e
+}
+
+// person gives the person that the document is about, where the sentence before is about nobody else.
+func (w *walker) person() *entity {
+	e := w.doc
+	if e == nil || e.kind != person || w.topic != nil && !w.topic.isGeneric() {
+		return nil
+	}
+	if w.before != nil && (w.rivals(e) || w.before.personNoun(10)) {
+		return nil
+	}
+	return e
+}
+
+// isGeneric says whether a heading names a part of any text on its subject, such as Early life.
+func (e *entity) isGeneric() bool {
+	for _, t := range e.words {
+		if has(generic, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// rivals says whether the sentence before names others than the entity.
+func (w *walker) rivals(e *entity) bool {
+	for _, n := range w.before.names() {
+		if !e.is(significant(w.before.s[w.before.words[n[0]].Start:w.before.words[n[1]-1].End]), true) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain says whether the sentence before says of the entity what it is or what became of it, rather than what it did to something
+// else, which "it" could be as well.
+func (w *walker) plain(e *entity) bool {
+	b := w.before
+	if b == nil || b.subj.verb < 0 {
+		return false
+	}
+	v := b.word(b.subj.verb)
+	return e.headline && e.named || has(copulas, v)
+}
+
+// mentions says whether the sentence names the entity elsewhere, as it does not where its pronoun stands for it.
+func (r *reading) mentions(e *entity) bool {
+	for i := r.subj.end; i < len(r.words); i++ {
+		if strings.TrimSuffix(r.word(i), "'s") == e.words[len(e.words)-1] && r.capital(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// class says whether the document's subject or the section's was called so.
+func (w *walker) class(noun string) bool {
+	return w.doc != nil && w.doc.class == noun || w.topic != nil && w.topic.class == noun
+}
+
+// called gives what "the" and a noun stand for: what was called so by name.
+func (w *walker) called(noun string, r *reading) *entity {
+	if r.subj.verb < 0 || r.subj.clause {
+		return nil
+	}
+	for _, e := range []*entity{w.focus, w.topic, w.doc} {
+		if w.focus != nil && !w.focus.headline && e != w.focus {
+			return nil
+		}
+		if e != nil && e.named && e.class == noun && e.kind != plural && !r.mentions(e) {
+			if w.before != nil && w.before.another(noun) {
+				return nil
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// another says whether the sentence speaks of one more of what the noun calls.
+func (r *reading) another(noun string) bool {
+	for i := 1; i < len(r.words); i++ {
+		if r.word(i) != noun && r.word(i) != noun+"s" {
+			continue
+		}
+		if b := r.word(i - 1); i-1 != r.subj.at && b != "the" && b != "this" && !(r.subj.form == name && i > r.subj.verb && i < r.subj.verb+10) {
+			return true
+		}
+	}
+	return false
+}
+
+// empty says whether "it" stands for nothing, or for what the sentence says itself.
+func (r *reading) empty() bool {
+	i := r.subj.end
+	if has(impersonal, r.word(i)) {
+		return true
+	}
+	for has(auxiliaries, r.word(i)) || has(adverbs, r.word(i)) || strings.HasSuffix(r.word(i), "ly") {
+		i++
+	}
+	if has(impersonal, r.word(i)) {
+		return true
+	}
+	if i == r.subj.end {
+		return false
+	}
+	for k := i; k < len(r.words) && k < i+12; k++ {
+		switch r.word(k) {
+		case "that", "who", "whom", "whether":
+			return true
+		case "to":
+			return k-i <= 3 && !strings.HasSuffix(r.word(k-1), "ed")
+		case "when", "until":
+			return k-i <= 4
+		}
+		if k > i && strings.ContainsAny(r.gap(k), ",;(") {
+			return false
+		}
+	}
+	return false
+}
+
+// replace puts a text in the place of words.
+func (r *reading) replace(from, to int, by string) string {
+	return r.s[:r.words[from].Start] + by + r.s[r.words[to-1].End:]
+}
+
+// at gives the name as it stands within a sentence, or else at its head.
+func (e *entity) at(within bool) string {
+	switch {
+	case e.the && within:
+		return "the " + e.name
+	case e.the:
+		return "The " + e.name
+	}
+	return e.name
+}
+
+// title gives the name as it stands after a noun, with its article where that is a part of it.
+func (e *entity) title() string {
+	if e.article {
+		return "The " + e.name
+	}
+	return e.name
+}
+
+func (e *entity) possessive(within bool) string {
+	return strings.TrimSuffix(e.at(within), e.name) + e.possessiveName()
+}
+
+func (e *entity) possessiveName() string {
+	if e.kind == plural && strings.HasSuffix(e.name, "s") {
+		return e.name + "'"
+	}
+	return e.name + "'s"
+}

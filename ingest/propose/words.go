@@ -1,0 +1,98 @@
+package propose
+
+import "strings"
+
+// list is a set of words in small letters.
+type list map[string]struct{}
+
+func words(s string) list {
+	l := list{}
+	for w := range strings.FieldsSeq(s) {
+		l[w] = struct{}{}
+	}
+	return l
+}
+
+func has(l list, w string) bool {
+	_, ok := l[w]
+	return ok
+}
+
+var (
+	englishWords = words(`the and that with from his he she it were are this their its they been which these than but when would`)
+	alsoEnglish  = words(`a an is was of by in on for at to as or her has had be not`)
+	prepositions = words(`in on at from since during for until between under throughout within upon following with despite along
+		by after before around through unlike like besides among`)
+	clauses = words(`after before when while although though because as once since until if unless whereas according`)
+	adverbs = words(`however also later then today eventually thus therefore moreover furthermore additionally afterwards meanwhile soon
+		now instead nevertheless finally subsequently originally initially previously currently formerly often sometimes still again here there
+		hence consequently nonetheless besides similarly likewise conversely generally usually typically recently shortly together
+		indeed overall first second third lastly further alternatively and but so yet`)
+	participles = words(`born founded known written built set made held led led begun won sold seen given taken shot drawn sung grown`)
+	months      = words(`january february march april may june july august september october november december
+		monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter`)
+	places    = words(`in at near to toward towards across around through throughout into via within outside inside`)
+	particles = words(`of the de la le les du des von van der den di da del della do dos el al bin ibn ap y and for in on at to ter`)
+	titles    = words(`mr mrs ms miss dr sir dame lord lady king queen prince princess president pope saint emperor empress captain general
+		colonel major professor judge senator bishop archbishop duke duchess count countess earl baron father sister brother`)
+	determiners = words(`the a an this that these those your its it them all any each every one two sure no`)
+	imperatives = words(`add apply build call change check choose click clone configure copy create define delete do don't download
+		edit enable disable ensure enter execute export find follow get give import include install keep leave let link load look make
+		move name note open pass please prefer press provide put read remove rename replace return run save see select send set show specify start
+		stop store switch take tell test try turn type update upgrade use verify visit wait watch write`)
+	copulas     = words(`is was are were became remains remained has`)
+	auxiliaries = words(`is was were be been being has had have will would may might can could should must also not`)
+	impersonal  = words(`seems seemed appears appeared turns turned follows follow happens happened takes took rained rains snowed`)
+	verbs       = words(`is was are were be has had have will would can could may might must should shall does did do
+		became becomes began begins came comes goes went got gets took takes made makes gave gives said says saw sees led leads
+		held holds left leaves lost loses won wins ran runs wrote writes sang sings sold sells built builds bought brought found founds
+		fought fell falls rose rises grew grows knew knows taught teaches met meets set sets stood stands lay lies sat kept keeps
+		told tells thought thinks felt feels spent spends sent sends died dies lives lived plays stars features follows contains includes
+		provides operates serves covers consists remains offers works uses supports shows produces represents belongs forms needs reads returns allows
+		appears contains describes receives requires stores supplies carries depends originates refers also now then never often first later still
+		hosts employs owns causes moves opens closes starts stops ends airs marks borders flows connects links drew draws broke breaks chose spoke wore
+		sought struck hit cut put let shot sank swam beat ate drove flew rode sought split spread swept`)
+	stoppers = words(`of in from by for on at to with as who which that whose where when and or but located situated based directed
+		written produced known born living held made set within near between under about also published whom built founded led
+		starring featuring consisting containing including serving working running owned operated used during since after before
+		is was are were has had it its he she his her they their`)
+	vague = words(`one part name member kind type form number result example term way set series first second third most same other result
+		work variety combination lot group subject time place thing case system process use area age`)
+	groups  = words(`band group team duo trio quartet quintet orchestra choir ensemble club family tribe crew squad`)
+	generic = words(`life career biography history legacy death education family works background awards discography filmography reception
+		plot personal early later introduction overview summary notes references usage installation features license examples readme
+		abstract conclusion contents production release cast characters childhood youth marriage politics views honours honors bibliography
+		publications home index about`)
+	persons = words(`man woman boy girl person actor actress singer songwriter musician composer writer author poet novelist playwright
+		journalist politician lawyer judge physician doctor surgeon scientist physicist chemist mathematician biologist engineer inventor philosopher
+		historian economist theologian linguist professor teacher scholar painter sculptor artist architect photographer director filmmaker
+		producer screenwriter comedian dancer choreographer model footballer player cricketer golfer boxer swimmer cyclist runner sprinter
+		athlete coach manager driver racer wrestler rapper guitarist drummer bassist pianist violinist conductor dj king queen prince princess
+		emperor empress duke duchess count countess earl baron lord lady nobleman noblewoman pope bishop archbishop cardinal priest monk nun
+		saint missionary preacher pastor rabbi soldier officer general admiral colonel captain commander sailor pilot astronaut cosmonaut
+		explorer businessman businesswoman entrepreneur executive banker philanthropist activist diplomat ambassador governor mayor senator president
+		minister chancellor premier statesman leader chief founder chairman ceo father mother brother sister son daughter wife husband uncle aunt
+		nephew niece cousin grandfather grandmother grandson granddaughter widow heir successor predecessor critic essayist translator editor
+		publisher presenter broadcaster host personality designer cartoonist illustrator animator criminal murderer spy rebel revolutionary ruler
+		sultan shah khan caliph pharaoh monarch regent lieutenant sergeant attorney jurist researcher psychologist psychiatrist sociologist
+		anthropologist archaeologist astronomer botanist zoologist geologist geographer entertainer magician chef farmer merchant
+		trader nurse midwife student pupil friend lover goalkeeper striker midfielder defender quarterback pitcher catcher outfielder sportsman
+		sportswoman tenor soprano baritone organist cellist saxophonist trumpeter vocalist frontman surveyor settler clergyman
+		socialite feminist suffragist academic educator curator librarian antiquarian lexicographer grammarian orator consul tribune knight character protagonist`)
+	femaleNouns = words(`woman girl actress queen princess empress duchess countess lady noblewoman nun businesswoman mother sister daughter
+		wife aunt niece grandmother granddaughter widow midwife sportswoman soprano`)
+	maleNouns = words(`man boy king prince emperor duke count earl baron lord nobleman pope monk priest businessman statesman father brother son
+		husband uncle nephew grandfather grandson sportsman tenor baritone frontman clergyman sultan shah khan caliph`)
+)
+
+// genders are the pronouns of those persons whose nouns tell.
+var genders = func() map[string]string {
+	m := map[string]string{}
+	for w := range femaleNouns {
+		m[w] = "she"
+	}
+	for w := range maleNouns {
+		m[w] = "he"
+	}
+	return m
+}()
