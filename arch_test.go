@@ -36,11 +36,13 @@ var may = map[string]string{
 	"ingest/reembed":        "corpus fault index model",
 	"index":                 "corpus fault internal/text",
 	"index/*":               "corpus fault index internal/text",
-	"eval":                  ". answer/verify cache corpus event fault index ingest internal/text model",
+	"eval":                  ". answer/verify cache cache/... corpus event fault index ingest internal/text model",
 	"model":                 "corpus fault",
 	"model/*":               "corpus fault internal/text model model/transport",
 	"model/modeltest/llama": "",
-	"cache":                 "corpus event fault index internal/text model",
+	"cache":                 "cache/meaning corpus event fault index internal/text model",
+	"cache/meaning":         "",
+	"cache/cachetest":       "",
 	"store":                 "corpus event fault",
 	"store/*":               "corpus event fault store",
 	"ledger":                "event fault store",
@@ -48,6 +50,7 @@ var may = map[string]string{
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
 	"answer":           "answer/agent answer/analyze answer/attribute answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
 	"answer/*":         "answer/prompt corpus event fault index internal/text model",
+	"answer/agent/*":   "answer/agent answer/prompt corpus event internal/text model",
 	"answer/prompt":    "corpus fault internal/text model",
 	"internal/tools/*": "corpus eval event fault index internal/text model",
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -40,6 +41,8 @@ type Pipeline struct {
 	Graph     index.Graph      // nil: the index, if it is one; without a graph, there are no walks
 	Budget    agent.Budget     // of agentic mode's loop; zero fields: its defaults
 	Now       func() time.Time // for durations; default time.Now
+	Cache     *cache.Cache     // nil: each question is answered anew; the index must be an [index.Versions]
+	Setup     string           // names all that answers depend on beside question and documents: those of another are not taken from the cache
 }
 
 // Vectors places texts in the vector space that searches of a collection use.
@@ -77,7 +80,10 @@ type job struct {
 	order    []int       // places in context of the sources, by number
 	claims   []verify.Claim
 	finished bool // the sources are listed
-	notes    notes
+
+	cacheable bool   // the answer may be kept
+	version   uint64 // of the collection, before anything was searched
+	notes     notes
 }
 
 // Answer implements [Answerer].
@@ -120,12 +126,19 @@ func (j *job) answer(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if j.finished {
+			break
+		}
 	}
+	j.remember(ctx)
 	return nil
 }
 
-// analyze says what the question asks for, and that the answer is not known already.
+// analyze answers from the cache or says what the question asks for, and that the answer is not known already.
 func (j *job) analyze(ctx context.Context) error {
+	if known, err := j.recall(ctx); known || err != nil {
+		return err
+	}
 	a, err := j.Analyzer.Analyze(ctx, j.q.Query)
 	if err != nil {
 		return err

@@ -1,0 +1,181 @@
+package answer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/cache"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// maxCached is the longest question, in bytes, whose answer is kept.
+const maxCached = 4096
+
+// documents is a pipeline's index as the cache asks it.
+type documents struct {
+	index.Versions
+	*Pipeline
+}
+
+// Search implements [cache.Documents].
+func (d documents) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
+	q := index.Query{Collection: collection, Text: question, Limit: limit}
+	if d.Vectors != nil {
+		placed, err := d.Vectors.Place(ctx, collection, text.Head(question, 8192), model.ForQuery)
+		if err != nil {
+			return nil, err
+		}
+		q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
+	}
+	return d.Index.Search(ctx, q)
+}
+
+// caching gives the documents as the cache asks them, if the answer to a question may come from there.
+func (p *Pipeline) caching(q event.RunStarted) (documents, bool) {
+	versions, ok := p.Index.(index.Versions)
+	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && len(q.Query) <= maxCached
+}
+
+// scope is what a question's answer depends on beside its meaning and the documents. Nothing of a session but the question
+// comes into an answer by now; yet in another session the same words may mean another thing.
+func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
+	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: p.Setup + "\x00" + p.Generator.Name()}
+}
+
+// Equal gives a key that is the same for questions that one run may answer: those of the same words that are asked in the same
+// way, of the same documents. It is empty for one that wants a run of its own.
+func (p *Pipeline) Equal(ctx context.Context, q event.RunStarted) string {
+	docs, ok := p.caching(q)
+	if !ok || q.Session != "" {
+		return ""
+	}
+	version, err := docs.Version(ctx, q.Collection)
+	if err != nil {
+		return ""
+	}
+	h := sha256.New()
+	err = json.NewEncoder(h).Encode([]any{p.scope(q), strings.Join(strings.Fields(q.Query), " "), version})
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// recall answers from the cache, if it holds an answer. Failures are misses: the question can still be answered.
+func (j *job) recall(ctx context.Context) (bool, error) {
+	docs, ok := j.caching(j.q)
+	if !ok {
+		return false, nil
+	}
+	var err error
+	if j.version, err = docs.Version(ctx, j.q.Collection); err != nil {
+		return false, ctx.Err()
+	}
+	j.cacheable = true
+	e, similarity, err := j.Cache.Lookup(ctx, docs, j.scope(j.q), j.q.Query)
+	if e == nil || err != nil {
+		return false, ctx.Err()
+	}
+	sources, ok := j.current(ctx, e.Sources)
+	if !ok {
+		return false, ctx.Err()
+	}
+	bodies := []event.Body{e.Analysis, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created,
+		Confidence: e.Confidence}}
+	for _, p := range e.Pieces {
+		if p.N > 0 {
+			bodies = append(bodies, event.Cited{N: p.N, Chunk: p.Chunk})
+		} else {
+			bodies = append(bodies, event.Token{Text: p.Text})
+		}
+	}
+	for _, b := range append(bodies, event.Attributed{Sources: sources, By: e.By}) {
+		if err := ctx.Err(); err != nil {
+			return true, err
+		}
+		if err := j.rec.Emit(ctx, b); err != nil {
+			return true, err
+		}
+	}
+	j.finished, j.cacheable = true, false
+	return true, nil
+}
+
+// current gives sources with their texts, read anew; false if one is gone.
+func (j *job) current(ctx context.Context, kept []event.Source) ([]event.Source, bool) {
+	ids := make([]corpus.ChunkID, len(kept))
+	for i, s := range kept {
+		ids[i] = s.Chunk
+	}
+	chunks, err := j.Index.Chunks(ctx, j.q.Collection, ids)
+	if err != nil || len(chunks) != len(kept) {
+		return nil, false
+	}
+	sources := slices.Clone(kept)
+	for i, c := range chunks {
+		s := &sources[i]
+		s.Title, s.Heading, s.Pages, s.Start, s.End, s.Text = c.Title, c.Heading(), c.Pages, c.Start, c.End, c.Text
+	}
+	return sources, true
+}
+
+// remember keeps the run's answer for questions that mean the same, if it is whole and nothing went wrong on the way. A failure
+// costs no more than answering again.
+func (j *job) remember(ctx context.Context) {
+	docs, ok := j.caching(j.q)
+	if !ok || !j.cacheable {
+		return
+	}
+	var log []event.Event
+	for last := j.rec.State().Seq; event.Seq(len(log)) < last; {
+		batch, err := j.rec.store.Load(ctx, j.q.Run, event.Seq(len(log)))
+		if err != nil || len(batch) == 0 {
+			return
+		}
+		log = append(log, batch...)
+	}
+	if e, ok := entryOf(log); ok {
+		e.Scope = j.scope(j.q)
+		_ = j.Cache.Keep(ctx, docs, e, j.version)
+	}
+}
+
+// entryOf makes an entry of a run's log; false if its answer is not fit to be given again.
+func entryOf(log []event.Event) (cache.Entry, bool) {
+	var e cache.Entry
+	s := event.Fold(log)
+	if s.Check == nil || s.Check.Flagged || s.Incomplete() || s.Stop != string(model.StopEnd) || len(s.Warnings) > 0 || s.Failure != nil ||
+		s.Analysis == nil || len(s.Text) == 0 {
+		return e, false
+	}
+	e = cache.Entry{Question: s.Query, Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
+	for _, search := range s.Searches {
+		if search.Result == nil || search.Result.Error != "" {
+			return e, false
+		}
+		e.Searches = append(e.Searches, cache.Search{Question: search.Query})
+	}
+	for _, ev := range log {
+		switch b := ev.Body.(type) {
+		case event.Token:
+			e.Pieces = append(e.Pieces, cache.Piece{Text: b.Text})
+		case event.Cited:
+			e.Pieces = append(e.Pieces, cache.Piece{N: b.N, Chunk: b.Chunk})
+		case event.Attributed:
+			e.By = b.By
+			for _, src := range b.Sources {
+				src.Text = "" // the index has it
+				e.Sources = append(e.Sources, src)
+			}
+		}
+	}
+	return e, true
+}
