@@ -38,12 +38,12 @@ func Ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check fu
 	if !ok {
 		return ask(ctx, chat, set, d, check)
 	}
-	if err := j.skipped(); err != nil {
+	if err := j.Skipped(); err != nil {
 		var none T
 		return none, err
 	}
 	out, err := ask(ctx, chat, set, d, check)
-	j.saw(err)
+	j.Saw(err)
 	return out, err
 }
 

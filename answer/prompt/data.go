@@ -70,12 +70,18 @@ func PassageOf(id int, c corpus.Chunk, about string, most int) Passage {
 	return Passage{id, strings.Join(above, " › "), s}
 }
 
-func (p Passage) fenced(f fence) Quote {
+func (p Passage) fenced(f fence) Quote { return p.quoted(f, "") }
+
+// quoted gives the passage in its fence, with attributes besides its id that are the program's.
+func (p Passage) quoted(f fence, attributes string) Quote {
 	s := harmless(p.Text, maxPassage)
-	if h := strings.Join(strings.Fields(harmless(p.Heading, maxHeading)), " "); h != "" {
+	switch h := oneLine(harmless(p.Heading, maxHeading)); {
+	case s == "":
+		s = h
+	case h != "":
 		s = h + "\n\n" + s
 	}
-	return f.quote("passage", fmt.Sprintf(" id=%q", strconv.Itoa(p.ID)), s, len(s))
+	return f.quote("passage", fmt.Sprintf(" id=%q", strconv.Itoa(p.ID))+attributes, s, len(s))
 }
 
 func (c Claim) fenced(f fence) Quote {
@@ -149,5 +155,6 @@ func samples() map[string][]Data {
 		"grade":   {Grading{q, ps}, Grading{}},
 		"verify":  {Verification{q, cs, ps}, Verification{}},
 		"answer":  {Answer{q, ps}, Answer{}},
+		"plan":    {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

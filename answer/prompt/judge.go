@@ -29,8 +29,8 @@ type Judge struct {
 // NewJudge returns a Judge that asks chat.
 func NewJudge(chat model.Chat) *Judge { return &Judge{Chat: chat} }
 
-// skipped gives the error that stands for asking; nil where the model is to be asked.
-func (j *Judge) skipped() error {
+// Skipped gives the error that stands for asking; nil where the model is to be asked.
+func (j *Judge) Skipped() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if time.Now().Before(j.until) {
@@ -39,8 +39,8 @@ func (j *Judge) skipped() error {
 	return nil
 }
 
-// saw learns from how the model answered.
-func (j *Judge) saw(err error) {
+// Saw learns from how the model answered. [Ask] tells it by itself.
+func (j *Judge) Saw(err error) {
 	e, _ := errors.AsType[*model.Error](err)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -52,4 +52,11 @@ func (j *Judge) saw(err error) {
 			j.failed, j.until = 0, time.Now().Add(rest)
 		}
 	}
+}
+
+// Rest leaves the model alone for a while, as one that cannot do at all what is asked of it.
+func (j *Judge) Rest() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failed, j.until = 0, time.Now().Add(rest)
 }

@@ -14,8 +14,8 @@
 //
 // The first line is [system], and what stands before and after a part is trimmed. What a template is given is told by
 // the type of the same name: [Analysis] for analyze.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification]
-// for verify.md and [Answer] for answer.md. Text from outside comes to it in a fence already, so that no template can
-// forget one:
+// for verify.md, [Planning] for plan.md and [Answer] for answer.md. Text from outside comes to it in a fence already, so that
+// no template can forget one:
 //
 //	<passage id="3" tag="f3a9c1d2e4b58607">
 //	Lighthouses › Farland
@@ -26,7 +26,8 @@
 // The tag is drawn anew for each request, so that a document cannot know it; what looks like a fence or like a control word of
 // a model is made harmless, and so are the brackets that mark citations. The file fence.md says what the fences mean; it
 // ends the system part of every prompt and is given {{.Tag}}. The file repair.md answers a model that gave something else
-// than was asked for; it is given {{.Complaint}} and {{.Schema}}. The JSON Schemas of the answers stand beside the prompts.
+// than was asked for; it is given {{.Complaint}} and {{.Schema}}. The file again.md does so where tools were to be called, and
+// is given {{.Complaint}}. The JSON Schemas of the answers stand beside the prompts.
 package prompt
 
 import (
@@ -66,6 +67,7 @@ type Set struct {
 	prompts map[string]parsed // by name without ending
 	fence   *template.Template
 	repair  *template.Template
+	recall  *template.Template
 }
 
 // parsed is one prompt.
@@ -184,6 +186,10 @@ func (s *Set) parse(where func(string) string) error {
 	}
 	repair := repairView{Complaint: "sample complaint", Schema: "sample schema"}
 	if s.repair, err = one(where("repair.md"), s.sources["repair.md"], repair, repair.Complaint, repair.Schema); err != nil {
+		return err
+	}
+	complaint := complaintView{repair.Complaint}
+	if s.recall, err = one(where("again.md"), s.sources["again.md"], complaint, complaint.Complaint); err != nil {
 		return err
 	}
 	for name, samples := range samples() {
@@ -323,29 +329,35 @@ func (alone) Load(string) (any, error) {
 // Render writes the messages of a request: the system part, which ends with what the fences mean, and the user's. What is
 // quoted is bounded one by one; how many quotations there are is the caller's to bound.
 func (s *Set) Render(d Data) ([]model.Message, error) {
+	messages, _, err := s.render(d)
+	return messages, err
+}
+
+// render gives the fence of the request, too, for what is quoted in further messages.
+func (s *Set) render(d Data) ([]model.Message, fence, error) {
 	in := s.or()
 	p, ok := in.prompts[d.name()]
 	if !ok {
-		return nil, fmt.Errorf("write prompt: there is none named %s", d.name())
+		return nil, fence{}, fmt.Errorf("write prompt: there is none named %s", d.name())
 	}
 	f := newFence(s.tag())
 	view := d.fenced(f)
 	system, err := write(p.system, view)
 	if err != nil {
-		return nil, fmt.Errorf("write prompt: %w", err)
+		return nil, fence{}, fmt.Errorf("write prompt: %w", err)
 	}
 	rule, err := write(in.fence, fenceView{f.tag})
 	if err != nil {
-		return nil, fmt.Errorf("write prompt: %w", err)
+		return nil, fence{}, fmt.Errorf("write prompt: %w", err)
 	}
 	user, err := write(p.user, view)
 	if err != nil {
-		return nil, fmt.Errorf("write prompt: %w", err)
+		return nil, fence{}, fmt.Errorf("write prompt: %w", err)
 	}
 	return []model.Message{
 		{Role: model.System, Text: strings.TrimSpace(system + "\n\n" + rule)},
 		{Role: model.User, Text: user},
-	}, nil
+	}, f, nil
 }
 
 func (s *Set) tag() string {

@@ -1,0 +1,136 @@
+// Package calling is the planner that asks a model which tools to use, by the model's own calls of tools. All that it knows of
+// a run it reads from the [agent.View], so that it keeps nothing of one.
+//
+// What a model calls is held against the schemas in tools.json, which is what the model is told of the tools, and against
+// bounds. Documents cannot reach anything by it: what they say stands between marks (see [prompt]), and the tools search and
+// do nothing else.
+package calling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// Options are those of [New]. The zero value works.
+type Options struct {
+	Timeout time.Duration // for a plan; default 10 s, and never more than a quarter of what is left of the run's time
+}
+
+// rules is what [agent.Plan] calls the form that asks no model.
+const rules = "rules"
+
+// Errors that are the causes of a [model.Error], but for the first. What a model said is in none of them.
+var (
+	errSpent = errors.New("the tokens for planning are used up")
+	errCalls = errors.New("it called no tool as it should, nor did it at a second try")
+	errRoom  = errors.New("the question and the tools leave no room in its context")
+	errLong  = errors.New("it said more than any plan is long")
+)
+
+// planner is the form that asks a model.
+type planner struct {
+	judge   *prompt.Judge // remembers whether the model can call tools
+	prompts *prompt.Set
+	then    agent.Planner
+	tools   toolbox
+	Options
+}
+
+// New returns the [agent.Planner] that has a model call the tools. Where what it calls makes no sense, the model is told why and
+// asked once more. Where that makes none either, or where the model fails or is late, then plans this and all further
+// rounds of the run, and the trace is told. A model whose server takes no tools, or that called none three times in a row, is
+// left alone for a few minutes. Once the tokens of the budget are spent, then plans without a word.
+func New(chat model.Chat, prompts *prompt.Set, then agent.Planner, o Options) agent.Planner {
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	return &planner{prompt.NewJudge(chat), prompts, then, newToolbox(), o}
+}
+
+// Next implements [agent.Planner].
+func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
+	if handed(v) {
+		return m.then.Next(ctx, v)
+	}
+	most := m.Timeout
+	if v.Left.Time > 0 {
+		most = min(most, v.Left.Time)
+	}
+	share, cancel := prompt.Share(ctx, most, 4)
+	defer cancel()
+	own, by := model.Answering(share)
+	plan, err := m.ask(own, v)
+	if err == nil {
+		plan.By = by(m.judge.Name())
+		return plan, nil
+	}
+	if ctx.Err() != nil {
+		return agent.Plan{}, ctx.Err()
+	}
+	next, failed := m.then.Next(ctx, v)
+	if failed != nil {
+		return agent.Plan{}, failed
+	}
+	if !errors.Is(err, errSpent) {
+		model.Failed(ctx, prompt.Late(ctx, share, m.judge.Name(), err), m.judge.Name(), next.By)
+	}
+	return next, nil
+}
+
+// handed tells whether the run is in the hands of the rules already. That they took the question apart at its beginning is
+// not meant by it.
+func handed(v agent.View) bool {
+	return slices.ContainsFunc(v.Rounds, func(r agent.Round) bool {
+		return r.By == rules && slices.ContainsFunc(r.Outcomes, func(o agent.Outcome) bool { return o.Tool != event.ToolDecomposeQuery })
+	})
+}
+
+// ask asks the model, a second time where that is of use, and learns what the model can do.
+func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
+	if err := m.judge.Skipped(); err != nil {
+		return agent.Plan{}, err
+	}
+	plan, err := m.plan(ctx, v)
+	m.judge.Saw(err)
+	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Rejected && e.Status != 0 {
+		m.judge.Rest() // most likely for the tools, as nothing else in the request is out of the ordinary
+	}
+	return plan, err
+}
+
+func (m *planner) plan(ctx context.Context, v agent.View) (agent.Plan, error) {
+	var spent atomic.Int64
+	own := model.WithTrace(ctx, &model.Trace{
+		Failed: func(err error, name, next string) { model.Failed(ctx, err, name, next) },
+		Used: func(name string, u model.Usage) {
+			spent.Add(int64(max(u.Input, 0) + max(u.Output, 0)))
+			model.Used(ctx, name, u)
+		},
+	})
+	complaint := ""
+	for range 2 {
+		r, err := m.request(own, v, v.Left.Tokens-int(spent.Load()), complaint)
+		if errors.Is(err, errSpent) && complaint != "" {
+			break
+		}
+		if err != nil {
+			return agent.Plan{}, err
+		}
+		s, err := m.complete(own, r)
+		if err != nil {
+			return agent.Plan{}, err
+		}
+		var actions []agent.Action
+		if actions, complaint = m.tools.read(v, s); complaint == "" {
+			return agent.Plan{Actions: actions, Thought: s.thought}, nil
+		}
+	}
+	return agent.Plan{}, &model.Error{Model: m.judge.Name(), Failure: model.Malformed, Cause: errCalls}
+}

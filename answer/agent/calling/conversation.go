@@ -1,0 +1,235 @@
+package calling
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/model"
+)
+
+const (
+	unknownContext = 8192 // tokens, of a model that does not tell: what current ones have at least
+	mostRead       = 6000 // tokens of a request, as each round sends all that came before once more
+	mostWritten    = 1424 // tokens of a plan: what a model thinks, and the calls
+	leastWritten   = 128
+	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
+	leastShown     = 2
+	mostShown      = 5
+	maxPassage     = 320 // bytes of a passage
+	maxRounds      = 12  // that are told
+	perMessage     = 8   // tokens that servers add
+	uneven         = 4   // tokens that a tag may have more than the one it is measured with
+	measuringTag   = "5a3b1e0f5a3b1e0f"
+)
+
+// detail is how much of a round the model is shown.
+type detail int
+
+const (
+	absent  detail = iota // nothing
+	counted               // how much was found
+	listed                // the titles of what was found
+	quoted                // and what it says
+)
+
+// request writes what the model is asked. Of rounds for which there is no room, the oldest are shortened first. The error is
+// errSpent where the tokens that are left do not suffice, and a [*model.Error] where the model's context does not.
+func (m *planner) request(ctx context.Context, v agent.View, tokens int, complaint string) (model.Request, error) {
+	limits := m.judge.Limits(ctx)
+	size := cmp.Or(limits.Context, unknownContext)
+	output := min(mostWritten, cmp.Or(limits.Output, mostWritten), size/4, tokens/2)
+	if output < leastWritten && output < size/4 {
+		return model.Request{}, errSpent
+	}
+	room := min(mostRead, size-output-64-size/64)
+	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint}
+	rounds := v.Rounds[max(0, len(v.Rounds)-maxRounds):]
+	measuring := prompt.Set{}
+	if m.prompts != nil {
+		measuring = *m.prompts
+	}
+	measuring.NewTag = func() string { return measuringTag }
+	for _, shown := range steps(len(rounds)) {
+		p.Turns = turns(v.Question, rounds, shown)
+		n, err := m.measure(ctx, &measuring, p)
+		if err != nil {
+			return model.Request{}, err
+		}
+		if n > min(room, tokens-output) {
+			continue
+		}
+		messages, err := m.prompts.Converse(p)
+		if err != nil {
+			return model.Request{}, err
+		}
+		return model.Request{Messages: messages, Tools: m.tools.all, MaxTokens: output, Temperature: new(float64)}, nil
+	}
+	if tokens-output < room {
+		return model.Request{}, errSpent
+	}
+	return model.Request{}, &model.Error{Model: m.judge.Name(), Failure: model.TooLong, Cause: errRoom}
+}
+
+// steps are the ways in which n rounds may be shown, the fullest first: all whole, then the older ones less and less, the
+// newest last, then the older ones not at all.
+func steps(n int) [][]detail {
+	now := make([]detail, n)
+	for i := range now {
+		now[i] = quoted
+	}
+	out := [][]detail{append([]detail(nil), now...)}
+	shorten := func(i int, d detail) {
+		now[i] = d
+		out = append(out, append([]detail(nil), now...))
+	}
+	for _, d := range []detail{listed, counted} {
+		for i := range n - 1 {
+			shorten(i, d)
+		}
+	}
+	if n > 0 {
+		shorten(n-1, listed)
+		shorten(n-1, counted)
+	}
+	for i := range n {
+		shorten(i, absent)
+	}
+	return out
+}
+
+// measure counts the tokens of a request, and rather too many.
+func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Planning) (int, error) {
+	messages, err := set.Converse(p)
+	if err != nil {
+		return 0, err
+	}
+	var b strings.Builder
+	b.WriteString(m.tools.size)
+	n := perMessage * (len(messages) + len(m.tools.all))
+	for _, msg := range messages {
+		b.WriteString(msg.Text + "\n")
+		n += uneven * strings.Count(msg.Text, measuringTag)
+		for _, c := range msg.Calls {
+			b.WriteString(c.ID + c.Name + string(c.Input) + "\n")
+			n += perMessage
+		}
+	}
+	return n + m.judge.Count(ctx, b.String()), nil
+}
+
+// writer writes what came of rounds.
+type writer struct {
+	question string
+	ids      map[corpus.ChunkID]int  // of passages, in the order in which they were found
+	quoted   map[corpus.ChunkID]bool // what was shown already
+}
+
+// turns shows rounds, each in its detail. A passage that several calls found is quoted where it was found last.
+func turns(question string, rounds []agent.Round, shown []detail) []prompt.Turn {
+	w := writer{question, map[corpus.ChunkID]int{}, map[corpus.ChunkID]bool{}}
+	for _, r := range rounds {
+		for _, o := range r.Outcomes {
+			for _, e := range o.Found {
+				if _, ok := w.ids[e.Chunk.ID]; !ok {
+					w.ids[e.Chunk.ID] = len(w.ids) + 1
+				}
+			}
+		}
+	}
+	out := make([]prompt.Turn, len(rounds))
+	for i := len(rounds) - 1; i >= 0; i-- {
+		if shown[i] != absent {
+			out[i] = w.turn(i, rounds[i], shown[i])
+		}
+	}
+	whole := out[:0]
+	for _, t := range out {
+		if len(t) > 0 {
+			whole = append(whole, t)
+		}
+	}
+	return whole
+}
+
+func (w writer) turn(round int, r agent.Round, d detail) prompt.Turn {
+	var t prompt.Turn
+	for i, o := range r.Outcomes[:min(len(r.Outcomes), maxCalls)] {
+		if o.Tool == event.ToolRerank || o.Tool == event.ToolGenerate {
+			continue
+		}
+		// Nine letters and digits: some chat templates take no other ids.
+		reply := prompt.Reply{ID: fmt.Sprintf("call%02d%03d", round+1, i+1), Tool: o.Tool, Input: input(o), Note: note(o)}
+		if o.Tool == event.ToolDecomposeQuery {
+			reply.Parts = o.Parts
+		}
+		if d > counted {
+			reply.Findings = w.findings(o, min(max(maxShown/len(r.Outcomes), leastShown), mostShown), d)
+		}
+		t = append(t, reply)
+	}
+	return t
+}
+
+// input gives the arguments of a call of the action.
+func input(o agent.Outcome) map[string]any {
+	in := map[string]any{}
+	if o.Reason != "" {
+		in["reason"] = o.Reason
+	}
+	if o.Tool == event.ToolDecomposeQuery {
+		in["sub_queries"] = o.Parts
+		return in
+	}
+	in["query"] = o.Query
+	if len(o.Action.Entities) > 0 {
+		in["entities"] = o.Action.Entities
+	}
+	return in
+}
+
+// note says what came of an action.
+func note(o agent.Outcome) string {
+	switch {
+	case o.Failed != "":
+		return "It failed: " + o.Failed
+	case o.Tool == event.ToolDecomposeQuery && len(o.Parts) == 0:
+		return "The question was not taken apart."
+	case o.Tool == event.ToolDecomposeQuery:
+		return "The question is made of these. Search for them, each by itself."
+	case len(o.Found) == 0:
+		return "Nothing was found."
+	}
+	n := map[event.Class]int{}
+	for _, e := range o.Found {
+		n[e.Class]++
+	}
+	return fmt.Sprintf("Found: %d passages, of which %d are CORRECT, %d AMBIGUOUS and %d INCORRECT.",
+		len(o.Found), n[event.Correct], n[event.Ambiguous], n[event.Incorrect])
+}
+
+// findings are the best of what was found, at most so many.
+func (w writer) findings(o agent.Outcome, most int, d detail) []prompt.Finding {
+	var out []prompt.Finding
+	for _, e := range o.Found[:min(len(o.Found), most)] {
+		c := e.Chunk
+		c.Text = c.Statement()
+		length := maxPassage
+		if d < quoted || w.quoted[c.ID] || e.Class == event.Incorrect {
+			length, c.Text = 0, ""
+		} else {
+			w.quoted[c.ID] = true
+		}
+		f := prompt.Finding{Passage: prompt.PassageOf(w.ids[c.ID], c, w.question+"\n"+o.Query, length), Grade: string(e.Class)}
+		if d == quoted {
+			f.Path = e.Path
+		}
+		out = append(out, f)
+	}
+	return out
+}
