@@ -14,6 +14,7 @@ import (
 type display struct {
 	out, err         io.Writer
 	onOut, onErr     func(code, text string) string
+	asked            string
 	answering, ended bool
 	verification     forge.Verification
 	sources          forge.Sources
@@ -66,6 +67,7 @@ func (d *display) step(ev client.Event) error {
 	switch ev.Name {
 	case "query_analysis":
 		v, err := decode[forge.QueryAnalysis](ev)
+		d.asked = v.Query
 		d.line("analyze", fmt.Sprintf("%s question, %s", v.Complexity, v.EstimatedMode), -1)
 		return err
 	case "cache_hit":
@@ -74,7 +76,12 @@ func (d *display) step(ev client.Event) error {
 		return err
 	case "retrieval_start":
 		v, err := decode[forge.RetrievalStart](ev)
-		if v.Iteration > 1 {
+		switch {
+		case v.Reason != "" && v.Query != d.asked:
+			d.line("plan", fmt.Sprintf("%s: %q", v.Reason, shorten(v.Query, 70)), -1)
+		case v.Reason != "" && v.Iteration > 1:
+			d.line("plan", v.Reason, -1)
+		case v.Iteration > 1:
 			d.line("again", fmt.Sprintf("%q", shorten(v.Query, 70)), -1)
 		}
 		return err
@@ -82,9 +89,15 @@ func (d *display) step(ev client.Event) error {
 		v, err := decode[forge.RetrievalResult](ev)
 		d.line("search", fmt.Sprintf("%s found %d, best %.2f", v.Tool, v.ChunksFound, v.TopScore), int64(v.DurationMS))
 		return err
+	case "tool_call":
+		v, err := decode[forge.ToolCall](ev)
+		if v.Reason != "" {
+			d.line("plan", v.Reason, -1)
+		}
+		return err
 	case "tool_result":
 		v, err := decode[forge.ToolResult](ev)
-		d.line("tool", v.Tool, int64(v.DurationMS))
+		d.tool(v)
 		return err
 	case "crag_evaluation":
 		v, err := decode[forge.CRAGEvaluation](ev)
@@ -101,6 +114,26 @@ func (d *display) step(ev client.Event) error {
 		return err
 	}
 	return nil
+}
+
+// tool prints what a tool that is no search gave.
+func (d *display) tool(v forge.ToolResult) {
+	var result struct {
+		Parts    []string `json:"sub_queries"`
+		Entities []string `json:"entities"`
+		Found    int      `json:"passages_found"`
+	}
+	_ = json.Unmarshal(v.Result, &result) // a result of another form has its name shown
+	switch {
+	case len(result.Parts) > 0:
+		for _, q := range result.Parts {
+			d.line("part", shorten(q, 90), -1)
+		}
+	case len(result.Entities) > 0 || result.Found > 0:
+		d.line("graph", fmt.Sprintf("%s found %d, from %s", v.Tool, result.Found, shorten(strings.Join(result.Entities, ", "), 70)), int64(v.DurationMS))
+	default:
+		d.line("tool", v.Tool, int64(v.DurationMS))
+	}
 }
 
 func (d *display) line(step, text string, ms int64) {
