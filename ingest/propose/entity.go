@@ -24,6 +24,7 @@ type entity struct {
 	the      bool     // it goes with "the"
 	article  bool     // which is a part of its title
 	words    []string // that tell it, in small letters
+	spelt    []string // all of the name's, in small letters
 	kind     kind
 	gender   string // "he", "she" or "", of a person
 	class    string // the noun that it was called
@@ -43,6 +44,9 @@ func titled(title string) *entity {
 	e := &entity{name: bare, words: significant(bare), headline: true}
 	if rest, ok := strings.CutPrefix(bare, "The "); ok {
 		e.name, e.the, e.article = rest, true, true
+	}
+	for _, t := range text.Words(e.name) {
+		e.spelt = append(e.spelt, t.Text)
 	}
 	if len(e.words) == 0 || len(e.words) > 8 || has(generic, strings.ToLower(bare)) {
 		return nil
@@ -126,14 +130,19 @@ func (e *entity) learn(r *reading) {
 	if r.word(r.subj.at) == "the" {
 		e.the = true
 	}
-	if e.kind == unknown && (has(titles, r.word(r.subj.at)) || strings.Contains(r.s, "(born ")) {
+	if e.kind == unknown && r.ofPerson() {
 		e.kind = person
 	}
-	if !singular && !many {
-		return
+	class := ""
+	if at := r.subj.end; singular || many {
+		class = r.complement(r.subj.verb + 1)
+	} else if strings.HasPrefix(r.gap(at), ",") && (r.word(at) == "a" || r.word(at) == "an") {
+		class = r.complement(at)
 	}
-	class := r.complement(r.subj.verb + 1)
 	switch {
+	case class == "" && singular && e.kind == unknown && (r.word(r.subj.verb+1) == "located" || r.word(r.subj.verb+1) == "situated"):
+		e.kind = thing
+		return
 	case class == "":
 		if many && e.kind == unknown {
 			e.kind = plural
@@ -154,6 +163,20 @@ func (e *entity) learn(r *reading) {
 	e.class = class
 }
 
+// ofPerson says whether a sentence speaks of its subject as of a person, whatever noun it uses.
+func (r *reading) ofPerson() bool {
+	return has(titles, r.word(r.subj.at)) || strings.Contains(r.s, "(born ") || (r.word(r.subj.verb) == "was" || r.word(r.subj.verb) == "is") && r.word(r.subj.verb+1) == "born"
+}
+
+// introduces says whether the first sentence on a person of the entity's name calls that person by another one, such as that of
+// birth.
+func (e *entity) introduces(r *reading, words []string) bool {
+	if e == nil || !r.ofPerson() && !has(persons, r.complement(r.subj.verb+1)) {
+		return false
+	}
+	return strings.Contains(r.s, e.name) || len(e.words) > 1 && len(words) > 1 && slices.Contains(words, e.words[len(e.words)-1])
+}
+
 // complement gives the noun of "a German media group, …" that begins at a word; "" where there is none.
 func (r *reading) complement(i int) string {
 	for has(adverbs, r.word(i)) || strings.HasSuffix(r.word(i), "ly") {
@@ -162,28 +185,41 @@ func (r *reading) complement(i int) string {
 	switch r.word(i) {
 	case "a", "an", "the":
 		i++
-	case "one":
-		if r.word(i+1) != "of" {
-			return ""
-		}
-		return ""
 	default:
-		return ""
+		for k := i; ; k++ { // "Bobby Vinton's ninth album"
+			if k == i+4 || !r.capital(k) {
+				return ""
+			}
+			if strings.HasSuffix(r.word(k), "'s") {
+				i = k + 1
+				break
+			}
+		}
 	}
 	last := -1
-	for k := i; k < len(r.words) && k < i+10; k++ {
+	for k := i; k < len(r.words) && k < i+12; k++ {
 		w := r.word(k)
-		if k > i && (strings.ContainsAny(r.gap(k), ",;:().") || has(stoppers, w) || len(w) > 4 && strings.HasSuffix(w, "ed")) {
+		if k > i && strings.ContainsAny(r.gap(k), ",;:().") {
 			break
 		}
-		last = k
+		if (w == "and" || w == "or") && last >= 0 && r.capital(last) {
+			continue
+		}
+		if k > i && has(stoppers, w) || len(w) > 4 && strings.HasSuffix(w, "ed") && has(stoppers, r.word(k+1)) {
+			break
+		}
+		if has(stoppers, r.word(k+1)) && (w == "best" || w == "most" || w == "well") {
+			break
+		}
+		if !strings.HasSuffix(w, "ly") {
+			last = k
+		}
 	}
 	if last < 0 || r.capital(last) {
 		return ""
 	}
-	w := r.word(last)
-	if has(vague, w) {
-		return ""
+	if w := r.word(last); !has(vague, w) && !(has(measures, w) && r.word(last+1) == "of") {
+		return w
 	}
-	return w
+	return ""
 }

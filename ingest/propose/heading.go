@@ -13,7 +13,7 @@ const (
 	maxName  = 80  // of a name that takes a pronoun's place
 	maxLabel = 90  // of a heading that is put before a sentence
 	maxField = 60  // of what stands before a colon
-	maxLine  = 160 // of a line without a full stop
+	maxLine  = 160 // of a line without a full stop, or with a colon and one
 )
 
 // under gives a sentence with the title and the innermost heading before it, as far as it does not hold them itself; "" where
@@ -74,6 +74,9 @@ func unmark(s string) (body string, listed bool) {
 func isField(s string) bool {
 	key, value, ok := strings.Cut(s, ":")
 	if !ok || len(key) > maxField || len(s) > 4*maxLine || !strings.HasPrefix(value, " ") || strings.TrimSpace(value) == "" {
+		return false
+	}
+	if len(s) > maxLine && closed(s) {
 		return false
 	}
 	return !strings.ContainsAny(key, ".!?,;(\n") && strings.Count(key, " ") <= 4

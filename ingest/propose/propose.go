@@ -135,7 +135,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		}
 		return ""
 	}
-	r := read(body)
+	r := read(body, w.topic, w.doc)
 	if listed && !r.ownSubject() || isField(body) || !closed(body) && !r.ownSubject() || r.imperative() {
 		w.forget()
 		return w.under(c, body)

@@ -15,6 +15,7 @@ const readBytes = 600
 type reading struct {
 	s     string
 	words []text.Token
+	known []*entity // what the text is about, whose names are found by their words
 	subj  subject
 }
 
@@ -38,8 +39,8 @@ type subject struct {
 	noun    string // of a definite one
 }
 
-func read(s string) *reading {
-	r := &reading{s: s, words: text.Words(text.Head(s, readBytes))}
+func read(s string, known ...*entity) *reading {
+	r := &reading{s: s, words: text.Words(text.Head(s, readBytes)), known: known}
 	r.subj = r.subject()
 	return r
 }
@@ -78,7 +79,13 @@ func (r *reading) capital(i int) bool {
 // subject finds the subject, also behind a phrase such as "In 1990," or "Founded in 1996,".
 func (r *reading) subject() subject {
 	none := subject{verb: -1}
-	if len(r.words) < 2 || strings.ContainsAny(r.gap(0), "\"'“”‘’«»") {
+	if len(r.words) < 2 {
+		return none
+	}
+	if strings.ContainsAny(r.gap(0), "\"'“”‘’«»") {
+		if r.knownEnd(0) > 0 { // a title in quotes
+			return r.nameAt(0)
+		}
 		return none
 	}
 	if s := r.phraseAt(0); s.form != other {
@@ -108,8 +115,8 @@ func (r *reading) subject() subject {
 				return s
 			}
 		}
-		if i <= 4 && has(prepositions, first) && r.dated(1, i) {
-			if s := r.phraseAt(i); s.form == pronoun && r.word(i) != "it" {
+		if w := r.word(i); (w == "he" || w == "she" || w == "they" && i <= 4) && has(prepositions, first) && !r.namesIn(1, i) && (i <= 8 || r.dated(1, i)) {
+			if s := r.phraseAt(i); s.form == pronoun && r.isVerb(s.verb) && (w != "they" || r.dated(1, i)) {
 				return s
 			}
 		}
@@ -172,7 +179,9 @@ func (r *reading) phraseAt(i int) subject {
 		article := w == "the" || w == "this" || w == "that"
 		if article && plain && i+1 < len(r.words) && !r.capital(i+1) {
 			s.noun, s.end, s.form = strings.TrimSuffix(r.word(i+1), "'s"), i+2, definite
-			if s.verb = r.verbAfter(i+2, 1); s.verb < 0 && strings.HasSuffix(r.word(i+1), "'s") {
+			if s.verb = r.verbAfter(i+2, 1); s.verb < 0 && r.acts(i+2) {
+				s.verb = i + 2
+			} else if s.verb < 0 && strings.HasSuffix(r.word(i+1), "'s") {
 				s.verb = i + 2
 			}
 			return s
@@ -182,10 +191,20 @@ func (r *reading) phraseAt(i int) subject {
 	return s
 }
 
+// acts says whether the word after a noun is a verb by its ending and by what follows, as in "focuses on".
+func (r *reading) acts(i int) bool {
+	w := r.word(i)
+	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || r.capital(i) || r.gap(i) != " " || r.gap(i+1) != " " {
+		return false
+	}
+	next := r.word(i + 1)
+	return !has(afterNouns, w) && (has(determiners, next) || has(towards, next) || r.capital(i+1))
+}
+
 // nameAt reads a name with what stands between it and its verb: what is in brackets, and what is between commas.
 func (r *reading) nameAt(i int) subject {
 	none := subject{verb: -1}
-	if w := r.word(i); i == 0 && w != "the" && (text.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
+	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (text.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
 		return none // its capital is the sentence's
 	}
 	s := subject{at: i, end: r.nameEnd(i), verb: -1}
@@ -193,21 +212,10 @@ func (r *reading) nameAt(i int) subject {
 		return none
 	}
 	s.form = name
-	at := s.end
-	if strings.Contains(r.gap(at), "(") {
-		from := r.words[at-1].End
-		to := strings.Index(r.s[from:], ")")
-		if to < 0 {
-			return none
-		}
-		for at < len(r.words) && r.words[at].Start < from+to {
-			at++
-		}
-	}
-	if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")] "), ",") {
-		for n := 0; n < 25 && at < len(r.words); n++ {
-			at++
-			if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")"), ",") && r.isVerb(at) {
+	at := r.afterBrackets(s.end)
+	if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")]\"” "), ",") {
+		for end := at + 30; at < len(r.words) && at < end; at++ {
+			if v := r.word(at); v == "is" || v == "was" || v == "are" || v == "were" || strings.HasPrefix(strings.TrimLeft(r.gap(at), ")"), ",") && r.isVerb(at) {
 				break
 			}
 		}
@@ -219,18 +227,69 @@ func (r *reading) nameAt(i int) subject {
 	return s
 }
 
+// afterBrackets gives the first word behind what stands in brackets before a word, or that word.
+func (r *reading) afterBrackets(i int) int {
+	if i == 0 || !strings.Contains(r.gap(i), "(") {
+		return i
+	}
+	depth, at := 0, r.words[i-1].End
+	for ; at < len(r.s); at++ {
+		if r.s[at] == '(' {
+			depth++
+		} else if r.s[at] == ')' {
+			if depth--; depth == 0 {
+				break
+			}
+		}
+	}
+	for i < len(r.words) && r.words[i].Start < at {
+		i++
+	}
+	return i
+}
+
+// knownEnd gives where the name of what the text is about ends that begins at a word, article and all; 0 where there is none.
+func (r *reading) knownEnd(i int) int {
+	for _, e := range r.known {
+		if e == nil {
+			continue
+		}
+		k := i
+		if r.word(k) == "the" && e.spelt[0] != "the" {
+			k++
+		}
+		n := 0
+		for n < len(e.spelt) && r.word(k+n) == e.spelt[n] && (n == 0 || !strings.ContainsAny(r.gap(k+n), ".;!?") || strings.Contains(e.name, strings.TrimSpace(r.gap(k+n)))) {
+			n++
+		}
+		if n == len(e.spelt) && (r.capital(k) || !unicode.IsUpper(firstOf(e.name)) || k > i) {
+			return k + n
+		}
+	}
+	return 0
+}
+
+func firstOf(s string) rune {
+	c, _ := utf8.DecodeRuneInString(s)
+	return c
+}
+
 // nameEnd gives where the name that begins at a word ends: words with capitals or digits, also joined by "of" and the like.
 func (r *reading) nameEnd(i int) int {
 	end := i
+	if known := r.knownEnd(i); known > 0 {
+		end = known
+	}
 	if w := r.word(i); w == "the" && r.capital(i+1) && r.gap(i+1) == " " {
 		i++
-		end = i
+		end = max(end, i)
 	}
-	for k := i; k < len(r.words) && k-i < 10; k++ {
+	for k := max(i, end-1); k < len(r.words) && k-i < 10; k++ {
 		if k > i && !joins(r.gap(k)) {
 			break
 		}
 		switch {
+		case k < end:
 		case r.capital(k), k == end && k > i && len(r.word(k)) <= 4 && r.word(k)[0] >= '0' && r.word(k)[0] <= '9':
 			end = k + 1
 		case k > i && has(particles, r.word(k)) && k+1 < len(r.words) && (r.capital(k+1) || has(particles, r.word(k+1))):
@@ -300,7 +359,8 @@ func (r *reading) names() [][2]int {
 			from++
 		}
 		before := r.word(from - 1)
-		placed := from > 0 && has(places, before) || strings.HasSuffix(r.word(from), "'s") && end-from == 1
+		quoted := strings.ContainsAny(r.gap(i), "\"“«")
+		placed := quoted || from > 0 && (before == "the" || has(places, before)) || r.word(i) == "the" || strings.HasSuffix(r.word(from), "'s") && end-from == 1
 		if lone := end-from == 1; from < end && !placed && !(lone && (from == 0 || demonym(r.word(from)))) && !(lone && len(r.raw(from)) == 1) {
 			out = append(out, [2]int{from, end})
 		}

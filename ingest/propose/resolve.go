@@ -93,6 +93,13 @@ func (w *walker) about(r *reading, first bool) {
 			return
 		}
 	}
+	if e := w.doc; first && len(w.headings) <= 1 && !e.isNamed() && e.introduces(r, words) {
+		e.learn(r)
+		e.kind = person
+		w.sex(e)
+		w.focus = e
+		return
+	}
 	w.focus = nil
 	from := r.subj.at
 	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() {
@@ -163,6 +170,8 @@ func (w *walker) person() *entity {
 	return e
 }
 
+func (e *entity) isNamed() bool { return e != nil && e.named }
+
 // isGeneric says whether a heading names a part of any text on its subject, such as Early life.
 func (e *entity) isGeneric() bool {
 	for _, t := range e.words {
@@ -197,7 +206,10 @@ func (w *walker) plain(e *entity) bool {
 // mentions says whether the sentence names the entity elsewhere, as it does not where its pronoun stands for it.
 func (r *reading) mentions(e *entity) bool {
 	for i := r.subj.end; i < len(r.words); i++ {
-		if strings.TrimSuffix(r.word(i), "'s") == e.words[len(e.words)-1] && r.capital(i) {
+		if strings.TrimSuffix(r.word(i), "'s") != e.words[len(e.words)-1] || !r.capital(i) {
+			continue
+		}
+		if e.kind != person || !r.capital(i-1) || slices.Contains(e.words, r.word(i-1)) { // it may be a relation's
 			return true
 		}
 	}
@@ -206,7 +218,20 @@ func (r *reading) mentions(e *entity) bool {
 
 // class says whether the document's subject or the section's was called so.
 func (w *walker) class(noun string) bool {
-	return w.doc != nil && w.doc.class == noun || w.topic != nil && w.topic.class == noun
+	return w.doc != nil && alike(w.doc.class, noun) || w.topic != nil && alike(w.topic.class, noun)
+}
+
+// alike says whether two nouns may stand for the same thing.
+func alike(class, noun string) bool {
+	if class == noun {
+		return class != ""
+	}
+	for _, f := range families {
+		if has(f, class) && has(f, noun) {
+			return true
+		}
+	}
+	return false
 }
 
 // called gives what "the" and a noun stand for: what was called so by name.
@@ -218,7 +243,7 @@ func (w *walker) called(noun string, r *reading) *entity {
 		if w.focus != nil && !w.focus.headline && e != w.focus {
 			return nil
 		}
-		if e != nil && e.named && e.class == noun && e.kind != plural && !r.mentions(e) {
+		if e != nil && e.named && alike(e.class, noun) && e.kind != plural && !r.mentions(e) {
 			if w.before != nil && w.before.another(noun) {
 				return nil
 			}
@@ -231,7 +256,7 @@ func (w *walker) called(noun string, r *reading) *entity {
 // another says whether the sentence speaks of one more of what the noun calls.
 func (r *reading) another(noun string) bool {
 	for i := 1; i < len(r.words); i++ {
-		if r.word(i) != noun && r.word(i) != noun+"s" {
+		if r.word(i) != noun && r.word(i) != noun+"s" || r.capital(i) {
 			continue
 		}
 		if b := r.word(i - 1); i-1 != r.subj.at && b != "the" && b != "this" && !(r.subj.form == name && i > r.subj.verb && i < r.subj.verb+10) {

@@ -22,7 +22,7 @@ var (
 	englishWords = words(`the and that with from his he she it were are this their its they been which these than but when would`)
 	alsoEnglish  = words(`a an is was of by in on for at to as or her has had be not`)
 	prepositions = words(`in on at from since during for until between under throughout within upon following with despite along
-		by after before around through unlike like besides among`)
+		by after before around through unlike like besides among prior due thanks alongside over across near outside as`)
 	clauses = words(`after before when while although though because as once since until if unless whereas according`)
 	adverbs = words(`however also later then today eventually thus therefore moreover furthermore additionally afterwards meanwhile soon
 		now instead nevertheless finally subsequently originally initially previously currently formerly often sometimes still again here there
@@ -56,8 +56,20 @@ var (
 		written produced known born living held made set within near between under about also published whom built founded led
 		starring featuring consisting containing including serving working running owned operated used during since after before
 		is was are were has had it its he she his her they their`)
-	vague = words(`one part name member kind type form number result example term way set series first second third most same other result
-		work variety combination lot group subject time place thing case system process use area age`)
+	vague = words(`one part name member first second third most same other result lot subject time case age former latter only`)
+	// Nouns that say nothing with "of" behind them.
+	measures = words(`kind type form number example term way set series variety combination group place thing collection branch field
+		piece pair range class sort style version system process use area`)
+	// Nouns in the plural that follow another, as in "the band members".
+	afterNouns = words(`members headquarters sales rights songs scenes critics directors stars players fans officials employees
+		students offices services products workers sessions years times series lyrics credits awards titles owners leaders names`)
+	towards  = words(`on to with around about from for that how as between into out up upon together both only`)
+	families = []list{
+		words(`song single track tune`), words(`film movie picture documentary short`), words(`album record lp ep compilation soundtrack`),
+		words(`book novel novella`), words(`show series programme program sitcom`), words(`company firm corporation`),
+		words(`town city village municipality community settlement`), words(`club team side`), words(`band group duo trio quartet quintet`),
+		words(`school college university`), words(`magazine publication journal`), words(`ship vessel`),
+	}
 	groups  = words(`band group team duo trio quartet quintet orchestra choir ensemble club family tribe crew squad`)
 	generic = words(`life career biography history legacy death education family works background awards discography filmography reception
 		plot personal early later introduction overview summary notes references usage installation features license examples readme
@@ -78,7 +90,7 @@ var (
 		anthropologist archaeologist astronomer botanist zoologist geologist geographer entertainer magician chef farmer merchant
 		trader nurse midwife student pupil friend lover goalkeeper striker midfielder defender quarterback pitcher catcher outfielder sportsman
 		sportswoman tenor soprano baritone organist cellist saxophonist trumpeter vocalist frontman surveyor settler clergyman
-		socialite feminist suffragist academic educator curator librarian antiquarian lexicographer grammarian orator consul tribune knight character protagonist`)
+		socialite feminist suffragist academic educator curator librarian antiquarian lexicographer grammarian orator consul tribune knight character protagonist expert specialist consultant servant official`)
 	femaleNouns = words(`woman girl actress queen princess empress duchess countess lady noblewoman nun businesswoman mother sister daughter
 		wife aunt niece grandmother granddaughter widow midwife sportswoman soprano`)
 	maleNouns = words(`man boy king prince emperor duke count earl baron lord nobleman pope monk priest businessman statesman father brother son
