@@ -28,7 +28,10 @@ type Options struct {
 	Deadline time.Duration  // of a run; default 30 s
 	// Grace is how long a run goes on when its last reader has left: default 30 s; negative: for ever; to cancel at
 	// once, say a nanosecond.
-	Grace  time.Duration
+	Grace time.Duration
+	// Equal gives a key of a question. One that is asked while another of its key is being answered, in the first half of the
+	// deadline, joins that run: see [Engine.Cancel]. An empty key has a run of its own; nil: all have.
+	Equal  func(context.Context, event.RunStarted) string
 	Logger *slog.Logger       // default: silent
 	Ended  func(event.State)  // called after a run's terminal event, from the run's goroutine; without the text
 	Now    func() time.Time   // default time.Now
@@ -42,6 +45,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	live    map[event.RunID]*run
+	equal   map[string]*run      // runs that others may join, by key
 	lost    map[event.RunID]bool // runs that are over and whose end the store did not take
 	busy    int                  // live runs that are still being answered
 	closing bool
@@ -50,12 +54,14 @@ type Engine struct {
 
 // run is a run that is being answered.
 type run struct {
+	id      event.RunID
 	cancel  context.CancelCauseFunc
 	readers int
 	grace   *time.Timer
 	graces  int             // grace periods begun
 	over    context.Context // ends if the run is lost
 	lose    context.CancelFunc
+	shared
 }
 
 // Question is what is asked. Zero fields stand for the defaults.
@@ -65,6 +71,7 @@ type Question struct {
 	Collection string     // default [corpus.DefaultCollection]
 	TopK       int        // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
 	Session    string
+	NoCache    bool   // the answer is neither taken from a cache nor kept in one, and the run is not shared
 	Protocol   string // the protocol that it came by; default "library"
 }
 
@@ -97,14 +104,14 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
+	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{}, lost: map[event.RunID]bool{}}
 }
 
 // Store gives the engine's store, for reading.
 func (e *Engine) Store() eventlog.Store { return e.o.Store }
 
-// Ask starts a run and returns once its first event is in the log. The run does not end with ctx: see [Engine.Cancel].
-// Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
+// Ask starts a run, or joins one that answers an equal question (see [Options]), and returns once its first event is in the
+// log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
 func (e *Engine) Ask(ctx context.Context, q Question) (event.RunID, error) {
 	return e.ask(ctx, q, false)
 }
@@ -122,18 +129,28 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 	if err != nil {
 		return "", err
 	}
+	key := ""
+	if e.o.Equal != nil && !q.NoCache {
+		key = e.o.Equal(ctx, start)
+	}
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	if err := e.admit(start.Run, cancel, attached); err != nil {
+	r, joined, err := e.admit(start.Run, key, cancel, attached)
+	if joined {
+		cancel(nil)
+		return e.joined(ctx, r, attached)
+	}
+	if err != nil {
 		cancel(nil)
 		return "", err
 	}
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
+	r.begin(err)
 	if err != nil {
-		e.answered()
+		e.answered(r)
 		e.leave(start.Run, false)
 		return "", fmt.Errorf("start run: %w", err)
 	}
-	go e.run(runCtx, rec)
+	go e.run(runCtx, r, rec)
 	return start.Run, nil
 }
 
@@ -147,7 +164,7 @@ func (e *Engine) begin(q Question) (event.RunStarted, error) {
 		return event.RunStarted{}, fault.Invalid("top_k", "want at most %d", MaxTopK)
 	}
 	s := event.RunStarted{Run: e.o.NewID(), Protocol: q.Protocol, Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Session: q.Session}
+		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache}
 	if s.Protocol == "" {
 		s.Protocol = "library"
 	}
@@ -163,37 +180,38 @@ func (e *Engine) begin(q Question) (event.RunStarted, error) {
 	return s, nil
 }
 
-func (e *Engine) admit(id event.RunID, cancel context.CancelCauseFunc, attached bool) error {
+// admit gives a run its place, or finds the one to join.
+func (e *Engine) admit(id event.RunID, key string, cancel context.CancelCauseFunc, attached bool) (r *run, joined bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
-		return fault.New(fault.Unavailable, "the server is stopping")
+		return nil, false, fault.New(fault.Unavailable, "the server is stopping")
+	}
+	if r := e.join(key, attached); r != nil {
+		return r, true, nil
 	}
 	if e.live[id] != nil {
-		return fault.New(fault.Conflict, "the run %q is being answered already", id)
+		return nil, false, fault.New(fault.Conflict, "the run %q is being answered already", id)
 	}
 	if e.busy >= e.o.MaxRuns {
-		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
+		return nil, false, fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
 	}
-	r := &run{cancel: cancel}
+	r = &run{id: id, cancel: cancel}
 	r.over, r.lose = context.WithCancel(context.Background())
-	if attached {
-		r.readers = 1
-	}
+	e.share(r, key, attached)
 	e.live[id] = r
 	e.busy++
 	e.wg.Add(1)
-	return nil
+	return r, false, nil
 }
 
-func (e *Engine) run(ctx context.Context, rec *answer.Recorder) {
-	id := rec.State().Run
+func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder) {
 	ctx, stop := context.WithTimeout(ctx, e.o.Deadline)
 	defer stop()
-	err := answer.Run(ctx, e.answerer, rec, e.answered)
-	defer e.leave(id, errors.Is(err, answer.ErrNoEnd))
+	err := answer.Run(ctx, e.answerer, rec, func() { e.answered(r) })
+	defer e.leave(r.id, errors.Is(err, answer.ErrNoEnd))
 	if err != nil {
-		e.o.Logger.Error("run failed", "run", id, "error", err)
+		e.o.Logger.Error("run failed", "run", r.id, "error", err)
 	}
 	if e.o.Ended != nil {
 		e.o.Ended(rec.State())
@@ -201,10 +219,11 @@ func (e *Engine) run(ctx context.Context, rec *answer.Recorder) {
 }
 
 // answered gives a run's place to another: who has read its last event may ask again at once.
-func (e *Engine) answered() {
+func (e *Engine) answered(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy--
+	e.unshare(r)
 }
 
 func (e *Engine) leave(id event.RunID, lost bool) {
@@ -276,7 +295,7 @@ func (e *Engine) detacher(id event.RunID) func() {
 		if r == nil {
 			return
 		}
-		if r.readers--; r.readers == 0 && e.o.Grace >= 0 {
+		if r.readers--; r.readers == 0 && e.o.Grace >= 0 && !r.awaited() {
 			r.graces++
 			n := r.graces
 			r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id, n) })
@@ -289,16 +308,21 @@ func (e *Engine) abandon(id event.RunID, grace int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.live[id]; r != nil && r.grace != nil && r.graces == grace {
+		e.unshare(r)
 		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: nobody was left reading it"))
 	}
 }
 
-// Cancel stops a live run, whose terminal event says so soon after. A run that has ended is left as it is. Errors:
-// [eventlog.ErrNotFound].
+// Cancel stops a live run, whose terminal event says so soon after; one that several questions share stops when it was cancelled
+// as often as it was asked for. A run that has ended is left as it is. Errors: [eventlog.ErrNotFound].
 func (e *Engine) Cancel(ctx context.Context, id event.RunID) error {
 	e.mu.Lock()
 	r := e.live[id]
+	stop := r != nil && e.withdraw(r)
 	e.mu.Unlock()
+	if r != nil && !stop {
+		return nil
+	}
 	if r != nil {
 		r.cancel(fault.New(fault.Cancelled, "the run was cancelled by request"))
 		return nil

@@ -1,3 +1,4 @@
+// Package meaning tells by rules whether two questions ask for the same.
 package meaning
 
 import "strings"
