@@ -1,6 +1,162 @@
 package eval
 
-import "io"
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
 
-// WritePlot draws.
-func WritePlot(w io.Writer, reports ...*ModeReport) error { return nil }
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// The plot's sizes, in pixels.
+const (
+	plotMargin  = 16
+	plotTop     = 56  // title and legend
+	panelTop    = 30  // a panel's name
+	panelHeight = 130 // of the bars
+	panelFoot   = 62  // the names below
+	panelLeft   = 34  // the scale
+	barWidth    = 13
+	groupGap    = 14
+	panelLeast  = 300
+)
+
+// maxBars bounds how many rows a plot shows of each mode; the rest is left out.
+const maxBars = 40
+
+// plotStyle holds the colours, also for screens that are dark.
+const plotStyle = `<style>
+text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#57606a}.name{font-weight:600}.title{font-size:15px;font-weight:600}
+.ground{fill:#ffffff}.grid{stroke:#d8dee4}.axis{stroke:#8c959f}.whisker{stroke:#24292f;stroke-width:1.2}
+.m0{fill:#8fb3dd}.m1{fill:#d9822b}.m2{fill:#57ab7a}.m3{fill:#b287c9}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}.ground{fill:#0f1419}.grid{stroke:#2a323b}.axis{stroke:#6e7681}
+.whisker{stroke:#f0f6fc}.m0{fill:#456f9f}}
+</style>
+`
+
+// WritePlot draws an SVG of the leading measures: a panel for each, in it the sets, and for each a bar for each mode with the
+// interval as a whisker. Groups other than [MultiHop] are left out. Each bar tells its figures when it is pointed at.
+func WritePlot(w io.Writer, reports ...*ModeReport) error {
+	p := newPlot(reports)
+	across := 2
+	if len(p.labels) > 8 || len(p.panels) == 1 {
+		across = 1
+	}
+	inner := max(panelLeast, len(p.labels)*(len(p.modes)*barWidth+groupGap))
+	cell := panelLeft + inner + plotMargin
+	width := plotMargin + across*cell
+	cellHeight := panelTop + panelHeight + panelFoot
+	height := plotTop + (len(p.panels)+across-1)/across*cellHeight + plotMargin
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Measures by set and mode, with intervals">`+"\n",
+		width, height, width, height)
+	b.WriteString(plotStyle)
+	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", width, height)
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="24">Answering, by set and mode</text>`+"\n", plotMargin)
+	x := plotMargin
+	for i, m := range p.modes {
+		fmt.Fprintf(&b, `<rect class="m%d" x="%d" y="34" width="11" height="11"/><text x="%d" y="44">%s</text>`+"\n", i%4, x, x+16, escaped(string(m)))
+		x += 36 + 7*len(m)
+	}
+	fmt.Fprintf(&b, `<text class="small" x="%d" y="44">whiskers: 95 %% interval of the mean over questions</text>`+"\n", x)
+	for i, m := range p.panels {
+		p.panel(&b, m, plotMargin+i%across*cell, plotTop+i/across*cellHeight, inner)
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// plot is what is drawn.
+type plot struct {
+	labels []string // of the rows, in the order of the reports
+	modes  []event.Mode
+	panels []Measure
+	rows   map[string]map[event.Mode]Row // by label
+}
+
+func newPlot(reports []*ModeReport) *plot {
+	p := &plot{rows: map[string]map[event.Mode]Row{}}
+	for _, r := range reports {
+		for _, row := range r.Rows {
+			label := r.Set
+			switch row.Group {
+			case "":
+			case MultiHop:
+				label += ", " + MultiHop
+			default:
+				continue
+			}
+			if p.rows[label] == nil {
+				if len(p.labels) == maxBars {
+					continue
+				}
+				p.labels = append(p.labels, label)
+				p.rows[label] = map[event.Mode]Row{}
+			}
+			p.rows[label][r.Mode] = row
+			if !slices.Contains(p.modes, r.Mode) {
+				p.modes = append(p.modes, r.Mode)
+			}
+		}
+	}
+	p.panels = slices.DeleteFunc(Measures(), func(m Measure) bool { return !m.Leading || !measured(reports, m.Key) })
+	return p
+}
+
+func (p *plot) panel(b *strings.Builder, m Measure, left, top, inner int) {
+	name := m.Name
+	if m.Lower {
+		name += " (less is better)"
+	}
+	x0, y0 := left+panelLeft, top+panelTop
+	at := func(v float64) float64 { return float64(y0) + (1-v)*panelHeight }
+	fmt.Fprintf(b, `<text class="name" x="%d" y="%d">%s</text>`+"\n", x0, y0-10, escaped(name))
+	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		class := "grid"
+		if v == 0 {
+			class = "axis"
+		}
+		fmt.Fprintf(b, `<line class="%s" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/><text class="small" text-anchor="end" x="%d" y="%.1f">%.2g</text>`+"\n",
+			class, x0, x0+inner, at(v), at(v), x0-6, at(v)+3.5, v)
+	}
+	var shown []string
+	for _, l := range p.labels {
+		for _, row := range p.rows[l] {
+			if _, ok := row.Measures[m.Key]; ok && !slices.Contains(shown, l) {
+				shown = append(shown, l)
+			}
+		}
+	}
+	step := float64(inner) / float64(max(len(shown), 1))
+	for i, l := range shown {
+		middle := float64(x0) + (float64(i)+0.5)*step
+		x := middle - float64(len(p.modes)*barWidth)/2
+		for k, mode := range p.modes {
+			if e, ok := p.rows[l][mode].Measures[m.Key]; ok {
+				bar(b, k, x+float64(k*barWidth), at, e, fmt.Sprintf("%s, %s: %.3f (%.3f to %.3f), %d questions", l, mode, e.Mean, e.Low, e.High, e.N))
+			}
+		}
+		fmt.Fprintf(b, `<text class="small" text-anchor="end" transform="translate(%.1f %.1f) rotate(-28)">%s</text>`+"\n", middle+4, at(0)+14, escaped(l))
+	}
+}
+
+// bar draws one bar with its whisker.
+func bar(b *strings.Builder, colour int, x float64, at func(float64) float64, e Estimate, says string) {
+	fmt.Fprintf(b, `<g><title>%s</title><rect class="m%d" x="%.1f" y="%.1f" width="%d" height="%.1f"/>`, escaped(says), colour%4, x+1, at(e.Mean),
+		barWidth-2, at(0)-at(e.Mean))
+	middle := x + barWidth/2.0
+	fmt.Fprintf(b, `<path class="whisker" fill="none" d="M%.1f %.1fh4M%.1f %.1fV%.1fM%.1f %.1fh4"/></g>`+"\n", middle-2, at(e.High), middle, at(e.High), at(e.Low),
+		middle-2, at(e.Low))
+}
+
+// escaped is text that may stand in XML, at most so long.
+func escaped(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(cmp.Or(text.Head(s, 80), "?"))) // a builder takes everything
+	return b.String()
+}

@@ -84,7 +84,7 @@ func names(measures []Measure) []string {
 	return out
 }
 
-// WriteModeComparisons writes a line for each measure in which two modes differ on a set, and of its groups for the leading ones.
+// WriteModeComparisons writes a line for each measure in which two modes differ on a set, and in its groups for the leading ones.
 func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")
