@@ -157,10 +157,20 @@ func (e *entity) learn(r *reading) {
 		e.gender = genders[class]
 	case has(groups, class):
 		e.kind = group
-	case e.kind == unknown:
+	case e.kind == unknown && (!callsPersons(class) || has(things, class)):
 		e.kind = thing
 	}
 	e.class = class
+}
+
+// callsPersons says whether a noun ends as many for persons do.
+func callsPersons(noun string) bool {
+	for _, suffix := range []string{"er", "or", "ist", "ian", "ess", "man", "woman"} {
+		if strings.HasSuffix(noun, suffix) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofPerson says whether a sentence speaks of its subject as of a person, whatever noun it uses.

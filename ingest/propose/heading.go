@@ -114,7 +114,7 @@ func isCode(s string) bool {
 
 // english says whether a text is English: by words that no other language has, or has many of.
 func english(s string) bool {
-	words := text.Words(text.Head(s, 2000))
+	words := text.Words(text.Head(s, 2*readBytes))
 	sure, fitting := 0, 0
 	for _, t := range words {
 		switch {

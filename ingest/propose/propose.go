@@ -36,6 +36,9 @@ func (None) Name() string { return "none" }
 // Propose implements [Proposer].
 func (None) Propose(ctx context.Context, _ []corpus.Chunk) error { return ctx.Err() }
 
+// shortPassage is the length in bytes below which a passage need not show its language anew.
+const shortPassage = 300
+
 // Rules is the [Proposer] that asks no model. It resolves he, she, it and they, their possessives, and "the" or "this" with
 // the noun that something was called, where they stand for the subject: to what the document or the section is about, as
 // its title says and a sentence shows, or to what the sentence before was about. Pronouns are English ones; of texts in other
@@ -62,7 +65,8 @@ func (Rules) Propose(ctx context.Context, chunks []corpus.Chunk) error {
 				w.begin(c.Title, chunks[i:])
 			}
 			if c.Parent != w.passage {
-				w.passage, w.english = c.Parent, english(passages[c.Parent])
+				body := passages[c.Parent]
+				w.passage, w.english = c.Parent, english(body) || w.english && len(body) < shortPassage
 			}
 			c.Proposition = w.propose(c)
 		}

@@ -99,8 +99,7 @@ func (r *reading) subject() subject {
 	}
 	clause := has(clauses, first)
 	lapse := r.lapse()
-	participle := has(participles, first) || len(first) > 4 && (strings.HasSuffix(first, "ed") || strings.HasSuffix(first, "ing"))
-	if !has(prepositions, first) && !clause && !participle && !has(adverbs, first) && !strings.HasSuffix(first, "ly") && !lapse {
+	if !has(prepositions, first) && !clause && !r.participle(0) && !has(adverbs, first) && !strings.HasSuffix(first, "ly") && !lapse {
 		return none
 	}
 	commas := 0
@@ -122,6 +121,11 @@ func (r *reading) subject() subject {
 		}
 	}
 	return none
+}
+
+func (r *reading) participle(i int) bool {
+	w := r.word(i)
+	return has(participles, w) || len(w) > 4 && (strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ing"))
 }
 
 // lapse says whether the sentence begins as "Two years later," does.
@@ -206,6 +210,9 @@ func (r *reading) nameAt(i int) subject {
 	none := subject{verb: -1}
 	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (text.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
 		return none // its capital is the sentence's
+	}
+	if i == 0 && r.knownEnd(i) == 0 && r.participle(0) && (has(prepositions, r.word(1)) || has(determiners, r.word(1))) {
+		return none
 	}
 	s := subject{at: i, end: r.nameEnd(i), verb: -1}
 	if s.end == i || s.end-i == 1 && r.word(i) == "the" {
@@ -312,6 +319,9 @@ func joins(gap string) bool {
 // verbAfter gives the first word of a predicate from a word on, before which at most so many others stand.
 func (r *reading) verbAfter(i, most int) int {
 	for k := i; k < len(r.words) && k < i+most; k++ {
+		if has(between, r.word(k)) {
+			most++
+		}
 		if strings.ContainsAny(r.gap(k), ".;:(") && k > i {
 			return -1
 		}

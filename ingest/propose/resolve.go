@@ -15,7 +15,7 @@ func (w *walker) resolve(r *reading) (out string, known bool) {
 	switch s.form {
 	case name:
 		w.about(r, first)
-		return "", true
+		return "", w.focus != nil || s.at > 0 || s.end > 1 || r.ownPersons()
 	case pronoun, possessive:
 		p := subjectOf(r.word(s.at))
 		if p == "it" && s.form == pronoun && r.empty() {
@@ -88,6 +88,9 @@ func (w *walker) about(r *reading, first bool) {
 	for _, e := range []*entity{w.topic, w.doc, w.focus} {
 		if e.is(words, defining) {
 			e.learn(r)
+			if e.kind == person && len(e.words) == 1 && len(words) > 1 && len(words) < 4 {
+				e.name = r.s[r.words[r.subj.at].Start:r.words[r.subj.end-1].End]
+			}
 			w.sex(e)
 			w.focus = e
 			return
@@ -162,6 +165,9 @@ func (w *walker) antecedent(p string, r *reading) *entity {
 func (w *walker) person() *entity {
 	e := w.doc
 	if e == nil || e.kind != person || w.topic != nil && !w.topic.isGeneric() {
+		return nil
+	}
+	if e.gender == "" && w.he > 0 && w.she > 0 {
 		return nil
 	}
 	if w.before != nil && (w.rivals(e) || w.before.personNoun(10)) {
@@ -259,7 +265,9 @@ func (r *reading) another(noun string) bool {
 		if r.word(i) != noun && r.word(i) != noun+"s" || r.capital(i) {
 			continue
 		}
-		if b := r.word(i - 1); i-1 != r.subj.at && b != "the" && b != "this" && !(r.subj.form == name && i > r.subj.verb && i < r.subj.verb+10) {
+		v := r.word(r.subj.verb)
+		defined := r.subj.form == name && (v == "is" || v == "was") && i > r.subj.verb && i < r.subj.verb+10
+		if b := r.word(i - 1); i-1 != r.subj.at && b != "the" && b != "this" && !defined {
 			return true
 		}
 	}

@@ -49,9 +49,10 @@ var (
 		fought fell falls rose rises grew grows knew knows taught teaches met meets set sets stood stands lay lies sat kept keeps
 		told tells thought thinks felt feels spent spends sent sends died dies lives lived plays stars features follows contains includes
 		provides operates serves covers consists remains offers works uses supports shows produces represents belongs forms needs reads returns allows
-		appears contains describes receives requires stores supplies carries depends originates refers also now then never often first later still
+		appears contains describes receives requires stores supplies carries depends originates refers
 		hosts employs owns causes moves opens closes starts stops ends airs marks borders flows connects links drew draws broke breaks chose spoke wore
 		sought struck hit cut put let shot sank swam beat ate drove flew rode sought split spread swept`)
+	between  = words(`also now then never often first later still`)
 	stoppers = words(`of in from by for on at to with as who which that whose where when and or but located situated based directed
 		written produced known born living held made set within near between under about also published whom built founded led
 		starring featuring consisting containing including serving working running owned operated used during since after before
@@ -90,7 +91,18 @@ var (
 		anthropologist archaeologist astronomer botanist zoologist geologist geographer entertainer magician chef farmer merchant
 		trader nurse midwife student pupil friend lover goalkeeper striker midfielder defender quarterback pitcher catcher outfielder sportsman
 		sportswoman tenor soprano baritone organist cellist saxophonist trumpeter vocalist frontman surveyor settler clergyman
-		socialite feminist suffragist academic educator curator librarian antiquarian lexicographer grammarian orator consul tribune knight character protagonist expert specialist consultant servant official`)
+		socialite feminist suffragist academic educator curator librarian antiquarian lexicographer grammarian orator consul tribune knight character protagonist expert specialist consultant servant official keeper`)
+	// Nouns that end as those of persons do.
+	things = words(`river tower newspaper paper computer center centre theater theatre number order letter layer power chapter border harbor
+		harbour corner cluster transmitter processor parameter semester quarter folder container server router browser compiler parser filter
+		buffer header footer pointer counter timer helper wrapper handler controller adapter loader builder generator operator vector factor
+		sector motor tractor reactor indicator mirror fighter bomber cruiser destroyer carrier steamer freighter helicopter thriller poster cover
+		meter diameter crater glacier water butter sweater liqueur beer deer cedar list persist mist twist schist checker linter logger scheduler
+		watcher formatter debugger installer emulator simulator library framework toolkit encoder decoder scanner tokenizer lexer renderer
+		converter monitor editor iterator allocator translator manager printer reader writer validator connector supplier retailer manufacturer
+		provider carrier developer charter banner register cylinder ladder skyscraper bunker boiler trailer scooter roller coaster ferry
+		order disorder cancer ulcer fever liver bladder shoulder finger feather fiber fibre timber lumber copper silver amber rubber
+		distributor competitor ancestor corridor meteor harbor colour color flavor flavour error doctor`)
 	femaleNouns = words(`woman girl actress queen princess empress duchess countess lady noblewoman nun businesswoman mother sister daughter
 		wife aunt niece grandmother granddaughter widow midwife sportswoman soprano`)
 	maleNouns = words(`man boy king prince emperor duke count earl baron lord nobleman pope monk priest businessman statesman father brother son
