@@ -98,9 +98,14 @@ func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
 		return agent.Plan{}, err
 	}
 	plan, err := m.plan(ctx, v)
-	m.judge.Saw(err)
-	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Rejected && e.Status != 0 {
+	e, _ := errors.AsType[*model.Error](err)
+	switch {
+	case e != nil && e.Failure == model.Rejected && e.Status != 0:
 		m.judge.Rest() // most likely for the tools, as nothing else in the request is out of the ordinary
+	case e != nil && e.Failure == model.Empty: // as of a model that never ends a call
+		m.judge.Saw(&model.Error{Failure: model.Malformed})
+	default:
+		m.judge.Saw(err)
 	}
 	return plan, err
 }

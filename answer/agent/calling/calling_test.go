@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -315,9 +316,10 @@ func TestRests(t *testing.T) {
 		runs  int // until it is left alone
 		asked int // by then
 	}{
-		"it refuses":     {&model.Error{Model: "qwen", Failure: model.Rejected, Status: 400}, nil, 1, 1},
-		"it calls none":  {nil, says("Hm."), 3, 6},
-		"it was stopped": {&model.Error{Model: "qwen", Failure: model.Broken, Status: 500}, nil, 1000, 0},
+		"it refuses":      {&model.Error{Model: "qwen", Failure: model.Rejected, Status: 400}, nil, 1, 1},
+		"it calls none":   {nil, says("Hm."), 3, 6},
+		"it says nothing": {&model.Error{Model: "qwen", Failure: model.Empty}, nil, 3, 3},
+		"it was stopped":  {&model.Error{Model: "qwen", Failure: model.Broken, Status: 500}, nil, 1000, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -474,4 +476,29 @@ func TestConversation(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+}
+
+// FuzzCalls: whatever a model calls, what comes out is bounded, clean, and of a known tool.
+func FuzzCalls(f *testing.F) {
+	for _, s := range []string{hybrid, `{}`, `[]`, `{"query":"\ud800"}`, `{"Query":"a","query":"b"}`, `{"query":"a","entities":["b",""]}`, `{"sub_queries":["a b","c d"]}`, "\xff"} {
+		for _, tool := range []string{"hybrid_search", "graph_traverse", "decompose_query", "generate_answer", "x"} {
+			f.Add(tool, s)
+		}
+	}
+	f.Fuzz(func(t *testing.T, tool, s string) {
+		chat, then := &scripted{script: [][]model.Piece{calls(tool, s), calls(tool, s)}}, &ruled{}
+		got, err := calling.New(chat, nil, then, calling.Options{}).Next(t.Context(), after(inception, directed))
+		if err != nil || len(got.Actions) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		a := got.Actions[0]
+		for _, s := range append([]string{a.Query, a.Reason}, append(a.Parts, a.Entities...)...) {
+			if len(s) > 1000 || text.Clean(s) != s || strings.ContainsAny(s, "\n\t") {
+				t.Errorf("%q", s)
+			}
+		}
+		if len(a.Parts) > 4 || len(a.Entities) > 8 || a.Query == "" || got.By == "qwen" && a.Tool != tool {
+			t.Errorf("%+v", got)
+		}
+	})
 }

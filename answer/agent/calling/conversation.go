@@ -15,7 +15,7 @@ import (
 
 const (
 	unknownContext = 8192 // tokens, of a model that does not tell: what current ones have at least
-	mostRead       = 6000 // tokens of a request, as each round sends all that came before once more
+	mostRead       = 6000 // tokens of a request that tells of rounds, as each sends all that came before once more
 	mostWritten    = 1424 // tokens of a plan: what a model thinks, and the calls
 	leastWritten   = 128
 	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
@@ -47,7 +47,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 	if output < leastWritten && output < size/4 {
 		return model.Request{}, errSpent
 	}
-	room := min(mostRead, size-output-64-size/64)
+	room := size - output - 64 - size/64
 	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint}
 	rounds := v.Rounds[max(0, len(v.Rounds)-maxRounds):]
 	measuring := prompt.Set{}
@@ -61,7 +61,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 		if err != nil {
 			return model.Request{}, err
 		}
-		if n > min(room, tokens-output) {
+		if n > min(room, tokens-output) || n > mostRead && len(p.Turns) > 0 {
 			continue
 		}
 		messages, err := m.prompts.Converse(p)
