@@ -12,6 +12,7 @@ type Question struct {
 	Collection string
 	TopK       int
 	Session    string
+	NoCache    bool
 }
 
 // Entry is a protocol with its way in over HTTP. Its functions are pure and may be called at once.

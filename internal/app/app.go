@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -41,6 +42,7 @@ type App struct {
 	Registry *prometheus.Registry
 	logger   *slog.Logger
 	vectors  *vectors
+	cache    *cache.Cache // nil: no answers are kept
 }
 
 // ErrInUse says that another process has the data folder open.
@@ -79,8 +81,12 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
-	a.Engine = sluice.New(pipeline, sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
-		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)})
+	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)}
+	if err := a.openCache(pipeline, &o); err != nil {
+		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
+	}
+	a.Engine = sluice.New(pipeline, o)
 	n, err := a.Engine.Recover(ctx)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -132,7 +138,7 @@ func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = a.Engine.Close(stopped) // the error is that of the context
-	if err := errors.Join(a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
+	if err := errors.Join(a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
 		return fmt.Errorf("close data folder: %w", err)
 	}
 	return nil

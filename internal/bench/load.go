@@ -41,17 +41,20 @@ func measure(ctx context.Context, exe string, args []string, name string, o Opti
 	return f, errors.Join(err, s.stop())
 }
 
+// going is a question whose answer has no end. Each asking wants a run of its own.
+const going = `{"query":"go","mode":"direct","no_cache":true}`
+
 func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) {
 	var l load
 	defer l.close()
 	for range o.Runs {
-		run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"go","mode":"direct"}`)
+		run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", going)
 		if err != nil {
 			return f, err
 		}
 		for range o.Readers - 1 {
 			if f.Side != Sluice { // which knows no runs: another reader costs it another stream
-				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", `{"query":"go","mode":"direct"}`)
+				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", going)
 			} else {
 				_, err = l.open(ctx, s.addr, "GET", "/runs/"+run+"/stream", "")
 			}
@@ -94,7 +97,7 @@ func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) 
 func (s *side) idle(ctx context.Context, o Options) (float64, error) {
 	var l load
 	defer l.close()
-	const question = `{"query":"` + idleQuery + `","mode":"direct"}`
+	const question = `{"query":"` + idleQuery + `","mode":"direct","no_cache":true}`
 	run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", question)
 	if err != nil {
 		return 0, err

@@ -73,7 +73,7 @@ func completions(name, addr string) target {
 // answers is this program's server.
 func answers(p *program) target {
 	return target{name: Sluice, addr: p.addr(), path: "/api/query/stream", cpu: p.cpu, body: func(question string) string {
-		return fmt.Sprintf(`{"query":%q,"mode":"direct"}`, question)
+		return fmt.Sprintf(`{"query":%q,"mode":"direct","no_cache":true}`, question)
 	}}
 }
 

@@ -22,16 +22,19 @@ type askCmd struct {
 	config.Store
 	config.Runs
 	config.Models
+	config.Cache
 	Server   string   `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
 	Mode     string   `default:"direct" enum:"direct,agentic" help:"How the question is answered: direct or agentic."`
 	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
+	NoCache  bool     `name:"no-cache" help:"Answer anew: take nothing from the cache and keep nothing in it."`
 	JSON     bool     `name:"json" help:"Print one event a line."`
 	Question []string `arg:"" help:"The question."`
 }
 
 // Run asks and prints. The status is 1 when the run failed.
 func (c *askCmd) Run(e *env) (err error) {
-	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection}
+	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
+		NoCache: c.NoCache}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -88,7 +91,7 @@ func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error]
 		return nil, nil, err
 	}
 	run, err := a.Engine.Ask(e.ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Protocol: forge.Name})
+		TopK: q.TopK, NoCache: q.NoCache, Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}

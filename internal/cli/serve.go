@@ -24,12 +24,17 @@ type serveCmd struct {
 	config.HTTP
 	config.Runs
 	config.Models
+	config.Cache
 	config.Keep
+	NoCache bool `name:"no-cache" help:"Answer every question anew, and in a run of its own."`
 }
 
 // Run indexes, listens, and serves until it is told to stop.
 func (c *serveCmd) Run(e *env) (err error) {
 	tuneRuntime()
+	if c.NoCache {
+		e.cfg.Cache.CacheBytes = 0
+	}
 	// The address is tried before the documents are read: who has given a wrong one need not wait to hear it.
 	l, err := listen(e)
 	if err != nil {

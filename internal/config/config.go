@@ -18,6 +18,7 @@ type Config struct {
 	Models Models `title:"Models"`
 	HTTP   HTTP   `title:"HTTP server"`
 	Runs   Runs   `title:"Answering"`
+	Cache  Cache  `title:"Answers that are kept"`
 	Keep   Keep   `title:"Retention"`
 	Keys   Keys   `title:"-"` // no settings: see its comment
 }
@@ -65,6 +66,12 @@ type Runs struct {
 	AgentIterations int           `name:"agent-iterations" default:"6" min:"1" max:"50" help:"Rounds in which the agent may choose tools for one question."`
 	AgentTokens     int           `name:"agent-tokens" default:"20000" min:"1" max:"100000000" help:"Tokens that choosing tools may cost for one question, where a model chooses; then rules do."`
 	Grace           time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run goes on after its last reader has left (duration); 0 cancels it at once, -1 never."`
+}
+
+// Cache bounds the answers that are kept for questions that mean the same.
+type Cache struct {
+	CacheBytes Size          `name:"cache-bytes" default:"64MiB" min:"0" max:"1PiB" help:"Space of kept answers (bytes), over which those that were not used for longest go; 0 keeps none."`
+	CacheAge   time.Duration `name:"cache-age" default:"168h" min:"1s" max:"87600h" help:"Age after which a kept answer is not given any more (duration)."`
 }
 
 // Keep says how long finished runs stay.

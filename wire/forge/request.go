@@ -27,6 +27,7 @@ type Request struct {
 	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Where to look; the default collection if it is left out."`
 	TopK       int        `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
 	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"The conversation that the question belongs to."`
+	NoCache    bool       `json:"no_cache,omitempty" description:"Answer anew: nothing is taken from the cache or kept in it, and the run is not shared."`
 }
 
 // Entry is the protocol's way in.
@@ -35,7 +36,7 @@ func Entry() wire.Entry {
 		Protocol: Protocol{}, Stream: "/api/query/stream", Once: "/api/query",
 		Decode: func(body []byte, maxQuery int) (wire.Question, error) {
 			r, err := DecodeRequest(body, maxQuery)
-			return wire.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID}, err
+			return wire.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}, err
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any { return ErrorOf(f) },
