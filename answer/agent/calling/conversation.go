@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -21,10 +23,11 @@ const (
 	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
 	leastShown     = 2
 	mostShown      = 5
-	maxPassage     = 320 // bytes of a passage
-	maxRounds      = 12  // that are told
-	perMessage     = 8   // tokens that servers add
-	uneven         = 4   // tokens that a tag may have more than the one it is measured with
+	maxPassage     = 320      // bytes of a passage
+	maxClipped     = 16 << 10 // bytes of a passage in which they are looked for
+	maxRounds      = 12       // that are told
+	perMessage     = 8        // tokens that servers add
+	uneven         = 4        // tokens that a tag may have more than the one it is measured with
 	measuringTag   = "5a3b1e0f5a3b1e0f"
 )
 
@@ -49,14 +52,14 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 	}
 	room := size - output - 64 - size/64
 	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint}
-	rounds := v.Rounds[max(0, len(v.Rounds)-maxRounds):]
+	w := newWriter(v)
 	measuring := prompt.Set{}
 	if m.prompts != nil {
 		measuring = *m.prompts
 	}
 	measuring.NewTag = func() string { return measuringTag }
-	for _, shown := range steps(len(rounds)) {
-		p.Turns = turns(v.Question, rounds, shown)
+	for _, shown := range steps(len(w.rounds)) {
+		p.Turns = w.turns(shown)
 		n, err := m.measure(ctx, &measuring, p)
 		if err != nil {
 			return model.Request{}, err
@@ -123,17 +126,24 @@ func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Plannin
 	return n + m.judge.Count(ctx, b.String()), nil
 }
 
-// writer writes what came of rounds.
+// writer writes what came of rounds, in one detail after the other.
 type writer struct {
 	question string
+	rounds   []agent.Round
 	ids      map[corpus.ChunkID]int  // of passages, in the order in which they were found
-	quoted   map[corpus.ChunkID]bool // what was shown already
+	clipped  map[excerptOf]string    // what was found by reading a whole passage is kept
+	quoted   map[corpus.ChunkID]bool // what is shown already
 }
 
-// turns shows rounds, each in its detail. A passage that several calls found is quoted where it was found last.
-func turns(question string, rounds []agent.Round, shown []detail) []prompt.Turn {
-	w := writer{question, map[corpus.ChunkID]int{}, map[corpus.ChunkID]bool{}}
-	for _, r := range rounds {
+// excerptOf is a passage that is read for a query.
+type excerptOf struct {
+	chunk corpus.ChunkID
+	query string
+}
+
+func newWriter(v agent.View) *writer {
+	w := &writer{v.Question, v.Rounds[max(0, len(v.Rounds)-maxRounds):], map[corpus.ChunkID]int{}, map[excerptOf]string{}, nil}
+	for _, r := range w.rounds {
 		for _, o := range r.Outcomes {
 			for _, e := range o.Found {
 				if _, ok := w.ids[e.Chunk.ID]; !ok {
@@ -142,22 +152,26 @@ func turns(question string, rounds []agent.Round, shown []detail) []prompt.Turn 
 			}
 		}
 	}
-	out := make([]prompt.Turn, len(rounds))
-	for i := len(rounds) - 1; i >= 0; i-- {
-		if shown[i] != absent {
-			out[i] = w.turn(i, rounds[i], shown[i])
-		}
-	}
-	whole := out[:0]
-	for _, t := range out {
-		if len(t) > 0 {
-			whole = append(whole, t)
-		}
-	}
-	return whole
+	return w
 }
 
-func (w writer) turn(round int, r agent.Round, d detail) prompt.Turn {
+// turns shows the rounds, each in its detail. A passage that several calls found is quoted where it was found last.
+func (w *writer) turns(shown []detail) []prompt.Turn {
+	w.quoted = map[corpus.ChunkID]bool{}
+	var out []prompt.Turn
+	for i := len(w.rounds) - 1; i >= 0; i-- {
+		if shown[i] == absent {
+			continue
+		}
+		if t := w.turn(i, w.rounds[i], shown[i]); len(t) > 0 {
+			out = append(out, t)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (w *writer) turn(round int, r agent.Round, d detail) prompt.Turn {
 	var t prompt.Turn
 	for i, o := range r.Outcomes[:min(len(r.Outcomes), maxCalls)] {
 		if o.Tool == event.ToolRerank || o.Tool == event.ToolGenerate {
@@ -214,22 +228,32 @@ func note(o agent.Outcome) string {
 }
 
 // findings are the best of what was found, at most so many.
-func (w writer) findings(o agent.Outcome, most int, d detail) []prompt.Finding {
+func (w *writer) findings(o agent.Outcome, most int, d detail) []prompt.Finding {
 	var out []prompt.Finding
 	for _, e := range o.Found[:min(len(o.Found), most)] {
 		c := e.Chunk
-		c.Text = c.Statement()
-		length := maxPassage
 		if d < quoted || w.quoted[c.ID] || e.Class == event.Incorrect {
-			length, c.Text = 0, ""
+			c.Text = ""
 		} else {
 			w.quoted[c.ID] = true
+			c.Text = w.excerpt(c, o.Query)
 		}
-		f := prompt.Finding{Passage: prompt.PassageOf(w.ids[c.ID], c, w.question+"\n"+o.Query, length), Grade: string(e.Class)}
+		f := prompt.Finding{Passage: prompt.PassageOf(w.ids[c.ID], c, "", 0), Grade: string(e.Class)}
 		if d == quoted {
 			f.Path = e.Path
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// excerpt is the part of a passage that says most of what was looked for.
+func (w *writer) excerpt(c corpus.Chunk, query string) string {
+	of := excerptOf{c.ID, query}
+	s, ok := w.clipped[of]
+	if !ok {
+		s = prompt.Clip(text.Head(c.Statement(), maxClipped), w.question+"\n"+query, maxPassage)
+		w.clipped[of] = s
+	}
+	return s
 }
