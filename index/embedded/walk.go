@@ -49,14 +49,21 @@ type place struct {
 	begun  bool   // the walk starts here
 	weight float64
 	rest   float64 // of weight, not walked on with yet
-	from   *place  // the one that most of the weight came from
+	far    int     // steps from the start by the shortest way; 0 where the walk starts
+	from   *place  // of those one step nearer, the one that most of the weight came from
 	most   float64
 }
 
 func (p *place) gain(w float64, from *place) {
 	p.weight += w
 	p.rest += w
-	if w > p.most {
+	if p.begun {
+		return
+	}
+	if p.from == nil {
+		p.far = from.far + 1
+	}
+	if w > p.most && from.far < p.far {
 		p.most, p.from = w, from
 	}
 }
@@ -452,14 +459,11 @@ func (w *walk) chunk(n uint32) (*corpus.Chunk, error) {
 	return readChunk(w.tx, row)
 }
 
-// maxPath bounds a path: weight may have come round in a circle.
-const maxPath = 8
-
 // path gives the names on the way to a passage. A name that says what the one before it said is left out.
 func (w *walk) path(to *place) ([]string, error) {
 	var back []string
 	last := ""
-	for p := to; p != nil && len(back) < maxPath; p = p.from {
+	for p := to; p != nil; p = p.from {
 		name := p.name
 		if p.key == "" {
 			if p.title == "" {
@@ -474,9 +478,6 @@ func (w *walk) path(to *place) ([]string, error) {
 		if key := text.Name(name); key != "" && key != last {
 			back = append(back, name)
 			last = key
-		}
-		if p.begun {
-			break
 		}
 	}
 	slices.Reverse(back)
