@@ -2,10 +2,11 @@ package eval
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,7 +85,7 @@ func Ask(ctx context.Context, set *Set, ask Asker, opts AskOptions) (*ModeReport
 			r.Results[i], err = set.measure(ctx, q, out, opts.Verifier, refuses)
 		}
 		if err != nil {
-			return fmt.Errorf("ask %s: query %s: %w", set.Name, q.ID, err)
+			return fmt.Errorf("ask %s: query %.100q: %w", set.Name, q.ID, err)
 		}
 		opts.Progress(int(done.Add(1)), len(set.Questions))
 		return nil
@@ -159,11 +160,14 @@ func (q Question) groups(answerable bool) (out []string) {
 	if q.MultiHop {
 		out = append(out, MultiHop)
 	}
-	if q.Type != "" {
-		out = append(out, text.Head(q.Type, 40))
+	if kind := strings.Join(strings.Fields(text.Clean(text.Head(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
+		out = append(out, kind)
 	}
 	return out
 }
+
+// maxGroup is the longest name of a group, in bytes.
+const maxGroup = 40
 
 // Half gives the set with about half of its questions, a or b, told apart by a hash of their ids: what is tuned on one is to be
 // looked at on the other.
@@ -174,9 +178,7 @@ func (s *Set) Half(which string) (*Set, error) {
 	half := *s
 	half.Questions = nil
 	for _, q := range s.Questions {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(q.ID))
-		if (which == "a") == (h.Sum32()>>16&1 == 0) {
+		if hash := sha256.Sum256([]byte(q.ID)); (which == "a") == (hash[0]&1 == 0) {
 			half.Questions = append(half.Questions, q)
 		}
 	}
@@ -193,14 +195,14 @@ func (s *Set) Sources() []ingest.Source {
 }
 
 // Through asks an engine that answers over the set's documents, which were ingested from [Set.Sources] into the collection of the
-// index. topK is how many passages are ranked and read.
+// index. topK is how many passages are ranked and read. The cache has no part in it.
 func Through(engine *sluice.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
 		names[ingest.DocumentID(collection, d.ID)] = d.ID
 	}
 	return func(ctx context.Context, question string) (out Outcome, err error) {
-		id, err := engine.Ask(ctx, sluice.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, Protocol: "eval"})
+		id, err := engine.Ask(ctx, sluice.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true, Protocol: "eval"})
 		if err != nil {
 			return out, err
 		}

@@ -91,40 +91,42 @@ func mean(values []float64) (m float64, n int) {
 	return m / float64(n), n
 }
 
-// resampled gives the columns' means over each sample of questions, NaN where the sample has no value.
+// resampled gives the columns' means over each sample of questions, NaN where the sample has no value; nil for a column without
+// values.
 func resampled(columns [][]float64) [][]float64 {
 	out := make([][]float64, len(columns))
-	for c := range columns {
-		out[c] = make([]float64, trials)
-	}
-	if len(columns) == 0 || len(columns[0]) == 0 {
-		for c := range out {
-			out[c] = nil
+	var used []int // columns with values
+	for c, column := range columns {
+		if _, n := mean(column); n > 0 {
+			used = append(used, c)
+			out[c] = make([]float64, trials)
 		}
+	}
+	if len(used) == 0 {
 		return out
 	}
-	n, width := len(columns[0]), len(columns)
 	// Question by question and twice as wide: values that are there, and ones that count them, so that the loop has no branch.
-	rows := make([]float64, n*width*2)
-	for c, column := range columns {
-		for q, v := range column {
+	n, width := len(columns[used[0]]), 2*len(used)
+	rows := make([]float64, n*width)
+	for i, c := range used {
+		for q, v := range columns[c] {
 			if !math.IsNaN(v) {
-				rows[(q*width+c)*2], rows[(q*width+c)*2+1] = v, 1
+				rows[q*width+2*i], rows[q*width+2*i+1] = v, 1
 			}
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 3))
-	sums := make([]float64, width*2)
+	sums := make([]float64, width)
 	for t := range trials {
 		clear(sums)
 		for range n {
-			at := r.IntN(n) * width * 2
-			for i, v := range rows[at : at+width*2] {
-				sums[i] += v
+			row := rows[r.IntN(n)*width:][:width]
+			for i := range sums {
+				sums[i] += row[i]
 			}
 		}
-		for c := range columns {
-			out[c][t] = sums[c*2] / sums[c*2+1] // 0/0 is NaN
+		for i, c := range used {
+			out[c][t] = sums[2*i] / sums[2*i+1] // 0/0 is NaN
 		}
 	}
 	return out

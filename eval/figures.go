@@ -73,7 +73,7 @@ func (a *Asked) answering(text string, q Question, answerable, refuses bool) {
 	case answerable:
 		a.Scores["false_abstention"] = one(a.Abstained)
 	}
-	if refuses && a.Abstained {
+	if refuses && a.Abstained && (answerable || q.Unanswerable) {
 		a.Scores["abstention_precision"] = one(q.Unanswerable)
 	}
 	if len(q.Answers) > 0 && !q.Unanswerable {
@@ -159,6 +159,9 @@ func rows(results []Asked) []Row {
 			if e.N > 0 {
 				row.Measures[measures[i].Key] = e
 			}
+		}
+		if row.Measures["abstention_recall"].N == 0 {
+			delete(row.Measures, "abstention_precision") // nothing in the group is to be refused
 		}
 		out = append(out, row)
 	}

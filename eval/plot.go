@@ -141,7 +141,7 @@ func (p *plot) panel(b *strings.Builder, m Measure, left, top, inner int) {
 				bar(b, k, x+float64(k*barWidth), at, e, fmt.Sprintf("%s, %s: %.3f (%.3f to %.3f), %d questions", l, mode, e.Mean, e.Low, e.High, e.N))
 			}
 		}
-		fmt.Fprintf(b, `<text class="small" text-anchor="end" transform="translate(%.1f %.1f) rotate(-28)">%s</text>`+"\n", middle+4, at(0)+14, escaped(l))
+		fmt.Fprintf(b, `<text class="small" text-anchor="end" transform="translate(%.1f %.1f) rotate(-28)">%s</text>`+"\n", middle+4, at(0)+14, escaped(short(l)))
 	}
 }
 
@@ -152,6 +152,16 @@ func bar(b *strings.Builder, colour int, x float64, at func(float64) float64, e 
 	middle := x + barWidth/2.0
 	fmt.Fprintf(b, `<path class="whisker" fill="none" d="M%.1f %.1fh4M%.1f %.1fV%.1fM%.1f %.1fh4"/></g>`+"\n", middle-2, at(e.High), middle, at(e.High), at(e.Low),
 		middle-2, at(e.Low))
+}
+
+// maxLabel is how many bytes of a row's name stand below its bars.
+const maxLabel = 24
+
+func short(label string) string {
+	if len(label) <= maxLabel {
+		return label
+	}
+	return text.Head(label, maxLabel-3) + "…"
 }
 
 // escaped is text that may stand in XML, at most so long.

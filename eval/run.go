@@ -76,7 +76,7 @@ func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report,
 		start := opts.Now()
 		ranked, err := search(ctx, q.Text, opts.Depth)
 		if err != nil {
-			return fmt.Errorf("run %s: query %s: %w", set.Name, q.ID, err)
+			return fmt.Errorf("run %s: query %.100q: %w", set.Name, q.ID, err)
 		}
 		results[i] = judge(q.ID, ranked, set.Judged[q.ID], opts.Depth)
 		results[i].Took = opts.Now().Sub(start)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,17 +190,21 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 	return sets, nil
 }
 
+// maxEarlier bounds what is read of an earlier evaluation, in bytes.
+const maxEarlier = 1 << 30
+
 // earlier reads what is compared with.
 func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
 	if c.Against == "" {
 		return nil, nil
 	}
-	raw, err := os.ReadFile(c.Against)
+	f, err := os.Open(c.Against)
 	if err != nil {
 		return nil, fmt.Errorf("read earlier evaluation: %w", err)
 	}
+	defer f.Close()
 	var was evaluation
-	if err := json.Unmarshal(raw, &was); err != nil {
+	if err := json.NewDecoder(io.LimitReader(f, maxEarlier)).Decode(&was); err != nil {
 		return nil, fmt.Errorf("read earlier evaluation: %s: %w", c.Against, err)
 	}
 	was.Modes = slices.DeleteFunc(was.Modes, func(r *eval.ModeReport) bool { return r == nil })

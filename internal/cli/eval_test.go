@@ -15,6 +15,9 @@ import (
 type measured struct {
 	Reports     []eval.Report
 	Comparisons []eval.Comparison
+	Modes       []eval.ModeReport
+	Compared    []eval.ModeComparison `json:"modes_compared"`
+	Claims      []eval.ClaimsReport
 }
 
 func evaluate(t *testing.T, args ...string) (m measured) {
@@ -62,6 +65,70 @@ func TestEvalOtherQuestions(t *testing.T) {
 	}
 }
 
+func TestEvalModes(t *testing.T) {
+	dir := t.TempDir()
+	plot := filepath.Join(dir, "plot.svg")
+	m := evaluate(t, "testdata/sets/harbour", "--mode", "direct,agentic", "--plot", plot)
+	if len(m.Reports) > 0 || len(m.Modes) != 2 || m.Modes[0].Mode != "direct" || m.Modes[1].Mode != "agentic" {
+		t.Fatalf("measured %d searches and modes %+v", len(m.Reports), m.Modes)
+	}
+	for _, r := range m.Modes {
+		all := r.Rows[0].Measures
+		for _, key := range []string{"ndcg_10", "all_8", "holds", "abstention_recall", "abstention_precision", "citation_recall", "citation_precision", "citation_gold"} {
+			if e := all[key]; e.Mean != 1 || e.N == 0 || e.Low != 1 {
+				t.Errorf("%s %s: %+v", r.Mode, key, e)
+			}
+		}
+		if e := all["false_abstention"]; e.Mean != 0 || e.N != 3 || all["f1"].Mean <= 0.25 || all["f1"].Mean >= 1 {
+			t.Errorf("%s: false abstention %+v, F1 %+v", r.Mode, e, all["f1"])
+		}
+		if r.Failed != 0 || len(r.Results) != 4 || r.Results[0].Ranked[0] != "lock" || !strings.Contains(r.Results[0].Answer, "1932") || r.P50 <= 0 {
+			t.Errorf("%s: %+v", r.Mode, r.Results[0])
+		}
+	}
+	if len(m.Compared) == 0 || m.Compared[0].A != "direct" || m.Compared[0].B != "agentic" || m.Compared[0].Measures["holds"].Ties != 3 {
+		t.Errorf("compared %+v", m.Compared)
+	}
+	if len(m.Claims) != 1 || m.Claims[0].Supported.Recall == 0 || m.Claims[0].Contradicted.FP != 0 || len(m.Claims[0].Results) != 5 {
+		t.Errorf("claims %+v", m.Claims)
+	}
+	if drawn, err := os.ReadFile(plot); err != nil || !strings.Contains(string(drawn), "harbour, agentic: 1.000") {
+		t.Errorf("plot: %v\n%s", err, drawn)
+	}
+}
+
+func TestEvalAgainst(t *testing.T) {
+	clean(t)
+	status, earlier, errs := run(t, "eval", "testdata/sets/harbour", "--what", "answers", "--mode", "direct", "--json")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	file := filepath.Join(t.TempDir(), "earlier.json")
+	worse := strings.Replace(earlier, `"holds": 1`, `"holds": 0`, 1)
+	if err := os.WriteFile(file, []byte(worse), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := run(t, "eval", "testdata/sets/harbour", "--what", "answers", "--mode", "direct", "--against", file)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	if line := `harbour +earlier direct to direct +holds gold +\+0\.3333 +.* +1 +0 +2 `; !regexp.MustCompile(line).MatchString(out) {
+		t.Errorf("no line %q in\n%s", line, out)
+	}
+}
+
+func TestEvalHalves(t *testing.T) {
+	seen := map[string]bool{}
+	for _, half := range []string{"a", "b"} {
+		for _, r := range evaluate(t, "testdata/sets/harbour", "--what", "answers", "--mode", "direct", "--half", half).Modes[0].Results {
+			seen[r.Query] = true
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("the halves hold %v", seen)
+	}
+}
+
 func TestEvalTable(t *testing.T) {
 	clean(t)
 	status, out, errs := run(t, "eval", "testdata/sets")
@@ -86,6 +153,13 @@ func TestEvalRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(torn, "corpus.jsonl"), []byte("{\"_id\":\"1\"}\n{\"_id\":"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	torn2, empty := t.TempDir(), filepath.Join(t.TempDir(), "empty.json")
+	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1"}`,
+		filepath.Join(torn2, "qrels.tsv"): "", filepath.Join(torn2, "claims.jsonl"): `{"claim":"x","label":"MAYBE","evidence":["y"]}`, empty: `{"modes":[null]}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -99,6 +173,16 @@ func TestEvalRefuses(t *testing.T) {
 		{"an unknown document", []string{"testdata/sets/harbour", "--queries", "testdata/other.jsonl", "--qrels", "testdata/broken.tsv"}, 1, "broken.tsv:3:"},
 		{"questions for several sets", []string{"testdata/sets", "--queries", "testdata/other.jsonl"}, 1, "several"},
 		{"nothing named", nil, 2, "<dir>"},
+		{"no part", []string{"testdata/sets", "--what", "all"}, 2, "--what"},
+		{"no mode", []string{"testdata/sets", "--mode", "direct,deep"}, 2, "--mode"},
+		{"a mode of searches", []string{"testdata/sets", "--what", "search", "--mode", "direct"}, 2, "--mode"},
+		{"a plot of searches", []string{"testdata/sets", "--plot", "x.svg"}, 2, "--plot"},
+		{"a third half", []string{"testdata/sets", "--half", "c"}, 2, "--half"},
+		{"too many passages", []string{"testdata/sets", "--top-k", "51"}, 2, "--top-k"},
+		{"no claims", []string{"testdata/sets/orchard", "--what", "claims"}, 1, "claims.jsonl"},
+		{"a torn claim", []string{torn2, "--what", "claims"}, 1, "claims.jsonl:1:"},
+		{"nothing earlier", []string{"testdata/sets/harbour", "--mode", "direct", "--against", "testdata/other.tsv"}, 1, "other.tsv"},
+		{"no answers earlier", []string{"testdata/sets/harbour", "--mode", "direct", "--against", empty}, 1, "no answers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errs := run(t, append([]string{"eval"}, c.args...)...)
