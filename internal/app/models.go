@@ -8,12 +8,15 @@ import (
 	"net/url"
 
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/answer/agent/calling"
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
@@ -107,6 +110,10 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	judge := prompt.NewJudge(chain)
 	if cfg.Judges("analyze") {
 		p.Analyzer = analyze.NewModel(judge, m.Prompts, analyze.Rules{}, analyze.Options{})
+	}
+	if cfg.Judges("plan") {
+		graph, _ := p.Index.(index.Graph)
+		p.Planner = calling.New(chain, m.Prompts, agent.Rules{Graph: graph}, calling.Options{})
 	}
 	if cfg.Judges("hyde") {
 		p.Drafter = hyde.NewModel(judge, m.Prompts, hyde.Feedback{}, hyde.Options{})

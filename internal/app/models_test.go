@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,8 +101,8 @@ var (
 	passageRE = regexp.MustCompile(`<passage id="(\d+)"`)
 )
 
-// helpful plays a model that does all that it is asked: it finds every passage of use and every claim supported by what it
-// cites, and says what the documents say.
+// helpful plays a model that does all that it is asked: it searches for two things at once and then ends the search, finds every
+// passage of use and every claim supported by what it cites, and says what the documents say.
 func helpful(_ int, request []byte) modeltest.Script {
 	var asked struct {
 		Messages []struct{ Role, Content string }
@@ -117,6 +118,12 @@ func helpful(_ int, request []byte) modeltest.Script {
 		return out
 	}
 	switch {
+	case strings.Contains(body, `"hybrid_search"`) && strings.Contains(body, " are CORRECT"):
+		return modeltest.Script{Calls: []modeltest.ScriptCall{{ID: "c", Name: event.ToolGenerate, Input: "{}"}}}
+	case strings.Contains(body, `"hybrid_search"`):
+		return modeltest.Script{Reasoning: []string{"Two things", " are asked."}, Calls: []modeltest.ScriptCall{
+			{ID: "a", Name: event.ToolHybridSearch, Input: `{"reason": "the name", "query": "keeper of the Farland lighthouse"}`},
+			{ID: "b", Name: event.ToolGraphTraverse, Input: `{"query": "Since when has she kept the light?", "entities": ["Farland lighthouse"]}`}}}
 	case strings.Contains(body, `"questions"`) && strings.Contains(body, "json_schema"):
 		return modeltest.Script{Tokens: []string{`{"complexity":"moderate","questions":["Who is the keeper of the Farland lighthouse?",`,
 			`"Since when has the keeper kept the light?"]}`}}
@@ -137,7 +144,7 @@ func helpful(_ int, request []byte) modeltest.Script {
 		Tokens: []string{"Ada Brook", " is the keeper ", "⟦", "1", "⟧", ". She has kept", " it since 1998", "⟦1⟧⟦", "77⟧."}}
 }
 
-// TestModelDoesAllOfIt: analysis, grades, answer and verdicts are the model's, and the run says so.
+// TestModelDoesAllOfIt: analysis, searches, grades, answer and verdicts are the model's, and the run says so.
 func TestModelDoesAllOfIt(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Next: helpful, Context: 8192})
@@ -146,8 +153,8 @@ func TestModelDoesAllOfIt(t *testing.T) {
 	for _, w := range st.Warnings {
 		t.Errorf("warning: %+v", w)
 	}
-	if st.Status != event.Finished || st.Analysis.By != "test-model" || !st.Analysis.Decomposed || len(st.Searches) != 3 {
-		t.Fatalf("%s, analysed by %+v, %d searches", st.Status, st.Analysis, len(st.Searches))
+	if st.Status != event.Finished || st.Analysis.By != "test-model" || !st.Analysis.Decomposed || len(st.Searches) != 1 || !slices.Contains(st.Tools, event.ToolGraphTraverse) {
+		t.Fatalf("%s, analysed by %+v, searches %+v, tools %q", st.Status, st.Analysis, st.Searches, st.Tools)
 	}
 	if by := st.Grades[0].By; by != "test-model" || st.Grades[0].Correct == 0 {
 		t.Errorf("graded by %s: %+v", by, st.Grades[0])
@@ -155,7 +162,7 @@ func TestModelDoesAllOfIt(t *testing.T) {
 	if st.Check.By != "test-model" || len(st.Check.Claims) != 2 || st.Confidence() != 1 {
 		t.Errorf("verified: %+v", st.Check)
 	}
-	if got := string(st.Text); got != "Ada Brook is the keeper. She has kept it since 1998." || string(st.Reasoning) != "Let me look." {
+	if got := string(st.Text); got != "Ada Brook is the keeper. She has kept it since 1998." || string(st.Reasoning) != "Two things are asked.\nLet me look." {
 		t.Errorf("says %q after %q", got, st.Reasoning)
 	}
 	var places []int
@@ -172,10 +179,10 @@ func TestModelDoesAllOfIt(t *testing.T) {
 			t.Errorf("usage %+v", u)
 		}
 	}
-	if steps["analyze"] != 1 || steps["generate"] != 1 || steps["grade"] < 1 || steps["verify"] != 1 {
+	if steps["analyze"] != 1 || steps["generate"] != 1 || steps["grade"] < 1 || steps["verify"] != 1 || steps["plan"] != 2 {
 		t.Errorf("calls by step: %v", steps)
 	}
-	if n := s.Counts().Requests; n != steps["analyze"]+steps["grade"]+steps["generate"]+steps["verify"] {
+	if n := s.Counts().Requests; n != steps["analyze"]+steps["plan"]+steps["grade"]+steps["generate"]+steps["verify"] {
 		t.Errorf("%d requests, and %v are told", n, steps)
 	}
 }

@@ -18,7 +18,7 @@ type Models struct {
 	ModelStall   time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
 	ModelContext int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
 	AnswerTokens int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
-	Judge        []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, hyde, grade or verify; give it once for each. Rules judge the others."`
+	Judge        []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
 	Prompts      string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
 
 	EmbedURL           string `name:"embed-url" optional:"" placeholder:"URL" help:"Address of an OpenAI-compatible server that embeds; without it and a name, static word vectors are used."`
@@ -120,7 +120,7 @@ func nth(list []string, i int) string {
 	return list[i]
 }
 
-// Judges tells whether models judge at a step: analyze, hyde, grade or verify.
+// Judges tells whether models judge at a step: analyze, plan, hyde, grade or verify.
 func (m Models) Judges(step string) bool {
 	return slices.Contains(m.Judge, step) || slices.Contains(m.Judge, "all")
 }

@@ -51,7 +51,8 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 		return model.TooLong
 	}
 	switch {
-	case status == http.StatusNotImplemented: // llama.cpp without --embeddings: it will not be there a moment later
+	case status == http.StatusNotImplemented, // llama.cpp without --embeddings: it will not be there a moment later
+		status >= 500 && strings.Contains(words, "requires --jinja"): // and its older servers without tools
 		return model.Rejected
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return model.Broken

@@ -47,7 +47,8 @@ type planner struct {
 
 // New returns the [agent.Planner] that has a model call the tools. Where what it calls makes no sense, the model is told why and
 // asked once more. Where that makes none either, or where the model fails or is late, then plans this and all further
-// rounds of the run, and the trace is told. A model whose server takes no tools, or that called none three times in a row, is
+// rounds of the run, and the trace is told. Of a simple question then plans the first search, and the model is asked only if
+// that finds nothing which is correct: most questions cost neither its time nor tokens. A model whose server takes no tools, or that called none three times in a row, is
 // left alone for a few minutes. Once the tokens of the budget are spent, then plans without a word.
 func New(chat model.Chat, prompts *prompt.Set, then agent.Planner, o Options) agent.Planner {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
@@ -56,7 +57,7 @@ func New(chat model.Chat, prompts *prompt.Set, then agent.Planner, o Options) ag
 
 // Next implements [agent.Planner].
 func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
-	if handed(v) {
+	if handed(v) || easy(v) {
 		return m.then.Next(ctx, v)
 	}
 	most := m.Timeout
@@ -84,12 +85,22 @@ func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	return next, nil
 }
 
-// handed tells whether the run is in the hands of the rules already. That they took the question apart at its beginning is
-// not meant by it.
+// easy tells whether a model is not needed: for a simple question, as long as what was found does not show that it is none.
+func easy(v agent.View) bool {
+	return v.Complexity == event.Simple && (!searched(v) ||
+		slices.ContainsFunc(v.Evidence, func(e agent.Evidence) bool { return e.Class == event.Correct }))
+}
+
+// handed tells whether the run is in the hands of the rules already. That they took the question apart, or searched for a
+// simple one first, is not meant by it.
 func handed(v agent.View) bool {
-	return slices.ContainsFunc(v.Rounds, func(r agent.Round) bool {
-		return r.By == rules && slices.ContainsFunc(r.Outcomes, func(o agent.Outcome) bool { return o.Tool != event.ToolDecomposeQuery })
-	})
+	n := 0
+	for _, r := range v.Rounds {
+		if r.By == rules && slices.ContainsFunc(r.Outcomes, func(o agent.Outcome) bool { return o.Tool != event.ToolDecomposeQuery }) {
+			n++
+		}
+	}
+	return n > 1 || n == 1 && v.Complexity != event.Simple
 }
 
 // ask asks the model, a second time where that is of use, and learns what the model can do.

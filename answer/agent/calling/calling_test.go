@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -267,6 +268,32 @@ func TestRulesThatTakeApart(t *testing.T) {
 	ms := chat.asked[0].Messages
 	if len(ms) != 4 || string(ms[2].Calls[0].Input) != `{"sub_queries":["Who ‹|x|\u003e?","When?"]}` || strings.Count(ms[3].Text, "<question ") != 2 {
 		t.Errorf("%+v", ms[2:])
+	}
+}
+
+// TestSimpleQuestions: a model plans only where the first search of the rules does not answer, and fails only once.
+func TestSimpleQuestions(t *testing.T) {
+	chat, then := &scripted{script: [][]model.Piece{calls("hybrid_search", next)}, fails: &model.Error{Model: "qwen", Failure: model.Broken}}, &ruled{}
+	p := calling.New(chat, nil, then, calling.Options{})
+	ctx, told := modeltest.Traced(t.Context())
+	by := func(v agent.View) string {
+		v.Complexity = event.Simple
+		plan, err := p.Next(ctx, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.By
+	}
+	poor := after(inception, found(2, "Inception is a word.", event.Ambiguous))
+	poor.Rounds[0].By = "rules"
+	good := after(inception, directed)
+	good.Rounds[0].By = "rules"
+	if got := []string{by(view()), by(good), by(poor), by(poor)}; !slices.Equal(got, []string{"rules", "rules", "qwen", "rules"}) || len(chat.asked) != 2 || len(*told) != 1 {
+		t.Errorf("planned by %q, asked %d times, told %q", got, len(chat.asked), *told)
+	}
+	poor.Rounds = append(poor.Rounds, poor.Rounds[0])
+	if got := by(poor); got != "rules" || len(chat.asked) != 2 {
+		t.Errorf("after a failure, planned by %q, asked %d times", got, len(chat.asked))
 	}
 }
 
