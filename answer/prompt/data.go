@@ -155,6 +155,7 @@ func samples() map[string][]Data {
 		"grade":   {Grading{q, ps}, Grading{}},
 		"verify":  {Verification{q, cs, ps}, Verification{}},
 		"answer":  {Answer{q, ps}, Answer{}},
+		"propose": {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
 		"plan":    {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

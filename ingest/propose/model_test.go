@@ -1,0 +1,159 @@
+package propose_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest"
+)
+
+const mill = "# Farland Mill\n\nThe mill was built in 1871 by Joan Marsh, and it never burnt down. The owner lived there with 12 cats. " +
+	"When the war came, the place was not sold. Others were."
+
+// says answers with texts for the sentences of the ids from 1.
+func says(texts ...string) string {
+	var out []string
+	for i, s := range texts {
+		out = append(out, fmt.Sprintf(`{"id": %d, "text": %s}`, i+1, strconv.Quote(s)))
+	}
+	return `{"statements": [` + strings.Join(out, ", ") + `]}`
+}
+
+func statements(t *testing.T, p propose.Proposer, data string) (out []string) {
+	t.Helper()
+	chunks := chunksOf(t, "a.md", data)
+	if err := p.Propose(t.Context(), chunks); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range chunks {
+		if c.Level == corpus.Sentence {
+			out = append(out, c.Proposition)
+		}
+	}
+	return out
+}
+
+func TestModel(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		said []string
+		want []string
+	}{
+		{"resolved", []string{"", "The owner of Farland Mill lived there with 12 cats.", "When the war came, Farland Mill, the place, was not sold.", "Others were."},
+			[]string{"", "The owner of Farland Mill lived there with 12 cats.", "When the war came, Farland Mill, the place, was not sold.", ""}},
+		{"a number that is nowhere", []string{"", "The owner of Farland Mill lived there with 12 cats in 1890.", "", ""}, make([]string, 4)},
+		{"a name that is nowhere", []string{"", "The owner, Ann Hale, lived there with 12 cats.", "", ""}, make([]string, 4)},
+		{"a number left out", []string{"", "The owner of Farland Mill lived there with cats.", "", ""}, make([]string, 4)},
+		{"a negation left out", []string{"", "", "When the war came, the place Farland Mill was sold.", ""}, make([]string, 4)},
+		{"a negation added", []string{"", "The owner of Farland Mill never lived there with 12 cats.", "", ""}, make([]string, 4)},
+		{"words left out", []string{"Farland Mill was built in 1871 and never.", "", "", ""}, make([]string, 4)},
+		{"words added", []string{"", "The happy owner lived there quietly with 12 beautiful purring cats.", "", ""}, make([]string, 4)},
+		{"too long", []string{"", "The owner lived there with 12 cats." + strings.Repeat(" The mill was built in 1871 by Joan Marsh.", 6), "", ""}, make([]string, 4)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := statements(t, propose.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+				user := r.Messages[1].Text
+				if r.Schema.Name != "propose" || !strings.Contains(user, "Farland Mill\n</passage ") || !strings.Contains(user, ">\nOthers were.\n</passage ") {
+					t.Errorf("asked %s", user)
+				}
+				return says(c.said...), nil
+			}), nil, propose.Rules{}, propose.Options{}), mill)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestModelKeepsRules holds that the form of the rules stands where the model has none of its own that is fit.
+func TestModelKeepsRules(t *testing.T) {
+	data := box + "It was patented in 1871. No."
+	want := statements(t, propose.Rules{}, data)
+	got := statements(t, propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+		return says("", "It was patented in 1999 by Ann Hale.", ""), nil
+	}), nil, propose.Rules{}, propose.Options{}), data)
+	if d := cmp.Diff(want, got); d != "" || want[1] == "" {
+		t.Error(d, want)
+	}
+}
+
+// TestModelAsksOnceAPassage holds what is asked of a document of several: code and tables are not.
+func TestModelAsksOnceAPassage(t *testing.T) {
+	var asked atomic.Int32
+	statements(t, propose.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+		asked.Add(1)
+		if strings.Contains(r.Messages[1].Text, "--on") || strings.Contains(r.Messages[1].Text, "£4") {
+			t.Errorf("asked %s", r.Messages[1].Text)
+		}
+		return says(make([]string, strings.Count(r.Messages[1].Text, "<passage id=")-1)...), nil
+	}), nil, propose.Rules{}, propose.Options{}), document)
+	if n := asked.Load(); n != 3 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// TestModelRests holds that a model that fails is left alone for a while, and told of once.
+func TestModelRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, told := modeltest.Traced(t.Context())
+		var asked atomic.Int32
+		p := propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+			asked.Add(1)
+			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
+		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
+		chunks := chunksOf(t, "a.md", document)
+		for range 2 {
+			if err := p.Propose(ctx, chunks); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if asked.Load() != 1 || len(*told) != 1 || !strings.HasSuffix((*told)[0], "| qwen > rules-1") {
+			t.Error(asked.Load(), *told)
+		}
+		time.Sleep(2 * time.Minute)
+		if err := p.Propose(ctx, chunks); err != nil || asked.Load() != 2 {
+			t.Error(err, asked.Load())
+		}
+	})
+}
+
+func TestModelLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, told := modeltest.Traced(t.Context())
+		p := propose.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
+		if err := p.Propose(ctx, chunksOf(t, "a.md", document)); err != nil || len(*told) != 1 {
+			t.Error(err, *told)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		time.Sleep(2 * time.Minute)
+		if err := p.Propose(ctx, chunksOf(t, "a.md", document)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestModelNonsense(t *testing.T) {
+	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
+		got := statements(t, propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) { return said, nil }),
+			nil, propose.Rules{}, propose.Options{}), box+"It was patented in 1871.")
+		if got[1] != "The Riffle Box was patented in 1871." {
+			t.Errorf("%s: %q", said, got)
+		}
+	}
+}
