@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -111,7 +112,7 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 			Input: object(decomposeInput{Query: a.Query})})
 	}
 	a.search = t.search(a.Tool, a.Query)
-	a.search.call, a.search.asked = a.call, a.Asked
+	a.search.call, a.search.asked, a.search.weight = a.call, a.Asked, cmp.Or(max(0, min(1, a.Weight)), 1)
 	if a.Query != t.q.Query {
 		a.search.limit = max(ofPart, t.q.TopK)
 	}

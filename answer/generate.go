@@ -3,13 +3,11 @@ package answer
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/sluice-rag/sluice/answer/attribute"
-	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -17,69 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
-
-// rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
-const rerankWeight = 0.2
-
-// rerank orders the pool and keeps as many passages as the question asks for. What is graded incorrect is left out unless
-// nothing else is there.
-func (j *job) rerank(ctx context.Context) error {
-	began := j.Now()
-	chunks := make([]corpus.Chunk, len(j.pool))
-	for i, c := range j.pool {
-		chunks[i] = c.Chunk
-	}
-	ranking, err := j.Reranker.Rerank(ctx, strings.Join(j.asked(), "\n"), chunks, j.stats)
-	if err != nil {
-		return err
-	}
-	scores := ranking.Scores
-	first := make([]float64, len(scores))
-	for i, c := range j.pool {
-		first[i] = c.Score
-	}
-	rank := make([]float64, len(scores))
-	order := make([]int, len(scores))
-	searched, late := scale(first), scale(scores)
-	for i := range scores {
-		order[i] = i
-		rank[i] = (1-rerankWeight)*searched(first[i]) + rerankWeight*late(scores[i])
-		if j.pool[i].grade < grade.AmbiguousFrom {
-			rank[i]-- // behind all that may be of use
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank[b], rank[a]) })
-	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks), Outputs: []event.Found{}}
-	for _, i := range order {
-		if len(j.context) == j.q.TopK || rank[i] < 0 && len(j.context) > 0 && j.context[0].grade >= grade.AmbiguousFrom {
-			break
-		}
-		if j.covered(j.pool[i].Chunk) {
-			continue
-		}
-		j.context = append(j.context, j.pool[i])
-		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: scores[i]})
-		r.TopScore = math.Max(r.TopScore, scores[i])
-	}
-	r.Duration = j.since(began)
-	return j.rec.Emit(ctx, r)
-}
-
-// scale gives what maps values from the least to the greatest of v to 0..1.
-func scale(v []float64) func(float64) float64 {
-	if len(v) == 0 || slices.Max(v) == slices.Min(v) {
-		return func(float64) float64 { return 0 }
-	}
-	low, high := slices.Min(v), slices.Max(v)
-	return func(x float64) float64 { return (x - low) / (high - low) }
-}
-
-// covered tells whether a chunk's text is part of one that the generator reads already.
-func (j *job) covered(c corpus.Chunk) bool {
-	return slices.ContainsFunc(j.context, func(o candidate) bool {
-		return o.Chunk.Document == c.Document && o.Chunk.Start <= c.Start && c.End <= o.Chunk.End
-	})
-}
 
 // generate streams the answer. A citation gives its passage the next number, if it has none.
 func (j *job) generate(ctx context.Context) error {

@@ -23,6 +23,7 @@ type candidate struct {
 	grade float64  // 0..1
 	asked string   // the question that the grade is for
 	path  []string // how the graph led to it
+	place float64  // where the searches that found it put it, 0..1
 }
 
 // judged is a hit of a round with its grade.
@@ -32,6 +33,7 @@ type judged struct {
 	asked string
 	whole *index.Hit // the parent that is read in its place
 	path  []string   // how the graph led to it
+	place float64    // see candidate
 }
 
 // judge grades what the searches of a round found, each passage by the question that found it, reads the section around
@@ -62,7 +64,7 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 		if d.Expanded {
 			g.Expanded++
 		}
-		c := candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked}
+		c := candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, place: d.place}
 		if d.whole != nil {
 			c.Hit, c.grade = *d.whole, max(c.grade, d.NewScore)
 			j.instead[d.Hit.Chunk.ID] = c.Chunk.ID
@@ -101,13 +103,16 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 		by = grades[k].By
 		for i, h := range s.hits {
 			score := grades[k].Scores[i]
-			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked}
+			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked, place: s.weight * j.put(h, score, s)}
 			switch known := at[h.Chunk.ID]; {
 			case known == nil:
 				at[h.Chunk.ID] = &d
 				out = append(out, &d)
 			case score > known.Grade.Score:
+				d.place = max(d.place, known.place)
 				*known = d
+			default:
+				known.place = max(d.place, known.place)
 			}
 		}
 	}
@@ -204,8 +209,9 @@ func (j *job) add(c candidate) {
 	if c.path == nil {
 		c.path = known.path
 	}
+	c.place = max(c.place, known.place)
 	if c.grade > known.grade {
 		*known = c
 	}
-	known.path = c.path
+	known.path, known.place = c.path, c.place
 }

@@ -103,7 +103,7 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 		with.Graph, _ = with.Index.(index.Graph)
 	}
 	if with.Planner == nil {
-		with.Planner = agent.Rules{Graph: with.Graph}
+		with.Planner = agent.Rules{Index: with.Index, Graph: with.Graph}
 	}
 	j.Pipeline = &with
 	err := j.answer(ctx)

@@ -27,7 +27,8 @@ type search struct {
 	purpose model.Purpose
 	levels  []corpus.Level
 	limit   int
-	asked   string // the question that its passages are judged by
+	weight  float64 // how far it is trusted, 0..1
+	asked   string  // the question that its passages are judged by
 	hits    []index.Hit
 	failed  string
 }
@@ -35,7 +36,7 @@ type search struct {
 // search makes one by a tool for passages, judged by the question itself.
 func (j *job) search(tool, query string) *search {
 	return &search{tool: tool, words: query, near: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
-		limit: max(candidates, 2*j.q.TopK), asked: j.q.Query}
+		limit: max(candidates, 2*j.q.TopK), asked: j.q.Query, weight: 1}
 }
 
 // call gives the number of the next call.

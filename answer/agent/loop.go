@@ -222,7 +222,11 @@ const again = 2
 // Wanting tells whether what was searched for brought nothing of use, so that it is to be asked in another way: at most twice.
 func Wanting(v View) bool {
 	n := rounds(v.Rounds)
-	return n > 0 && n <= again && !slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Class != event.Incorrect })
+	return n > 0 && n <= again && !useful(v)
+}
+
+func useful(v View) bool {
+	return slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Class != event.Incorrect })
 }
 
 // take notes a round and what it found.

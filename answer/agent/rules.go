@@ -14,7 +14,8 @@ const rules = "rules"
 
 // Rules is the [Planner] that needs no model. The zero value works.
 type Rules struct {
-	Graph index.Graph // nil: no walks
+	Index index.Reader // nil: all words of a question weigh alike
+	Graph index.Graph  // nil: nothing that was found is followed
 }
 
 // Next implements [Planner]. A simple question is one search. The only error is that of ctx.
@@ -27,8 +28,18 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 		return plan(first(v)...), nil
 	case Wanting(v):
 		return plan(rewritten(v)...), nil
+	case !useful(v):
+		return plan(), nil // what is there leads nowhere
+	case rounds(v.Rounds) <= maxHops && (rounds(v.Rounds) > 1 || !satisfied(v)):
+		next, err := r.hops(ctx, v)
+		return plan(next...), err
 	}
 	return plan(), nil
+}
+
+// satisfied tells whether a simple question has found what fits it.
+func satisfied(v View) bool {
+	return v.Complexity == event.Simple && len(v.Evidence) > 0 && v.Evidence[0].Class == event.Correct
 }
 
 func plan(actions ...Action) Plan { return Plan{Actions: actions, By: rules} }

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	comparison = regexp.MustCompile(`(?i)\b(compare[ds]?|comparison|versus|vs\.?|differences?|differ|unlike|better|worse|older|younger|earlier|later|larger|smaller|more|less|fewer|both|same|either)\b`)
+	comparison = regexp.MustCompile(`(?i)\b(compare[ds]?|comparison|versus|vs\.?|differences?|differ|unlike|better|worse|older|younger|earlier|later|larger|smaller|more|less|fewer|both|same|either|common|first|last|oldest|youngest|largest|smallest)\b`)
 	relation   = regexp.MustCompile(`(?i)\b(relate[ds]?|relationship|connect(s|ed|ion)?|affect(s|ed)?|influences?d?|depends?|impacts?|because of|leads? to|why|how does|how do|how did)\b`)
 	broad      = regexp.MustCompile(`(?i)\b(summari[sz]e|summary|overview|main (findings|points|ideas)|explain|describe|list all|pros and cons|advantages)\b`)
 	nested     = regexp.MustCompile(`(?i)\b(who|which|that|whose|where|when)\b`)
@@ -20,16 +20,45 @@ var (
 // Rules is the [Analyzer] that needs no model.
 type Rules struct{}
 
+// maxRead is how much of a question is read, in bytes.
+const maxRead = 4096
+
 // Analyze implements [Analyzer]. Each sign of work beyond one look-up is a point: length, a comparison, a relation between
-// things, clauses that hang on others, several questions in one. None makes a simple question, one or two a moderate one.
-// The question is not taken apart. There is no error.
+// things, something that is asked of what has to be found first, clauses that hang on others, several questions in one. None
+// makes a simple question, one or two a moderate one. A comparison of two names is taken apart into the question about each.
+// There is no error.
 func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
-	return Analysis{Complexity: complexity(question), By: "rules"}, nil
+	a := Analysis{Complexity: complexity(question), By: "rules"}
+	q := text.Head(question, maxRead)
+	joiners := []string{"or", "versus", "vs"}
+	if comparison.MatchString(q) {
+		joiners = append(joiners, "and")
+	}
+	if a.Parts = parts(q, sides(q, joiners)); a.Parts != nil && a.Complexity == event.Simple {
+		a.Complexity = event.Moderate
+	}
+	return a, nil
+}
+
+var (
+	clause    = regexp.MustCompile(`\s(?:who|which|that|whose|where|when)\b`)
+	relations = regexp.MustCompile(`\p{Ll}\s+of\b|\pL['’]s?\s+\pL|in-law\b`)
+	lookup    = regexp.MustCompile(`(?i)^\W*(?:who|what)(?:['’]s|\s+(?:is|was|are|were))\s`)
+)
+
+// chained tells whether a question asks something of what has to be found first: where somebody's father studied, or who the
+// mother of the director of a film is. Who or what somebody's father is takes one look-up.
+func chained(q string) bool {
+	if clause.MatchString(q) {
+		return true
+	}
+	n := len(relations.FindAllStringIndex(lookup.ReplaceAllString(q, ""), 2))
+	return n > 1 || n == 1 && !lookup.MatchString(q)
 }
 
 func complexity(question string) event.Complexity {
-	words := len(text.Words(text.Head(question, 4096)))
-	q := text.Head(question, 4096)
+	words := len(text.Words(text.Head(question, maxRead)))
+	q := text.Head(question, maxRead)
 	points := 0
 	for _, sign := range []bool{
 		words > 12,
@@ -40,6 +69,7 @@ func complexity(question string) event.Complexity {
 		len(nested.FindAllStringIndex(q, 3)) > 1,
 		len(joins.FindAllStringIndex(q, 3)) > 1,
 		strings.Count(q, "?") > 1,
+		chained(q),
 	} {
 		if sign {
 			points++

@@ -1,0 +1,294 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+const (
+	maxHops   = 3    // rounds that follow what others found
+	readFirst = 3    // passages of the question's search whose names are followed
+	readLater = 2    // the same of another search
+	bridges   = 4    // names that are followed in a round
+	enough    = 0.12 // share of a question's words, by weight, that may be missing from a passage that answers it
+	trusted   = 0.25 // of the best name's trust that the others need
+	followed  = 0.9  // of a search's weight that one which follows from it has
+)
+
+// word is one of a question's.
+type word struct {
+	text, stem string
+	weight     float64
+}
+
+// bridge is a name that leads from one passage to another.
+type bridge struct {
+	name   string
+	trust  float64
+	asks   []string // words of the question that the passage leaves open
+	title  string   // of the passage
+	weight float64
+}
+
+// hops gives searches for what the best evidence of the last round names: each for a name and the words of the question that
+// are not yet covered.
+func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
+	last := v.Rounds[len(v.Rounds)-1]
+	asked, err := r.weigh(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	var found []bridge
+	for i, o := range last.Outcomes {
+		if !Searches(o.Tool) || len(o.Found) == 0 {
+			continue
+		}
+		most := readLater
+		if i == 0 && rounds(v.Rounds) == 1 {
+			most = readFirst
+		}
+		more, err := r.bridges(ctx, v, o, asked, most)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return choose(v, found), nil
+}
+
+// weigh gives the question's words with their weights.
+func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
+	terms := text.Unique(text.Head(v.Question, maxQuery))
+	terms = slices.DeleteFunc(terms, func(t text.Term) bool { return compares[t.Word] })
+	terms = terms[:min(len(terms), maxWords)]
+	texts := make([]string, len(terms))
+	for i, t := range terms {
+		texts[i] = t.Word
+	}
+	var stats index.TermStats
+	if r.Index != nil {
+		var err error
+		if stats, err = r.Index.Terms(ctx, v.Collection, texts); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			stats = index.TermStats{} // words of which nothing is known weigh alike
+		}
+	}
+	out := make([]word, len(terms))
+	for i, t := range terms {
+		out[i] = word{t.Word, t.Stem, text.IDF(stats.Chunks, stats.DF[t.Word])}
+		if stats.DF[t.Word] == 0 {
+			out[i].weight = text.IDF(stats.Chunks, stats.Chunks/100)
+		}
+	}
+	return out, nil
+}
+
+// reading is a passage taken apart.
+type reading struct {
+	words []text.Token
+	stems []string
+	title map[string]struct{}
+}
+
+func readPassage(c corpus.Chunk) reading {
+	r := reading{words: text.Words(text.Head(c.Text, 8192)), title: text.Set(c.Title)}
+	for _, w := range r.words {
+		r.stems = append(r.stems, text.Stem(w.Text))
+	}
+	return r
+}
+
+// bridges gives the names that the best passages of a search lead on with.
+func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, most int) ([]bridge, error) {
+	line := map[string]bool{}
+	for t := range text.Set(o.Asked) {
+		line[t] = true
+	}
+	var open []word // of the question, and of what this search was for
+	for _, w := range asked {
+		if line[w.stem] || o.Asked == v.Question {
+			open = append(open, w)
+		}
+	}
+	top := o.Found[:min(most, len(o.Found))]
+	ids := make([]corpus.ChunkID, len(top))
+	for i, e := range top {
+		ids[i] = e.Chunk.ID
+	}
+	var named [][]index.Entity
+	if r.Graph != nil {
+		var err error
+		if named, err = r.Graph.Mentioned(ctx, v.Collection, ids); err != nil {
+			return nil, err
+		}
+	}
+	weight := cmp.Or(o.Weight, 1)
+	var out []bridge
+	for i, e := range top {
+		if i >= len(named) {
+			break
+		}
+		p := readPassage(e.Chunk)
+		missing, share := p.missing(open)
+		if share < enough {
+			continue
+		}
+		near := weight * (0.3 + 0.7*e.Score) * math.Pow(0.8, float64(i))
+		if !inQuestion(e.Chunk.Title, v.Question) && o.Asked == v.Question {
+			near *= 0.6
+		}
+		for _, n := range named[i] {
+			if inQuestion(n.Name, v.Question) || text.Name(n.Name) == text.Name(e.Chunk.Title) {
+				continue
+			}
+			out = append(out, bridge{name: n.Name, trust: near * p.link(n, open), asks: missing, title: e.Chunk.Title, weight: weight})
+		}
+	}
+	return out, nil
+}
+
+func inQuestion(name, question string) bool {
+	return strings.Contains(" "+text.Name(question)+" ", " "+text.Name(name)+" ")
+}
+
+// missing gives the words that a passage does not hold, and their share of all by weight.
+func (p reading) missing(open []word) ([]string, float64) {
+	var out []string
+	sum, lost := 0.0, 0.0
+	for _, w := range open {
+		sum += w.weight
+		_, titled := p.title[w.stem]
+		if !titled && !slices.ContainsFunc(p.stems, func(s string) bool { return alike(s, w.stem) }) {
+			lost += w.weight
+			out = append(out, w.text)
+		}
+	}
+	if sum == 0 {
+		return nil, 0
+	}
+	return out, lost / sum
+}
+
+// compares are words that ask for a comparison of what passages say, and that passages do not say.
+var compares = func() map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq("first last later earlier earliest latest older oldest younger youngest longer longest shorter more most less " +
+		"fewer larger largest smaller smallest bigger biggest higher highest taller tallest better worse best same different similar " +
+		"both either share common difference differences compare compared comparison versus vs") {
+		m[w] = true
+	}
+	return m
+}()
+
+// kin are stems of words that tell of the same thing.
+var kin = func() map[string]string {
+	m := map[string]string{}
+	for _, group := range []string{"birth birthplace born bear nativ", "death die dead", "husband wife spous marri marriag wed",
+		"father mother parent son daughter child children", "brother sister sibl", "nation countri citizen citizenship",
+		"studi educ attend graduat alumnus", "author write wrote written writer", "direct director filmmak", "compos compos music score",
+		"found founder establish creat creator", "locat situat"} {
+		words := strings.Fields(group)
+		for _, w := range words {
+			m[w] = words[0]
+		}
+	}
+	return m
+}()
+
+// alike tells whether stems are the same, tell of the same thing, or in all but a short ending, as direct and director are.
+func alike(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if g, ok := kin[a]; ok && g == kin[b] {
+		return true
+	}
+	short, long := a, b
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return len(short) >= 4 && len(long)-len(short) <= 4 && strings.HasPrefix(long, short)
+}
+
+// link says how much a name has to do with what is asked: words of the question, beside those of the passage's title, that
+// stand near it.
+func (p reading) link(n index.Entity, open []word) float64 {
+	at := p.places(n.Name)
+	prox := 0.0
+	for _, w := range open {
+		if _, ok := p.title[w.stem]; ok {
+			continue
+		}
+		best := 0.0
+		for k, s := range p.stems {
+			if !alike(s, w.stem) {
+				continue
+			}
+			for _, a := range at {
+				d := 0
+				if k < a[0] {
+					d = a[0] - k
+				} else if k >= a[1] {
+					d = k - a[1] + 1
+				}
+				best = max(best, 1/(1+float64(d)/4))
+			}
+		}
+		prox += w.weight * best
+	}
+	known := 1.0
+	if n.About == 0 {
+		known = 0.4
+	}
+	return known / (1 + math.Log(float64(max(n.Chunks, 1)))/4) * (0.5 + prox)
+}
+
+// places gives where a name stands, as half-open ranges of words.
+func (p reading) places(name string) (out [][2]int) {
+	words := strings.Fields(text.Name(name))
+	if len(words) == 0 {
+		return nil
+	}
+	for i := 0; i+len(words) <= len(p.words) && len(out) < 16; i++ {
+		same := true
+		for k, w := range words {
+			if text.FoldWord(p.words[i+k].Text) != w {
+				same = false
+				break
+			}
+		}
+		if same {
+			out = append(out, [2]int{i, i + len(words)})
+		}
+	}
+	return out
+}
+
+// choose makes searches of the names that are trusted most, each once.
+func choose(v View, found []bridge) []Action {
+	slices.SortStableFunc(found, func(a, b bridge) int { return cmp.Compare(b.trust, a.trust) })
+	seen := map[string]bool{}
+	var out []Action
+	for _, b := range found {
+		key := text.Name(b.name)
+		if seen[key] || len(out) == bridges || b.trust < trusted*found[0].trust {
+			continue
+		}
+		seen[key] = true
+		query := b.name + " " + strings.Join(b.asks, " ")
+		out = append(out, Action{Tool: event.ToolHybridSearch, Query: query, Weight: b.weight * followed * math.Sqrt(b.trust/found[0].trust),
+			Reason: fmt.Sprintf("%s is named by %s, which leaves open: %s", b.name, b.title, strings.Join(b.asks, ", "))})
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package analyze
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// sides takes a comparison apart into the same question about either side, where the two are names joined by and, or, versus.
+// It gives nil for what is none.
+func sides(question string, joiners []string) []string {
+	words := text.Words(question)
+	for _, joiner := range joiners {
+		for i := len(words) - 2; i > 0; i-- {
+			if words[i].Text != joiner {
+				continue
+			}
+			from, to := nameBefore(question, words, i), nameAfter(question, words, i)
+			if from == i || to == i+1 {
+				continue
+			}
+			head, tail := question[:words[from].Start], question[end(question, words[to-1].End):]
+			left := question[words[from].Start:end(question, words[i-1].End)]
+			right := question[words[i+1].Start:end(question, words[to-1].End)]
+			return []string{side(head, left, tail), side(head, right, tail)}
+		}
+	}
+	return nil
+}
+
+// end takes in what closes a name behind its last word.
+func end(s string, at int) int {
+	for at < len(s) && strings.IndexByte(")!\"'", s[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+var together = regexp.MustCompile(`(?i)\b(both|either|out of|between)\s+`)
+
+func side(head, name, tail string) string {
+	head = strings.TrimSpace(head)
+	if be, ok := singular[strings.ToLower(head)]; ok {
+		head = be
+	}
+	if strings.HasSuffix(head, " the") && strings.HasPrefix(strings.ToLower(name), "the ") {
+		name = name[len("the "):]
+	}
+	head += " "
+	s := together.ReplaceAllString(head, "") + name + together.ReplaceAllString(tail, "")
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// singular are verbs for one side by those for both.
+var singular = map[string]string{"are": "Is", "were": "Was", "do": "Does", "have": "Has"}
+
+// opens are words that begin a question and no name.
+var opens = wordSet("who what which when where why how is are was were do does did has have had can could will would should in on of for between compare " +
+	"both either the that whose if")
+
+// links stand inside names.
+var links = wordSet("of the and de la le du des von van der den a an in on at for to from with y al el da do di")
+
+func wordSet(s string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// capital tells whether a word is written as those of names are.
+func capital(s string, w text.Token) bool {
+	r, _ := utf8.DecodeRuneInString(s[w.Start:])
+	return unicode.IsUpper(r) || unicode.IsDigit(r)
+}
+
+// nameBefore gives where the name begins that ends before the word at i; i if there is none.
+func nameBefore(s string, words []text.Token, i int) int {
+	from := i
+	for k := i - 1; k >= 0; k-- {
+		gap := s[words[k].End:words[k+1].Start]
+		if k < i-1 && breaks(gap, capital(s, words[k+1])) {
+			break
+		}
+		switch {
+		case k < i-1 && gap == "-":
+			from = k
+		case k == 0 && opens[words[k].Text]:
+			return from
+		case capital(s, words[k]):
+			from = k
+		case links[words[k].Text] && k > 0 && capital(s, words[k-1]) && !opens[words[max(k-1, 0)].Text]:
+		case inParens(s, words[k]):
+			from = k
+		default:
+			return from
+		}
+	}
+	return from
+}
+
+// nameAfter gives where the name ends that begins behind the word at i; i+1 if there is none.
+func nameAfter(s string, words []text.Token, i int) int {
+	to := i + 1
+	for k := i + 1; k < len(words); k++ {
+		gap := s[words[k-1].End:words[k].Start]
+		if k > i+1 && gap == "-" {
+			to = k + 1
+			continue
+		}
+		if k > i+1 && (breaks(gap, capital(s, words[k])) || strings.Contains(gap, ",") && !capital(s, words[k])) {
+			break
+		}
+		switch {
+		case capital(s, words[k]), inParens(s, words[k]):
+			to = k + 1
+		case links[words[k].Text]:
+		default:
+			return to
+		}
+	}
+	return to
+}
+
+// breaks tells whether what stands between two words, the second of which may be written as in a name, ends one.
+func breaks(gap string, capital bool) bool {
+	return strings.ContainsAny(gap, "?;\n") || strings.Contains(gap, ":") && !capital
+}
+
+// inParens tells whether a word stands in parentheses, as in the name of Algiers (film).
+func inParens(s string, w text.Token) bool {
+	open, closed := strings.LastIndexByte(s[:w.Start], '('), strings.LastIndexByte(s[:w.Start], ')')
+	return open > closed && strings.IndexByte(s[w.End:], ')') >= 0
+}
