@@ -185,21 +185,24 @@ func (s *Set) Half(which string) (*Set, error) {
 	return &half, nil
 }
 
-// Sources gives the documents of a set as they are handed to an [ingest.Ingester].
-func (s *Set) Sources() []ingest.Source {
-	out := make([]ingest.Source, len(s.Docs))
-	for i, d := range s.Docs {
-		out[i] = ingest.Source{URI: d.ID, Name: "document.txt", Title: d.Title, Data: []byte(d.Text)}
+// Ingest puts a set's documents into a collection as a program does that answers over them.
+func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string, progress func(ingest.Progress)) (ingest.Report, error) {
+	if s.Folder != "" {
+		return g.Ingest(ctx, ingest.Request{Collection: collection, Paths: []string{s.Folder}}, progress)
 	}
-	return out
+	sources := make([]ingest.Source, len(s.Docs))
+	for i, d := range s.Docs {
+		sources[i] = ingest.Source{URI: s.uri(d), Name: "document.txt", Title: d.Title, Data: []byte(d.Text)}
+	}
+	return g.IngestDocuments(ctx, collection, sources, progress)
 }
 
-// Through asks an engine that answers over the set's documents, which were ingested from [Set.Sources] into the collection of the
-// index. topK is how many passages are ranked and read. The cache has no part in it.
+// Through asks an engine that answers over the set's documents, which [Set.Ingest] put into the collection of the index. topK is
+// how many passages are ranked and read. The cache has no part in it.
 func Through(engine *sluice.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
-		names[ingest.DocumentID(collection, d.ID)] = d.ID
+		names[ingest.DocumentID(collection, set.uri(d))] = d.ID
 	}
 	return func(ctx context.Context, question string) (out Outcome, err error) {
 		id, err := engine.Ask(ctx, sluice.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true, Protocol: "eval"})

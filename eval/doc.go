@@ -1,3 +1,4 @@
-// Package eval measures retrieval on public collections: it reads the BEIR layout, computes the field's measures and
-// compares ways of searching query by query. It knows an index only through [index.Reader] and [index.Writer].
+// Package eval measures searches and answers on collections with questions: it reads the BEIR layout, or a folder of documents,
+// computes the field's measures of rankings, answers, citations and verdicts, and compares ways of searching and answering
+// question by question. It knows an index only through [index.Reader] and [index.Writer].
 package eval

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,24 +43,33 @@ type Set struct {
 	Questions []Question
 	Judged    map[string]map[string]int // query id → document id → grade, 0 being not relevant
 	Claims    []Pair                    // empty where the set has none
+	// Folder holds the documents as files where the set is a person's own; empty: the documents hold their text. The id of a
+	// document is then its path below the folder, with slashes, and it has neither title nor text here.
+	Folder string
 }
 
 // Files are the paths of a set's files.
 type Files struct {
 	Corpus     string // a document a line
+	Documents  string // a folder of files, in place of Corpus
 	Questions  string // a question a line
-	Judgements string // query id, document id and grade, parted by tabs; the first line may be a header
+	Judgements string // query id, document id and grade, parted by tabs; the first line may be a header; empty: none
 	Claims     string // a claim with evidence a line; empty: none
 }
 
 // FilesOf gives the paths of a set in a folder in the layout of BEIR (Thakur et al. 2021,
 // https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels.tsv, or, where that is not there,
-// qrels/test.tsv; and claims.jsonl where there is one.
+// qrels/test.tsv; and claims.jsonl where there is one. A person's own set may have a folder named documents in place of
+// corpus.jsonl, and no judgements.
 func FilesOf(dir string) Files {
-	f := Files{Corpus: filepath.Join(dir, "corpus.jsonl"), Questions: filepath.Join(dir, "queries.jsonl"), Judgements: filepath.Join(dir, "qrels.tsv")}
-	if _, err := os.Stat(f.Judgements); err != nil {
-		if test := filepath.Join(dir, "qrels", "test.tsv"); isFile(test) {
-			f.Judgements = test
+	f := Files{Corpus: filepath.Join(dir, "corpus.jsonl"), Questions: filepath.Join(dir, "queries.jsonl")}
+	if own := filepath.Join(dir, "documents"); !isFile(f.Corpus) && isFolder(own) {
+		f.Corpus, f.Documents = "", own
+	}
+	for _, path := range []string{filepath.Join(dir, "qrels.tsv"), filepath.Join(dir, "qrels", "test.tsv")} {
+		if isFile(path) {
+			f.Judgements = path
+			break
 		}
 	}
 	if claims := filepath.Join(dir, "claims.jsonl"); isFile(claims) {
@@ -73,10 +83,15 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // Find gives the folders of sets that dir holds: dir itself, or else those directly below it, by name. A folder with a
-// corpus.jsonl is one. It is an error if there are none.
+// corpus.jsonl is one, or with documents and a queries.jsonl. It is an error if there are none.
 func Find(dir string) ([]string, error) {
-	if isFile(FilesOf(dir).Corpus) {
+	if isSet(dir) {
 		return []string{dir}, nil
 	}
 	entries, err := os.ReadDir(dir)
@@ -85,7 +100,7 @@ func Find(dir string) ([]string, error) {
 	}
 	var found []string
 	for _, e := range entries {
-		if below := filepath.Join(dir, e.Name()); isFile(FilesOf(below).Corpus) {
+		if below := filepath.Join(dir, e.Name()); isSet(below) {
 			found = append(found, below)
 		}
 	}
@@ -95,17 +110,21 @@ func Find(dir string) ([]string, error) {
 	return found, nil
 }
 
+func isSet(dir string) bool {
+	f := FilesOf(dir)
+	return isFile(f.Corpus) || f.Documents != "" && isFile(f.Questions)
+}
+
 // Load reads the set of a folder, whose name it takes. Errors name the file and the line.
 func Load(dir string) (*Set, error) { return LoadFiles(filepath.Base(dir), FilesOf(dir)) }
 
 // LoadFiles is [Load] with the name and the files told.
 func LoadFiles(name string, files Files) (*Set, error) {
 	s := &Set{Name: name, Judged: map[string]map[string]int{}}
-	docs, err := jsonLines(files.Corpus, func(d *Doc) string { return d.ID })
+	err := s.readDocuments(files)
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
-	s.Docs = docs
 	questions, err := jsonLines(files.Questions, func(q *questionLine) string { return q.ID })
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
@@ -115,8 +134,10 @@ func LoadFiles(name string, files Files) (*Set, error) {
 		q.Unanswerable = q.Answerable != nil && !*q.Answerable
 		s.Questions = append(s.Questions, q.Question)
 	}
-	if err := s.readJudgements(files.Judgements); err != nil {
-		return nil, fmt.Errorf("load set: %w", err)
+	if files.Judgements != "" {
+		if err := s.readJudgements(files.Judgements); err != nil {
+			return nil, fmt.Errorf("load set: %w", err)
+		}
 	}
 	if files.Claims != "" {
 		if s.Claims, err = readClaims(files.Claims); err != nil {
@@ -124,6 +145,41 @@ func LoadFiles(name string, files Files) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+// maxFiles bounds how many files the folder of a set may hold.
+const maxFiles = 1_000_000
+
+func (s *Set) readDocuments(files Files) (err error) {
+	if files.Documents == "" {
+		s.Docs, err = jsonLines(files.Corpus, func(d *Doc) string { return d.ID })
+		return err
+	}
+	if s.Folder, err = filepath.Abs(files.Documents); err != nil {
+		return err
+	}
+	return filepath.WalkDir(s.Folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(s.Folder, path)
+		if err != nil {
+			return err
+		}
+		if len(s.Docs) == maxFiles {
+			return fmt.Errorf("%s holds more than %d files", s.Folder, maxFiles)
+		}
+		s.Docs = append(s.Docs, Doc{ID: filepath.ToSlash(below)})
+		return nil
+	})
+}
+
+// uri says where a document came from, as its index knows it.
+func (s *Set) uri(d Doc) string {
+	if s.Folder == "" {
+		return d.ID
+	}
+	return strings.TrimSuffix(filepath.ToSlash(s.Folder), "/") + "/" + d.ID
 }
 
 // questionLine tells a question that has no answer from one of which nothing is said.

@@ -69,3 +69,57 @@ func TestLoadRefuses(t *testing.T) {
 		t.Error("no error for an empty folder")
 	}
 }
+
+func TestLoadOwnDocuments(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"documents/guide/a.md": "# A", "documents/b.txt": "b", "queries.jsonl": goodQueries,
+		"qrels.tsv": "q\tguide/a.md\t1\n"} {
+		full := filepath.Join(dir, "own", filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := eval.Find(dir)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("found %q, %v", found, err)
+	}
+	set, err := eval.Load(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []eval.Doc{{ID: "b.txt"}, {ID: "guide/a.md"}}; cmp.Diff(want, set.Docs) != "" || set.Relevant("q") != 1 {
+		t.Errorf("documents %+v, judged %v", set.Docs, set.Judged)
+	}
+}
+
+// FuzzLoad holds that no file of a set makes the reader fail but by an error, and that what it gives is whole.
+func FuzzLoad(f *testing.F) {
+	f.Add(goodCorpus, goodQueries, goodQrels, `{"claim":"c","doc_id":"a","label":"SUPPORT","evidence":["e"]}`)
+	f.Add("{", `{"_id":"q","answerable":false,"type":3}`, "q\ta", `{"claim":"","label":"SUPPORT"}`)
+	f.Add("null", `[]`, "\t\t\n\t\t9999999999999999999", "\xff")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, corpus, queries, qrels, claims string) {
+		for name, text := range map[string]string{"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": qrels, "claims.jsonl": claims} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set, err := eval.Load(dir)
+		if err != nil {
+			return
+		}
+		for _, q := range set.Questions {
+			if q.ID == "" || q.Answerable && q.Unanswerable {
+				t.Errorf("question %+v", q)
+			}
+		}
+		for _, p := range set.Claims {
+			if p.Claim == "" || len(p.Evidence) == 0 || p.Label != eval.Supports && p.Label != eval.Contradicts {
+				t.Errorf("claim %+v", p)
+			}
+		}
+	})
+}

@@ -169,7 +169,7 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 	for i, dir := range dirs {
 		files := eval.FilesOf(dir)
 		if c.Queries != "" {
-			files.Questions = c.Queries
+			files.Questions, files.Judgements = c.Queries, "" // the set's own judgements are of other questions
 		}
 		if c.Qrels != "" {
 			files.Judgements = c.Qrels
@@ -181,6 +181,9 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 			if sets[i], err = sets[i].Half(c.Half); err != nil {
 				return nil, err
 			}
+		}
+		if sets[i].Folder != "" && c.wants(partSearch) {
+			return nil, fmt.Errorf("eval: %s holds files and no corpus.jsonl: only answers can be measured, with --mode", sets[i].Name)
 		}
 		claims = claims || len(sets[i].Claims) > 0
 	}

@@ -70,7 +70,7 @@ func firstFailure(r *eval.ModeReport) string {
 // ingestSet adds the set's documents as ingest does.
 func ingestSet(e *env, t *app.Trial, set *eval.Set) error {
 	show, done := progress(e, "indexing "+set.Name)
-	report, err := t.Ingester.IngestDocuments(e.ctx, corpus.DefaultCollection, set.Sources(), show)
+	report, err := set.Ingest(e.ctx, t.Ingester, corpus.DefaultCollection, show)
 	done()
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w", set.Name, err)

@@ -60,6 +60,9 @@ func TestEval(t *testing.T) {
 
 func TestEvalOtherQuestions(t *testing.T) {
 	m := evaluate(t, "testdata/sets/harbour", "--queries", "testdata/other.jsonl", "--qrels", "testdata/other.tsv")
+	if r := evaluate(t, "testdata/sets/harbour", "--what", "answers", "--queries", "testdata/other.jsonl").Modes[1].Results; len(r) != 2 || len(r[0].Ranked) == 0 {
+		t.Errorf("without judgements: %+v", r)
+	}
 	if r := m.Reports[0]; len(r.Results) != 2 || r.Results[0].Query != "o1" || r.Results[0].Ranked[0] != "pilot" || r.Mean.NDCG10 != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -94,6 +97,22 @@ func TestEvalModes(t *testing.T) {
 	}
 	if drawn, err := os.ReadFile(plot); err != nil || !strings.Contains(string(drawn), "harbour, agentic: 1.000") {
 		t.Errorf("plot: %v\n%s", err, drawn)
+	}
+}
+
+func TestEvalOwnDocuments(t *testing.T) {
+	m := evaluate(t, "testdata/own", "--mode", "direct")
+	r := m.Modes[0].Results
+	if len(r) != 3 || len(r[0].Ranked) == 0 || r[0].Ranked[0] != "handbook/ferry.md" || r[0].Scores["holds"] != 1 || r[0].Scores["mrr_10"] != 1 ||
+		!r[2].Abstained {
+		t.Errorf("%+v", r)
+	}
+	if _, judged := r[1].Scores["mrr_10"]; judged || r[1].Scores["holds"] != 1 {
+		t.Errorf("without judgements: %+v", r[1])
+	}
+	clean(t)
+	if status, _, errs := run(t, "eval", "testdata/own"); status != 1 || !strings.Contains(errs, "--mode") {
+		t.Errorf("searched: status %d\n%s", status, errs)
 	}
 }
 
