@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type Options struct {
 	Parallel int           // requests at once for one document; default 2
 	Most     int           // passages of a document that a model reads, the first ones; default 500
 	Rest     time.Duration // for which a model that failed is not asked; default 1 min
+	Logger   *slog.Logger
 }
 
 // asking is the form that asks a model.
@@ -43,6 +45,9 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Rules, o Options) Propo
 	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
 	o.Most = cmp.Or(max(o.Most, 0), 500)
 	o.Rest = cmp.Or(o.Rest, time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &asking{chat: chat, prompts: prompts, then: then, Options: o}
 }
 
@@ -97,7 +102,10 @@ func (m *asking) failed(err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.until = time.Now().Add(m.Rest)
+	if now := time.Now(); !now.Before(m.until) {
+		m.until = now.Add(m.Rest)
+		m.Logger.Warn("sentences are made to stand alone by rules for now: the model failed", "model", m.chat.Name(), "error", err)
+	}
 }
 
 // passages gathers the sentences of each passage that a model may read: no code, and no rows.

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/propose"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
@@ -124,6 +125,18 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	if cfg.Judges("verify") {
 		p.Verifier = verify.NewModel(judge, m.Prompts, verify.Overlap{}, verify.Options{})
 	}
+}
+
+// proposer gives what makes sentences stand alone.
+func (m *Models) proposer(how string, logger *slog.Logger) propose.Proposer {
+	switch {
+	case how == "off":
+		return propose.None{}
+	case how == "model" && len(m.Chats) > 0:
+		chain := failover.New(m.Chats, failover.Options{Logger: logger})
+		return propose.NewModel(prompt.NewJudge(chain), m.Prompts, propose.Rules{}, propose.Options{Logger: logger})
+	}
+	return propose.Rules{}
 }
 
 // loopback tells whether a host is this machine.

@@ -46,6 +46,7 @@ type Ingest struct {
 	Docs         []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start; give it once for each."`
 	MaxFileBytes Size     `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Largest document file that is read (bytes); larger ones are reported and left out."`
 	Workers      int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Documents that are read and indexed at once."`
+	Propose      string   `name:"propose" default:"rules" oneof:"rules,model,off" help:"What makes sentences stand alone before they are indexed: rules, a model, which is asked once for each passage, or nothing (off). Where it changes, documents are indexed anew."`
 }
 
 // HTTP bounds what one connection may cost.
@@ -116,6 +117,9 @@ func (c Config) cross(faults Faults) Faults {
 	if !faults.has("max-query") && !faults.has("max-body") && c.Runs.MaxQuery >= c.HTTP.MaxBody {
 		faults = append(faults, Fault{Setting: "max-query", Problem: c.Runs.MaxQuery.String() +
 			" must be less than max-body, which is " + c.HTTP.MaxBody.String()})
+	}
+	if c.Ingest.Propose == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has("propose") && !faults.has("model") {
+		faults = append(faults, Fault{Setting: "propose", Problem: "is model where model names none"})
 	}
 	return faults
 }
