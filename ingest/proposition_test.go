@@ -1,0 +1,83 @@
+package ingest_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// heard is an embedder that keeps what it is given.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (*heard) Space() string { return "heard" }
+
+func (h *heard) Embed(_ context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.texts = append(h.texts, texts...)
+	out := make([][]float32, len(texts))
+	for i, s := range texts {
+		out[i] = []float32{float32(len(s)), 1}
+	}
+	return out, nil
+}
+
+// TestPropositions holds that what a sentence says by itself is embedded, searched, kept, and embedded anew in its place, and
+// that the sentence stays what is shown.
+func TestPropositions(t *testing.T) {
+	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const said, means = "It washes gravel for miners.", "The Riffle Box washes gravel for miners."
+	sources := []ingest.Source{
+		{URI: "a.md", Data: []byte("# Riffle Box\n\nThe Riffle Box is a long box of pine. " + said)},
+		{URI: "a.py", Data: []byte("# Riffle Box\nx = 1\n\n# It is a box.\ny = 2\n")},
+	}
+	for _, c := range []struct {
+		proposer propose.Proposer
+		want     string
+	}{{nil, means}, {propose.None{}, said}, {propose.Rules{}, means}} {
+		e := &heard{}
+		g := ingest.New(ix, e, ingest.Options{Proposer: c.proposer})
+		r, err := g.IngestDocuments(t.Context(), "", sources, nil)
+		if err != nil || r.Added+r.Updated != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if slices.Contains(e.texts, said) != (c.want == said) || slices.Contains(e.texts, means) != (c.want == means) {
+			t.Errorf("embedded %q", e.texts)
+		}
+		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "gravel miners", Levels: []corpus.Level{corpus.Sentence}})
+		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.Statement() != c.want {
+			t.Fatalf("%+v, %v", hits, err)
+		}
+		bare, _, err := ix.Missing(t.Context(), corpus.DefaultCollection, "another", "", 0)
+		if err != nil || !slices.ContainsFunc(bare, func(b index.Bare) bool { return b.Text == c.want }) {
+			t.Errorf("missing %+v, %v", bare, err)
+		}
+		for _, h := range hits {
+			if h.Chunk.Proposition != "" && h.Chunk.Text != said {
+				t.Errorf("%q became %q", h.Chunk.Text, h.Chunk.Proposition)
+			}
+		}
+		if r, err := g.IngestDocuments(t.Context(), "", sources, nil); err != nil || r.Unchanged != 2 {
+			t.Errorf("again: %+v, %v", r, err)
+		}
+	}
+}
