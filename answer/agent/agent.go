@@ -17,6 +17,7 @@ type Action struct {
 	Asked    string   // the question that what it finds is judged by; empty: Query
 	Entities []string // of graph_traverse: where the walk starts; empty: at what Query names, and at the best evidence
 	Parts    []string // of decompose_query: the questions that the planner took Query apart into; empty: those of the View
+	Follows  string   // the name, in what was found before, that the action follows
 	Weight   float64  // how far what it finds is trusted beside what the question itself finds, up to 1; 0 is 1
 	Reason   string   // why, in a sentence, for people; may be empty
 }

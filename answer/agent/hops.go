@@ -19,7 +19,6 @@ const (
 	readFirst = 3    // passages of the question's search whose names are followed
 	readLater = 2    // the same of another search
 	bridges   = 4    // names that are followed in a round
-	enough    = 0.12 // share of a question's words, by weight, that may be missing from a passage that answers it
 	trusted   = 0.25 // of the best name's trust that the others need
 	followed  = 0.9  // of a search's weight that one which follows from it has
 )
@@ -47,10 +46,11 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []bridge
+	var found [][]bridge
+	parted := slices.ContainsFunc(last.Outcomes, func(o Outcome) bool { return slices.Contains(v.Parts, o.Asked) })
 	for i, o := range last.Outcomes {
-		if !Searches(o.Tool) || len(o.Found) == 0 {
-			continue
+		if !Searches(o.Tool) || len(o.Found) == 0 || parted && o.Asked == v.Question {
+			continue // parts lead on by themselves
 		}
 		most := readLater
 		if i == 0 && rounds(v.Rounds) == 1 {
@@ -60,9 +60,11 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, more...)
+		if len(more) > 0 {
+			found = append(found, more)
+		}
 	}
-	return choose(v, found), nil
+	return choose(found), nil
 }
 
 // weigh gives the question's words with their weights.
@@ -140,12 +142,19 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			break
 		}
 		p := readPassage(e.Chunk)
-		missing, share := p.missing(open)
-		if share < enough {
-			continue
+		if o.Follows != "" && !p.names(o.Follows) {
+			continue // what was followed does not lead here
+		}
+		missing := p.missing(open)
+		titled := inQuestion(e.Chunk.Title, v.Question)
+		if len(missing) == 0 {
+			if o.Follows != "" || !titled {
+				continue
+			}
+			missing = p.beside(open) // it may say of another what is asked of what it names
 		}
 		near := weight * (0.3 + 0.7*e.Score) * math.Pow(0.8, float64(i))
-		if !inQuestion(e.Chunk.Title, v.Question) && o.Asked == v.Question {
+		if o.Follows == "" && !titled {
 			near *= 0.6
 		}
 		for _, n := range named[i] {
@@ -162,22 +171,27 @@ func inQuestion(name, question string) bool {
 	return strings.Contains(" "+text.Name(question)+" ", " "+text.Name(name)+" ")
 }
 
-// missing gives the words that a passage does not hold, and their share of all by weight.
-func (p reading) missing(open []word) ([]string, float64) {
+// missing gives the words that a passage does not hold.
+func (p reading) missing(open []word) []string {
 	var out []string
-	sum, lost := 0.0, 0.0
 	for _, w := range open {
-		sum += w.weight
 		_, titled := p.title[w.stem]
 		if !titled && !slices.ContainsFunc(p.stems, func(s string) bool { return alike(s, w.stem) }) {
-			lost += w.weight
 			out = append(out, w.text)
 		}
 	}
-	if sum == 0 {
-		return nil, 0
+	return out
+}
+
+// beside gives the words that the passage's title does not hold.
+func (p reading) beside(open []word) []string {
+	var out []string
+	for _, w := range open {
+		if _, titled := p.title[w.stem]; !titled {
+			out = append(out, w.text)
+		}
 	}
-	return out, lost / sum
+	return out
 }
 
 // compares are words that ask for a comparison of what passages say, and that passages do not say.
@@ -254,6 +268,20 @@ func (p reading) link(n index.Entity, open []word) float64 {
 	return known / (1 + math.Log(float64(max(n.Chunks, 1)))/4) * (0.5 + prox)
 }
 
+// names tells whether a passage is about something of a name, or names it.
+func (p reading) names(name string) bool {
+	if len(p.places(name)) > 0 {
+		return true
+	}
+	words := text.Set(name)
+	for w := range words {
+		if _, ok := p.title[w]; !ok {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
 // places gives where a name stands, as half-open ranges of words.
 func (p reading) places(name string) (out [][2]int) {
 	words := strings.Fields(text.Name(name))
@@ -275,20 +303,48 @@ func (p reading) places(name string) (out [][2]int) {
 	return out
 }
 
-// choose makes searches of the names that are trusted most, each once.
-func choose(v View, found []bridge) []Action {
-	slices.SortStableFunc(found, func(a, b bridge) int { return cmp.Compare(b.trust, a.trust) })
-	seen := map[string]bool{}
+// choose makes searches of the names that are trusted most, those of each search in turn, each name once.
+func choose(lines [][]bridge) []Action {
+	best := 0.0
+	for _, found := range lines {
+		slices.SortStableFunc(found, func(a, b bridge) int { return cmp.Compare(b.trust, a.trust) })
+		best = max(best, found[0].trust)
+	}
+	slices.SortStableFunc(lines, func(a, b []bridge) int { return cmp.Compare(b[0].trust, a[0].trust) })
 	var out []Action
-	for _, b := range found {
-		key := text.Name(b.name)
-		if seen[key] || len(out) == bridges || b.trust < trusted*found[0].trust {
-			continue
+	for turn := 0; turn < most(lines); turn++ {
+		for _, found := range lines {
+			if turn >= len(found) || len(out) == bridges {
+				continue
+			}
+			b := found[turn]
+			trust := math.Sqrt(b.trust / found[0].trust)
+			if b.trust < trusted*found[0].trust || b.trust < trusted/4*best || slices.ContainsFunc(out, func(a Action) bool { return within(b.name, a.Follows) }) {
+				continue
+			}
+			asks := strings.Join(b.asks, " ")
+			out = append(out, Action{Tool: event.ToolHybridSearch, Query: b.name + " " + asks, Follows: b.name, Weight: b.weight * followed * trust,
+				Reason: fmt.Sprintf("%s is named by %s, which leaves open: %s", b.name, b.title, strings.Join(b.asks, ", "))})
 		}
-		seen[key] = true
-		query := b.name + " " + strings.Join(b.asks, " ")
-		out = append(out, Action{Tool: event.ToolHybridSearch, Query: query, Weight: b.weight * followed * math.Sqrt(b.trust/found[0].trust),
-			Reason: fmt.Sprintf("%s is named by %s, which leaves open: %s", b.name, b.title, strings.Join(b.asks, ", "))})
 	}
 	return out
+}
+
+func most(lines [][]bridge) int {
+	n := 0
+	for _, l := range lines {
+		n = max(n, len(l))
+	}
+	return n
+}
+
+// within tells whether the words of a name are among those of another.
+func within(name, other string) bool {
+	have := strings.Fields(text.Name(other))
+	for _, w := range strings.Fields(text.Name(name)) {
+		if !slices.Contains(have, w) {
+			return false
+		}
+	}
+	return true
 }
