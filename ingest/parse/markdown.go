@@ -118,7 +118,7 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c := c.(type) {
 		case *ast.Heading:
-			w.add(Block{Kind: Heading, Level: c.Level, Text: w.inline(c)})
+			w.add(Block{Kind: Heading, Level: c.Level, Text: w.heading(c)})
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
 			w.add(Block{Kind: Code, Text: w.lines(c), Fenced: true})
 		case *ast.HTMLBlock:
@@ -132,6 +132,9 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 		case *east.Table:
 			w.table(c)
 		case *ast.Paragraph, *ast.TextBlock, *east.DefinitionTerm:
+			if w.badges(c) {
+				continue
+			}
 			w.add(Block{Kind: Paragraph, Text: w.inline(c)})
 		case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
 		default:
@@ -210,12 +213,48 @@ func (w *markdownWalk) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// heading is the text of a heading without the pictures beside it, which are badges.
+func (w *markdownWalk) heading(n ast.Node) string {
+	if words := w.inlineBut(n, ast.KindImage); words != "" {
+		return words
+	}
+	return w.inline(n)
+}
+
+// badges says whether a paragraph is nothing but pictures that link to something, as the badges of a project are.
+func (w *markdownWalk) badges(n ast.Node) bool {
+	linked := false
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c.Kind() {
+		case ast.KindLink:
+			if c.FirstChild() == nil || c.FirstChild().Kind() != ast.KindImage || w.inlineBut(c, ast.KindImage) != "" {
+				return false
+			}
+			linked = true
+		case ast.KindImage:
+		case ast.KindText:
+			if text := c.(*ast.Text); strings.TrimSpace(string(text.Segment.Value(w.source))) != "" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return linked
+}
+
 // inline is the text that a reader sees: of a link its words, of a picture its description.
-func (w *markdownWalk) inline(n ast.Node) string {
+func (w *markdownWalk) inline(n ast.Node) string { return w.inlineBut(n, ast.NodeKind(-1)) }
+
+// inlineBut is inline without the nodes of a kind.
+func (w *markdownWalk) inlineBut(n ast.Node, kind ast.NodeKind) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
+		}
+		if n.Kind() == kind {
+			return ast.WalkSkipChildren, nil
 		}
 		switch n := n.(type) {
 		case *ast.Text:

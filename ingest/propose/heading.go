@@ -28,10 +28,13 @@ func (w *walker) under(c *corpus.Chunk, s string) string {
 func (w *walker) label(c *corpus.Chunk, s string) string {
 	title, heading := w.title, ""
 	if n := len(c.Headings); n > 0 {
-		heading = strings.Join(strings.Fields(text.Head(c.Headings[n-1], 4*maxLabel)), " ")
+		heading = strings.TrimRight(strings.Join(strings.Fields(text.Head(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
 	}
-	said := strings.ToLower(text.Head(s, 4*maxLabel))
-	holds := func(label string) bool { return strings.Contains(said, strings.ToLower(label)) }
+	if isFileName(title) {
+		title = ""
+	}
+	said := spaced(text.Head(s, 4*maxLabel))
+	holds := func(label string) bool { return strings.Contains(said, spaced(label)) }
 	if len(title) > maxLabel || holds(title) {
 		title = ""
 	}
@@ -41,12 +44,29 @@ func (w *walker) label(c *corpus.Chunk, s string) string {
 	switch {
 	case title == "":
 		return heading
-	case heading == "" || strings.Contains(strings.ToLower(title), strings.ToLower(heading)):
+	case heading == "" || strings.Contains(spaced(title), spaced(heading)):
 		return title
-	case strings.Contains(strings.ToLower(heading), strings.ToLower(title)):
+	case strings.Contains(spaced(heading), spaced(title)):
 		return heading
 	}
 	return title + " › " + heading
+}
+
+// isFileName says whether a title is a file's name that tells nothing.
+func isFileName(title string) bool {
+	stem, ending, ok := strings.Cut(strings.ToLower(title), ".")
+	return ok && !strings.Contains(ending, " ") && (stem == "readme" || stem == "index")
+}
+
+// spaced gives the words of a text in small letters, each between spaces.
+func spaced(s string) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, t := range text.Words(s) {
+		b.WriteString(t.Text)
+		b.WriteByte(' ')
+	}
+	return b.String()
 }
 
 // unmark takes the mark off a list's item; a counter stays, as it tells the order.
@@ -153,8 +173,10 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		}
 		b.WriteString(cell)
 	}
-	if out := bounded(w.under(c, b.String()), c); out != "" {
-		return out
+	if l := w.label(c, s); l != "" {
+		if out := bounded(l+" — "+b.String(), c); out != "" {
+			return out
+		}
 	}
 	if b.Len() <= len(c.Text)+MaxGrowth {
 		return b.String()
