@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	bleve "github.com/blevesearch/bleve_index_api"
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -27,17 +26,18 @@ const (
 // graph reads what one state of a collection's passages name. The entities stand in the lexical index as terms of two
 // fields, and what a passage names in documents.db by its row. It is for one goroutine.
 type graph struct {
-	collection uint32
-	v          *view
-	tx         *bolt.Tx
-	contains   [2]bleve.FieldDictContains // by field; nil: no passage has it
-	figures    map[string]figures
+	collection   uint32
+	v            *view
+	tx           *bolt.Tx
+	named, about *postings // of the entities that passages name, and of those that they are about
+	figures      map[string]figures
 }
 
 // figures say how many passages name an entity and are about it.
-type figures struct{ chunks, about uint64 }
-
-var graphFields = [2]string{fieldNamed, fieldAbout}
+type figures struct {
+	chunks, about uint64
+	whole         bool // about was counted
+}
 
 // inGraph runs do with the graph of a collection's newest state; not at all if nothing was ever put into it.
 func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph) error) error {
@@ -58,81 +58,61 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	return guard(x.path(folderLexical), func() error {
 		return x.view(func(tx *bolt.Tx) error {
 			g := &graph{collection: c.id, v: v, tx: tx, figures: map[string]figures{}}
-			if r, ok := v.reader.(bleve.IndexReaderContains); ok {
-				for i, f := range graphFields {
-					var err error
-					if g.contains[i], err = r.FieldDictContains(f); err != nil {
-						return err
-					}
-				}
+			var err error
+			if g.named, err = v.postingsOf(fieldNamed); err != nil {
+				return err
+			}
+			if g.about, err = v.postingsOf(fieldAbout); err != nil {
+				return err
 			}
 			return do(g)
 		})
 	})
 }
 
-// figuresOf counts the passages of an entity.
-func (g *graph) figuresOf(ctx context.Context, key string) (figures, error) {
-	if f, ok := g.figures[key]; ok {
-		return f, nil
-	}
-	var counts [2]uint64
-	for i, field := range graphFields {
-		if c := g.contains[i]; c != nil {
-			if ok, err := c.Contains([]byte(key)); err != nil || !ok {
-				if err != nil {
-					return figures{}, err
-				}
-				continue
-			}
-		}
-		var err error
-		if counts[i], err = g.v.df(ctx, field, key); err != nil {
-			return figures{}, err
+// figuresOf counts the passages of an entity; those that are about it only if more than one names it or all is asked for,
+// as looking terms up is most of what a walk costs.
+func (g *graph) figuresOf(key string, all bool) (f figures, err error) {
+	f, known := g.figures[key]
+	if !known {
+		if f.chunks, err = g.named.count(key); err != nil {
+			return f, err
 		}
 	}
-	f := figures{counts[0], counts[1]}
+	if !f.whole && (f.chunks > 1 || f.chunks > 0 && all) {
+		if f.about, err = g.about.count(key); err != nil {
+			return f, err
+		}
+		f.whole = true
+	}
 	g.figures[key] = f
 	return f, nil
 }
 
 // entity gives an entity that some passage names, and false where none does.
-func (g *graph) entity(ctx context.Context, key string) (index.Entity, bool, error) {
-	f, err := g.figuresOf(ctx, key)
+func (g *graph) entity(key string) (index.Entity, bool, error) {
+	f, err := g.figuresOf(key, true)
 	if err != nil || f.chunks == 0 {
 		return index.Entity{}, false, err
 	}
-	name, err := g.written(ctx, key, f)
+	name, err := g.written(key, f)
 	return index.Entity{Name: name, Chunks: int(f.chunks), About: int(f.about)}, true, err
 }
 
 // written gives the way in which most of the first passages write a name; of several, the one that comes first.
-func (g *graph) written(ctx context.Context, key string, f figures) (string, error) {
-	field := fieldNamed
+func (g *graph) written(key string, f figures) (string, error) {
+	from := g.named
 	if f.about > 0 {
-		field = fieldAbout
+		from = g.about
 	}
-	r, err := g.v.reader.TermFieldReader(ctx, []byte(key), field, false, false, false)
+	numbers, err := from.numbers(key, formsCompared)
 	if err != nil {
 		return "", err
 	}
-	defer r.Close()
 	var forms []string
 	times := map[string]int{}
-	var d bleve.TermFieldDoc
-	for range formsCompared {
-		got, err := r.Next(d.Reset())
-		if err != nil || got == nil {
-			if err != nil {
-				return "", err
-			}
-			break
-		}
-		n, err := number(got.ID)
-		if err != nil {
-			return "", err
-		}
-		names, err := g.names(uint32(n))
+	for _, n := range numbers {
+		names, err := g.names(n)
 		if err != nil {
 			return "", err
 		}
@@ -195,7 +175,7 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 				continue
 			}
 			key := strings.Join(folded[i:i+n], " ")
-			f, err := g.figuresOf(ctx, key)
+			f, err := g.figuresOf(key, true)
 			if err != nil {
 				return nil, err
 			}
@@ -204,7 +184,7 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 			}
 			if !seen[key] {
 				seen[key] = true
-				e, _, err := g.entity(ctx, key)
+				e, _, err := g.entity(key)
 				if err != nil {
 					return nil, err
 				}
@@ -259,7 +239,7 @@ func (x *Index) Mentioned(ctx context.Context, collection string, ids []corpus.C
 			if err != nil {
 				return err
 			}
-			if out[i], err = g.each(ctx, names); err != nil {
+			if out[i], err = g.each(names); err != nil {
 				return err
 			}
 		}
@@ -269,7 +249,7 @@ func (x *Index) Mentioned(ctx context.Context, collection string, ids []corpus.C
 }
 
 // each gives the entities of mentions, the strongest kind first and else in order.
-func (g *graph) each(ctx context.Context, n *named) (out []index.Entity, err error) {
+func (g *graph) each(n *named) (out []index.Entity, err error) {
 	sorted := slices.Clone(n.mentions)
 	slices.SortStableFunc(sorted, func(a, b corpus.Mention) int { return cmp.Compare(a.Kind, b.Kind) })
 	seen := map[string]bool{}
@@ -279,7 +259,7 @@ func (g *graph) each(ctx context.Context, n *named) (out []index.Entity, err err
 			continue
 		}
 		seen[key] = true
-		f, err := g.figuresOf(ctx, key)
+		f, err := g.figuresOf(key, true)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	bleve "github.com/blevesearch/bleve_index_api"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
@@ -36,7 +34,7 @@ type walking struct {
 }
 
 var walks = walking{
-	rounds: 2, damp: 0.5, passages: 32, entities: 96, postings: 512, total: 16384,
+	rounds: 2, damp: 0.5, passages: 16, entities: 64, postings: 512, total: 16384,
 	starts: 0.5, fade: 0.8, out: [5]float64{0, 0.5, 1.5, 1, 0.3}, about: 0.8, rare: 0.5, says: 2, share: 2, rank: 1, crowd: 0.7, unnatural: 0.3,
 }
 
@@ -105,7 +103,7 @@ func (g *graph) walk(ctx context.Context, q index.Walk, scoring Scoring) ([]inde
 	if err := w.ask(ctx, q.Question, sc, scoring); err != nil {
 		return nil, err
 	}
-	if err := w.begin(ctx, q); err != nil {
+	if err := w.begin(q); err != nil {
 		return nil, err
 	}
 	for round := range w.with.rounds {
@@ -155,12 +153,12 @@ func (w *walk) ask(ctx context.Context, question string, sc *scorer, scoring Sco
 const maxStarts = 32
 
 // begin lays the weight out.
-func (w *walk) begin(ctx context.Context, q index.Walk) error {
+func (w *walk) begin(q index.Walk) error {
 	var chunks, entities []*place
 	sum := 0.0
 	for _, name := range q.Entities[:min(len(q.Entities), maxStarts)] {
 		key := text.Name(name)
-		f, err := w.figuresOf(ctx, key)
+		f, err := w.figuresOf(key, true)
 		if err != nil {
 			return err
 		}
@@ -237,29 +235,13 @@ func (w *walk) toEntities(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		drawn := w.drawn(names)
-		type step struct {
-			key, name string
-			weight    float64
+		steps, err := w.steps(names)
+		if err != nil {
+			return err
 		}
-		var steps []step
-		seen := map[string]int{}
 		sum := 0.0
-		for i, m := range names.mentions {
-			key := text.Name(m.Name)
-			f, err := w.figuresOf(ctx, key)
-			if err != nil {
-				return err
-			}
-			weight := w.with.out[m.Kind] * w.specific(f) * (1 + w.with.says*drawn[i])
-			if k, ok := seen[key]; ok {
-				sum += max(0, weight-steps[k].weight)
-				steps[k].weight = max(weight, steps[k].weight)
-				continue
-			}
-			seen[key] = len(steps)
-			steps = append(steps, step{key, m.Name, weight})
-			sum += weight
+		for _, s := range steps {
+			sum += s.weight
 		}
 		for _, s := range steps {
 			e := w.entities[s.key]
@@ -271,6 +253,36 @@ func (w *walk) toEntities(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// step is one from a passage to an entity that it names.
+type step struct {
+	key, name string
+	weight    float64
+}
+
+// steps gives those that lead on: a name that no other passage has is a dead end.
+func (w *walk) steps(names *named) (out []step, err error) {
+	drawn := w.drawn(names)
+	seen := map[string]int{}
+	for i, m := range names.mentions {
+		key := text.Name(m.Name)
+		f, err := w.figuresOf(key, false)
+		if err != nil {
+			return nil, err
+		}
+		if f.chunks < 2 {
+			continue
+		}
+		weight := w.with.out[m.Kind] * w.specific(f) * (1 + w.with.says*drawn[i])
+		if k, ok := seen[key]; ok {
+			out[k].weight = max(out[k].weight, weight)
+			continue
+		}
+		seen[key] = len(out)
+		out = append(out, step{key, m.Name, weight})
+	}
+	return out, nil
 }
 
 // drawn gives by mention the share of the question's words, by idf, that stand in relations to it.
@@ -318,7 +330,7 @@ func (w *walk) toPassages(ctx context.Context) error {
 		}
 		rest := e.rest
 		e.rest = 0
-		f, err := w.figuresOf(ctx, e.key)
+		f, err := w.figuresOf(e.key, true)
 		if err != nil {
 			return err
 		}
@@ -330,12 +342,12 @@ func (w *walk) toPassages(ctx context.Context) error {
 			about = 1
 		}
 		if about > 0 {
-			if err := w.spread(ctx, e, fieldAbout, f.about, rest*about); err != nil {
+			if err := w.spread(e, w.about, f.about, rest*about); err != nil {
 				return err
 			}
 		}
 		if about < 1 {
-			if err := w.spread(ctx, e, fieldNamed, f.chunks, rest*(1-about)); err != nil {
+			if err := w.spread(e, w.named, f.chunks, rest*(1-about)); err != nil {
 				return err
 			}
 		}
@@ -344,18 +356,14 @@ func (w *walk) toPassages(ctx context.Context) error {
 }
 
 // spread shares weight among the passages of an entity. Of an entity of too many, those that suit the question share it.
-func (w *walk) spread(ctx context.Context, e *place, field string, df uint64, weight float64) error {
-	r, err := w.v.reader.TermFieldReader(ctx, []byte(e.key), field, false, false, false)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+func (w *walk) spread(e *place, in *postings, df uint64, weight float64) error {
 	var numbers []uint32
+	var err error
 	if df > uint64(min(w.with.postings, w.budget)) {
-		numbers, err = among(r, w.best)
+		numbers, err = in.among(e.key, w.best)
 		w.budget -= len(w.best)
 	} else {
-		numbers, err = allOf(r, int(df))
+		numbers, err = in.numbers(e.key, int(df))
 		w.budget -= int(df)
 	}
 	if err != nil || len(numbers) == 0 {
@@ -378,45 +386,6 @@ func (w *walk) spread(ctx context.Context, e *place, field string, df uint64, we
 		p.gain(weight*crowd*shares[i]/most, e)
 	}
 	return nil
-}
-
-// allOf reads numbers to the end.
-func allOf(r bleve.TermFieldReader, df int) ([]uint32, error) {
-	out := make([]uint32, 0, df)
-	var d bleve.TermFieldDoc
-	for {
-		got, err := r.Next(d.Reset())
-		if err != nil || got == nil {
-			return out, err
-		}
-		n, err := number(got.ID)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, uint32(n))
-	}
-}
-
-// among gives those of ascending numbers that r reads too.
-func among(r bleve.TermFieldReader, numbers []uint32) (out []uint32, err error) {
-	var d bleve.TermFieldDoc
-	at, begun := uint64(0), false
-	for _, n := range numbers {
-		if !begun || at < uint64(n) {
-			got, err := r.Advance(rowKey(uint64(n)), d.Reset())
-			if err != nil || got == nil {
-				return out, err
-			}
-			if at, err = number(got.ID); err != nil {
-				return nil, err
-			}
-			begun = true
-		}
-		if at == uint64(n) {
-			out = append(out, n)
-		}
-	}
-	return out, nil
 }
 
 // reached gives the best passages that the walk did not start from.
