@@ -119,6 +119,8 @@ func TestFaultyFiles(t *testing.T) {
 		{"the question is left out", "hyde.md", "[system]\nJudge.\n[user]\nWell?", "leaves out"},
 		{"the tag is left out", "fence.md", "Mind the marks.", "leaves out"},
 		{"the complaint is left out", "repair.md", "{{.Schema}}", "leaves out"},
+		{"the complaint about a call is left out", "again.md", "Again.", "leaves out"},
+		{"the parts are left out", "plan.md", "[system]\nPlan.\n[user]\n{{.Question}} {{.Rounds}}", "leaves out"},
 		{"not UTF-8", "grade.md", good + "\xff", "UTF-8"},
 		{"too long", "grade.md", good + strings.Repeat(" ", 64<<10), "at most"},
 		{"no JSON", "grade.json", "{", "EOF"},
@@ -170,7 +172,7 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		ps := []prompt.Passage{{ID: 1, Heading: s, Text: s}, prompt.PassageOf(2, corpus.Chunk{Title: s, Headings: []string{"", s}, Text: s}, s, 500)}
 		for _, d := range []prompt.Data{
-			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps},
+			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps},
 			prompt.Verification{Question: s, Claims: []prompt.Claim{{ID: 1, Text: s, Cites: []int{1, 2}}}, Passages: ps},
 		} {
 			ms, err := tagged().Render(d)
@@ -206,6 +208,8 @@ func blank(d prompt.Data) prompt.Data {
 		return prompt.Analysis{}
 	case prompt.Hypothesis:
 		return prompt.Hypothesis{}
+	case prompt.Planning:
+		return prompt.Planning{Parts: []string{""}}
 	case prompt.Grading:
 		return prompt.Grading{Passages: ps}
 	case prompt.Answer:
