@@ -11,10 +11,14 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
 )
 
 // rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
 const rerankWeight = 0.2
+
+// titledBonus is what a passage that is about something the question names has before the others, in agentic mode.
+const titledBonus = 0.2
 
 // rerank orders the pool and keeps as many passages as the question asks for. Of them, those that are graded incorrect are
 // not read, unless nothing else is there.
@@ -58,8 +62,13 @@ func (j *job) rerank(ctx context.Context) error {
 // rank gives the pool's places in the order.
 func (j *job) rank(late []float64) []float64 {
 	first := make([]float64, len(j.pool))
+	asked := " " + text.Name(text.Head(j.q.Query, maxQuery)) + " "
 	for i, c := range j.pool {
 		first[i] = c.place
+		base, _, _ := strings.Cut(c.Chunk.Title, " (")
+		if name := text.Name(base); name != "" && j.q.Mode == event.Agentic && strings.Contains(asked, " "+name+" ") {
+			first[i] += titledBonus
+		}
 	}
 	searched, near := scale(first), scale(late)
 	out := make([]float64, len(j.pool))

@@ -41,19 +41,19 @@ type bridge struct {
 // hops gives searches for what the best evidence of the last round names: each for a name and the words of the question that
 // are not yet covered.
 func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
-	last := v.Rounds[len(v.Rounds)-1]
+	outcomes := leading(v)
 	asked, err := r.weigh(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	var found [][]bridge
-	parted := slices.ContainsFunc(last.Outcomes, func(o Outcome) bool { return slices.Contains(v.Parts, o.Asked) })
-	for i, o := range last.Outcomes {
+	parted := slices.ContainsFunc(outcomes, func(o Outcome) bool { return slices.Contains(v.Parts, o.Asked) })
+	for _, o := range outcomes {
 		if !Searches(o.Tool) || len(o.Found) == 0 || parted && o.Asked == v.Question {
 			continue // parts lead on by themselves
 		}
 		most := readLater
-		if i == 0 && rounds(v.Rounds) == 1 {
+		if o.Asked == v.Question {
 			most = readFirst
 		}
 		more, err := r.bridges(ctx, v, o, asked, most)
@@ -65,6 +65,18 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 		}
 	}
 	return choose(found), nil
+}
+
+// leading gives the outcomes of the last round, or, before anything was followed, of all rounds.
+func leading(v View) []Outcome {
+	var out []Outcome
+	for i := len(v.Rounds) - 1; i >= 0; i-- {
+		out = append(slices.Clone(v.Rounds[i].Outcomes), out...)
+		if slices.ContainsFunc(v.Rounds[i].Outcomes, func(o Outcome) bool { return o.Follows != "" }) {
+			break
+		}
+	}
+	return out
 }
 
 // weigh gives the question's words with their weights.
@@ -88,7 +100,7 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 	}
 	out := make([]word, len(terms))
 	for i, t := range terms {
-		out[i] = word{t.Word, t.Stem, text.IDF(stats.Chunks, stats.DF[t.Word])}
+		out[i] = word{strings.TrimSuffix(t.Word, "'s"), t.Stem, text.IDF(stats.Chunks, stats.DF[t.Word])}
 		if stats.DF[t.Word] == 0 {
 			out[i].weight = text.IDF(stats.Chunks, stats.Chunks/100)
 		}
@@ -136,6 +148,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)
+	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, v.Question) })
 	var out []bridge
 	for i, e := range top {
 		if i >= len(named) {
@@ -146,16 +159,22 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			continue // what was followed does not lead here
 		}
 		missing := p.missing(open)
-		titled := inQuestion(e.Chunk.Title, v.Question)
+		about := titled(e.Chunk.Title, v.Question)
+		if !useful(v) && !about {
+			continue
+		}
 		if len(missing) == 0 {
-			if o.Follows != "" || !titled {
+			if o.Follows != "" || !about {
 				continue
 			}
 			missing = p.beside(open) // it may say of another what is asked of what it names
 		}
 		near := weight * (0.3 + 0.7*e.Score) * math.Pow(0.8, float64(i))
-		if o.Follows == "" && !titled {
+		if o.Follows == "" && !about {
 			near *= 0.6
+			if others {
+				near *= 0.6
+			}
 		}
 		for _, n := range named[i] {
 			if inQuestion(n.Name, v.Question) || text.Name(n.Name) == text.Name(e.Chunk.Title) {
@@ -165,6 +184,18 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 	}
 	return out, nil
+}
+
+// titled tells whether a question names what a passage is about: its title, with or without what tells it from others.
+func titled(title, question string) bool {
+	if inQuestion(title, question) {
+		return true
+	}
+	base, _, cut := strings.Cut(title, " (")
+	if !cut {
+		base, _, cut = strings.Cut(title, ", ")
+	}
+	return cut && text.Name(base) != "" && inQuestion(base, question)
 }
 
 func inQuestion(name, question string) bool {

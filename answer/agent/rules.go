@@ -27,8 +27,9 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 	case rounds(v.Rounds) == 0:
 		return plan(first(v)...), nil
 	case Wanting(v):
-		return plan(rewritten(v)...), nil
-	case !useful(v):
+		next, err := r.hops(ctx, v)
+		return plan(append(rewritten(v), next...)...), err
+	case !useful(v) && rounds(v.Rounds) == 3:
 		return plan(), nil // what is there leads nowhere
 	case rounds(v.Rounds) <= maxHops && (rounds(v.Rounds) > 1 || !satisfied(v)):
 		next, err := r.hops(ctx, v)
