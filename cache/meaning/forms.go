@@ -1,0 +1,110 @@
+package meaning
+
+import "strings"
+
+// irregular are forms of words that no ending tells. The value is the basic form.
+var irregular = forms(`
+be am is are was were been being|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
+break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cost|deal dealt|draw drew drawn
+drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find|flee fled|fly flew flown
+forget forgot forgotten|freeze froze frozen|get got gotten|give gave given|grow grew grown|hear heard|hide hid hidden|hold held
+keep kept|know knew known|lay laid|lead led|leave left|lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden
+rise rose risen|run ran|say said|see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown
+sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent|spring sprang|stand stood|steal stole stolen
+stick stuck|strike struck|swear swore sworn|swim swam swum|take took taken|teach taught|tear tore torn|tell told|think thought
+throw threw thrown|understand understood|wake woke woken|wear wore worn|win won|write wrote written|withdraw withdrew withdrawn
+overcome overcame|undergo underwent|undertake undertook|forbid forbade forbidden|arise arose arisen|bind bound|die died dies|lie lied
+tie tied ties|dig dug|hang hung|learn learnt|burn burnt|shrink shrank shrunk|swing swung|weave wove woven|bleed bled|breed bred
+man men|woman women|child children|foot feet|tooth teeth|mouse mice|goose geese|wife wives|life lives|knife knives|leaf leaves
+half halves|wolf wolves|shelf shelves|thief thieves|criterion criteria|phenomenon phenomena|index indices|series|species|means|news
+bus buses|gas gases|lens lenses|virus viruses|campus campuses|status statuses|movie movies|cookie cookies|hero heroes|potato potatoes
+`)
+
+// past are the irregular forms that tell of the past, and participles those that may follow "was" in the passive.
+var (
+	past = set(`was were did had became began bore broke brought built bought caught chose came dealt drew drank drove ate fell fed felt fought
+found fled flew forgot froze got gave grew heard hid held kept knew laid led left lent lost made meant met paid rode rose ran said saw
+sought sold sent shook shone shot sang sank sat slept spoke spent sprang stood stole stuck struck swore swam took taught tore told
+thought threw understood woke wore won wrote withdrew overcame underwent undertook forbade arose went bound died`)
+	participles = set(`born broken brought built bought caught chosen drawn driven eaten fed fought found forgotten frozen given grown heard
+hidden held kept known laid led left lent lost made meant met paid run said seen sought sold sent shaken shot shown sung sunk spoken spent
+stolen struck sworn taken taught torn told thought thrown understood worn won written withdrawn overcome undertaken forbidden bound cut
+put set hit hurt cast cost shut split spread beaten bitten blown done read`)
+	notPast = set(`need indeed speed seed feed breed hundred sacred red bed shed united exceed succeed proceed agreed bleed greed deed weed reed
+wed fed led aged embed`)
+)
+
+func forms(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
+		words := strings.Fields(line)
+		for _, w := range words {
+			if _, taken := out[w]; !taken {
+				out[w] = words[0]
+			}
+		}
+	}
+	return out
+}
+
+// inPast tells whether a word may be a verb's past form by its looks.
+func inPast(w string) bool {
+	return past[w] || regularPast(w)
+}
+
+func regularPast(w string) bool { return len(w) > 4 && strings.HasSuffix(w, "ed") && !notPast[w] }
+
+// participle tells whether a word may be a past participle.
+func participle(w string) bool { return participles[w] || regularPast(w) }
+
+// base gives the basic form of a word: the singular, the infinitive. What is derived otherwise is another word. The rules are those
+// of English inflection; a word that they take for one it is not becomes the same in each question.
+func base(w string) string {
+	if b, ok := irregular[w]; ok {
+		return b
+	}
+	if len(w) < 4 {
+		return w
+	}
+	switch {
+	case strings.HasSuffix(w, "ied") && len(w) > 4, strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case regularPast(w):
+		return unEnd(w[:len(w)-2])
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "zzes"):
+		return w[:len(w)-2]
+	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"), strings.HasSuffix(w, "as"), strings.HasSuffix(w, "os"):
+		return w
+	case strings.HasSuffix(w, "s"):
+		return unEnd2(w[:len(w)-1])
+	}
+	return unEnd2(w)
+}
+
+// shortE are the short verbs that end in e. Of a long word, the past form does not tell, so that a final e is taken from all.
+var shortE = set(`use name move close place score base serve solve raise cause cease issue vote rate date face force judge like live love
+note price prove rule save share shape store trade tune type unite value argue hate joke care dance cure fire hire bake code cite dine
+dive fade file fine gaze glue hope jade lace line mine pace pile pose race rise robe site size smoke stage state style taste time tire
+trace tribe urge wage waste wire carve curve curse nurse horse house pause phase praise prize quote range scale scare seize sense shave
+slice solve space spare spice stare stone table title tease theme twice voice write owe die tie lie able argue blame bribe chase
+crave drive erase evade evoke grade grave guide imply plane probe prune ridge rinse shade shine skate slave slide smile snare
+stake store strike stroke surge swipe swore trade verge weave whole`)
+
+// unEnd gives the basic form for what stands before the ending of the past: stopp is stop, mov is move.
+func unEnd(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiouslfz", rune(w[n-1])) {
+		return w[:n-1]
+	}
+	if shortE[w+"e"] {
+		return w + "e"
+	}
+	return unEnd2(w)
+}
+
+func unEnd2(w string) string {
+	if len(w) > 5 && w[len(w)-1] == 'e' && w[len(w)-2] != 'e' {
+		return w[:len(w)-1]
+	}
+	return w
+}

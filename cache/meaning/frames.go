@@ -1,0 +1,142 @@
+package meaning
+
+import (
+	"slices"
+	"strings"
+)
+
+// frames are what people say before what they ask. A slash parts words of which one stands there, a question mark marks one that
+// may be missing. What ends in > counts only if a question word follows, so that a thing asked for is not lost.
+var frames = patterns(`
+please/kindly|hi/hello/hey/ok/okay/so/well/um/hmm/thanks/sorry there?|excuse me|good morning/afternoon/evening/day|quick/one quick? question|i have a? quick? question about?
+can/could/would/will you please/kindly? tell/inform/show/give/remind me/us please?
+can/could/would/will you please/kindly? help me to? understand/find/know/learn out? >
+can/could/would/will you please/kindly? explain/describe/clarify/say/specify/confirm to? me/us? >
+can/could/may/might i ask/know/inquire you? >|can/could/would/will anyone/anybody/somebody/someone please? tell me/us
+do/would/did you happen? to? know >|do you have any idea >|does/do anyone/anybody/somebody/someone know >|have you any idea >|any idea >|any clue >
+i would/do? really? like/want/need/love/wish to know/learn/understand/ask/find/hear/see/determine you? out? >
+i want/need/wish to know/learn/understand/ask/find/hear/see/determine you? out? >
+i am just? curious about? >|i am wondering/interested in? knowing? >|i was wondering >|i wonder >|i was hoping you could/can/would tell me
+i am trying/looking to find/understand/know/determine/figure/learn out? >|i do not know >|i would be interested to know/learn >
+tell/show/give/remind/inform me/us please?|let me/us know >|let me/us ask you? >|explain/describe/say/clarify to? me/us? >|find out >|find >
+what i want/need/would to? know/ask is >|my/the question is >|is it known >|is it true/correct/right that?|is it possible to know/say >|i ask you? >
+according to the these/those? document/documents/text/texts/passage/passages/article/articles/context/source/sources/report
+based/going on the these/those? document/documents/text/texts/passage/passages/article/articles/context/source/sources/information
+in your opinion|by the way|for my/your information|just curious|to your knowledge|as far as you know|would/do you mind telling me/us >
+`)
+
+// closings are what they say after it.
+var closings = patterns(`
+please/thanks|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
+can/could/would/will you please? tell/inform/show me/us please?|please tell me/us|tell me/us please?|i wonder|i was wondering|if you do not mind
+if i may ask|if possible|by the way|does anyone know|according to the document/documents/text/texts/passage/article/context/sources
+`)
+
+// pattern is a frame: for each place, the words that may stand there.
+type pattern struct {
+	places [][]string
+	maybe  []bool
+	asks   bool // a question word must follow
+}
+
+func patterns(text string) []pattern {
+	var out []pattern
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
+		var p pattern
+		for place := range strings.FieldsSeq(line) {
+			if place == ">" {
+				p.asks = true
+				continue
+			}
+			words, maybe := strings.CutSuffix(place, "?")
+			p.places = append(p.places, strings.Split(words, "/"))
+			p.maybe = append(p.maybe, maybe)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// match gives how many of the words the pattern takes from place on, -1 for none that fits.
+func (p *pattern) match(words []word, place int) int {
+	if place == len(p.places) {
+		return 0
+	}
+	if len(words) > 0 {
+		for _, w := range p.places[place] {
+			if words[0].text == w && !words[0].name {
+				if n := p.match(words[1:], place+1); n >= 0 {
+					return n + 1
+				}
+			}
+		}
+	}
+	if p.maybe[place] {
+		return p.match(words, place+1)
+	}
+	return -1
+}
+
+// bare takes away what is said before and after what is asked, as long as something is left.
+func bare(words []word) []word {
+	framed := false
+	for range 4 {
+		n := 0
+		for i := range frames {
+			k := frames[i].match(words, 0)
+			if k > n && k < len(words) && (!frames[i].asks || asking(words[k:])) {
+				n = k
+			}
+		}
+		if n == 0 {
+			break
+		}
+		words, framed = words[n:], true
+		if words[0].text == "if" || words[0].text == "whether" {
+			words = words[1:]
+		}
+		if len(words) == 0 {
+			return words
+		}
+	}
+	words = ending(words)
+	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && articles[words[1].text]) {
+		words, framed = words[1:], true
+	}
+	if framed && articles[words[0].text] && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
+		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the name of the river
+	}
+	return words
+}
+
+// imperatives ask for the thing that they name.
+var imperatives = set("name identify state specify list give find say tell provide")
+
+// ending takes away what is said after the question.
+func ending(words []word) []word {
+	for range 3 {
+		cut := false
+		for i := range closings {
+			for from := max(1, len(words)-7); from < len(words) && !cut; from++ {
+				if closings[i].match(words[from:], 0) == len(words)-from {
+					words = words[:from]
+					words[from-1].stop = true
+					cut = true
+				}
+			}
+		}
+		if !cut {
+			break
+		}
+	}
+	return words
+}
+
+// asking tells whether a question begins here: with a question word, perhaps behind a preposition, or with if.
+func asking(words []word) bool {
+	w := words[0].text
+	if prepositions[w] && len(words) > 1 {
+		w = words[1].text
+	}
+	return asks[w] || w == "if" || w == "whether"
+}

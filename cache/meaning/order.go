@@ -1,0 +1,252 @@
+package meaning
+
+import (
+	"slices"
+	"strings"
+)
+
+var (
+	asks         = set("what which who whom whose when where why how")
+	modals       = set("will would can could shall should may might must")
+	prepositions = set(`in on at by for from to with during since until till before after under over into onto through between among against
+without within of about than via per across along behind beyond near upon toward towards throughout despite besides except like as off
+up down out around above below`)
+	// free are those whose phrase may stand at the beginning or at the end alike.
+	free       = set("in on at by for from to with during since until till before after under into through between among against without within")
+	articles   = set("a an the")
+	pronouns   = set("i you he she it we they this that these those my your his her its our their him them me us")
+	adverbs    = set("not also first originally ever never still already always officially finally usually often")
+	timely     = set("in on at by during since until till before after from")
+	ofKinds    = map[string]string{"tall": "height", "high": "height", "old": "age", "big": "size", "deep": "depth", "wide": "width", "heavy": "weight"}
+	relatives  = set("who which that whom where when whose what how why")
+	connecting = set("and or but nor")
+)
+
+func auxiliary(w word) bool {
+	return !w.name && (w.text == "be" || w.text == "do" || w.text == "have" || modals[w.text])
+}
+
+// function tells the words at which a noun and what stands before it end.
+func function(w word) bool {
+	return prepositions[w.text] || asks[w.text] || articles[w.text] || pronouns[w.text] || connecting[w.text] || auxiliary(w) || w.text[0] == '?'
+}
+
+// genitives writes France's capital as capital of France.
+func genitives(words []word) []word {
+	inverted := slices.ContainsFunc(words, func(w word) bool { return w.text == "do" })
+	for range 3 {
+		i := slices.IndexFunc(words, func(w word) bool { return w.poss })
+		if i < 0 {
+			break
+		}
+		words[i].poss = false
+		from := i
+		for from > 0 && i-from < 6 && !words[from-1].stop && !function(words[from-1]) && (!words[i].name || words[from-1].name) {
+			from--
+		}
+		if from > 0 && articles[words[from-1].text] {
+			from--
+		}
+		most := 3
+		if inverted {
+			most = 1 // what follows may be the verb
+		}
+		to := i + 1
+		for to < len(words) && to-i <= most && !function(words[to]) && !words[to].part && !(to > i+1 && words[to-1].stop) {
+			to++
+		}
+		if to == i+1 || words[i].stop {
+			continue
+		}
+		owner, thing := slices.Clone(words[from:i+1]), slices.Clone(words[i+1:to])
+		thing[len(thing)-1].stop, owner[len(owner)-1].stop = false, thing[len(thing)-1].stop
+		words = slices.Concat(words[:from], thing, []word{{text: "of", face: "of"}}, owner, words[to:])
+	}
+	return words
+}
+
+// rewrites are forms of questions that stand for others, as basic forms. The first that fits a place is taken.
+var rewrites = []struct{ from, to string }{
+	{"in what year", "?when"}, {"in which year", "?when"}, {"on what date", "?when"}, {"on which date", "?when"}, {"during what year", "?when"},
+	{"during which year", "?when"}, {"what year", "?when"}, {"which year", "?when"}, {"what date", "?when"}, {"which date", "?when"}, {"at what date", "?when"},
+	{"at what time", "?when"}, {"at which time", "?when"}, {"what time", "?when"}, {"at what point in time", "?when"}, {"in what place", "?where"}, {"in which place", "?where"},
+	{"at what place", "?where"}, {"at which place", "?where"}, {"in what location", "?where"}, {"in which location", "?where"}, {"at what location", "?where"},
+	{"at which location", "?where"}, {"what location", "?where"}, {"which location", "?where"}, {"which place", "?where"}, {"what place", "?where"}, {"for what reason", "?why"},
+	{"for which reason", "?why"}, {"what be the reason that", "?why"}, {"what be the reason why", "?why"}, {"how come", "?why"}, {"what reason", "?why"},
+	{"in what way", "?how"}, {"in which way", "?how"}, {"in what manner", "?how"}, {"in which manner", "?how"}, {"in what fashion", "?how"}, {"by what mean", "?how"},
+	{"what be the number of", "?howmany"}, {"what be the total number of", "?howmany"}, {"what number of", "?howmany"}, {"how many", "?howmany"},
+	{"how much", "?howmuch"}, {"what amount of", "?howmuch"}, {"what be the amount of", "?howmuch"}, {"what be the name of the", "?what be the"},
+	{"which person", "?who"}, {"what person", "?who"}, {"which individual", "?who"}, {"what individual", "?who"}, {"whom", "?who"}, {"who", "?who"},
+	{"which", "?what"}, {"what", "?what"}, {"when", "?when"}, {"where", "?where"}, {"why", "?why"}, {"how", "?how"}, {"whose", "?whose"},
+}
+
+// mark finds what a question asks for and marks it; which words ask and which relate is told by their place. It gives the place of
+// the mark, -1 for a question that is to be answered with yes or no.
+func mark(words []word) ([]word, int) {
+	at := asker(words)
+	if at < 0 {
+		return words, -1
+	}
+	if k := at + 1; words[at].text == "how" && k+1 < len(words) && ofKinds[words[k].text] != "" && words[k+1].text == "be" {
+		of := ofKinds[words[k].text] // how tall is: what is the height of
+		head := []word{{text: "?what"}, words[k+1], {text: of, face: of}, {text: "of", face: "of"}}
+		return slices.Concat(words[:at], head, words[k+2:]), at
+	}
+	for _, r := range rewrites {
+		from := strings.Fields(r.from)
+		start := at
+		if prepositions[from[0]] {
+			start--
+		}
+		if has(words, start, from...) && !parted(words[start:start+len(from)-1]) {
+			var to []word
+			for t := range strings.FieldsSeq(r.to) {
+				to = append(to, word{text: t, face: t})
+			}
+			to[len(to)-1].stop = words[start+len(from)-1].stop
+			return slices.Concat(words[:start], to, words[start+len(from):]), start
+		}
+	}
+	return words, -1
+}
+
+// asker finds the word that asks: one at the beginning or behind a comma, behind a preposition or a phrase with one at the
+// beginning, at the end, or behind a form of be; "what" and "how" anywhere.
+func asker(words []word) int {
+	weak := -1
+	for i, w := range words {
+		if !asks[w.text] || w.name && i > 0 {
+			continue
+		}
+		before := i
+		if i > 0 && prepositions[words[i-1].text] {
+			before = i - 1
+		}
+		switch {
+		case before == 0, words[before-1].stop:
+			return i
+		case prepositions[words[0].text] && i < 10 && !slices.ContainsFunc(words[:i], auxiliary):
+			return i
+		}
+		end := i == len(words)-1
+		if weak < 0 && (end || words[i-1].text == "be" || before < i && w.text != "where" || w.text == "what" || w.text == "how") {
+			weak = i
+		}
+	}
+	if weak >= 0 && auxiliary(words[0]) {
+		return -1 // is this what …?
+	}
+	return weak
+}
+
+// declare puts a question into the order of a statement, with the mark where the answer would stand.
+func declare(words []word) []word {
+	words, at := mark(words)
+	for i := range words { // who and which inside of a question relate
+		if w := &words[i]; i != at && !w.name && (w.text == "who" || w.text == "which" || w.text == "that" || w.text == "whom") {
+			w.text = "who"
+		}
+	}
+	words, front, at := fronted(words, at)
+	switch {
+	case at < 0 && len(words) > 0 && auxiliary(words[0]):
+		words = append(uninvert(words[1:], words[0]), word{text: "?yn"})
+	case at < 0:
+		words = append(words, word{text: "?yn"})
+	default:
+		words = moved(words, at)
+	}
+	return append(words, front...)
+}
+
+// fronted takes a phrase with a preposition from the beginning.
+func fronted(words []word, at int) (rest, front []word, place int) {
+	if len(words) == 0 || !prepositions[words[0].text] || at == 0 || at == 1 && !words[0].stop {
+		return words, nil, at
+	}
+	end := slices.IndexFunc(words, func(w word) bool { return w.stop }) + 1
+	if end == 0 || at > 0 && end > at {
+		end = at
+		if at > 1 && prepositions[words[at-1].text] {
+			end--
+		}
+	}
+	if end <= 0 || end >= len(words) || at > 0 && end > at {
+		return words, nil, at
+	}
+	front = slices.Clone(words[:end])
+	front[len(front)-1].stop = false
+	if at >= 0 {
+		at -= end
+	}
+	return words[end:], front, at
+}
+
+// moved puts what is asked for where the answer would stand.
+func moved(words []word, at int) []word {
+	from := at
+	if at > 0 && prepositions[words[at-1].text] {
+		from--
+	}
+	if from > 0 {
+		return words // it stands there already
+	}
+	m := words[at].text
+	adverbial := m == "?when" || m == "?where" || m == "?why" || m == "?how"
+	aux := at + 1
+	for aux < len(words) && aux < at+10 && !auxiliary(words[aux]) && !prepositions[words[aux].text] && words[aux].text != "who" {
+		aux++
+	}
+	next := func(i int) bool { // a noun begins here
+		return i < len(words) && (articles[words[i].text] || pronouns[words[i].text] || words[i].name || words[i].number())
+	}
+	group := func(to int) []word { return slices.Clone(words[:to]) }
+	if aux == len(words) || !auxiliary(words[aux]) {
+		if adverbial && m != "?how" || from < at || m == "?who" && next(at+1) {
+			return append(slices.Clone(words[at+1:]), group(at+1)...)
+		}
+		return words
+	}
+	a := words[aux]
+	rest := words[aux+1:]
+	if adverbial && m != "?how" && aux > at+1 {
+		return append(slices.Clone(words[at+1:]), group(at+1)...) // where the house is
+	}
+	subject := !adverbial && from == at
+	switch {
+	case a.text == "do" && (len(rest) == 0 || prepositions[rest[0].text]):
+		return append(slices.Clone(words[at+1:]), group(at+1)...) // it is the verb
+	case a.text == "do":
+		subject = false
+	case a.text == "be":
+		k := 0
+		for k < len(rest) && (adverbs[rest[k].text] || strings.HasSuffix(rest[k].text, "ly")) {
+			k++
+		}
+		subject = subject && k < len(rest) && (rest[k].part && !rest[k].name || prepositions[rest[k].text] || strings.HasSuffix(rest[k].text, "ing"))
+	default:
+		subject = subject && !next(aux+1)
+	}
+	if subject {
+		return words
+	}
+	return append(uninvert(rest, a), group(aux)...)
+}
+
+// uninvert puts an auxiliary that stood before the subject behind it, or leaves it out where it says nothing but the tense, which is
+// told apart.
+func uninvert(rest []word, aux word) []word {
+	rest = slices.Clone(rest)
+	if aux.text != "be" {
+		if modals[aux.text] {
+			return append([]word{aux}, rest...)
+		}
+		return rest
+	}
+	for i, w := range rest {
+		if i > 0 && w.part && !w.name {
+			return slices.Insert(rest, i, aux)
+		}
+	}
+	return rest
+}

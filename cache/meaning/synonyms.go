@@ -1,0 +1,99 @@
+package meaning
+
+import "strings"
+
+// synonyms are words that may take each other's place in a question whatever else it says; the first stands for all. A group
+// belongs here if no answer can be thought of that would change: near meanings, kinds, parts and degrees do not, nor do words
+// that are alike in one of their senses only, if another of these is common.
+var synonyms = groups(`
+film movie|car automobile motorcar|start begin commence|end finish|big large|bigger larger|biggest largest|buy purchase
+build construct erect|happen occur|author writer|doctor physician|lawyer attorney|teacher instructor|student pupil|child kid
+help assist|choose select|country nation|photograph photo|fast quick rapid|quickly rapidly swiftly|famous renowned|job occupation
+company firm|use utilize|locate situate|television tv|airplane aeroplane plane|telephone phone|bicycle bike|exam examination
+laboratory lab|advertisement advert ad|mathematics math maths|gymnasium gym|influenza flu|kilometer kilometre km|kilogram kg
+centimeter centimetre cm|meter metre|liter litre|center centre|theater theatre|fiber fibre|percent percentage pct|favorite favourite
+catalog catalogue|dialog dialogue|defense defence|license licence|offense offence|program programme|aluminum aluminium|gray grey
+tire tyre|plow plough|check cheque|jewelry jewellery|marry wed|mother mom mum|father dad|grandmother grandma|grandfather grandpa
+now currently presently nowadays|approximately roughly|about regarding concerning|aim goal objective|kind sort type
+difference distinction|illness sickness|ill sick|salary wage|price cost|establish found|increase rise|decrease decline
+improve enhance|allow permit|forbid prohibit|stop cease halt|close shut|rich wealthy|wrong incorrect|defeat beat|agree concur
+calculate compute|need require|make create|error mistake|reply respond|trash garbage rubbish|sofa couch|main primary
+mainly primarily mostly chiefly|often frequently|rarely seldom|whole entire|many numerous|almost nearly|maybe perhaps possibly
+die perish|kill slay|own possess|live reside dwell|inhabitant resident|gather collect|try attempt|predict forecast|reveal disclose
+previous prior|prison jail|cemetery graveyard|baby infant|brave courageous|trip journey|repair fix|information info
+refrigerator fridge|important significant|importance significance|result outcome|effect impact|benefit advantage
+drawback disadvantage|lady woman|spacecraft spaceship|error mistake|people folk|beautiful pretty|buddy pal|freedom liberty
+enormous huge|rule govern|travel journey|assume presume|sufficient enough|additional extra|begun started|wwii ww2|wwi ww1
+`)
+
+// phrases are groups of words that stand for one, or for fewer. A longer one goes first.
+var phrases = table(`
+united states of america=usa|united states=usa|u.s=usa|u.s.a=usa|united kingdom=uk|u.k=uk|chief executive officer=ceo
+chief executive=ceo|take place=happen|pass away=die|set up=establish|well known=famous|a lot of=many|lots of=many|in order to=to
+at present=now|at the moment=now|right now=now|these days=now|at the present time=now|as well as=and|place of birth=birthplace
+date of birth=birthdate|birth place=birthplace|birth date=birthdate|due to=because of|owing to=because of|on account of=because of
+prior to=before|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1
+2th world war=ww2|1th world war=ww1|new york city=nyc|head quarter=headquarters|come to an end=end|bring about=cause
+`)
+
+// groups gives the basic form of each word's first.
+func groups(text string) map[string]string {
+	out := map[string]string{}
+	for group := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
+		words := strings.Fields(group)
+		for _, w := range words[1:] {
+			if _, taken := out[base(w)]; !taken {
+				out[base(w)] = base(words[0])
+			}
+		}
+	}
+	return out
+}
+
+// maxPhrase is the length of the longest phrase, in words.
+const maxPhrase = 4
+
+// settle writes each word as what it stands for, in basic form.
+func settle(words []word) []word {
+	for i := range words {
+		if w := &words[i]; !w.number() {
+			w.text = base(w.text)
+		}
+	}
+	out := words[:0]
+	for i := 0; i < len(words); i++ {
+		w, n := words[i], 1
+		for k := min(maxPhrase, len(words)-i); k > 0; k-- {
+			whole, ok := phrases[strings.Join(texts(words[i:i+k]), " ")]
+			if !ok || parted(words[i:i+k-1]) {
+				continue
+			}
+			first, rest, more := strings.Cut(whole, " ")
+			w.text, w.stop, n = first, words[i+k-1].stop, k
+			w.poss = words[i+k-1].poss
+			if k > 1 || more {
+				w.face = first
+			}
+			if w.face = first; more {
+				out = append(out, word{text: first, face: first, name: w.name})
+				w.text, w.face = rest, rest
+			}
+			break
+		}
+		if s, ok := synonyms[w.text]; ok && n == 1 {
+			w.text = s
+		}
+		out = append(out, w)
+		i += n - 1
+	}
+	return out
+}
+
+func parted(words []word) bool {
+	for _, w := range words {
+		if w.stop || w.poss {
+			return true
+		}
+	}
+	return false
+}

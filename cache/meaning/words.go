@@ -1,0 +1,227 @@
+package meaning
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// word is a word of a question, on its way to what it stands for.
+type word struct {
+	text string // lower-cased; in the end, what it stands for
+	face string // as written, lower-cased
+	name bool   // capitalised where only names are
+	poss bool   // ends in a possessive 's
+	stop bool   // a comma or the like follows
+	past bool   // written in a form that tells of the past
+	part bool   // written as a past participle may be
+}
+
+// number tells whether the word is one, or a date.
+func (w word) number() bool { return w.text != "" && (isDigit(w.text[0]) || w.text[0] == '-') }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// read cuts a question into words. What is no letter, no digit and no mark that only parts words is a word of its own, as it is in
+// C++ and in 50 %.
+func read(question string) []word {
+	s := norm.NFC.String(question)
+	var out []word
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case inWord(r), r == '-' && (i == 0 || s[i-1] == ' ') && i+1 < len(s) && isDigit(s[i+1]):
+			end := wordEnd(s, i+n)
+			w := word{face: strings.ReplaceAll(strings.ToLower(s[i:end]), "’", "'"), name: unicode.IsUpper(r)}
+			if s[i:end] == "US" && strings.ToUpper(s) != s {
+				w.face = "usa" // and not we
+			}
+			out = append(out, w)
+			i = end
+			continue
+		case strings.ContainsRune(".?!,;:", r):
+			if len(out) > 0 {
+				out[len(out)-1].stop = true
+			}
+		case r == '\'' || r == '’':
+			if k := len(out) - 1; k >= 0 && i > 0 && s[i-1] == 's' && !out[k].stop {
+				out[k].poss = true
+			}
+		case unicode.IsSpace(r), unicode.IsControl(r), strings.ContainsRune("\"“”‘«»()[]{}…–—-", r):
+		default:
+			out = append(out, word{face: string(r)})
+		}
+		i += n
+	}
+	for i := range out {
+		out[i].text = out[i].face
+	}
+	return tellNames(out)
+}
+
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' || r == 0x200c || r == 0x200d
+}
+
+// wordEnd gives where the word ends that goes on at i. Points stand inside of numbers, names of files and acronyms, commas before
+// three digits, colons and hyphens between digits, apostrophes between letters. Of what writes no spaces, each character is a word.
+func wordEnd(s string, i int) int {
+	if r, _ := utf8.DecodeLastRuneInString(s[:i]); alone(r) {
+		return i
+	}
+	for i < len(s) {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if inWord(r) && !alone(r) {
+			i += n
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(s[i+n:])
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		digits := unicode.IsDigit(before) && unicode.IsDigit(next)
+		switch {
+		case r == '.' && inWord(next) && !alone(next),
+			r == ',' && digits && thousands(s[i+1:]),
+			r == ':' && digits,
+			r == '-' && digits && isoDate(s, i),
+			(r == '\'' || r == '’') && unicode.IsLetter(next) && inWord(before):
+			i += n
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// alone tells the characters of scripts without spaces.
+func alone(r rune) bool {
+	return unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r) || unicode.Is(unicode.Katakana, r) || unicode.Is(unicode.Thai, r)
+}
+
+func thousands(s string) bool {
+	return len(s) >= 3 && isDigit(s[0]) && isDigit(s[1]) && isDigit(s[2]) && (len(s) == 3 || !isDigit(s[3]))
+}
+
+// isoDate tells whether the hyphen at i is one of those of 2024-01-02.
+func isoDate(s string, i int) bool {
+	for _, from := range [...]int{i - 4, i - 7} {
+		if from < 0 || len(s) < from+10 {
+			continue
+		}
+		fits := true
+		for k := range 10 {
+			hyphen := k == 4 || k == 7
+			fits = fits && hyphen == (s[from+k] == '-') && (hyphen || isDigit(s[from+k]))
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+// tellNames keeps the names among the words that begin with a capital: none is where all or almost all words do.
+func tellNames(words []word) []word {
+	capitals := 0
+	for _, w := range words {
+		if w.name {
+			capitals++
+		}
+	}
+	styled := len(words) >= 4 && capitals*5 > len(words)*4 || capitals == len(words)
+	for i := range words {
+		words[i].name = words[i].name && !styled && i > 0
+	}
+	return words
+}
+
+// contracted are words that two were made one of, with and without the apostrophe.
+var contracted = table(`
+can't=can not|cannot=can not|cant=can not|won't=will not|wont=will not|shan't=shall not|ain't=is not
+whats=what is|whos=who is|wheres=where is|whens=when is|hows=how is|whys=why is|thats=that is|theres=there is
+dont=do not|doesnt=do not|didnt=did not|isnt=is not|arent=are not|wasnt=was not|werent=were not|couldnt=could not
+wouldnt=would not|shouldnt=should not|havent=have not|hasnt=has not|hadnt=had not
+i'm=i am|im=i am|ive=i have|youre=you are|theyre=they are|let's=let us|whatre=what are
+`)
+
+// askers are the words at which 's stands for is.
+var askers = set("what who where when how why which that there it he she here this")
+
+// expand undoes contractions.
+func expand(words []word) []word {
+	out := make([]word, 0, len(words)+2)
+	add := func(w word, texts ...string) {
+		for i, t := range texts {
+			next := word{text: t, face: t, name: w.name && i == 0}
+			if i == len(texts)-1 {
+				next.stop, next.poss = w.stop, w.poss
+			}
+			out = append(out, next)
+		}
+	}
+	for _, w := range words {
+		if whole, ok := contracted[w.text]; ok {
+			add(w, strings.Fields(whole)...)
+			continue
+		}
+		base, end, found := strings.Cut(w.text, "'")
+		switch {
+		case !found:
+			out = append(out, w)
+		case end == "t" && strings.HasSuffix(base, "n"):
+			add(w, base[:len(base)-1], "not")
+		case end == "s" && askers[base]:
+			add(w, base, "is")
+		case end == "s" && isDigit(base[0]):
+			add(w, base+"s")
+		case end == "s":
+			w.poss = true
+			add(w, base)
+		case end == "re":
+			add(w, base, "are")
+		case end == "ve":
+			add(w, base, "have")
+		case end == "ll":
+			add(w, base, "will")
+		case end == "d":
+			add(w, base, "would")
+		default:
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// set makes a set of the words of a text.
+func set(text string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(text) {
+		out[w] = true
+	}
+	return out
+}
+
+// table makes a map of lines and parts of lines of the form key=value.
+func table(text string) map[string]string {
+	out := map[string]string{}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
+		k, v, _ := strings.Cut(part, "=")
+		out[strings.TrimSpace(k)] = strings.TrimSpace(v)
+	}
+	return out
+}
+
+func texts(words []word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.text
+	}
+	return out
+}
+
+// has tells whether the words from i on are those of the phrase.
+func has(words []word, i int, phrase ...string) bool {
+	return i >= 0 && i+len(phrase) <= len(words) && slices.Equal(texts(words[i:i+len(phrase)]), phrase)
+}
