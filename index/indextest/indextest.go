@@ -22,7 +22,7 @@ import (
 // it closes the last by t.Cleanup. A back end that keeps its data elsewhere takes dir for the data's name.
 type Open func(t *testing.T, dir string) index.Index
 
-// Exercise checks that an index does what [index.Index] says, and [index.Spaces] where it is one.
+// Exercise checks that an index does what [index.Index] says, and [index.Spaces] and [index.Graph] where it is one.
 func Exercise(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string
@@ -50,6 +50,15 @@ func Exercise(t *testing.T, open Open) {
 		{"SpacesWhileWritten", spacesWhileWritten},
 		{"SpacesRefuse", spacesRefuse},
 		{"SpacesReopen", spacesReopen},
+		{"GraphEmpty", graphEmpty},
+		{"GraphEntities", graphEntities},
+		{"GraphForms", graphForms},
+		{"GraphWalk", graphWalk},
+		{"GraphReplace", graphReplace},
+		{"GraphReopen", graphReopen},
+		{"GraphWhileWritten", graphWhileWritten},
+		{"GraphHostile", graphHostile},
+		{"GraphRefuse", graphRefuse},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}

@@ -1,0 +1,380 @@
+package indextest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+func graphOf(t *testing.T, x index.Index) index.Graph {
+	t.Helper()
+	g, ok := x.(index.Graph)
+	if !ok {
+		t.Skip("the index holds no graph")
+	}
+	return g
+}
+
+// naming makes a passage about its title that names others, each in a relation with the title.
+func naming(collection, id, title, text string, names ...string) (corpus.Document, []index.Entry) {
+	d, es := document(collection, id, title, passage(text))
+	es[0].Mentions = []corpus.Mention{{Name: title, Kind: corpus.Subject}}
+	for _, n := range names {
+		es[0].Mentions = append(es[0].Mentions, corpus.Mention{Name: n, Kind: corpus.Named})
+		if i := strings.Index(text, n); i > 0 {
+			es[0].Relations = append(es[0].Relations, corpus.Relation{From: title, To: n, Says: text[max(0, i-20):i]})
+		}
+	}
+	return d, es
+}
+
+func name(t *testing.T, x index.Index, collection, id, title, text string, names ...string) {
+	t.Helper()
+	d, es := naming(collection, id, title, text, names...)
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
+		t.Fatalf("put %s: %v", id, err)
+	}
+}
+
+// films is a small graph: a film, those who made it, and where they are from, which is everywhere.
+func films(t *testing.T, x index.Index, collection string) {
+	t.Helper()
+	name(t, x, collection, "film", "Polish-Russian War (film)", "A film directed by Xawery Żuławski in Poland after Dorota Masłowska.",
+		"Polish-Russian War", "Xawery Żuławski", "Dorota Masłowska", "Poland")
+	name(t, x, collection, "director", "Xawery Żuławski", "A director from Poland, son of Małgorzata Braunek.", "Małgorzata Braunek", "Poland")
+	name(t, x, collection, "mother", "Małgorzata Braunek", "An actress from Poland.", "Poland")
+	name(t, x, collection, "writer", "Dorota Masłowska", "A writer of novels from Poland.", "Poland")
+	for i := range 10 {
+		name(t, x, collection, fmt.Sprintf("town%d", i), fmt.Sprintf("Town %d", i), "A town in Poland.", "Poland")
+	}
+}
+
+func entities(t *testing.T, g index.Graph, collection, text string) []index.Entity {
+	t.Helper()
+	es, err := g.Entities(t.Context(), collection, text)
+	if err != nil {
+		t.Fatalf("entities of %.100q: %v", text, err)
+	}
+	return es
+}
+
+func wantEntities(t *testing.T, got []index.Entity, want ...index.Entity) {
+	t.Helper()
+	if len(got)+len(want) == 0 {
+		return
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("entities (-want +got):\n%s", d)
+	}
+}
+
+// walked gives the chunks that a walk reached, having checked what holds of all walks.
+func walked(t *testing.T, g index.Graph, w index.Walk) []string {
+	t.Helper()
+	rs, err := g.Walk(t.Context(), w)
+	if err != nil {
+		t.Fatalf("walk %+v: %v", w, err)
+	}
+	return reached(t, w, rs)
+}
+
+func reached(t *testing.T, w index.Walk, rs []index.Reached) []string {
+	t.Helper()
+	out := []string{}
+	seen := map[corpus.ChunkID]bool{}
+	for _, id := range w.Chunks {
+		seen[id] = true
+	}
+	for i, r := range rs {
+		if seen[r.Chunk.ID] {
+			t.Errorf("%s twice, or from the start", r.Chunk.ID)
+		}
+		seen[r.Chunk.ID] = true
+		if math.IsNaN(r.Score) || r.Score <= 0 || r.Score > 1 || i == 0 && r.Score != 1 || i > 0 && r.Score > rs[i-1].Score {
+			t.Errorf("%s is reached by %v", r.Chunk.ID, r.Score)
+		}
+		if r.Chunk.Level != corpus.Passage || r.Chunk.Text == "" || len(r.Path) == 0 {
+			t.Errorf("reached %+v", r)
+		}
+		out = append(out, string(r.Chunk.ID))
+	}
+	if w.Limit > 0 && len(rs) > w.Limit || w.Limit == 0 && len(rs) > index.DefaultLimit {
+		t.Errorf("%d reached, limit %d", len(rs), w.Limit)
+	}
+	return out
+}
+
+func graphEmpty(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	for _, collection := range []string{"none", "", strings.Repeat("c", 1<<20)} {
+		wantEntities(t, entities(t, g, collection, "Poland"))
+		if got, err := g.Mentioned(t.Context(), collection, []corpus.ChunkID{"a", ""}); err != nil || len(got) != 2 || len(got[0])+len(got[1]) != 0 {
+			t.Errorf("mentioned: %v, %v", got, err)
+		}
+		if got := walked(t, g, index.Walk{Collection: collection, Entities: []string{"Poland"}, Chunks: []corpus.ChunkID{"a"}}); len(got) != 0 {
+			t.Errorf("walked to %v", got)
+		}
+	}
+	put(t, x, "c", "plain", "Poland", passage("Poland has no graph."))
+	wantEntities(t, entities(t, g, "c", "Poland"))
+	if got := walked(t, g, index.Walk{Collection: "c", Question: "Poland", Chunks: []corpus.ChunkID{"plain/0"}}); len(got) != 0 {
+		t.Errorf("walked to %v", got)
+	}
+}
+
+func graphEntities(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	name(t, x, "c", "water", "Water", "It is a Liquid.", "Liquid")
+	film := index.Entity{Name: "Polish-Russian War (film)", Chunks: 1, About: 1}
+	director := index.Entity{Name: "Xawery Żuławski", Chunks: 2, About: 1}
+	poland := index.Entity{Name: "Poland", Chunks: 14}
+	wantEntities(t, entities(t, g, "c", "Who is the mother of the director of film Polish-Russian War (Film)?"), film)
+	wantEntities(t, entities(t, g, "c", "Is XAWERY ZULAWSKI's mother, Xawery Żuławski’s, from the Poland of Poland?"), director, poland)
+	wantEntities(t, entities(t, g, "c", "the polish-russian war"), index.Entity{Name: "Polish-Russian War", Chunks: 1})
+	wantEntities(t, entities(t, g, "c", "water from poland, a liquid"), index.Entity{Name: "Water", Chunks: 1, About: 1})
+	wantEntities(t, entities(t, g, "c", "A Liquid"), index.Entity{Name: "Liquid", Chunks: 1})
+	wantEntities(t, entities(t, g, "c", "Nobody knows Żuławski or Xawery"))
+	wantEntities(t, entities(t, g, "c", ""))
+	got, err := g.Mentioned(t.Context(), "c", []corpus.ChunkID{"none", "director/0", "film/0"})
+	if err != nil || len(got) != 3 {
+		t.Fatal(got, err)
+	}
+	wantEntities(t, got[0])
+	wantEntities(t, got[1], director, index.Entity{Name: "Małgorzata Braunek", Chunks: 2, About: 1}, poland)
+	if len(got[2]) != 5 || got[2][0] != film {
+		t.Errorf("mentioned %v", got[2])
+	}
+}
+
+func graphForms(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	for i, n := range []string{"BEATLES", "The Beatles", "the Beatles", "The Beatles"} {
+		name(t, x, "c", fmt.Sprint(i), fmt.Sprintf("Song %d", i), "A song.", n)
+	}
+	wantEntities(t, entities(t, g, "c", "beatles, Beatles and The BEATLES"), index.Entity{Name: "The Beatles", Chunks: 4})
+}
+
+func graphWalk(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	got := walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Who is the director?"})
+	if len(got) < 3 || got[0] != "director/0" {
+		t.Errorf("from the film to its director: %v", got)
+	}
+	got = walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Which novels did its writer write?"})
+	if len(got) < 3 || got[0] != "writer/0" {
+		t.Errorf("from the film to its writer: %v", got)
+	}
+	w := index.Walk{Collection: "c", Entities: []string{"polish-russian war", "Nobody"}, Limit: 4}
+	rs, err := g.Walk(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string][]string{}
+	for i, id := range reached(t, w, rs) {
+		paths[id] = rs[i].Path
+	}
+	for id, want := range map[string][]string{
+		"film/0":     {"polish-russian war", "Polish-Russian War (film)"},
+		"director/0": {"polish-russian war", "Polish-Russian War (film)", "Xawery Żuławski"},
+	} {
+		if d := cmp.Diff(want, paths[id]); d != "" {
+			t.Errorf("path to %s (-want +got):\n%s", id, d)
+		}
+	}
+	for _, n := range []int{1, 3, 0, -1, math.MaxInt} {
+		want := map[int]int{1: 1, 3: 3, 0: index.DefaultLimit, -1: index.DefaultLimit, math.MaxInt: 14}[n]
+		if rs, err := g.Walk(t.Context(), index.Walk{Collection: "c", Entities: []string{"Poland"}, Limit: n}); err != nil || len(rs) != want {
+			t.Errorf("%d of %d for limit %d: %v", len(rs), want, n, err)
+		}
+	}
+	if got := walked(t, g, index.Walk{Collection: "c", Entities: []string{"Nobody", "", "the"}, Chunks: []corpus.ChunkID{"none", ""}, Question: "Who?"}); len(got) != 0 {
+		t.Errorf("walked from nowhere to %v", got)
+	}
+	again := walked(t, g, index.Walk{Collection: "c", Entities: []string{"Poland"}, Question: "town"})
+	for range 5 {
+		if d := cmp.Diff(again, walked(t, g, index.Walk{Collection: "c", Entities: []string{"Poland"}, Question: "town"})); d != "" {
+			t.Fatalf("a walk goes elsewhere each time:\n%s", d)
+		}
+	}
+}
+
+func graphReplace(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	films(t, x, "other")
+	name(t, x, "c", "film", "Another Film", "A film directed by Jan Nowak.", "Jan Nowak")
+	wantEntities(t, entities(t, g, "c", "Polish-Russian War by Dorota Masłowska and Jan Nowak"),
+		index.Entity{Name: "Dorota Masłowska", Chunks: 1, About: 1}, index.Entity{Name: "Jan Nowak", Chunks: 1})
+	if got := walked(t, g, index.Walk{Collection: "c", Entities: []string{"Polish-Russian War"}}); len(got) != 0 {
+		t.Errorf("walked from a name that is gone to %v", got)
+	}
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer", "film"}); err != nil {
+		t.Fatal(err)
+	}
+	wantEntities(t, entities(t, g, "c", "Dorota Masłowska, Jan Nowak"))
+	for _, id := range walked(t, g, index.Walk{Collection: "c", Entities: []string{"Poland"}, Limit: 100}) {
+		if id == "writer/0" || id == "film/0" {
+			t.Errorf("walked to %s, which is deleted", id)
+		}
+	}
+	if got, err := g.Mentioned(t.Context(), "c", []corpus.ChunkID{"film/0", "director/0"}); err != nil || len(got[0]) != 0 || len(got[1]) != 3 {
+		t.Errorf("mentioned %v, %v", got, err)
+	}
+	wantEntities(t, entities(t, g, "other", "Polish-Russian War"), index.Entity{Name: "Polish-Russian War", Chunks: 1})
+	if got := walked(t, g, index.Walk{Collection: "other", Chunks: []corpus.ChunkID{"film/0"}, Question: "director"}); len(got) == 0 || got[0] != "director/0" {
+		t.Errorf("in the other collection: %v", got)
+	}
+	if err := x.Put(t.Context(), []corpus.Document{{ID: "director", Collection: "c"}}, [][]index.Entry{nil}); err != nil {
+		t.Fatal(err)
+	}
+	wantEntities(t, entities(t, g, "c", "Xawery Żuławski"))
+}
+
+func graphReopen(t *testing.T, open Open) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	graphOf(t, x)
+	films(t, x, "c")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer"}); err != nil {
+		t.Fatal(err)
+	}
+	w := index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "the director and writer in Poland", Limit: 20}
+	before := walked(t, graphOf(t, x), w)
+	x = open(t, dir)
+	g := graphOf(t, x)
+	if d := cmp.Diff(before, walked(t, g, w)); d != "" || len(before) < 3 {
+		t.Errorf("walk (-before +after):\n%s", d)
+	}
+	wantEntities(t, entities(t, g, "c", "Dorota Masłowska"), index.Entity{Name: "Dorota Masłowska", Chunks: 1})
+}
+
+// graphWhileWritten has readers check, while a writer replaces a document, that they see one version of it: a path through
+// a name leads to a passage that has this name.
+func graphWhileWritten(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	version := func(n int) {
+		who := fmt.Sprintf("Person Number%d", n)
+		name(t, x, "c", "a", "Fixed Title", "It is by "+who+", of course.", who, "Poland")
+	}
+	version(0)
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				w := index.Walk{Collection: "c", Entities: []string{"Fixed Title"}, Limit: 50}
+				rs, err := g.Walk(context.Background(), w)
+				if err != nil || len(rs) == 0 || rs[0].Chunk.ID != "a/0" {
+					t.Errorf("walk: %v, %v", rs, err)
+					return
+				}
+				reached(t, w, rs)
+				es, err := g.Mentioned(context.Background(), "c", []corpus.ChunkID{"a/0"})
+				if err != nil || len(es) != 1 || len(es[0]) != 0 && len(es[0]) != 3 { // none where the id was given to a newer passage meanwhile
+					t.Errorf("mentioned: %v, %v", es, err)
+					return
+				}
+				if _, err := g.Entities(context.Background(), "c", "Fixed Title by Person Number3"); err != nil {
+					t.Errorf("entities: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 25 {
+		version(n + 1)
+	}
+	close(done)
+	wg.Wait()
+	wantEntities(t, entities(t, g, "c", "Person Number24 and Person Number25"), index.Entity{Name: "Person Number25", Chunks: 1})
+}
+
+func graphHostile(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	d, es := document("c", "hostile", "", passage("hostile"), piece{level: corpus.Sentence, text: "hostile"})
+	es[0].Mentions = []corpus.Mention{{Name: "", Kind: corpus.Named}, {Name: "\xff\xfe", Kind: corpus.Named}, {Name: "...", Kind: corpus.Link},
+		{Name: "a\x00b", Kind: corpus.Phrase}, {Name: strings.Repeat("Long ", 50_000), Kind: corpus.Subject}, {Name: "Poland", Kind: corpus.Named},
+		{Name: "POLAND", Kind: corpus.Subject}, {Name: "𝔓oland 🙂", Kind: corpus.Named}, {Name: "日本", Kind: corpus.Subject}}
+	for i := range 5000 {
+		es[0].Mentions = append(es[0].Mentions, corpus.Mention{Name: fmt.Sprintf("Many %d", i), Kind: corpus.Named})
+		es[0].Relations = append(es[0].Relations, corpus.Relation{From: fmt.Sprintf("Many %d", i), To: "Poland", Says: strings.Repeat("says ", i)})
+	}
+	es[0].Relations = append(es[0].Relations, corpus.Relation{From: "Nobody", To: "Poland", Says: "x"}, corpus.Relation{From: "Poland", To: "Poland", Says: "\xff"})
+	es[1].Mentions = []corpus.Mention{{Name: "Only Sentence", Kind: corpus.Named}}
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
+		t.Fatal(err)
+	}
+	wantEntities(t, entities(t, g, "c", "日本 in poland, Only Sentence"), index.Entity{Name: "日本", Chunks: 1, About: 1},
+		index.Entity{Name: "Poland", Chunks: 15, About: 1})
+	got := walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"hostile/0", "hostile/1"}, Question: "says"})
+	if len(got) == 0 {
+		t.Error("a hostile passage leads nowhere")
+	}
+	long := strings.Repeat("Xawery Żuławski of Poland ", 50_000)
+	if es := entities(t, g, "c", long); len(es) != 2 {
+		t.Errorf("%d entities in a long text", len(es))
+	}
+	many := make([]string, 10_000)
+	ids := make([]corpus.ChunkID, 10_000)
+	for i := range many {
+		many[i], ids[i] = fmt.Sprintf("Many %d", i), corpus.ChunkID(fmt.Sprintf("town%d/0", i%10))
+	}
+	walked(t, g, index.Walk{Collection: "c", Entities: many, Chunks: ids, Question: long})
+	if got, err := g.Mentioned(t.Context(), "c", ids); err != nil || len(got) != len(ids) {
+		t.Errorf("%d places for %d ids: %v", len(got), len(ids), err)
+	}
+	for _, s := range []string{"\xff\xfe", "\x00", "(((", strings.Repeat("(", 1<<20), strings.Repeat("A ", 1<<20), "🙂 ́", long} {
+		entities(t, g, "c", s)
+		walked(t, g, index.Walk{Collection: "c", Entities: []string{s, "Poland"}, Chunks: []corpus.ChunkID{corpus.ChunkID(s)}, Question: s})
+	}
+}
+
+func graphRefuse(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	for _, kind := range []corpus.MentionKind{0, -1, corpus.Phrase + 1} {
+		d, es := naming("c", "a", "Title", "text")
+		es[0].Mentions[0].Kind = kind
+		err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
+		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
+			t.Errorf("a mention of kind %d: %v", kind, err)
+		}
+	}
+	films(t, x, "c")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err1 := g.Entities(ctx, "c", "Poland")
+	_, err2 := g.Mentioned(ctx, "c", []corpus.ChunkID{"film/0"})
+	_, err3 := g.Walk(ctx, index.Walk{Collection: "c", Entities: []string{"Poland"}})
+	for _, err := range []error{err1, err2, err3} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+}
