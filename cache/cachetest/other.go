@@ -196,7 +196,7 @@ var kinds = strings.Fields(`city country county state river lake film album fath
 wife daughter son before after won lost king queen author editor director producer war treaty band song day month brother sister
 team league actor singer university school book poem television radio male female left right male female export import parent child
 north-south east-west summer winter morning evening students teachers men women land sea water oil day night cells genes mice rats
-population area height weight length width actress actress's company government church castle age name city village teacher student
+population area height weight length width company government church castle age name city village teacher student
 increases reduces activates inhibits promotes prevents buy sell teach learn north west build destroy open close start end`)
 
 func otherKind(r *rand.Rand, q string, _ []string) (string, bool) { return replaced(r, q, kinds) }

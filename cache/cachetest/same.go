@@ -3,6 +3,7 @@ package cachetest
 import (
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -98,6 +99,9 @@ made made meet met met pay paid paid play played played rise rose risen run ran 
 sent speak spoke spoken spend spent spent stand stood stood take took taken teach taught taught tell told told think thought thought win
 won won write wrote written die died died do did done shoot shot shot`)
 
+// notVerbs may stand where a verb is looked for.
+var notVerbs = strings.Fields("first originally not also have had finally officially initially")
+
 func pastOf(verb string) string {
 	for i := 0; i < len(irregularVerbs); i += 3 {
 		if irregularVerbs[i] == verb {
@@ -140,7 +144,7 @@ func indirect(r *rand.Rand, q string, _ []string) (string, bool) {
 	if m := beRE.FindStringSubmatch(q); m != nil {
 		return lead + strings.ToLower(m[1]) + " " + m[3] + " " + m[2] + " " + m[4] + m[5] + end, true
 	}
-	if m := didRE.FindStringSubmatch(q); m != nil {
+	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(notVerbs, m[3]) {
 		return lead + strings.ToLower(m[1]) + " " + m[2] + " " + pastOf(m[3]) + m[4] + end, true
 	}
 	if m := copulaRE.FindStringSubmatch(q); m != nil {
@@ -154,7 +158,7 @@ func indirect(r *rand.Rand, q string, _ []string) (string, bool) {
 
 // inSitu asks as in talk: Prussia became the centre when?
 func inSitu(_ *rand.Rand, q string, _ []string) (string, bool) {
-	if m := didRE.FindStringSubmatch(q); m != nil && m[1] != "How" && m[1] != "Why" {
+	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(notVerbs, m[3]) && m[1] != "How" && m[1] != "Why" {
 		rest := m[4]
 		if m[1] == "Who" || m[1] == "What" {
 			if rest != "" {

@@ -29,7 +29,7 @@ thought threw understood woke wore won wrote withdrew overcame underwent underto
 	participles = set(`born broken brought built bought caught chosen drawn driven eaten fed fought found forgotten frozen given grown heard
 hidden held kept known laid led left lent lost made meant met paid run said seen sought sold sent shaken shot shown sung sunk spoken spent
 stolen struck sworn taken taught torn told thought thrown understood worn won written withdrawn overcome undertaken forbidden bound cut
-put set hit hurt cast cost shut split spread beaten bitten blown done read`)
+put set hit hurt cast shut split spread beaten bitten blown done read`)
 	notPast = set(`need indeed speed seed feed breed hundred sacred red bed shed united exceed succeed proceed agreed bleed greed deed weed reed
 wed fed led aged embed`)
 )
@@ -52,7 +52,7 @@ func inPast(w string) bool {
 	return past[w] || regularPast(w)
 }
 
-func regularPast(w string) bool { return len(w) > 4 && strings.HasSuffix(w, "ed") && !notPast[w] }
+func regularPast(w string) bool { return len(w) > 3 && strings.HasSuffix(w, "ed") && !notPast[w] }
 
 // participle tells whether a word may be a past participle.
 func participle(w string) bool { return participles[w] || regularPast(w) }
@@ -63,6 +63,7 @@ func base(w string) string {
 	if b, ok := irregular[w]; ok {
 		return b
 	}
+	w = american(w)
 	if len(w) < 4 {
 		return w
 	}
@@ -90,10 +91,33 @@ slice solve space spare spice stare stone table title tease theme twice voice wr
 crave drive erase evade evoke grade grave guide imply plane probe prune ridge rinse shade shine skate slave slide smile snare
 stake store strike stroke surge swipe swore trade verge weave whole`)
 
+// american spells a word as in America, and some that are spelled so everywhere in a way that nobody does.
+func american(w string) string {
+	n := len(w)
+	switch {
+	case n < 6:
+	case strings.Contains(w[3:], "isation"):
+		return strings.Replace(w, "isation", "ization", 1)
+	case strings.HasSuffix(w, "ise"), strings.HasSuffix(w, "yse"):
+		return w[:n-2] + "ze"
+	case strings.HasSuffix(w, "ised"), strings.HasSuffix(w, "ises"), strings.HasSuffix(w, "iser"), strings.HasSuffix(w, "ysed"), strings.HasSuffix(w, "yses"):
+		return w[:n-3] + "z" + w[n-2:]
+	case strings.HasSuffix(w, "ising"):
+		return w[:n-4] + "zing"
+	case strings.HasSuffix(w, "our"):
+		return w[:n-3] + "or"
+	case strings.HasSuffix(w, "ours"), strings.HasSuffix(w, "oured"):
+		return strings.Replace(w, "our", "or", 1)
+	case strings.HasSuffix(w, "ll"):
+		return w[:n-1]
+	}
+	return w
+}
+
 // unEnd gives the basic form for what stands before the ending of the past: stopp is stop, mov is move.
 func unEnd(w string) string {
 	n := len(w)
-	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiouslfz", rune(w[n-1])) {
+	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiousfz", rune(w[n-1])) {
 		return w[:n-1]
 	}
 	if shortE[w+"e"] {

@@ -77,14 +77,14 @@ func (p *pattern) match(words []word, place int) int {
 	return -1
 }
 
-// bare takes away what is said before and after what is asked, as long as something is left.
-func bare(words []word) []word {
-	framed := false
+// bare takes away what is said before and after what is asked, as long as something is left, and tells whether that was put into
+// another sentence.
+func bare(words []word) (rest []word, framed bool) {
 	for range 4 {
 		n := 0
 		for i := range frames {
 			k := frames[i].match(words, 0)
-			if k > n && k < len(words) && (!frames[i].asks || asking(words[k:])) {
+			if k > n && k < len(words) && (!frames[i].asks || words[k-1].stop || asking(words[k:])) {
 				n = k
 			}
 		}
@@ -96,7 +96,7 @@ func bare(words []word) []word {
 			words = words[1:]
 		}
 		if len(words) == 0 {
-			return words
+			return words, framed
 		}
 	}
 	words = ending(words)
@@ -106,7 +106,7 @@ func bare(words []word) []word {
 	if framed && articles[words[0].text] && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
 		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the name of the river
 	}
-	return words
+	return words, framed
 }
 
 // imperatives ask for the thing that they name.

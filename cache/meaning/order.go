@@ -140,8 +140,9 @@ func asker(words []word) int {
 }
 
 // declare puts a question into the order of a statement, with the mark where the answer would stand.
-func declare(words []word) []word {
+func declare(words []word, framed bool) []word {
 	words, at := mark(words)
+	var asked []word
 	for i := range words { // who and which inside of a question relate
 		if w := &words[i]; i != at && !w.name && (w.text == "who" || w.text == "which" || w.text == "that" || w.text == "whom") {
 			w.text = "who"
@@ -150,13 +151,13 @@ func declare(words []word) []word {
 	words, front, at := fronted(words, at)
 	switch {
 	case at < 0 && len(words) > 0 && auxiliary(words[0]):
-		words = append(uninvert(words[1:], words[0]), word{text: "?yn"})
+		words, asked = uninvert(words[1:], words[0]), []word{{text: "?yn"}}
 	case at < 0:
-		words = append(words, word{text: "?yn"})
+		asked = []word{{text: "?yn"}}
 	default:
-		words = moved(words, at)
+		words, asked = moved(words, at, framed)
 	}
-	return append(words, front...)
+	return slices.Concat(words, front, asked)
 }
 
 // fronted takes a phrase with a preposition from the beginning.
@@ -182,14 +183,14 @@ func fronted(words []word, at int) (rest, front []word, place int) {
 	return words[end:], front, at
 }
 
-// moved puts what is asked for where the answer would stand.
-func moved(words []word, at int) []word {
+// moved takes what is asked for from the beginning, if the answer would stand at the end.
+func moved(words []word, at int, framed bool) (rest, asked []word) {
 	from := at
 	if at > 0 && prepositions[words[at-1].text] {
 		from--
 	}
 	if from > 0 {
-		return words // it stands there already
+		return words, nil // it stands there already
 	}
 	m := words[at].text
 	adverbial := m == "?when" || m == "?where" || m == "?why" || m == "?how"
@@ -200,22 +201,21 @@ func moved(words []word, at int) []word {
 	next := func(i int) bool { // a noun begins here
 		return i < len(words) && (articles[words[i].text] || pronouns[words[i].text] || words[i].name || words[i].number())
 	}
-	group := func(to int) []word { return slices.Clone(words[:to]) }
 	if aux == len(words) || !auxiliary(words[aux]) {
-		if adverbial && m != "?how" || from < at || m == "?who" && next(at+1) {
-			return append(slices.Clone(words[at+1:]), group(at+1)...)
+		if adverbial && m != "?how" || from < at || m == "?who" && next(at+1) || framed && objects(words[at+1:]) {
+			return words[at+1:], words[:at+1]
 		}
-		return words
+		return words, nil
 	}
 	a := words[aux]
-	rest := words[aux+1:]
+	rest = words[aux+1:]
 	if adverbial && m != "?how" && aux > at+1 {
-		return append(slices.Clone(words[at+1:]), group(at+1)...) // where the house is
+		return words[at+1:], words[:at+1] // where the house is
 	}
 	subject := !adverbial && from == at
 	switch {
 	case a.text == "do" && (len(rest) == 0 || prepositions[rest[0].text]):
-		return append(slices.Clone(words[at+1:]), group(at+1)...) // it is the verb
+		return words[at+1:], words[:at+1] // it is the verb
 	case a.text == "do":
 		subject = false
 	case a.text == "be":
@@ -228,9 +228,18 @@ func moved(words []word, at int) []word {
 		subject = subject && !next(aux+1)
 	}
 	if subject {
-		return words
+		return words, nil
 	}
-	return append(uninvert(rest, a), group(aux)...)
+	return uninvert(rest, a), words[:aux]
+}
+
+// objects tells whether what follows "what" is a name and what its bearer did.
+func objects(words []word) bool {
+	n := 0
+	for n < len(words) && words[n].name {
+		n++
+	}
+	return n > 0 && n < len(words) && words[n].past
 }
 
 // uninvert puts an auxiliary that stood before the subject behind it, or leaves it out where it says nothing but the tense, which is
@@ -244,7 +253,7 @@ func uninvert(rest []word, aux word) []word {
 		return rest
 	}
 	for i, w := range rest {
-		if i > 0 && w.part && !w.name {
+		if i > 0 && w.part && !w.name && !articles[rest[i-1].text] {
 			return slices.Insert(rest, i, aux)
 		}
 	}

@@ -41,13 +41,14 @@ func Of(question string) Question {
 	for _, w := range words {
 		q.said[w.face] = true
 	}
-	words = count(bare(expand(words)))
+	words, framed := bare(expand(words))
+	words = count(words)
 	for i := range words {
 		w := &words[i]
 		w.past, w.part = !w.name && inPast(w.text), participle(w.text)
 	}
 	tense := tenses(words)
-	words = doers(declare(genitives(settle(words))))
+	words = doers(declare(genitives(settle(words)), framed))
 	words, moods := apart(words)
 	q.words = timed(coordinated(words))
 	q.key = tense + moods + "|" + strings.Join(texts(q.words), " ")
@@ -86,33 +87,28 @@ func (q Question) Similarity(o Question) float64 {
 
 // tenses tells of which times a question speaks: by its auxiliaries, and where it has none, by its verbs.
 func tenses(words []word) string {
-	was, is, by, bare := false, false, false, false
+	was, is, by, bare := 0, 0, false, false
 	for _, w := range words {
 		if w.name {
 			continue
 		}
 		switch w.text {
 		case "did", "was", "were", "had":
-			was = true
+			was++
 		case "do", "have": // of which "did" and "will" tell more
 			bare = true
 		case "does", "is", "are", "am", "has":
-			is = true
+			is++
 		}
 		by = by || w.past
 	}
-	if !was && !is {
-		was = by && !bare
-		is = !was
+	switch {
+	case was+is == 0 && by && !bare:
+		was = 1
+	case was+is == 0:
+		is = 1
 	}
-	out := ""
-	if was {
-		out += "past "
-	}
-	if is {
-		out += "present "
-	}
-	return out
+	return strings.Repeat("past ", was) + strings.Repeat("present ", is)
 }
 
 // doers turns the first clause in the passive whose doer is told into the active, and marks one whose doer is not.
@@ -131,6 +127,9 @@ func doers(words []word) []word {
 		patient, between, rest := words[:b], words[b+1:verb], words[verb+1:]
 		by := slices.IndexFunc(rest, func(w word) bool { return w.text == "by" || w.text == "who" })
 		if by < 0 || rest[by].text != "by" || by+1 == len(rest) || rest[by+1].number() || strings.HasSuffix(rest[by+1].text, "ing") {
+			if w := &words[verb]; w.text == "name" && (verb+1 == len(words) || words[verb+1].text[0] == '?') {
+				w.text = "call" // what is it named?
+			}
 			return slices.Concat(patient, []word{{text: "*"}}, words[b+1:])
 		}
 		end := by + 1

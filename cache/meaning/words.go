@@ -16,6 +16,7 @@ type word struct {
 	name bool   // capitalised where only names are
 	poss bool   // ends in a possessive 's
 	stop bool   // a comma or the like follows
+	end  bool   // of these, one that ends a sentence
 	past bool   // written in a form that tells of the past
 	part bool   // written as a past participle may be
 }
@@ -45,6 +46,7 @@ func read(question string) []word {
 		case strings.ContainsRune(".?!,;:", r):
 			if len(out) > 0 {
 				out[len(out)-1].stop = true
+				out[len(out)-1].end = r != ',' && r != ';'
 			}
 		case r == '\'' || r == '’':
 			if k := len(out) - 1; k >= 0 && i > 0 && s[i-1] == 's' && !out[k].stop {
@@ -130,9 +132,10 @@ func tellNames(words []word) []word {
 			capitals++
 		}
 	}
+	// A capital at the beginning of a sentence tells nothing.
 	styled := len(words) >= 4 && capitals*5 > len(words)*4 || capitals == len(words)
 	for i := range words {
-		words[i].name = words[i].name && !styled && i > 0
+		words[i].name = words[i].name && !styled && i > 0 && !words[i-1].end
 	}
 	return words
 }
