@@ -175,7 +175,17 @@ func callsPersons(noun string) bool {
 
 // ofPerson says whether a sentence speaks of its subject as of a person, whatever noun it uses.
 func (r *reading) ofPerson() bool {
-	return has(titles, r.word(r.subj.at)) || strings.Contains(r.s, "(born ") || (r.word(r.subj.verb) == "was" || r.word(r.subj.verb) == "is") && r.word(r.subj.verb+1) == "born"
+	return has(titles, r.word(r.subj.at)) || r.bornIn(r.subj.end, r.afterBrackets(r.subj.end)) || (r.word(r.subj.verb) == "was" || r.word(r.subj.verb) == "is") && r.word(r.subj.verb+1) == "born"
+}
+
+// bornIn says whether one of some words is born.
+func (r *reading) bornIn(from, to int) bool {
+	for k := from; k < to; k++ {
+		if r.word(k) == "born" {
+			return true
+		}
+	}
+	return false
 }
 
 // introduces says whether the first sentence on a person of the entity's name calls that person by another one, such as that of
@@ -225,11 +235,35 @@ func (r *reading) complement(i int) string {
 			last = k
 		}
 	}
-	if last < 0 || r.capital(last) {
+	if last < 0 {
+		return ""
+	}
+	if !has(persons, r.word(last)) {
+		if w := r.personIn(i); w != "" {
+			return w
+		}
+	}
+	if r.capital(last) && !has(persons, r.word(last)) {
 		return ""
 	}
 	if w := r.word(last); !has(vague, w) && !(has(measures, w) && r.word(last+1) == "of") {
 		return w
+	}
+	return ""
+}
+
+// personIn gives the first noun for a person in "a fashion and film photographer" that begins at a word.
+func (r *reading) personIn(i int) string {
+	for k := i; k < len(r.words) && k < i+14; k++ {
+		w := r.word(k)
+		switch {
+		case strings.ContainsAny(r.gap(k), ";:().") && k > i:
+			return ""
+		case has(persons, w):
+			return w
+		case w != "and" && w != "or" && has(stoppers, w):
+			return ""
+		}
 	}
 	return ""
 }

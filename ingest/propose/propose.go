@@ -65,8 +65,8 @@ func (Rules) Propose(ctx context.Context, chunks []corpus.Chunk) error {
 				w.begin(c.Title, chunks[i:])
 			}
 			if c.Parent != w.passage {
-				body := passages[c.Parent]
-				w.passage, w.english = c.Parent, english(body) || w.english && len(body) < shortPassage
+				w.passage, w.body = c.Parent, passages[c.Parent]
+				w.english = english(w.body) || w.english && len(w.body) < shortPassage
 			}
 			c.Proposition = w.propose(c)
 		}
@@ -84,6 +84,7 @@ type walker struct {
 	first    bool // no sentence of the section was read yet
 	topic    *entity
 	passage  corpus.ChunkID
+	body     string // the passage's text
 	english  bool
 
 	before *reading // the sentence before, where it is one of the same section

@@ -122,6 +122,12 @@ func TestRules(t *testing.T) {
 		{people + "They lived on eels.", "The Marshmen lived on eels."},
 		{people + "They lived on eels. The eels died. They left.", "Marshmen — They left."},
 
+		{"# Hull\n\nNorman mercenaries were first seen in the city of Hull. They were of the north.", "Hull — They were of the north."},
+		{"# Guild\n\nThe members met Hale in the hall. Hale led the guild. He sold it to the city.", "Hale sold it to the city."},
+		{"# Guild\n\nPainters led the guild of the city. He sold it.", "Guild — He sold it."},
+		{"# Guild\n\nTom Hale is a former captain of the guild. A Quaker, he sold it.", "A Quaker, Tom Hale sold it."},
+		{"# Tom Hale\n\nTom Hale was an English fashion and film photographer. He left the city.", "Tom Hale left the city."},
+
 		// Headings.
 		{farm + "- Opening hours: Sundays 10–16", "Farland Light › Visits — Opening hours: Sundays 10–16"},
 		{farm + "Opening hours: Sundays 10–16", "Farland Light › Visits — Opening hours: Sundays 10–16"},

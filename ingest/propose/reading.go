@@ -97,6 +97,17 @@ func (r *reading) subject() subject {
 			return s
 		}
 	}
+	if first == "a" || first == "an" { // "A Democrat, he served"
+		for i := 2; i < 7; i++ {
+			if w := r.word(i); strings.HasPrefix(r.gap(i), ",") {
+				if w == "he" || w == "she" {
+					return r.phraseAt(i)
+				}
+				return none
+			}
+		}
+		return none
+	}
 	clause := has(clauses, first)
 	lapse := r.lapse()
 	if !has(prepositions, first) && !clause && !r.participle(0) && !has(adverbs, first) && !strings.HasSuffix(first, "ly") && !lapse {
@@ -220,14 +231,14 @@ func (r *reading) nameAt(i int) subject {
 	}
 	s.form = name
 	at := r.afterBrackets(s.end)
-	if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")]\"” "), ",") {
+	if strings.HasPrefix(strings.TrimLeft(r.gap(at), ")]\"” "), ",") || has(alias, r.word(at)) {
 		for end := at + 30; at < len(r.words) && at < end; at++ {
 			if v := r.word(at); v == "is" || v == "was" || v == "are" || v == "were" || strings.HasPrefix(strings.TrimLeft(r.gap(at), ")"), ",") && r.isVerb(at) {
 				break
 			}
 		}
 	}
-	s.verb = r.verbAfter(at, 2)
+	s.verb = r.verbAfter(at, 1) // what stands between belongs to another noun, as in "Norman mercenaries were"
 	if s.verb < 0 {
 		return none
 	}
@@ -319,7 +330,7 @@ func joins(gap string) bool {
 // verbAfter gives the first word of a predicate from a word on, before which at most so many others stand.
 func (r *reading) verbAfter(i, most int) int {
 	for k := i; k < len(r.words) && k < i+most; k++ {
-		if has(between, r.word(k)) {
+		if has(between, r.word(k)) || strings.HasSuffix(r.word(k), "ly") {
 			most++
 		}
 		if strings.ContainsAny(r.gap(k), ".;:(") && k > i {

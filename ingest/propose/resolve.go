@@ -3,6 +3,10 @@ package propose
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/text"
 )
 
 // resolve gives the sentence with its subject resolved, "" where it needs no resolving. known is false where the subject stands
@@ -105,7 +109,7 @@ func (w *walker) about(r *reading, first bool) {
 	}
 	w.focus = nil
 	from := r.subj.at
-	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() {
+	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() && !w.spells(r.raw(from)) {
 		return
 	}
 	e := &entity{words: words}
@@ -121,14 +125,35 @@ func (w *walker) about(r *reading, first bool) {
 	w.focus = e
 }
 
+// spells says whether the passage writes a word with a capital also within sentences, and never without.
+func (w *walker) spells(word string) bool {
+	within := false
+	small := strings.ToLower(word)
+	for _, t := range text.Words(w.body) {
+		if t.Text != small {
+			continue
+		}
+		if !strings.HasPrefix(w.body[t.Start:], word) {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(strings.TrimSuffix(w.body[:t.Start], " "))
+		within = within || t.Start > 1 && (unicode.IsLower(before) || before == ',')
+	}
+	return within
+}
+
 // sure says whether the one word with a capital that begins the sentence is a name: it is no common word.
 func (r *reading) sure() bool {
 	v := r.word(r.subj.verb)
 	return (v == "is" || v == "was") && r.subj.verb == r.subj.end
 }
 
-// sex gives a person of the document its gender, by the pronouns that its beginning uses.
+// sex gives a person of the document its gender, by the pronouns that its beginning uses, which also tell that it is one where the
+// noun that it was called may be a person's.
 func (w *walker) sex(e *entity) {
+	if e == w.doc && e.kind == unknown && !e.the && callsPersons(e.class) && !has(things, e.class) && w.he+w.she > 0 {
+		e.kind = person
+	}
 	if e.kind != person || e.gender != "" || e != w.doc {
 		return
 	}

@@ -52,6 +52,7 @@ var (
 		appears contains describes receives requires stores supplies carries depends originates refers
 		hosts employs owns causes moves opens closes starts stops ends airs marks borders flows connects links drew draws broke breaks chose spoke wore
 		sought struck hit cut put let shot sank swam beat ate drove flew rode sought split spread swept`)
+	alias    = words(`also known formerly originally better or aka`)
 	between  = words(`also now then never often first later still`)
 	stoppers = words(`of in from by for on at to with as who which that whose where when and or but located situated based directed
 		written produced known born living held made set within near between under about also published whom built founded led
