@@ -20,7 +20,8 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 )
 
-// document gives a document of n passages and as many sentences that all hold its id as a word.
+// document gives a document of n passages and as many sentences that all hold its id as a word. The passages are about its
+// title and name the beginning of the text.
 func document(id, text string, n int) (corpus.Document, []index.Entry) {
 	d := corpus.Document{ID: corpus.DocumentID(id), Collection: "c", Title: "Title " + id}
 	var es []index.Entry
@@ -29,6 +30,11 @@ func document(id, text string, n int) (corpus.Document, []index.Entry) {
 			es = append(es, index.Entry{Vector: []float32{1, float32(i)}, Chunk: corpus.Chunk{
 				ID: corpus.ChunkID(fmt.Sprintf("%s/%s/%d", id, l, i)), Document: d.ID, Level: l, Ordinal: i,
 				Title: d.Title, Text: text}})
+			if l == corpus.Passage {
+				name := "Name " + text[:min(60, len(text))]
+				es[len(es)-1].Mentions = []corpus.Mention{{Name: d.Title, Kind: corpus.Subject}, {Name: name, Kind: corpus.Named}}
+				es[len(es)-1].Relations = []corpus.Relation{{From: d.Title, To: name, Says: "is not " + name}}
+			}
 		}
 	}
 	return d, es
@@ -63,6 +69,18 @@ func count(t *testing.T, x index.Reader, text string, level corpus.Level) int {
 		t.Fatal(err)
 	}
 	return len(hits)
+}
+
+// wantNamed checks that so many passages name an entity.
+func wantNamed(t *testing.T, x index.Graph, name string, n int) {
+	t.Helper()
+	es, err := x.Entities(t.Context(), "c", name)
+	if n == 0 && err == nil && len(es) == 0 {
+		return
+	}
+	if err != nil || len(es) != 1 || es[0].Chunks != n {
+		t.Errorf("%q: %+v, %v; %d passages name it", name, es, err, n)
+	}
 }
 
 // holding lists the files under dir that hold any of the words, whatever their case.
@@ -327,6 +345,10 @@ func whole(t *testing.T, dir string) {
 			if own != 40 || len(texts) != 1 {
 				t.Errorf("%s at %v: %d chunks of %d versions", d.ID, level, own, len(texts))
 			}
+			for text := range texts {
+				wantNamed(t, x, "Name "+text, 40)
+			}
+			wantNamed(t, x, d.Title, 40)
 		}
 	}
 }
@@ -368,6 +390,9 @@ func TestLexicalLeftBehind(t *testing.T) {
 			if s, err := x.Terms(t.Context(), "c", []string{"apple", "pear"}); err != nil || s.DF["apple"] != 10 || s.DF["pear"] != 2 {
 				t.Errorf("terms %v, %v", s, err)
 			}
+			wantNamed(t, x, "Name Apple", 10)
+			wantNamed(t, x, "Name Pear", 2)
+			wantNamed(t, x, "Title d3", 2)
 		})
 	}
 }

@@ -33,7 +33,7 @@ func asBefore(t *testing.T, dir string) {
 			old[string(k[:4])+string(k[8:])] = append([]byte(nil), v...)
 			return nil
 		})
-		for _, name := range []string{"vectors", "spaces", "dropped"} {
+		for _, name := range []string{"vectors", "spaces", "dropped", "mentions"} {
 			err = errors.Join(err, tx.DeleteBucket([]byte(name)))
 		}
 		vectors, err2 := tx.CreateBucket([]byte("vectors"))
@@ -101,6 +101,47 @@ func TestFormatBefore(t *testing.T) {
 		}
 		closeIndex(t, x)
 		x = open(t, dir)
+	}
+}
+
+// TestFormatNameless opens a folder whose passages have no mentions: they are found by words, and named when put anew.
+func TestFormatNameless(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	for i := range 3 {
+		d, es := document(fmt.Sprintf("d%d", i), "apple", 2)
+		for k := range es {
+			es[k].Mentions, es[k].Relations = nil, nil
+		}
+		if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeIndex(t, x)
+	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		return errors.Join(tx.DeleteBucket([]byte("mentions")), tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("2")))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x = open(t, dir)
+	if n := count(t, x, "apple", corpus.Passage); n != 6 {
+		t.Errorf("%d of 6 passages", n)
+	}
+	wantNamed(t, x, "Title d1", 0)
+	if err := put(t.Context(), x, "d1", "apple", 2); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	x = open(t, dir)
+	wantNamed(t, x, "Title d1", 2)
+	wantNamed(t, x, "Title d2", 0)
+	if hits, err := x.Search(t.Context(), index.Query{Collection: "c", Vector: []float32{1, 0}}); err != nil || len(hits) != 6 {
+		t.Errorf("%d of 6 by vectors: %v", len(hits), err)
 	}
 }
 
