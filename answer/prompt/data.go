@@ -150,12 +150,13 @@ func samples() map[string][]Data {
 	cs := []Claim{{ID: 1, Text: "One claim.", Cites: []int{1, 2}}, {ID: 2, Text: "Another claim."}}
 	const q = "What is asked?"
 	return map[string][]Data{
-		"analyze": {Analysis{q}, Analysis{}},
-		"hyde":    {Hypothesis{q}, Hypothesis{}},
-		"grade":   {Grading{q, ps}, Grading{}},
-		"verify":  {Verification{q, cs, ps}, Verification{}},
-		"answer":  {Answer{q, ps}, Answer{}},
-		"propose": {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
-		"plan":    {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
+		"analyze":  {Analysis{q}, Analysis{}},
+		"hyde":     {Hypothesis{q}, Hypothesis{}},
+		"grade":    {Grading{q, ps}, Grading{}},
+		"verify":   {Verification{q, cs, ps}, Verification{}},
+		"answer":   {Answer{q, ps}, Answer{}},
+		"propose":  {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
+		"entities": {Naming{ps[0]}, Naming{}},
+		"plan":     {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

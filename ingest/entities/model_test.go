@@ -1,0 +1,174 @@
+package entities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/entities"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest"
+)
+
+// passages are those of a document about a lighthouse, under a section and over a sentence.
+func passages(texts ...string) []corpus.Chunk {
+	out := []corpus.Chunk{{ID: "s", Level: corpus.Section, Title: "Farland lighthouse", Text: strings.Join(texts, "\n")}}
+	for i, s := range texts {
+		out = append(out, corpus.Chunk{ID: corpus.ChunkID(fmt.Sprint(i)), Level: corpus.Passage, Title: "Farland lighthouse", Text: s})
+	}
+	return append(out, corpus.Chunk{ID: "l", Level: corpus.Sentence, Title: "Farland lighthouse", Text: "Ada Brook."})
+}
+
+const keeper = "Its keeper is Ada Brook, who came from the mill at żukowo.\nShe burns rapeseed oil."
+
+// ruled are rules that find the same two names in each passage.
+type ruled struct{ fails error }
+
+func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk) ([]entities.Found, error) {
+	out := make([]entities.Found, len(chunks))
+	for i, c := range chunks {
+		if c.Level == corpus.Passage {
+			out[i] = entities.Found{Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named}},
+				Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Says: "Its keeper is"}}}
+		}
+	}
+	return out, r.fails
+}
+
+func TestModel(t *testing.T) {
+	alone, _ := ruled{}.Extract(t.Context(), passages(keeper))
+	long := strings.Repeat("long ", 100)
+	for _, c := range []struct {
+		name, says string
+		want       entities.Found
+	}{
+		{"names and relations", `{"names": ["ada brook", "Zukowo", "the Mill"], "relations": [{"from": "Ada Brook", "says": "came\n from", "to": "ŻUKOWO"}]}`, entities.Found{
+			Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named},
+				{Name: "żukowo", Kind: corpus.Named}, {Name: "mill", Kind: corpus.Named}},
+			Relations: []corpus.Relation{{From: "Ada Brook", To: "żukowo", Says: "came from"}, {From: "Farland lighthouse", To: "Ada Brook", Says: "Its keeper is"}}}},
+		{"it says more of the same", `{"names": [], "relations": [{"from": "Farland lighthouse", "says": "is kept by", "to": "Ada Brook"},
+			{"from": "Farland lighthouse", "says": "is guarded by", "to": "Ada Brook"}]}`, entities.Found{
+			Mentions: alone[1].Mentions, Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Says: "is kept by"}}}},
+		{"names that the passage does not hold", `{"names": ["Joan Marsh", "Brook Ada", "Ada Brooks", "", "?!", "brook, who came from the mill at żukowo. She burns rapeseed oil. She", "` + long + `"],
+			"relations": [{"from": "Ada Brook", "says": "is the sister of", "to": "Joan Marsh"}]}`, alone[1]},
+		{"relations of no use", `{"names": [], "relations": [{"from": "Ada Brook", "says": "is", "to": "Ada Brook"}, {"from": "Ada Brook", "says": "—", "to": "Farland lighthouse"},
+			{"from": "Ada Brook", "says": "` + long + `", "to": "Farland lighthouse"}, {"from": "", "says": "is", "to": ""}]}`, alone[1]},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var asked atomic.Int64
+			got, err := entities.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+				asked.Add(1)
+				if user := r.Messages[1].Text; r.Schema.Name != "entities" || !strings.Contains(user, "Farland lighthouse\n\n"+keeper+"\n</passage ") {
+					t.Errorf("asked %s", user)
+				}
+				return c.says, nil
+			}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(keeper, "```\ncode()\n```", " "))
+			if err != nil || len(got) != 5 || asked.Load() != 1 {
+				t.Fatalf("%d, %v, asked %d times", len(got), err, asked.Load())
+			}
+			if d := cmp.Diff(c.want, got[1]); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(entities.Found{}, got[0]) + cmp.Diff(alone[1], got[2]); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestModelIsBounded: whatever is said, no more is kept than of the rules.
+func TestModelIsBounded(t *testing.T) {
+	var words, names, relations []string
+	for i := range 500 {
+		words = append(words, fmt.Sprint("Name", i))
+		names = append(names, fmt.Sprintf("%q", words[i]))
+		relations = append(relations, fmt.Sprintf(`{"from": "Name%d", "says": "knows", "to": "Name%d"}`, i/40, i%40))
+	}
+	got, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+		return `{"names": [` + strings.Join(names, ",") + `], "relations": [` + strings.Join(relations, ",") + `]}`, nil
+	}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(strings.Join(words, " ")))
+	if err != nil || len(got[1].Mentions) != 64 || len(got[1].Relations) > 64 || len(got[1].Relations) < 60 || got[1].Mentions[0].Kind != corpus.Subject {
+		t.Errorf("%d names and %d relations, %v", len(got[1].Mentions), len(got[1].Relations), err)
+	}
+}
+
+func TestModelFallsBack(t *testing.T) {
+	texts := slices.Repeat([]string{keeper}, 8)
+	alone, _ := ruled{}.Extract(t.Context(), passages(texts...))
+	for _, c := range []struct {
+		name  string
+		says  func(ctx context.Context) (string, error)
+		asked int64 // for eight passages
+		told  []string
+	}{
+		{"nonsense", func(context.Context) (string, error) { return "Ada Brook 7741", nil }, 6,
+			[]string{"qwen gave what cannot be used", "qwen failed a moment ago and was not asked"}},
+		{"down", func(context.Context) (string, error) {
+			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
+		}, 1, []string{"qwen could not be reached"}},
+		{"this passage is too long", func(context.Context) (string, error) { return "", &model.Error{Model: "qwen", Failure: model.TooLong} }, 8,
+			[]string{"qwen takes no request of this length"}},
+		{"slow", func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }, 1, []string{"qwen took too long"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int64
+				ctx, told := modeltest.Traced(t.Context())
+				m := entities.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+					asked.Add(1)
+					return c.says(ctx)
+				}), nil, ruled{}, entities.Options{Parallel: 1})
+				got, err := m.Extract(ctx, passages(texts...))
+				if d := cmp.Diff(alone, got); d != "" || err != nil || asked.Load() != c.asked {
+					t.Errorf("%v, asked %d times\n%s", err, asked.Load(), d)
+				}
+				if len(*told) != len(c.told) {
+					t.Fatalf("told %q", *told)
+				}
+				for i, s := range *told {
+					if !strings.HasPrefix(s, c.told[i]) || !strings.HasSuffix(s, "| qwen > rules") || strings.Contains(s, "7741") {
+						t.Errorf("told %q", s)
+					}
+				}
+				time.Sleep(6 * time.Minute) // of the bubble's time
+				before := asked.Load()
+				if _, err := m.Extract(ctx, passages(keeper)); err != nil || asked.Load() == before {
+					t.Errorf("%v, and it is not asked again", err)
+				}
+			})
+		})
+	}
+	broken := errors.New("broken")
+	if _, err := entities.NewModel(nil, nil, ruled{broken}, entities.Options{}).Extract(t.Context(), nil); !errors.Is(err, broken) {
+		t.Errorf("the rules failed: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := entities.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}), nil, ruled{}, entities.Options{}).Extract(ctx, passages(texts...))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestModelReadsTheFirstOnly(t *testing.T) {
+	var asked atomic.Int64
+	_, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+		asked.Add(1)
+		return `{"names": [], "relations": []}`, nil
+	}), nil, entities.Rules{}, entities.Options{Most: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...))
+	if err != nil || asked.Load() != 3 {
+		t.Errorf("asked %d times, %v", asked.Load(), err)
+	}
+}
