@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/cache/meaning"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -50,3 +51,6 @@ func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (
 	m.judge(cfg.Models, logger, &p)
 	return p.Verifier, nil
 }
+
+// SameQuestion tells whether the cache takes an answer to one question for one to the other.
+func SameQuestion(question, other string) bool { return meaning.Of(question).Same(meaning.Of(other)) }

@@ -20,7 +20,7 @@ import (
 type evalCmd struct {
 	config.Models
 	Dir     string   `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
-	What    []string `placeholder:"PART" help:"What is measured: search, answers or claims; several with commas. Without it: search, or with --mode answers, and claims where the set has some."`
+	What    []string `placeholder:"PART" help:"What is measured: search, answers, claims or cache; several with commas. Without it: search, or with --mode answers, and claims where the set has some."`
 	Mode    []string `placeholder:"MODE" help:"Modes in which the questions are answered, and compared: direct, agentic, or both with a comma."`
 	TopK    int      `name:"top-k" default:"10" help:"Passages that an answer is made from."`
 	Half    string   `placeholder:"a|b" help:"Ask only one half of each set's questions, told apart by a hash: tune on one, look at the other."`
@@ -45,6 +45,8 @@ of retrieval, answers and citations, each with the 95 % interval of a bootstrap 
 
 Claims: how well the check of answers tells evidence that supports a claim from evidence that does not.
 
+Cache: how often the cache of answers takes a question for the same as another: paraphrases of the set's questions, and near misses.
+
 R@k is recall, and latencies are those of one question while each processor is busy with another. Random numbers are the same
 each time, so figures come out the same, but for latencies. docs/evaluation.md says what each measure is.`
 }
@@ -56,6 +58,7 @@ type evaluation struct {
 	Modes       []*eval.ModeReport    `json:"modes,omitempty"`
 	Compared    []eval.ModeComparison `json:"modes_compared,omitempty"`
 	Claims      []*eval.ClaimsReport  `json:"claims,omitempty"`
+	Cache       []*eval.CacheReport   `json:"cache,omitempty"`
 }
 
 // The parts of an evaluation.
@@ -63,13 +66,14 @@ const (
 	partSearch  = "search"
 	partAnswers = "answers"
 	partClaims  = "claims"
+	partCache   = "cache"
 )
 
 // Validate refuses what the flags cannot mean.
 func (c *evalCmd) Validate() error {
 	for _, p := range c.What {
-		if !slices.Contains([]string{partSearch, partAnswers, partClaims}, p) {
-			return fmt.Errorf("--what: %q is none of search, answers and claims", p)
+		if !slices.Contains([]string{partSearch, partAnswers, partClaims, partCache}, p) {
+			return fmt.Errorf("--what: %q is none of search, answers, claims and cache", p)
 		}
 	}
 	for _, m := range c.Mode {
@@ -96,7 +100,7 @@ func (c *evalCmd) wants(part string) bool {
 	case len(c.What) > 0:
 		return slices.Contains(c.What, part)
 	case len(c.Mode) > 0:
-		return part != partSearch
+		return part == partAnswers || part == partClaims
 	}
 	return part == partSearch
 }
@@ -138,6 +142,11 @@ func (c *evalCmd) Run(e *env) error {
 		}
 		if c.wants(partClaims) && len(set.Claims) > 0 {
 			if err := all.claims(e, set); err != nil {
+				return err
+			}
+		}
+		if c.wants(partCache) {
+			if err := all.cache(e, set); err != nil {
 				return err
 			}
 		}
@@ -232,6 +241,9 @@ func (v *evaluation) print(e *env) error {
 	}
 	if len(v.Claims) > 0 {
 		parts = append(parts, func() error { return eval.WriteClaims(e.Out, v.Claims...) })
+	}
+	if len(v.Cache) > 0 {
+		parts = append(parts, func() error { return eval.WriteCache(e.Out, v.Cache...) })
 	}
 	for i, write := range parts {
 		if i > 0 {

@@ -98,6 +98,16 @@ func (v *evaluation) claims(e *env, set *eval.Set) error {
 	return nil
 }
 
+// cache adds how the cache tells the set's questions from others.
+func (v *evaluation) cache(e *env, set *eval.Set) error {
+	r, err := eval.Cache(e.ctx, set, app.SameQuestion)
+	if err != nil {
+		return err
+	}
+	v.Cache = append(v.Cache, r)
+	return nil
+}
+
 // writePlot draws the reports into a file.
 func writePlot(path string, reports []*eval.ModeReport) (err error) {
 	f, err := os.Create(path)

@@ -18,6 +18,7 @@ type measured struct {
 	Modes       []eval.ModeReport
 	Compared    []eval.ModeComparison `json:"modes_compared"`
 	Claims      []eval.ClaimsReport
+	Cache       []eval.CacheReport
 }
 
 func evaluate(t *testing.T, args ...string) (m measured) {
@@ -97,6 +98,13 @@ func TestEvalModes(t *testing.T) {
 	}
 	if drawn, err := os.ReadFile(plot); err != nil || !strings.Contains(string(drawn), "harbour, agentic: 1.000") {
 		t.Errorf("plot: %v\n%s", err, drawn)
+	}
+}
+
+func TestEvalCache(t *testing.T) {
+	m := evaluate(t, "testdata/sets/harbour", "--what", "cache")
+	if len(m.Cache) != 1 || len(m.Modes)+len(m.Reports) > 0 || m.Cache[0].TrueHits.Rate < 0.7 || m.Cache[0].FalseHits.Rate > 0 || m.Cache[0].FalseHits.Cases == 0 {
+		t.Errorf("%+v", m.Cache)
 	}
 }
 

@@ -1,0 +1,141 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/cache/cachetest"
+)
+
+// CacheRate is how often pairs of questions of one kind were taken for the same.
+type CacheRate struct {
+	Kind  string  `json:"kind"`
+	Same  bool    `json:"same"` // paraphrases, which should be; else near misses, which should not
+	Cases int     `json:"cases"`
+	Hits  int     `json:"hits"`
+	Rate  float64 `json:"rate"`
+	Low   float64 `json:"low"` // 95 % interval
+	High  float64 `json:"high"`
+}
+
+// CachePair is a pair of questions that was judged wrongly.
+type CachePair struct {
+	Kind     string `json:"kind"`
+	Question string `json:"question"`
+	Other    string `json:"other"`
+}
+
+// CacheReport is how well a cache tells questions that mean the same from near misses.
+type CacheReport struct {
+	Set       string      `json:"set"`
+	Questions int         `json:"questions"`
+	TrueHits  CacheRate   `json:"true_hits"`  // of all paraphrases
+	FalseHits CacheRate   `json:"false_hits"` // of all near misses
+	Kinds     []CacheRate `json:"kinds"`
+	Wrong     []CachePair `json:"wrong"`  // near misses that hit, the first of them
+	Missed    []CachePair `json:"missed"` // paraphrases that did not
+}
+
+const (
+	maxPairs    = 1000     // of each sort that a report lists
+	maxQuestion = 32 << 10 // bytes of a question of which others are made
+)
+
+// Cache makes of each question of a set others that mean the same (by rule: politeness, order, contractions, synonyms) and others
+// that nearly do (another number, name or year, a negation), and asks same whether a cache would serve the answer to one for
+// the other. Same is called by one goroutine. The intervals are Wilson's (1927), of cases as if they did not hang on each other. The
+// error is that of ctx, or says that nothing could be made of the questions.
+func Cache(ctx context.Context, set *Set, same func(question, other string) bool) (*CacheReport, error) {
+	var questions []string
+	for _, q := range set.Questions {
+		if len(q.Text) <= maxQuestion {
+			questions = append(questions, q.Text)
+		}
+	}
+	r := &CacheReport{Set: set.Name, Questions: len(questions)}
+	cases := cachetest.Cases(questions, seed)
+	served := make(map[[2]string]bool, len(cases))
+	for _, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		hit := same(c.Question, c.Other)
+		served[[2]string{c.Question, c.Other}] = hit
+		list := &r.Missed
+		if !c.Same {
+			list = &r.Wrong
+		}
+		if hit != c.Same && len(*list) < maxPairs {
+			*list = append(*list, CachePair{c.Kind, c.Question, c.Other})
+		}
+	}
+	rates := cachetest.Rates(func(a, b string) bool { return served[[2]string{a, b}] }, cases)
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("measure cache: nothing can be made of the questions of %s", set.Name)
+	}
+	for _, rate := range rates {
+		c := CacheRate{Kind: rate.Kind, Same: rate.Same, Cases: rate.Cases, Hits: rate.Hits, Rate: rate.Share()}
+		c.Low, c.High = wilson(rate.Hits, rate.Cases)
+		r.Kinds = append(r.Kinds, c)
+	}
+	sums := r.Kinds[len(r.Kinds)-2:]
+	r.TrueHits, r.FalseHits, r.Kinds = sums[0], sums[1], r.Kinds[:len(r.Kinds)-2]
+	return r, nil
+}
+
+// wilson gives the bounds of a share of which the true one lies between them in 95 of 100 cases (Wilson 1927,
+// https://doi.org/10.1080/01621459.1927.10502953).
+func wilson(part, whole int) (low, high float64) {
+	if whole == 0 {
+		return 0, 0
+	}
+	const z = 1.959964
+	n, p := float64(whole), float64(part)/float64(whole)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(middle-half, 0), min(middle+half, 1)
+}
+
+// WriteCache writes a line for each set, and one for each kind of pair over all sets.
+func WriteCache(w io.Writer, reports ...*CacheReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "set\tquestions\tparaphrases\ttrue hits\t95 % interval\tnear misses\tfalse hits\t95 % interval\t")
+	var kinds []CacheRate
+	place := map[[2]any]int{}
+	for _, r := range reports {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.4f\t%.3f–%.3f\t%d\t%.4f\t%.4f–%.4f\t\n", r.Set, r.Questions, r.TrueHits.Cases, r.TrueHits.Rate, r.TrueHits.Low,
+			r.TrueHits.High, r.FalseHits.Cases, r.FalseHits.Rate, r.FalseHits.Low, r.FalseHits.High)
+		for _, k := range r.Kinds {
+			id := [2]any{k.Kind, k.Same}
+			at, ok := place[id]
+			if !ok {
+				at = len(kinds)
+				place[id] = at
+				kinds = append(kinds, CacheRate{Kind: k.Kind, Same: k.Same})
+			}
+			kinds[at].Cases += k.Cases
+			kinds[at].Hits += k.Hits
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "all sets\tkind\tcases\thits\trate\t")
+	for _, same := range []bool{true, false} {
+		sort := "near miss"
+		if same {
+			sort = "paraphrase"
+		}
+		for _, k := range kinds {
+			if k.Same == same {
+				fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.4f\t\n", sort, k.Kind, k.Cases, k.Hits, share(k.Hits, k.Cases))
+			}
+		}
+	}
+	return t.Flush()
+}
