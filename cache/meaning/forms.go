@@ -6,7 +6,7 @@ import "strings"
 var irregular = forms(`
 be am is are was were been being|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
 break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cost|deal dealt|draw drew drawn
-drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find|flee fled|fly flew flown
+drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown
 forget forgot forgotten|freeze froze frozen|get got gotten|give gave given|grow grew grown|hear heard|hide hid hidden|hold held
 keep kept|know knew known|lay laid|lead led|leave left|lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden
 rise rose risen|run ran|say said|see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown
@@ -15,7 +15,7 @@ stick stuck|strike struck|swear swore sworn|swim swam swum|take took taken|teach
 throw threw thrown|understand understood|wake woke woken|wear wore worn|win won|write wrote written|withdraw withdrew withdrawn
 overcome overcame|undergo underwent|undertake undertook|forbid forbade forbidden|arise arose arisen|bind bound|die died dies|lie lied
 tie tied ties|dig dug|hang hung|learn learnt|burn burnt|shrink shrank shrunk|swing swung|weave wove woven|bleed bled|breed bred
-man men|woman women|child children|foot feet|tooth teeth|mouse mice|goose geese|wife wives|life lives|knife knives|leaf leaves
+person people persons|man men|woman women|child children|foot feet|tooth teeth|mouse mice|goose geese|wife wives|life lives|knife knives|leaf leaves
 half halves|wolf wolves|shelf shelves|thief thieves|criterion criteria|phenomenon phenomena|index indices|series|species|means|news
 bus buses|gas gases|lens lenses|virus viruses|campus campuses|status statuses|movie movies|cookie cookies|hero heroes|potato potatoes
 `)
@@ -117,7 +117,7 @@ func american(w string) string {
 // unEnd gives the basic form for what stands before the ending of the past: stopp is stop, mov is move.
 func unEnd(w string) string {
 	n := len(w)
-	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiousfz", rune(w[n-1])) {
+	if n > 3 && w[n-1] == w[n-2] && (n > 5 || w[n-1] != 'l') && !strings.ContainsRune("aeiousfz", rune(w[n-1])) {
 		return w[:n-1]
 	}
 	if shortE[w+"e"] {

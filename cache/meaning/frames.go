@@ -80,6 +80,7 @@ func (p *pattern) match(words []word, place int) int {
 // bare takes away what is said before and after what is asked, as long as something is left, and tells whether that was put into
 // another sentence.
 func bare(words []word) (rest []word, framed bool) {
+	doubted := false
 	for range 4 {
 		n := 0
 		for i := range frames {
@@ -91,20 +92,18 @@ func bare(words []word) (rest []word, framed bool) {
 		if n == 0 {
 			break
 		}
+		said := words[n-1].stop // what follows is a sentence of its own
 		words, framed = words[n:], true
-		if words[0].text == "if" || words[0].text == "whether" {
-			words = words[1:]
-		}
-		if len(words) == 0 {
-			return words, framed
+		if first := words[0].text; (first == "if" && !said || first == "whether") && len(words) > 1 {
+			words, doubted = words[1:], true
 		}
 	}
 	words = ending(words)
-	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && articles[words[1].text]) {
+	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && (articles[words[1].text] || counts[words[1].text] != "")) {
 		words, framed = words[1:], true
 	}
-	if framed && articles[words[0].text] && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
-		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the name of the river
+	if framed && !doubted && (articles[words[0].text] || counts[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
+		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the area of the lake
 	}
 	return words, framed
 }

@@ -26,9 +26,9 @@ func count(words []word) []word {
 	for i := range words {
 		w := &words[i]
 		if n, ok := counts[w.text]; ok {
-			w.text = n
+			w.text, w.said = n, true
 		} else if n, ok := ordinals[w.text]; ok {
-			w.text = n
+			w.text, w.said = n, true
 		} else if s, ok := signs[w.text]; ok {
 			w.text = s
 		} else if w.number() {
@@ -55,7 +55,7 @@ func count(words []word) []word {
 		}
 		for i+1 < len(words) && w.number() && !w.stop {
 			joined, ok := together(w.text, words[i+1].text)
-			if !ok {
+			if !ok || w.said != words[i+1].said && scales[words[i+1].text] == 0 {
 				break
 			}
 			w.text, w.face, w.stop = joined, joined, words[i+1].stop

@@ -66,18 +66,28 @@ func genitives(words []word) []word {
 }
 
 // rewrites are forms of questions that stand for others, as basic forms. The first that fits a place is taken.
-var rewrites = []struct{ from, to string }{
+var rewrites = rewriting([][2]string{
 	{"in what year", "?when"}, {"in which year", "?when"}, {"on what date", "?when"}, {"on which date", "?when"}, {"during what year", "?when"},
 	{"during which year", "?when"}, {"what year", "?when"}, {"which year", "?when"}, {"what date", "?when"}, {"which date", "?when"}, {"at what date", "?when"},
-	{"at what time", "?when"}, {"at which time", "?when"}, {"what time", "?when"}, {"at what point in time", "?when"}, {"in what place", "?where"}, {"in which place", "?where"},
+	{"at what time", "?when"}, {"at which time", "?when"}, {"what time", "?when"}, {"in what place", "?where"}, {"in which place", "?where"},
 	{"at what place", "?where"}, {"at which place", "?where"}, {"in what location", "?where"}, {"in which location", "?where"}, {"at what location", "?where"},
 	{"at which location", "?where"}, {"what location", "?where"}, {"which location", "?where"}, {"which place", "?where"}, {"what place", "?where"}, {"for what reason", "?why"},
 	{"for which reason", "?why"}, {"what be the reason that", "?why"}, {"what be the reason why", "?why"}, {"how come", "?why"}, {"what reason", "?why"},
 	{"in what way", "?how"}, {"in which way", "?how"}, {"in what manner", "?how"}, {"in which manner", "?how"}, {"in what fashion", "?how"}, {"by what mean", "?how"},
 	{"what be the number of", "?howmany"}, {"what be the total number of", "?howmany"}, {"what number of", "?howmany"}, {"how many", "?howmany"},
-	{"how much", "?howmuch"}, {"what amount of", "?howmuch"}, {"what be the amount of", "?howmuch"}, {"what be the name of the", "?what be the"},
+	{"how much", "?howmuch"}, {"what amount of", "?howmuch"}, {"what be the amount of", "?howmuch"}, {"what be the name of the", "?what be the"}, {"what the name of the", "?what the"},
 	{"which person", "?who"}, {"what person", "?who"}, {"which individual", "?who"}, {"what individual", "?who"}, {"whom", "?who"}, {"who", "?who"},
 	{"which", "?what"}, {"what", "?what"}, {"when", "?when"}, {"where", "?where"}, {"why", "?why"}, {"how", "?how"}, {"whose", "?whose"},
+})
+
+type rewrite struct{ from, to []string }
+
+func rewriting(pairs [][2]string) []rewrite {
+	var out []rewrite
+	for _, p := range pairs {
+		out = append(out, rewrite{strings.Fields(p[0]), strings.Fields(p[1])})
+	}
+	return out
 }
 
 // mark finds what a question asks for and marks it; which words ask and which relate is told by their place. It gives the place of
@@ -93,15 +103,18 @@ func mark(words []word) ([]word, int) {
 		return slices.Concat(words[:at], head, words[k+2:]), at
 	}
 	for _, r := range rewrites {
-		from := strings.Fields(r.from)
+		from := r.from
 		start := at
 		if prepositions[from[0]] {
 			start--
 		}
 		if has(words, start, from...) && !parted(words[start:start+len(from)-1]) {
 			var to []word
-			for t := range strings.FieldsSeq(r.to) {
+			for _, t := range r.to {
 				to = append(to, word{text: t, face: t})
+			}
+			if to[0].text == "?when" {
+				to[0].face = from[len(from)-1]
 			}
 			to[len(to)-1].stop = words[start+len(from)-1].stop
 			return slices.Concat(words[:start], to, words[start+len(from):]), start
@@ -157,7 +170,15 @@ func declare(words []word, framed bool) []word {
 	default:
 		words, asked = moved(words, at, framed)
 	}
+	if len(front) > 0 && severalClauses(words) {
+		words = append(slices.Clip(words), word{text: "^"}) // of all of them, and not of the last
+	}
 	return slices.Concat(words, front, asked)
+}
+
+// severalClauses tells whether a phrase at the end may belong to a part of what is said.
+func severalClauses(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool { return w.text == "who" || connecting[w.text] })
 }
 
 // fronted takes a phrase with a preposition from the beginning.
@@ -202,7 +223,7 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 		return i < len(words) && (articles[words[i].text] || pronouns[words[i].text] || words[i].name || words[i].number())
 	}
 	if aux == len(words) || !auxiliary(words[aux]) {
-		if adverbial && m != "?how" || from < at || m == "?who" && next(at+1) || framed && objects(words[at+1:]) {
+		if adverbial && m != "?how" || from < at || (m == "?who" || m == "?how" && framed) && next(at+1) || framed && objects(words[at+1:]) {
 			return words[at+1:], words[:at+1]
 		}
 		return words, nil
@@ -223,7 +244,7 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 		for k < len(rest) && (adverbs[rest[k].text] || strings.HasSuffix(rest[k].text, "ly")) {
 			k++
 		}
-		subject = subject && k < len(rest) && (rest[k].part && !rest[k].name || prepositions[rest[k].text] || strings.HasSuffix(rest[k].text, "ing"))
+		subject = subject && (len(rest) == 0 || k < len(rest) && (rest[k].part && !rest[k].name || prepositions[rest[k].text] || strings.HasSuffix(rest[k].text, "ing")))
 	default:
 		subject = subject && !next(aux+1)
 	}
@@ -236,6 +257,9 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 // objects tells whether what follows "what" is a name and what its bearer did.
 func objects(words []word) bool {
 	n := 0
+	if len(words) > 0 && articles[words[0].text] {
+		return true
+	}
 	for n < len(words) && words[n].name {
 		n++
 	}

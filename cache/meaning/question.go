@@ -64,7 +64,11 @@ func (q Question) Same(o Question) bool {
 		return false
 	}
 	for i, w := range q.words {
-		if v := o.words[i]; (w.name || v.name) && w.face != v.face {
+		v := o.words[i]
+		switch {
+		case w.text == "?when" && w.face != "when" && v.face != "when" && w.face != v.face: // what year is not what time
+			return false
+		case (w.name || v.name) && w.face != v.face:
 			return false
 		}
 	}
@@ -144,12 +148,18 @@ func doers(words []word) []word {
 // apart takes out the words that say nothing, and the moods and negations of a question of one clause, whose place is of no
 // consequence.
 func apart(words []word) ([]word, string) {
-	clauses := slices.ContainsFunc(words, func(w word) bool { return w.text == "who" || connecting[w.text] })
-	moods, not := []string{}, 0
+	clauses := severalClauses(words)
+	moods, not, indefinite := []string{}, 0, 0
 	out := words[:0:0]
 	for i, w := range words {
 		switch {
-		case articles[w.text], w.text == "be", w.text == "there" && !w.name, w.text == "year" && i > 0 && i+1 < len(words) && timely[words[i-1].text] && year(words[i+1].text):
+		case articles[w.text]:
+			if w.text != "the" {
+				indefinite++ // few is not a few, and vitamin a deficiency not vitamin deficiency
+			}
+			continue
+		case w.text == "be", w.text == "there" && !w.name,
+			w.text == "year" && len(out) > 0 && i+1 < len(words) && timely[out[len(out)-1].text] && year(words[i+1].text): // in the year 2023
 			continue
 		case w.text == "not" && !clauses:
 			not++
@@ -161,7 +171,7 @@ func apart(words []word) ([]word, string) {
 		out = append(out, w)
 	}
 	slices.Sort(moods)
-	return out, strings.Join(moods, " ") + strings.Repeat(" not", not)
+	return out, strings.Join(moods, " ") + strings.Repeat(" not", not) + strings.Repeat(" a", indefinite)
 }
 
 // coordinated puts two names between which "and" or "or" stands at the end, and a comma or "between" or "both" before them, into one
@@ -194,10 +204,10 @@ func coordinated(words []word) []word {
 // timed puts the only phrase of time to the end: in 2023, whatever happened happened in 2023.
 func timed(words []word) []word {
 	at, n := -1, 0
+	if severalClauses(words) {
+		return words
+	}
 	for i, w := range words {
-		if w.text == "who" {
-			return words
-		}
 		if i == 0 || !w.number() || !timely[words[i-1].text] || !(year(w.text) || strings.ContainsAny(w.text[1:], "-s")) {
 			continue
 		}

@@ -15,15 +15,15 @@ centimeter centimetre cm|meter metre|liter litre|center centre|theater theatre|f
 catalog catalogue|dialog dialogue|defense defence|license licence|offense offence|program programme|aluminum aluminium|gray grey
 tire tyre|plow plough|check cheque|jewelry jewellery|marry wed|mother mom mum|father dad|grandmother grandma|grandfather grandpa
 now currently presently nowadays|approximately roughly|about regarding concerning|aim goal objective|kind sort type
-difference distinction|illness sickness|ill sick|salary wage|price cost|establish found|increase rise|decrease decline
+difference distinction|illness sickness|ill sick|salary wage|price cost|establish founded|increase rise|decrease decline
 improve enhance|allow permit|forbid prohibit|stop cease halt|close shut|rich wealthy|wrong incorrect|defeat beat|agree concur
 calculate compute|need require|make create|error mistake|reply respond|trash garbage rubbish|sofa couch|main primary
 mainly primarily mostly chiefly|often frequently|rarely seldom|whole entire|many numerous|almost nearly|maybe perhaps possibly
 die perish|kill slay|own possess|live reside dwell|inhabitant resident|gather collect|try attempt|predict forecast|reveal disclose
 previous prior|prison jail|cemetery graveyard|baby infant|brave courageous|trip journey|repair fix|information info
 refrigerator fridge|important significant|importance significance|result outcome|effect impact|benefit advantage
-drawback disadvantage|lady woman|spacecraft spaceship|error mistake|people folk|beautiful pretty|buddy pal|freedom liberty
-enormous huge|rule govern|travel journey|assume presume|sufficient enough|additional extra|begun started|wwii ww2|wwi ww1
+drawback disadvantage|lady woman|spacecraft spaceship|error mistake|beautiful pretty|buddy pal|freedom liberty
+enormous huge|rule govern|travel journey|assume presume|sufficient enough|additional extra|wwii ww2|wwi ww1
 `)
 
 // phrases are groups of words that stand for one, or for fewer. A longer one goes first.
@@ -32,7 +32,7 @@ united states of america=usa|united states=usa|u.s=usa|u.s.a=usa|united kingdom=
 chief executive=ceo|take place=happen|pass away=die|set up=establish|well known=famous|a lot of=many|lots of=many|in order to=to
 at present=now|at the moment=now|right now=now|these days=now|at the present time=now|as well as=and|place of birth=birthplace
 date of birth=birthdate|birth place=birthplace|birth date=birthdate|due to=because of|owing to=because of|on account of=because of
-prior to=before|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1
+prior to=before|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1|world war i=ww1
 2th world war=ww2|1th world war=ww1|new york city=nyc|head quarter=headquarters|come to an end=end|bring about=cause
 `)
 

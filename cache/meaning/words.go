@@ -1,7 +1,6 @@
 package meaning
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +16,7 @@ type word struct {
 	poss bool   // ends in a possessive 's
 	stop bool   // a comma or the like follows
 	end  bool   // of these, one that ends a sentence
+	said bool   // a number in words
 	past bool   // written in a form that tells of the past
 	part bool   // written as a past participle may be
 }
@@ -43,16 +43,16 @@ func read(question string) []word {
 			out = append(out, w)
 			i = end
 			continue
-		case strings.ContainsRune(".?!,;:", r):
+		case strings.ContainsRune(".?!,;:。？！，、；：", r):
 			if len(out) > 0 {
 				out[len(out)-1].stop = true
-				out[len(out)-1].end = r != ',' && r != ';'
+				out[len(out)-1].end = !strings.ContainsRune(",;，、；", r)
 			}
 		case r == '\'' || r == '’':
 			if k := len(out) - 1; k >= 0 && i > 0 && s[i-1] == 's' && !out[k].stop {
 				out[k].poss = true
 			}
-		case unicode.IsSpace(r), unicode.IsControl(r), strings.ContainsRune("\"“”‘«»()[]{}…–—-", r):
+		case unicode.IsSpace(r), unicode.IsControl(r), unicode.IsPunct(r) && !strings.ContainsRune("#%&*@/\\", r):
 		default:
 			out = append(out, word{face: string(r)})
 		}
@@ -157,6 +157,9 @@ func expand(words []word) []word {
 	out := make([]word, 0, len(words)+2)
 	add := func(w word, texts ...string) {
 		for i, t := range texts {
+			if t == "" {
+				continue // 'm alone
+			}
 			next := word{text: t, face: t, name: w.name && i == 0}
 			if i == len(texts)-1 {
 				next.stop, next.poss = w.stop, w.poss
@@ -170,6 +173,13 @@ func expand(words []word) []word {
 			continue
 		}
 		base, end, found := strings.Cut(w.text, "'")
+		if base == "" && found {
+			base, end, found = end, "", false
+			w.text, w.face = base, base
+		}
+		if w.text == "" {
+			continue
+		}
 		switch {
 		case !found:
 			out = append(out, w)
@@ -226,5 +236,13 @@ func texts(words []word) []string {
 
 // has tells whether the words from i on are those of the phrase.
 func has(words []word, i int, phrase ...string) bool {
-	return i >= 0 && i+len(phrase) <= len(words) && slices.Equal(texts(words[i:i+len(phrase)]), phrase)
+	if i < 0 || i+len(phrase) > len(words) {
+		return false
+	}
+	for k, p := range phrase {
+		if words[i+k].text != p {
+			return false
+		}
+	}
+	return true
 }
