@@ -235,12 +235,8 @@ func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
 
 // lacksNumber says whether the claim holds a number that none of its passages does.
 func lacksNumber(c Claim) bool {
-	said := Overlap{}.read(c.Text)
-	if len(said.numbers) == 0 {
-		return false
-	}
-	lacks, _ := said.vetoes(passages{}.all(c.Cited), nil)
-	return lacks
+	said := read(c.Text)
+	return len(said.values) > 0 && said.valueVeto(passages{}.all(c.Cited), nil) >= unheld
 }
 
 // contradicted is a verdict of models that events do not know.

@@ -1,22 +1,38 @@
 package verify
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // passage is a cited chunk taken apart.
 type passage struct {
-	body    string
-	spans   []text.Span // of the sentences of body
-	items   []bool      // which of them are items of a list
-	terms   [][]string  // of each, stemmed
-	above   []string    // terms of the title and the headings
-	numbers map[string]struct{}
-	stems   map[string]struct{} // of all words, those of the title and the headings included
+	sentences []sentence
+	above     sentence            // the title and the headings
+	stems     []string            // of all words, each once
+	words     []string            // one word for each of the stems
+	at        map[string]int      // of a stem among stems
+	vectors   []model.TokenVector // of the words, the first of them, once a claim has asked for them
+	embedded  bool
 }
+
+// sentence is one of a passage, or the words above it.
+type sentence struct {
+	words   []word
+	terms   []int // places among the passage's stems, of those that carry meaning
+	values  []value
+	item    bool // of a list
+	asserts bool // it is no question, and does not say what is to be found out
+}
+
+var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
+
+// inquiries are words of sentences that say what is asked and not what is so.
+var inquiries = wordSet("whether objective aim aims aimed hypothesis hypothesized hypothesised investigate")
 
 // passages takes chunks apart, each once, however many claims cite it. It is for one goroutine.
 type passages map[source]*passage
@@ -47,21 +63,50 @@ func (ps passages) all(chunks []corpus.Chunk) []*passage {
 }
 
 func apart(c corpus.Chunk) *passage {
-	p := &passage{body: c.Text, spans: text.Sentences(c.Text), above: text.Terms(c.Title + "\n" + strings.Join(c.Headings, "\n")),
-		numbers: map[string]struct{}{}, stems: map[string]struct{}{}}
-	for _, sp := range p.spans {
-		sentence := c.Text[sp.Start:sp.End]
-		p.terms = append(p.terms, text.Terms(sentence))
-		p.items = append(p.items, itemRE.MatchString(sentence))
+	p := &passage{at: map[string]int{}}
+	for _, sp := range text.Sentences(c.Text) {
+		p.sentences = append(p.sentences, p.sentence(c.Text[sp.Start:sp.End]))
 	}
-	for _, part := range append([]string{c.Title, c.Text}, c.Headings...) {
-		words := text.Words(part)
-		for _, n := range numbersIn(words) {
-			p.numbers[n] = struct{}{}
-		}
-		for _, w := range words {
-			p.stems[text.Stem(w.Text)] = struct{}{}
-		}
-	}
+	p.above = p.sentence(strings.Join(append([]string{c.Title}, c.Headings...), ".\n"))
 	return p
+}
+
+func (p *passage) sentence(s string) sentence {
+	out := sentence{words: wordsOf(s), item: itemRE.MatchString(s)}
+	out.asserts = !strings.HasSuffix(s, "?") && !holds(out.words, inquiries)
+	out.values = valuesIn(s, out.words)
+	for _, w := range out.words {
+		k, ok := p.at[w.stem]
+		if !ok {
+			k = len(p.stems)
+			p.at[w.stem] = k
+			p.stems, p.words = append(p.stems, w.stem), append(p.words, w.text)
+		}
+		if !w.stop {
+			out.terms = append(out.terms, k)
+		}
+	}
+	return out
+}
+
+// holds says whether a value stands in a passage or in the words above it.
+func (p *passage) holds(v value) bool {
+	if p.above.states(v) {
+		return true
+	}
+	for i := range p.sentences {
+		if p.sentences[i].states(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sentence) states(v value) bool {
+	for _, o := range s.values {
+		if v.same(o) {
+			return true
+		}
+	}
+	return false
 }

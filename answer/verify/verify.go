@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // Claim is one statement of an answer with the passages that it cites.
@@ -85,19 +86,27 @@ func IsClaim(s string) bool {
 	return len(text.Unique(s)) >= 2 || len(text.Words(s)) >= 3
 }
 
-// Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up
-// to three sentences of each passage it cites, or of a list's lead and items. A number of the claim that the passages do not hold, a negation on one side
-// only, and an opposite in place of a word (rose, fell) make it unsupported however high its score; a name that the
-// passages do not hold leaves it at best partially supported.
+// Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up to
+// three sentences of each passage it cites, or of a list's lead and items. A term counts in full where it or a form of it
+// stands there or in the headings, in part where it stands elsewhere in the passage or where a word of like meaning does.
+// Whatever the score, a claim is unsupported that has a number or a date that the passages do not hold, and contradicted where
+// they hold another in its place, another name in the place of one, or its opposite: a negation or an opposite (rose, fell) on
+// one side only, or the sides of a comparison exchanged. It is at best partially supported with a name that the passages lack,
+// where it adds a phrase to what they say, and where it is surer than they are (is for may be, all for most).
+//
+// A claim that says in other words what a passage says shares half of its words with it, and so does one that says more or
+// something else; no overlap can tell all of them apart. The thresholds are where both kinds of error are about as frequent,
+// on claims of experts about abstracts: where it matters more, a model should verify.
 type Overlap struct {
-	Stats index.TermStats // weighs terms, as written or stemmed; where it is zero, all weigh the same
+	Stats  index.TermStats     // weighs terms, as written or stemmed
+	Tokens model.TokenEmbedder // static vectors of words, with weights; nil: words of like meaning do not count, and those without Stats weigh the same
 }
 
 // The scores from which a claim is supported and partially supported, and the most that a claim with a veto gets.
 const (
-	supportedFrom = 0.75
-	partiallyFrom = 0.45
-	vetoed        = 0.3
+	supportedFrom = 0.38
+	partiallyFrom = 0.25
+	vetoed        = 0.2
 )
 
 // Verify implements [Verifier]. The only error is that of ctx.
@@ -108,36 +117,44 @@ func (o Overlap) Verify(ctx context.Context, _ string, claims []Claim) (Check, e
 		if err := ctx.Err(); err != nil {
 			return Check{}, err
 		}
-		out[i] = o.judge(c, read)
+		out[i] = o.judge(ctx, c, read)
 	}
-	return Check{out, "overlap"}, nil
+	return Check{out, "overlap"}, ctx.Err()
 }
 
-func (o Overlap) judge(c Claim, read passages) Verdict {
+func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	v := Verdict{Claim: c.Text, Verdict: event.Unsupported}
-	said := o.read(c.Text)
+	said := read(c.Text)
 	if len(said.terms) == 0 || len(c.Cited) == 0 {
 		return v
 	}
-	covered := make([]bool, len(said.terms))
+	covered := make([]float64, len(said.terms))
 	var proof []window
-	cited := read.all(c.Cited)
+	cited := ps.all(c.Cited)
+	like := o.vectors(ctx, said, cited)
+	said.weigh(o.Stats, like)
 	for k, chunk := range c.Cited {
-		w := said.best(cited[k])
-		for i, ok := range w.covered {
-			covered[i] = covered[i] || ok
+		w := said.best(cited[k], like)
+		for i, x := range w.covered {
+			covered[i] = max(covered[i], x)
 		}
-		if said.share(w.covered) >= partiallyFrom/float64(len(c.Cited)) {
+		if said.score(w.covered) >= partiallyFrom/float64(len(c.Cited)) {
 			v.Chunks = append(v.Chunks, chunk.ID)
 			proof = append(proof, w)
 		}
 	}
-	v.Score = said.share(covered)
-	hard, soft := said.vetoes(cited, proof)
-	switch {
-	case hard:
+	v.Score = said.score(covered)
+	veto := said.veto(cited, proof)
+	if veto == none && said.adds(covered) {
+		veto = unproven
+	}
+	switch veto {
+	case against:
+		v.Contradicted = len(proof) > 0
 		v.Score = min(v.Score, vetoed)
-	case soft:
+	case unheld:
+		v.Score = min(v.Score, vetoed)
+	case unproven:
 		v.Score = min(v.Score, supportedFrom-0.01)
 	}
 	switch {
@@ -149,122 +166,4 @@ func (o Overlap) judge(c Claim, read passages) Verdict {
 		v.Chunks = nil
 	}
 	return v
-}
-
-// statement is a claim taken apart.
-type statement struct {
-	terms   []text.Term
-	weights []float64
-	total   float64
-	at      map[string]int // of a stem among the terms
-	numbers []string
-	names   []string // stems
-	denied  bool
-}
-
-// maxClaim is how many bytes of a claim are read.
-const maxClaim = 4000
-
-var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
-
-func (o Overlap) read(claim string) statement {
-	if len(claim) > maxClaim {
-		claim = claim[:maxClaim]
-	}
-	claim = markRE.ReplaceAllString(claim, " ")
-	s := statement{terms: text.Unique(claim), at: map[string]int{}}
-	for i, t := range s.terms {
-		df, ok := o.Stats.DF[t.Word]
-		if !ok {
-			df, ok = o.Stats.DF[t.Stem]
-		}
-		w := 1.0
-		if ok {
-			w = 1 + text.IDF(o.Stats.Chunks, df) // flatter than for search: common words carry a claim too
-		} else if o.Stats.Chunks > 0 {
-			w = 1 + text.IDF(o.Stats.Chunks, 1)
-		}
-		s.at[t.Stem] = i
-		s.weights = append(s.weights, w)
-		s.total += w
-	}
-	words := text.Words(claim)
-	s.denied = denies(words)
-	s.numbers = numbersIn(words)
-	s.names = namesIn(claim, words)
-	return s
-}
-
-func (s statement) share(covered []bool) float64 {
-	sum := 0.0
-	for i, ok := range covered {
-		if ok {
-			sum += s.weights[i]
-		}
-	}
-	if s.total == 0 {
-		return 0
-	}
-	return sum / s.total
-}
-
-// window is a run of sentences of a passage, with the claim's terms in it.
-type window struct {
-	covered []bool
-	text    string // of the sentence in it that covers most, or of a list and what leads to it
-}
-
-const (
-	maxWindow = 3 // sentences in a row that may bear a claim out together
-	maxList   = 8 // of a list and what leads to it
-)
-
-var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
-
-// best finds the run of sentences that covers most of the claim; the passage's headings count with each.
-func (s statement) best(p *passage) window {
-	body, spans := p.body, p.spans
-	covers := make([][]bool, len(spans))
-	for i, terms := range p.terms {
-		covers[i] = s.covers(terms)
-	}
-	above := s.covers(p.above)
-	out, most := window{covered: make([]bool, len(s.terms))}, 0.0
-	for i := range spans {
-		sum := append([]bool(nil), above...)
-		lead, leadShare := i, -1.0
-		list := true // all but the first are items
-		for k := i; k < min(len(spans), i+maxList); k++ {
-			list = list && (k == i || p.items[k])
-			if k >= i+maxWindow && !list {
-				break
-			}
-			for j, ok := range covers[k] {
-				sum[j] = sum[j] || ok
-			}
-			if x := s.share(covers[k]); x > leadShare {
-				lead, leadShare = k, x
-			}
-			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equals the shortest
-				most = x
-				from, to := spans[lead].Start, spans[lead].End
-				if list && k > i {
-					from, to = spans[i].Start, spans[k].End
-				}
-				out = window{append([]bool(nil), sum...), body[from:to]}
-			}
-		}
-	}
-	return out
-}
-
-// covers tells which of the claim's terms are among others.
-func (s statement) covers(terms []string) []bool {
-	out := make([]bool, len(s.terms))
-	for _, t := range terms {
-		if i, ok := s.at[t]; ok {
-			out[i] = true
-		}
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model/local"
 )
 
 var _ verify.Verifier = verify.Overlap{}
@@ -44,7 +46,7 @@ func TestOverlap(t *testing.T) {
 		{"a negation dropped", "Costs did change.", cited(report), event.Unsupported, nil},
 		{"a negation added", "Revenue of Acme did not rise in 2021.", cited(report), event.Unsupported, nil},
 		{"an opposite", "Revenue of Acme fell by 12.5 percent in 2021.", cited(report), event.Unsupported, nil},
-		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), event.PartiallySupported, []corpus.ChunkID{"a"}},
+		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), event.Unsupported, nil},
 		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), event.Unsupported, nil},
 		{"two sources", "Revenue of Acme rose in 2021 and its founder Jane Doe retired.", cited(report, "The founder of the firm, Jane Doe, retired."),
 			event.Supported, []corpus.ChunkID{"a", "b"}},
@@ -127,49 +129,97 @@ func TestFlagged(t *testing.T) {
 	}
 }
 
-// TestSciFact measures verdicts on claims written by experts about abstracts, the hardest case there is: hardly any is a
-// copy. It holds that more of the borne out than of the refuted are supported.
-func TestSciFact(t *testing.T) {
-	s := beir.Load(t, "scifact")
+// evidence is a claim of SciFact with what an abstract says of it.
+type evidence struct {
+	Claim, Label string
+	DocID        string `json:"doc_id"`
+}
+
+func evidences(t *testing.T) []evidence {
+	t.Helper()
 	f, err := os.Open(filepath.Join(os.Getenv("SLUICE_DATA"), "scifact", "claims.jsonl"))
 	if err != nil {
 		t.Skipf("no labelled claims: %v", err)
 	}
 	defer f.Close()
-	counts := map[string]map[event.Verdict]int{"SUPPORT": {}, "CONTRADICT": {}, "other abstract": {}}
+	var out []evidence
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
-	for i := 0; sc.Scan(); i++ {
-		var c struct {
-			Claim, Label string
-			DocID        string `json:"doc_id"`
-		}
-		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+	for sc.Scan() {
+		var e evidence
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
-		if counts[c.Label] == nil {
-			continue
-		}
-		claims := []verify.Claim{{Text: c.Claim, Cited: []corpus.Chunk{s.Doc(c.DocID)}}, {Text: c.Claim, Cited: s.Docs[i : i+1]}}
-		got, err := verify.Overlap{Stats: s.Stats(c.Claim)}.Verify(context.Background(), "", claims)
-		if err != nil {
-			t.Fatal(err)
-		}
-		counts[c.Label][got.Verdicts[0].Verdict]++
-		counts["other abstract"][got.Verdicts[1].Verdict]++
+		out = append(out, e)
 	}
-	share := func(label string, v event.Verdict) float64 {
-		n := 0
-		for _, k := range counts[label] {
-			n += k
+	return out
+}
+
+// found counts verdicts by label.
+type found map[string]map[event.Verdict]float64
+
+func (f found) add(label string, v event.Verdict) {
+	if f[label] == nil {
+		f[label] = map[event.Verdict]float64{}
+	}
+	f[label][v]++
+}
+
+func (f found) share(label string, v event.Verdict) float64 {
+	n := 0.0
+	for _, k := range f[label] {
+		n += k
+	}
+	return f[label][v] / max(n, 1)
+}
+
+// f1 is that of finding what is supported; partly says that what is supported in part counts.
+func (f found) f1(partly bool) float64 {
+	count := func(label string) float64 {
+		n := f[label][event.Supported]
+		if partly {
+			n += f[label][event.PartiallySupported]
 		}
-		return float64(counts[label][v]) / float64(max(n, 1))
+		return n
 	}
-	for label := range counts {
-		t.Logf("%s: supported %.3f, partially %.3f, unsupported %.3f", label, share(label, event.Supported), share(label, event.PartiallySupported), share(label, event.Unsupported))
+	right := count("SUPPORT")
+	wrong := count("CONTRADICT") + count("unrelated")
+	return 2 * right / (right + wrong + f["SUPPORT"][event.Supported] + f["SUPPORT"][event.PartiallySupported] + f["SUPPORT"][event.Unsupported])
+}
+
+// TestSciFact measures verdicts on claims written by experts about abstracts, the hardest case there is: hardly any is a
+// copy. Each is held against its own abstract and against one about something else. The even half of the claims, by hash, served
+// to choose rules and thresholds.
+func TestSciFact(t *testing.T) {
+	s := beir.Load(t, "scifact")
+	all := evidences(t)
+	if beir.Race || testing.Short() {
+		all = all[:200]
 	}
-	if share("SUPPORT", event.Unsupported) > share("CONTRADICT", event.Unsupported) || share("other abstract", event.Unsupported) < 0.95 {
-		t.Error("verdicts got worse")
+	for name, v := range map[string]verify.Overlap{"words": {}, "vectors": {Tokens: local.New(local.Options{})}} {
+		halves := [2]found{{}, {}}
+		for i, e := range all {
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(e.Claim))
+			other := s.Doc(all[(i+len(all)/3)%len(all)].DocID)
+			got, err := v.Verify(context.Background(), "", []verify.Claim{{Text: e.Claim, Cited: []corpus.Chunk{s.Doc(e.DocID)}}, {Text: e.Claim, Cited: []corpus.Chunk{other}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := halves[h.Sum32()%2]
+			half.add(e.Label, got.Verdicts[0].Verdict)
+			half.add("unrelated", got.Verdicts[1].Verdict)
+		}
+		for i, f := range halves {
+			for label := range f {
+				t.Logf("%s, half %d, %s: supported %.3f, partially %.3f, unsupported %.3f", name, i, label, f.share(label, event.Supported),
+					f.share(label, event.PartiallySupported), f.share(label, event.Unsupported))
+			}
+			t.Logf("%s, half %d: F1 %.3f, with what is supported in part %.3f", name, i, f.f1(false), f.f1(true))
+			if f.f1(false) < 0.7 && !beir.Race {
+				t.Errorf("%s: verdicts got worse", name)
+			}
+		}
 	}
 }
 

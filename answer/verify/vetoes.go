@@ -1,138 +1,192 @@
 package verify
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+import "strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+// veto is what no overlap can outweigh.
+type veto uint8
+
+const (
+	none     veto = iota
+	unproven      // it lacks something that makes a claim more than what the passages say: a name, or certainty
+	unheld        // a number or a date that the passages do not hold
+	against       // the passages say otherwise
 )
 
-// vetoes looks for what no overlap can outweigh: hard is a number that the passages lack, or a negation or an opposite that
-// the sentences of the proof speak against; soft is a name that the passages lack.
-func (s statement) vetoes(cited []*passage, proof []window) (hard, soft bool) {
-	for _, n := range s.numbers {
-		hard = hard || !slices.ContainsFunc(cited, func(p *passage) bool { _, ok := p.numbers[n]; return ok })
-	}
-	for _, n := range s.names {
-		soft = soft || !slices.ContainsFunc(cited, func(p *passage) bool { _, ok := p.stems[n]; return ok })
-	}
+// veto looks for what speaks against the claim in the passages and in the sentences of the proof.
+func (s *statement) veto(cited []*passage, proof []window) veto {
+	out := max(s.valueVeto(cited, proof), s.nameVeto(cited, proof))
 	if len(proof) == 0 {
-		return hard, soft
+		return out
 	}
-	against := 0
+	turned, weaker := 0, 0
 	for _, w := range proof {
-		if words := text.Words(w.text); denies(words) != s.denied || s.opposed(words) {
-			against++
+		if s.contradicted(w) {
+			turned++
+		}
+		if s.sure && holds(w.lead, hedges) || s.strict && !holds(w.lead, absolutes) && holds(w.lead, partials) {
+			weaker++
 		}
 	}
-	return hard || against == len(proof), soft
+	switch {
+	case turned == len(proof):
+		return against
+	case weaker == len(proof):
+		return max(out, unproven)
+	}
+	return out
 }
 
-// opposed says whether the words hold the opposite of a term of the claim, and not the term.
-func (s statement) opposed(words []text.Token) bool {
-	held := map[string]struct{}{}
-	for _, w := range words {
-		held[text.Stem(w.Text)] = struct{}{}
+// aboutIt is the share of a claim that a sentence must cover to contradict it, and alongside the part of the best sentence's
+// share from which another one counts as much: a passage that says both contradicts nothing.
+const (
+	aboutIt   = 0.4
+	alongside = 0.6
+)
+
+// contradicted says whether a sentence of the passage says the opposite of the claim, and none the same.
+func (s *statement) contradicted(w window) bool {
+	against := false
+	for i, x := range w.from.sentences {
+		if w.shares[i] < aboutIt || w.shares[i] < alongside*w.most || !x.asserts {
+			continue
+		}
+		switch s.stance(x.words) {
+		case contradicts:
+			against = true
+		case agrees:
+			return false
+		}
 	}
-	for _, t := range s.terms {
-		if _, ok := held[t.Stem]; ok {
+	return against
+}
+
+// valueVeto looks for a number or a date that no passage holds. Where the proof has another of its kind, that is against it.
+func (s *statement) valueVeto(cited []*passage, proof []window) veto {
+	out := none
+	for _, v := range s.values {
+		held := false
+		for _, p := range cited {
+			held = held || p.holds(v)
+		}
+		if held || v.kind == spellOut && v.x <= 10 && s.counts(v, cited) {
 			continue
 		}
-		side, ok := sides[t.Stem]
-		if !ok {
-			continue
-		}
-		for stem := range held {
-			if other, ok := sides[stem]; ok && other == -side {
-				return true
+		out = max(out, unheld)
+		for _, w := range proof {
+			for _, o := range w.values {
+				if o.kind == v.kind && !s.says(o) {
+					out = against
+				}
 			}
+		}
+	}
+	return out
+}
+
+// counts says whether a small number in letters may be one that a reader has counted: the passages hold a list.
+func (s *statement) counts(v value, cited []*passage) bool {
+	for _, p := range cited {
+		n := 0
+		for _, x := range p.sentences {
+			if x.item {
+				n++
+			}
+		}
+		if n == int(v.x) {
+			return true
 		}
 	}
 	return false
 }
 
-// sides puts the stems of opposites on two sides of a number.
-var sides = func() map[string]int {
-	m := map[string]int{}
-	for i, pair := range []string{
-		"increase increased rise rose risen grew grow growth raise higher gain upregulate|decrease decreased fall fell fallen shrink shrank decline drop lower reduce reduction loss downregulate",
-		"before earlier|after later",
-		"majority|minority",
-		"maximum highest largest biggest longest best|minimum lowest smallest shortest worst",
-		"win won victory|lose lost defeat",
-		"accept approve approved permit allow|reject refuse refused deny prohibit forbid ban",
-		"cause promote activate activation enhance|prevent inhibit inhibition suppress block",
-		"success succeed|failure fail",
-		"positive|negative",
-		"always|seldom rarely",
-		"north northern|south southern", "east eastern|west western",
-	} {
-		left, right, _ := strings.Cut(pair, "|")
-		for w := range strings.FieldsSeq(left) {
-			m[text.Stem(w)] = i + 1
-		}
-		for w := range strings.FieldsSeq(right) {
-			m[text.Stem(w)] = -(i + 1)
+func (s *statement) says(v value) bool {
+	for _, o := range s.values {
+		if o.same(v) || v.same(o) {
+			return true
 		}
 	}
-	return m
-}()
-
-var denials = map[string]struct{}{"not": {}, "no": {}, "never": {}, "without": {}, "cannot": {}, "neither": {}, "nor": {}, "none": {}, "nobody": {}, "nothing": {}}
-
-// denies says whether a negation is among the words; two of them cancel out.
-func denies(words []text.Token) bool {
-	n := 0
-	for _, w := range words {
-		if _, ok := denials[w.Text]; ok || strings.HasSuffix(w.Text, "n't") {
-			n++
-		}
-	}
-	return n%2 == 1
+	return false
 }
 
-// spelt are numbers in words; one and two are left out, for they are mostly no counts.
-var spelt = map[string]string{"three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
-	"eleven": "11", "twelve": "12", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "hundred": "100", "thousand": "1000"}
-
-// numbersIn gives the numbers among words in one form: no thousands separators, no zeros after the point, digits.
-func numbersIn(words []text.Token) []string {
-	var out []string
-	for _, w := range words {
-		s := w.Text
-		if d, ok := spelt[s]; ok {
-			out = append(out, d)
+// nameVeto looks for a name that no passage holds. Where the proof has another one in its place, beside the same word, that is
+// against the claim.
+func (s *statement) nameVeto(cited []*passage, proof []window) veto {
+	out := none
+	for _, i := range s.names {
+		name := s.words[i]
+		held := abbreviates(name, s.words)
+		for _, p := range cited {
+			held = held || p.names(name)
+		}
+		if held {
 			continue
 		}
-		if s[0] < '0' || s[0] > '9' {
-			continue
+		if !name.capitals && !strings.ContainsAny(name.text, "0123456789") { // the claim's own short form may be unknown to them
+			out = max(out, unproven)
 		}
-		s = strings.ReplaceAll(s, ",", "")
-		if strings.Count(s, ".") == 1 {
-			s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
-		}
-		out = append(out, strings.TrimRightFunc(s, unicode.IsLetter))
-	}
-	return out
-}
-
-// namesIn gives the stems of the words that are capitalised inside a claim.
-func namesIn(claim string, words []text.Token) []string {
-	var out []string
-	for i, w := range words {
-		r, _ := utf8.DecodeRuneInString(claim[w.Start:w.End])
-		if i > 0 && unicode.IsUpper(r) && !text.Stop(w.Text) && w.End-w.Start > 1 && !opensSentence(claim[:w.Start]) {
-			out = append(out, text.Stem(w.Text))
+		for _, w := range proof {
+			if s.rival(i, w.lead) {
+				out = against
+			}
 		}
 	}
 	return out
 }
 
-// opensSentence says whether what follows s begins a sentence or a quotation.
-func opensSentence(s string) bool {
-	s = strings.TrimRight(s, " \t\n")
-	return strings.HasSuffix(s, ".") || strings.HasSuffix(s, ":") || strings.HasSuffix(s, "\"") || strings.HasSuffix(s, "“") ||
-		strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?")
+// names says whether a passage holds a name, a form of it (German, Germany), or the words that it abbreviates.
+func (p *passage) names(w word) bool {
+	if _, ok := p.at[w.stem]; ok {
+		return true
+	}
+	for _, stem := range p.stems {
+		if related(w.stem, stem) {
+			return true
+		}
+	}
+	if !w.capitals {
+		return false
+	}
+	for i := range p.sentences {
+		if abbreviates(w, p.sentences[i].words) {
+			return true
+		}
+	}
+	return abbreviates(w, p.above.words)
+}
+
+// abbreviates says whether a name is made of the initials of words in a row, as CKD is of chronic kidney disease.
+func abbreviates(name word, ws []word) bool {
+	letters := strings.TrimSuffix(name.text, "s")
+	if !name.capitals || len(letters) < 2 || len(letters) > 8 {
+		return false
+	}
+	for i := 0; i+len(letters) <= len(ws); i++ {
+		k := 0
+		for k < len(letters) && ws[i+k].text[0] == letters[k] && len(ws[i+k].text) > 1 {
+			k++
+		}
+		if k == len(letters) {
+			return true
+		}
+	}
+	return false
+}
+
+// rival says whether the words hold a name that the claim does not, in the place of the one at i: the word before it is the same,
+// or the word behind it.
+func (s *statement) rival(i int, ws []word) bool {
+	for k, w := range ws {
+		if !w.upper || s.has(w.stem) {
+			continue
+		}
+		if i > 0 && k > 0 && s.words[i-1].stem == ws[k-1].stem || i+1 < len(s.words) && k+1 < len(ws) && s.words[i+1].stem == ws[k+1].stem {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *statement) has(stem string) bool {
+	_, ok := s.at[stem]
+	return ok
 }

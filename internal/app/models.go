@@ -102,7 +102,8 @@ func (m *Models) Names() (write []string, embed string) {
 
 // judge gives the pipeline its judgements and its generator.
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
-	p.Generator, p.Grader, p.Verifier = m.Local, grade.Coverage{}, verify.Overlap{}
+	overlap := verify.Overlap{Tokens: m.Local}
+	p.Generator, p.Grader, p.Verifier = m.Local, grade.Coverage{}, overlap
 	if len(m.Chats) == 0 {
 		return
 	}
@@ -123,7 +124,7 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 		p.Grader = grade.NewModel(judge, m.Prompts, grade.Coverage{}, grade.Options{})
 	}
 	if cfg.Judges("verify") {
-		p.Verifier = verify.NewModel(judge, m.Prompts, verify.Overlap{}, verify.Options{})
+		p.Verifier = verify.NewModel(judge, m.Prompts, overlap, verify.Options{})
 	}
 }
 

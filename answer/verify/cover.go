@@ -1,0 +1,173 @@
+package verify
+
+import (
+	"context"
+
+	"github.com/viterin/vek/vek32"
+
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// What a term counts that does not stand in the run of sentences itself.
+const (
+	elsewhere = 0.6 // it stands in another sentence of the passage
+	ofForm    = 0.95
+	opposed   = 0.7 // its opposite stands there, or another word for the same end
+	alikeFrom = 0.6 // the cosine from which a word may stand for another; it counts that much of it
+	alikeMost = 0.8
+)
+
+// window is a run of sentences of a passage, with how far the claim's terms are in it.
+type window struct {
+	covered []float64
+	lead    []word // of the sentence in it that covers most, or of a list and what leads to it
+	values  []value
+	from    *passage
+	shares  []float64 // of the claim, that each sentence of the passage covers
+	most    float64   // of them
+}
+
+const (
+	maxWindow = 3 // sentences in a row that may bear a claim out together
+	maxList   = 8 // of a list and what leads to it
+)
+
+// credit is what a stem of a passage counts for a term of the claim.
+type credit struct {
+	term int
+	x    float64
+}
+
+// credits gives what each stem of a passage counts.
+func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
+	out := make([][]credit, len(p.stems))
+	found := make([]bool, len(s.terms))
+	for k, stem := range p.stems {
+		if i, ok := s.at[stem]; ok {
+			out[k] = []credit{{i, 1}}
+			found[i] = true
+		}
+	}
+	for i, t := range s.terms {
+		if found[i] {
+			continue
+		}
+		own, isEnd := sides[t.Stem]
+		for k, stem := range p.stems {
+			switch other, end := sides[stem]; {
+			case isEnd && end && own.axis == other.axis, contrary(t.Stem, stem):
+				out[k] = append(out[k], credit{i, opposed}) // whether it speaks for the claim is another matter
+			case !s.plain[i] || end || text.Stop(p.words[k]):
+			case related(t.Stem, stem):
+				out[k] = append(out[k], credit{i, ofForm})
+			case like != nil && len(like[i].Vector) > 0 && k < len(p.vectors) && len(p.vectors[k].Vector) == len(like[i].Vector):
+				if x := float64(vek32.Dot(like[i].Vector, p.vectors[k].Vector)); x >= alikeFrom {
+					out[k] = append(out[k], credit{i, min(x, alikeMost)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// best finds the run of sentences that covers most of the claim; the passage's headings count with each.
+func (s *statement) best(p *passage, like []model.TokenVector) window {
+	credits := s.credits(p, like)
+	covers, shares, greatest := make([][]float64, len(p.sentences)), make([]float64, len(p.sentences)), 0.0
+	base := s.covers(p.above, credits)
+	for i, x := range p.sentences {
+		covers[i] = s.covers(x, credits)
+		shares[i] = s.share(covers[i])
+		greatest = max(greatest, shares[i])
+		for k, c := range covers[i] {
+			base[k] = max(base[k], elsewhere*c)
+		}
+	}
+	for _, v := range s.values { // a number may be written otherwise
+		if p.holds(v) {
+			for _, w := range s.words[v.at:min(len(s.words), v.at+v.n)] {
+				if k, ok := s.at[w.stem]; ok {
+					base[k] = 1
+				}
+			}
+		}
+	}
+	out, most := window{covered: make([]float64, len(s.terms))}, 0.0
+	sum := make([]float64, len(s.terms))
+	for i := range covers {
+		copy(sum, base)
+		lead, leadShare := i, -1.0
+		list := true // all but the first are items
+		for k := i; k < min(len(covers), i+maxList); k++ {
+			list = list && (k == i || p.sentences[k].item)
+			if k >= i+maxWindow && !list {
+				break
+			}
+			for j, x := range covers[k] {
+				sum[j] = max(sum[j], x)
+			}
+			if x := shares[k]; x > leadShare {
+				lead, leadShare = k, x
+			}
+			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equals the shortest
+				most = x
+				out = window{covered: append(out.covered[:0], sum...), lead: p.sentences[lead].words, values: p.sentences[lead].values}
+				if list && k > i {
+					out.lead, out.values = nil, nil
+					for _, item := range p.sentences[i : k+1] {
+						out.lead, out.values = append(out.lead, item.words...), append(out.values, item.values...)
+					}
+				}
+			}
+		}
+	}
+	out.from, out.shares, out.most = p, shares, greatest
+	return out
+}
+
+// covers tells how far a sentence covers each of the claim's terms.
+func (s *statement) covers(x sentence, credits [][]credit) []float64 {
+	out := make([]float64, len(s.terms))
+	for _, t := range x.terms {
+		for _, c := range credits[t] {
+			out[c.term] = max(out[c.term], c.x)
+		}
+	}
+	return out
+}
+
+// vectors gives those of the claim's terms, and sees that the passages have theirs. They are nil where there are none to be had.
+func (o Overlap) vectors(ctx context.Context, s *statement, cited []*passage) []model.TokenVector {
+	if o.Tokens == nil {
+		return nil
+	}
+	words := make([]string, len(s.terms))
+	for i, t := range s.terms {
+		words[i] = t.Word
+	}
+	for _, p := range cited {
+		if !p.embedded {
+			p.vectors, p.embedded = o.embed(ctx, p.words[:min(len(p.words), maxVectors)]), true
+		}
+	}
+	return o.embed(ctx, words)
+}
+
+// maxVectors is how many different words of a passage are compared by meaning.
+const maxVectors = 1000
+
+// embed gives a vector for each word, without numbers for one that has none, and nil where the embedder fails.
+func (o Overlap) embed(ctx context.Context, words []string) []model.TokenVector {
+	all, err := o.Tokens.EmbedTokens(ctx, words, model.ForPassage)
+	if err != nil || len(all) != len(words) {
+		return nil // words alone must do
+	}
+	out := make([]model.TokenVector, len(words))
+	for i, tokens := range all {
+		if len(tokens) == 1 {
+			out[i] = tokens[0]
+		}
+	}
+	return out
+}

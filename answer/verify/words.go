@@ -1,0 +1,70 @@
+package verify
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// word is one of a sentence.
+type word struct {
+	text, stem string
+	start, end int  // bytes of the sentence
+	stop       bool // carries too little meaning to be looked for
+	upper      bool // capitalised where no sentence begins: part of a name
+	capitals   bool // all of it is: an abbreviation
+	cut        bool // a clause begins with it
+}
+
+// wordsOf takes a sentence apart.
+func wordsOf(s string) []word {
+	tokens := text.Words(s)
+	out := make([]word, len(tokens))
+	last := 0
+	for i, t := range tokens {
+		between := s[last:t.Start]
+		last = t.End
+		r, _ := utf8.DecodeRuneInString(s[t.Start:t.End])
+		_, parts := conjunctions[t.Text]
+		out[i] = word{text: t.Text, stem: text.Stem(t.Text), start: t.Start, end: t.End, stop: text.Stop(t.Text),
+			cut: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
+		if written := strings.TrimSuffix(s[t.Start:t.End], "s"); len(written) > 1 {
+			out[i].capitals = strings.ToUpper(written) == written
+		}
+		out[i].upper = i > 0 && unicode.IsUpper(r) && t.End-t.Start > 1 && !out[i].stop && !opensSentence(between)
+	}
+	return out
+}
+
+// conjunctions begin a clause.
+var conjunctions = wordSet("but whereas while although though however unless because despite instead")
+
+// opensSentence says whether what follows what stands between two words begins a sentence or a quotation.
+func opensSentence(between string) bool {
+	return strings.ContainsAny(between, ".:\"“!?")
+}
+
+func wordSet(words string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = struct{}{}
+	}
+	return m
+}
+
+func in(set map[string]struct{}, w string) bool {
+	_, ok := set[w]
+	return ok
+}
+
+// related says whether two stems are forms of one word, such as glycolyt and glycolysi: they share at least five letters from
+// the beginning, and seven tenths of the longer.
+func related(a, b string) bool {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n >= 5 && 10*n >= 7*max(len(a), len(b))
+}
