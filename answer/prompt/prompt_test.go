@@ -172,7 +172,7 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		ps := []prompt.Passage{{ID: 1, Heading: s, Text: s}, prompt.PassageOf(2, corpus.Chunk{Title: s, Headings: []string{"", s}, Text: s}, s, 500)}
 		for _, d := range []prompt.Data{
-			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Naming{Passage: ps[0]}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps},
+			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps},
 			prompt.Verification{Question: s, Claims: []prompt.Claim{{ID: 1, Text: s, Cites: []int{1, 2}}}, Passages: ps},
 		} {
 			ms, err := tagged().Render(d)
@@ -208,8 +208,6 @@ func blank(d prompt.Data) prompt.Data {
 		return prompt.Analysis{}
 	case prompt.Hypothesis:
 		return prompt.Hypothesis{}
-	case prompt.Naming:
-		return prompt.Naming{Passage: ps[0]}
 	case prompt.Planning:
 		return prompt.Planning{Parts: []string{""}}
 	case prompt.Grading:
