@@ -47,7 +47,7 @@ func TestPropositions(t *testing.T) {
 	}()
 	const said, means = "It washes gravel for miners.", "The Riffle Box washes gravel for miners."
 	sources := []ingest.Source{
-		{URI: "a.md", Data: []byte("# Riffle Box\n\nThe Riffle Box is a long box of pine. " + said)},
+		{URI: "a.md", Data: []byte("# Mining\n\nThe Riffle Box is a long box of pine. " + said)},
 		{URI: "a.py", Data: []byte("# Riffle Box\nx = 1\n\n# It is a box.\ny = 2\n")},
 	}
 	for _, c := range []struct {
@@ -66,6 +66,10 @@ func TestPropositions(t *testing.T) {
 		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "gravel miners", Levels: []corpus.Level{corpus.Sentence}})
 		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.Statement() != c.want {
 			t.Fatalf("%+v, %v", hits, err)
+		}
+		named, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "riffle", Levels: []corpus.Level{corpus.Sentence}})
+		if found := slices.ContainsFunc(named, func(h index.Hit) bool { return h.Chunk.Text == said }); err != nil || found != (c.want == means) {
+			t.Errorf("by the name that only the proposition holds: %t, %v", found, err)
 		}
 		bare, _, err := ix.Missing(t.Context(), corpus.DefaultCollection, "another", "", 0)
 		if err != nil || !slices.ContainsFunc(bare, func(b index.Bare) bool { return b.Text == c.want }) {
