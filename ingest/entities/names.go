@@ -33,7 +33,12 @@ var (
 	// dates begin and end no name, unless a name follows those in maybe.
 	dates = set(`january february march april may june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday`)
-	maybe  = set("april may june august")
+	maybe = set("april may june august")
+	// openers stand before a name at the beginning of a sentence, as stop words do, and are no part of it.
+	openers = set(`according actually additionally afterwards also although based born currently despite early eventually finally first following
+		formerly founded furthermore hence historically however initially instead last late later like located meanwhile moreover nevertheless
+		nonetheless notable notably now originally presently previously recently second similarly since sometimes soon subsequently
+		therefore third though thus today together traditionally ultimately unlike usually when while`)
 	titled = set("dr mr mrs ms st prof jr sr lt col gen sgt capt rev hon mt ft")
 )
 
@@ -113,7 +118,7 @@ func adjacent(line string, a, b text.Token) bool {
 
 // appendName adds a phrase and its parts, unless it is none.
 func (d *document) appendName(out []span, line string, words []text.Token, first bool) []span {
-	for len(words) > 0 && (text.Article(words[0].Text) || first && text.Stop(words[0].Text)) {
+	for len(words) > 0 && (text.Article(words[0].Text) || first && opens(words[0].Text)) {
 		words, first = words[1:], false // what follows stands inside the sentence
 		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 			words = words[1:]
@@ -144,6 +149,8 @@ func (d *document) appendName(out []span, line string, words []text.Token, first
 }
 
 func numeric(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
+
+func opens(w string) bool { return text.Stop(w) || in(openers, w) }
 
 func spanOf(line string, words []text.Token) span {
 	last := words[len(words)-1]
@@ -220,35 +227,56 @@ type phrase struct {
 	key        string
 }
 
-// phrases gives the runs of two to four small words of three letters or more that are no stop words, and the runs of two to
-// eight ideographs.
+// phrases gives the pairs and triples of small words side by side, of three letters or more and no stop words, and the runs
+// of two to eight ideographs; a triple before the pairs in it.
 func phrases(line string, words []text.Token) (out []phrase) {
 	for i := 0; i < len(words); {
 		kind := phrasal(line, words[i])
 		n := i + 1
-		for n < len(words) && kind != 0 && phrasal(line, words[n]) == kind {
-			if sep := line[words[n-1].End:words[n].Start]; sep != "" && sep != " " && sep != "-" && sep != "\n" {
-				break
-			}
+		for n < len(words) && kind != 0 && phrasal(line, words[n]) == kind && beside(line[words[n-1].End:words[n].Start]) {
 			n++
 		}
-		if most := 4 * kind; kind != 0 && n-i >= 2 && n-i <= most {
-			s := line[words[i].Start:words[n-1].End]
-			out = append(out, phrase{words[i].Start, words[n-1].End, text.Name(s)})
+		switch {
+		case kind == small:
+			for k := i; k+2 <= n; k++ {
+				if k+3 <= n {
+					out = append(out, phraseOf(words[k:k+3]))
+				}
+				out = append(out, phraseOf(words[k:k+2]))
+			}
+		case kind == ideographic && n-i >= 2 && n-i <= 8:
+			out = append(out, phraseOf(words[i:n]))
 		}
 		i = n
 	}
 	return out
 }
 
-// phrasal says whether a word may stand in a phrase: 1 among small words, 2 among ideographs, 0 in none.
+func beside(between string) bool {
+	return between == "" || between == " " || between == "-" || between == "\n"
+}
+
+func phraseOf(words []text.Token) phrase {
+	key := words[0].Text
+	for _, w := range words[1:] {
+		key += " " + w.Text
+	}
+	return phrase{words[0].Start, words[len(words)-1].End, key}
+}
+
+const (
+	small       = 1
+	ideographic = 2
+)
+
+// phrasal says among which words of phrases a word is; 0: none.
 func phrasal(line string, w text.Token) int {
 	r, n := utf8.DecodeRuneInString(line[w.Start:])
 	switch {
 	case unicode.Is(unicode.Han, r):
-		return 2
+		return ideographic
 	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, text.Stop(w.Text):
 		return 0
 	}
-	return 1
+	return small
 }

@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"unicode"
@@ -20,6 +21,7 @@ const (
 	maxBetween   = 12  // words of a relation
 	maxSays      = 120 // bytes of a relation
 	maxKnown     = 200_000
+	maxKept      = 512 << 10 // bytes of text whose words are kept
 )
 
 // Rules finds entities by how texts are written, the same in the same document always, in time that grows with its length.
@@ -36,23 +38,47 @@ var _ Extractor = Rules{}
 func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error) {
 	out := make([]Found, len(chunks))
 	d := newDocument()
-	for i := range chunks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if chunks[i].Level == corpus.Passage {
-			d.read(chunks[i].Text)
-		}
-	}
-	for i := range chunks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if chunks[i].Level == corpus.Passage {
-			out[i] = d.find(&chunks[i])
+	cut := make([][]line, len(chunks)) // of the first chunks: cutting costs more than all else
+	kept := 0
+	for _, do := range []func(i int, ls []line){
+		func(_ int, ls []line) { d.words(ls) },
+		func(_ int, ls []line) { d.lastNames(ls) },
+		func(i int, ls []line) { out[i] = d.find(&chunks[i], ls) },
+	} {
+		for i := range chunks {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if chunks[i].Level != corpus.Passage {
+				continue
+			}
+			ls := cut[i]
+			if ls == nil {
+				ls = lines(chunks[i].Text)
+				if kept += len(chunks[i].Text); kept <= maxKept {
+					cut[i] = ls
+				}
+			}
+			do(i, ls)
 		}
 	}
 	return out, nil
+}
+
+// line is a sentence with its words.
+type line struct {
+	text  string
+	words []text.Token
+}
+
+func lines(s string) []line {
+	spans := text.Sentences(s)
+	out := make([]line, len(spans))
+	for i, sp := range spans {
+		out[i].text = s[sp.Start:sp.End]
+		out[i].words = text.Words(out[i].text)
+	}
+	return out
 }
 
 // document is what is known of all of a document's passages. Of each kind no more than maxKnown are kept.
@@ -73,34 +99,35 @@ func keep[V any](m map[string]V, key string, v V) {
 	}
 }
 
-// read takes note of how a passage writes its words.
-func (d *document) read(s string) {
-	for _, sent := range text.Sentences(s) {
-		line := s[sent.Start:sent.End]
-		words := text.Words(line)
-		for i, w := range words {
+// words takes note of how a passage writes its words.
+func (d *document) words(ls []line) {
+	for _, l := range ls {
+		for i, w := range l.words {
 			switch {
-			case capitalised(line[w.Start:]):
+			case capitalised(l.text[w.Start:]):
 				if i > 0 {
 					keep(d.capital, w.Text, struct{}{})
 				}
-			case !isDigit(line[w.Start]):
+			case !isDigit(l.text[w.Start]):
 				keep(d.small, w.Text, struct{}{})
 			}
 		}
-		for _, p := range phrases(line, words) {
+		for _, p := range phrases(l.text, l.words) {
 			keep(d.phrases, p.key, d.phrases[p.key]+1)
 		}
 	}
-	for _, sent := range text.Sentences(s) {
-		line := s[sent.Start:sent.End]
-		for _, n := range d.names(line, text.Words(line)) {
+}
+
+// lastNames takes note of the names that a passage writes in full.
+func (d *document) lastNames(ls []line) {
+	for _, l := range ls {
+		for _, n := range d.names(l.text, l.words) {
 			if n.words < 2 || n.words > 4 || n.connected {
 				continue
 			}
 			last := text.FoldWord(strings.ToLower(n.last))
-			name := line[n.start:n.end]
-			if had, ok := d.lastName[last]; ok && text.Name(had) != text.Name(name) {
+			name := l.text[n.start:n.end]
+			if had, ok := d.lastName[last]; ok && had != name && text.Name(had) != text.Name(name) {
 				name = ""
 			}
 			keep(d.lastName, last, name)
@@ -143,7 +170,7 @@ func (c *collector) relate(from, to, says string) {
 }
 
 // find gives what a passage names.
-func (d *document) find(c *corpus.Chunk) Found {
+func (d *document) find(c *corpus.Chunk, ls []line) Found {
 	out := &collector{place: map[string]int{}}
 	topic := ""
 	for _, title := range append([]string{c.Title}, c.Headings...) {
@@ -154,14 +181,13 @@ func (d *document) find(c *corpus.Chunk) Found {
 		}
 	}
 	var repeated []string
-	for _, sent := range text.Sentences(c.Text) {
-		line := c.Text[sent.Start:sent.End]
-		words := text.Words(line)
+	for _, l := range ls {
+		line, words := l.text, l.words
 		before, end := topic, 0
 		for _, n := range merged(marked(line), d.names(line, words)) {
 			name := line[n.start:n.end]
-			if full := d.lastName[text.FoldWord(strings.ToLower(name))]; n.words == 1 && full != "" {
-				name = full
+			if n.words == 1 {
+				name = cmp.Or(d.lastName[text.FoldWord(strings.ToLower(name))], name)
 			}
 			name = out.add(name, n.kind)
 			if between := line[min(end, n.start):n.start]; between != "" && countWords(between) <= maxBetween {
@@ -169,9 +195,11 @@ func (d *document) find(c *corpus.Chunk) Found {
 			}
 			before, end = name, n.end
 		}
+		end = 0
 		for _, p := range phrases(line, words) {
-			if d.phrases[p.key] > 1 {
+			if p.start >= end && d.phrases[p.key] > 1 {
 				repeated = append(repeated, line[p.start:p.end])
+				end = p.end
 			}
 		}
 	}
