@@ -19,7 +19,7 @@ i want/need/wish to know/learn/understand/ask/find/hear/see/determine you? out? 
 i am just? curious about? >|i am wondering/interested in? knowing? >|i was wondering >|i wonder >|i was hoping you could/can/would tell me
 i am trying/looking to find/understand/know/determine/figure/learn out? >|i do not know >|i would be interested to know/learn >
 tell/show/give/remind/inform me/us please?|let me/us know >|let me/us ask you? >|explain/describe/say/clarify to? me/us? >|find out >|find >
-what i want/need/would to? know/ask is >|my/the question is >|is it known >|is it true/correct/right that?|is it possible to know/say >|i ask you? >
+what i want/need/would to? know/ask is >|my/the question is >|is it known >|is it true/correct/right that?|is it the case that|question|q|please? answer the/this following? question?|here is my question|one/another more? question|is it possible to know/say >|i ask you? >
 according to the these/those? document/documents/text/texts/passage/passages/article/articles/context/source/sources/report
 based/going on the these/those? document/documents/text/texts/passage/passages/article/articles/context/source/sources/information
 in your opinion|by the way|for my/your information|just curious|to your knowledge|as far as you know|would/do you mind telling me/us >
@@ -27,7 +27,7 @@ in your opinion|by the way|for my/your information|just curious|to your knowledg
 
 // closings are what they say after it.
 var closings = patterns(`
-please/thanks|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
+please/thanks|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
 can/could/would/will you please? tell/inform/show me/us please?|please tell me/us|tell me/us please?|i wonder|i was wondering|if you do not mind
 if i may ask|if possible|by the way|does anyone know|according to the document/documents/text/texts/passage/article/context/sources
 `)

@@ -18,7 +18,6 @@ up down out around above below`)
 	adverbs    = set("not also first originally ever never still already always officially finally usually often")
 	timely     = set("in on at by during since until till before after from")
 	ofKinds    = map[string]string{"tall": "height", "high": "height", "old": "age", "big": "size", "deep": "depth", "wide": "width", "heavy": "weight"}
-	relatives  = set("who which that whom where when whose what how why")
 	connecting = set("and or but nor")
 )
 
@@ -75,7 +74,9 @@ var rewrites = rewriting([][2]string{
 	{"for which reason", "?why"}, {"what be the reason that", "?why"}, {"what be the reason why", "?why"}, {"how come", "?why"}, {"what reason", "?why"},
 	{"in what way", "?how"}, {"in which way", "?how"}, {"in what manner", "?how"}, {"in which manner", "?how"}, {"in what fashion", "?how"}, {"by what mean", "?how"},
 	{"what be the number of", "?howmany"}, {"what be the total number of", "?howmany"}, {"what number of", "?howmany"}, {"how many", "?howmany"},
-	{"how much", "?howmuch"}, {"what amount of", "?howmuch"}, {"what be the amount of", "?howmuch"}, {"what be the name of the", "?what be the"}, {"what the name of the", "?what the"},
+	{"how much", "?howmuch"}, {"what amount of", "?howmuch"}, {"what be the amount of", "?howmuch"}, {"what be the year when", "?when"}, {"what be the year that", "?when"}, {"what be the year in which", "?when"},
+	{"what be the date when", "?when"}, {"what be the date on which", "?when"}, {"what be the place where", "?where"}, {"what be the reason for which", "?why"},
+	{"what be the name of the", "?what be the"}, {"what the name of the", "?what the"},
 	{"which person", "?who"}, {"what person", "?who"}, {"which individual", "?who"}, {"what individual", "?who"}, {"whom", "?who"}, {"who", "?who"},
 	{"which", "?what"}, {"what", "?what"}, {"when", "?when"}, {"where", "?where"}, {"why", "?why"}, {"how", "?how"}, {"whose", "?whose"},
 })
@@ -230,6 +231,9 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 	}
 	a := words[aux]
 	rest = words[aux+1:]
+	if framed && a.text == "be" && len(rest) == 0 && aux > at+1 && (m == "?what" || m == "?who") {
+		return words[at+1 : aux], words[:at+1] // what photosynthesis is
+	}
 	if adverbial && m != "?how" && aux > at+1 {
 		return words[at+1:], words[:at+1] // where the house is
 	}

@@ -42,7 +42,7 @@ func Of(question string) Question {
 		q.said[w.face] = true
 	}
 	words, framed := bare(expand(words))
-	words = count(words)
+	words = count(slices.DeleteFunc(words, func(w word) bool { return empty[w.text] && !w.name && !w.stop }))
 	for i := range words {
 		w := &words[i]
 		w.past, w.part = !w.name && inPast(w.text), participle(w.text)
@@ -51,6 +51,9 @@ func Of(question string) Question {
 	words = doers(declare(genitives(settle(words)), framed))
 	words, moods := apart(words)
 	q.words = timed(coordinated(words))
+	if tense == "present " && born(q.words) {
+		tense = "past "
+	}
 	q.key = tense + moods + "|" + strings.Join(texts(q.words), " ")
 	return q
 }
@@ -113,6 +116,24 @@ func tenses(words []word) string {
 		is = 1
 	}
 	return strings.Repeat("past ", was) + strings.Repeat("present ", is)
+}
+
+// empty are words that add nothing to a question.
+var empty = set("exactly precisely actually really")
+
+// births are things by which one asks where and when somebody was born.
+var births = map[string]string{"birthplac": "?where", "birthdat": "?when", "birthday": "?when"}
+
+// born asks for the place of birth of somebody as where somebody was born. It tells whether it did, as it is the past then.
+func born(words []word) bool {
+	n := len(words)
+	if n < 4 || births[words[0].text] == "" || words[1].text != "of" || words[n-1].text != "?what" {
+		return false
+	}
+	mark := births[words[0].text]
+	copy(words, words[2:n-1])
+	copy(words[n-3:], []word{{text: "*"}, {text: "bear", face: "born"}, {text: mark, face: "when"}})
+	return true
 }
 
 // doers turns the first clause in the passive whose doer is told into the active, and marks one whose doer is not.

@@ -21,6 +21,7 @@ func TestSame(t *testing.T) {
 		{"Who wrote the report?", "I'd like to know who wrote the report.", true},
 		{"Who wrote the report?", "do you happen to know who wrote the report", true},
 		{"Who wrote the report?", "Who wrote the report, please?", true},
+		{"Who wrote the report?", "Please answer the following question: who wrote the report?", true},
 		{"Is the port open?", "Can you tell me if the port is open?", true},
 		{"Is the port open?", "I was wondering whether the port is open", true},
 		{"What is the capital of France?", "What's the capital of France?", true},
@@ -44,6 +45,11 @@ func TestSame(t *testing.T) {
 		{"Who directed Jaws?", "Which person directed Jaws?", true},
 		{"What country is Paris in?", "In which country is Paris?", true},
 		{"How tall is the Eiffel Tower?", "What is the height of the Eiffel Tower?", true},
+		{"What is photosynthesis?", "Could you explain what photosynthesis is?", true},
+		{"When exactly did Prussia join the union?", "When did Prussia join the union?", true},
+		{"Where was Jim Wynorski born?", "What is the place of birth of Jim Wynorski?", true},
+		{"Where was Jim Wynorski born?", "What is Jim Wynorski's birthplace?", true},
+		{"Where was Jim Wynorski born?", "When was Jim Wynorski born?", false},
 		{"How does the engine work?", "Can you explain how the engine works?", true},
 
 		// Voice, order, words, numbers.

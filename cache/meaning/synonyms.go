@@ -30,8 +30,8 @@ enormous huge|rule govern|travel journey|assume presume|sufficient enough|additi
 var phrases = table(`
 united states of america=usa|united states=usa|u.s=usa|u.s.a=usa|united kingdom=uk|u.k=uk|chief executive officer=ceo
 chief executive=ceo|take place=happen|pass away=die|set up=establish|well known=famous|a lot of=many|lots of=many|in order to=to
-at present=now|at the moment=now|right now=now|these days=now|at the present time=now|as well as=and|place of birth=birthplace
-date of birth=birthdate|birth place=birthplace|birth date=birthdate|due to=because of|owing to=because of|on account of=because of
+at present=now|at the moment=now|right now=now|these days=now|at the present time=now|as well as=and|place of birth=birthplac
+date of birth=birthdat|birth place=birthplac|birth date=birthdat|due to=because of|owing to=because of|on account of=because of
 prior to=before|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1|world war i=ww1
 2th world war=ww2|1th world war=ww1|new york city=nyc|head quarter=headquarters|come to an end=end|bring about=cause
 `)
