@@ -16,6 +16,7 @@ type Planning struct {
 	Parts     []string // questions that it may be made of
 	Rounds    int      // of calls that are left
 	Turns     []Turn   // what was called so far, oldest first
+	Plain     bool     // the turns are told in the user's message, for servers that take only what their model itself called
 	Complaint string   // what is wrong with what the model did last; empty: nothing
 }
 
@@ -64,13 +65,14 @@ type planView struct {
 }
 
 // Converse writes the messages of a conversation with tools: those of [Set.Render], then each turn as a message with the calls
-// and one for each reply. What was found stands between the marks of the same request. A complaint ends the last message, as
+// and one for each reply, unless they are told plainly. What was found stands between the marks of the same request. A complaint ends the last message, as
 // not every model takes a turn of the user's after those of tools.
 func (s *Set) Converse(p Planning) ([]model.Message, error) {
 	messages, f, err := s.render(p)
 	if err != nil {
 		return nil, err
 	}
+	user := &messages[len(messages)-1]
 	for _, turn := range p.Turns {
 		calls, replies := model.Message{Role: model.Assistant}, make([]model.Message, len(turn))
 		for i, r := range turn {
@@ -80,8 +82,13 @@ func (s *Set) Converse(p Planning) ([]model.Message, error) {
 			}
 			calls.Calls = append(calls.Calls, model.ToolCall{ID: r.ID, Name: r.Tool, Input: input})
 			replies[i] = model.Message{Role: model.ToolReply, Call: r.ID, Text: r.fenced(f)}
+			if p.Plain {
+				user.Text += fmt.Sprintf("\n\nCalled before: %s %s\n%s", r.Tool, input, replies[i].Text)
+			}
 		}
-		messages = append(append(messages, calls), replies...)
+		if !p.Plain {
+			messages = append(append(messages, calls), replies...)
+		}
 	}
 	if p.Complaint != "" {
 		ask, err := write(s.or().recall, complaintView{f.harmless(p.Complaint, 2*maxComplaint)})

@@ -42,6 +42,7 @@ type planner struct {
 	prompts *prompt.Set
 	then    agent.Planner
 	tools   toolbox
+	plain   atomic.Bool // a server did not take calls that were told as its model's own
 	Options
 }
 
@@ -52,7 +53,7 @@ type planner struct {
 // left alone for a few minutes. Once the tokens of the budget are spent, then plans without a word.
 func New(chat model.Chat, prompts *prompt.Set, then agent.Planner, o Options) agent.Planner {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	return &planner{prompt.NewJudge(chat), prompts, then, newToolbox(), o}
+	return &planner{judge: prompt.NewJudge(chat), prompts: prompts, then: then, tools: newToolbox(), Options: o}
 }
 
 // Next implements [agent.Planner].
@@ -111,7 +112,7 @@ func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
 	plan, err := m.plan(ctx, v)
 	e, _ := errors.AsType[*model.Error](err)
 	switch {
-	case e != nil && e.Failure == model.Rejected && e.Status != 0:
+	case refused(err):
 		m.judge.Rest() // most likely for the tools, as nothing else in the request is out of the ordinary
 	case e != nil && e.Failure == model.Empty: // as of a model that never ends a call
 		m.judge.Saw(&model.Error{Failure: model.Malformed})
@@ -119,6 +120,12 @@ func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
 		m.judge.Saw(err)
 	}
 	return plan, err
+}
+
+// refused tells whether a server took a request for none that can be answered.
+func refused(err error) bool {
+	e, ok := errors.AsType[*model.Error](err)
+	return ok && e.Failure == model.Rejected && e.Status != 0
 }
 
 func (m *planner) plan(ctx context.Context, v agent.View) (agent.Plan, error) {
@@ -131,8 +138,9 @@ func (m *planner) plan(ctx context.Context, v agent.View) (agent.Plan, error) {
 		},
 	})
 	complaint := ""
-	for range 2 {
-		r, err := m.request(own, v, v.Left.Tokens-int(spent.Load()), complaint)
+	for try := 0; try < 2; try++ {
+		plain := m.plain.Load()
+		r, err := m.request(own, v, v.Left.Tokens-int(spent.Load()), complaint, plain)
 		if errors.Is(err, errSpent) && complaint != "" {
 			break
 		}
@@ -140,6 +148,12 @@ func (m *planner) plan(ctx context.Context, v agent.View) (agent.Plan, error) {
 			return agent.Plan{}, err
 		}
 		s, err := m.complete(own, r)
+		if refused(err) && !plain && len(r.Messages) > 2 {
+			// Some want the thoughts back that came with a call, and some templates know no replies of tools.
+			m.plain.Store(true)
+			try--
+			continue
+		}
 		if err != nil {
 			return agent.Plan{}, err
 		}

@@ -381,6 +381,41 @@ func TestRests(t *testing.T) {
 	}
 }
 
+// choosy is a model whose server takes no calls that it did not make.
+type choosy struct{ *scripted }
+
+func (c choosy) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
+	if slices.ContainsFunc(r.Messages, func(m model.Message) bool { return m.Role == model.ToolReply }) {
+		return func(yield func(model.Piece, error) bool) {
+			c.asked = append(c.asked, r)
+			yield(model.Piece{}, &model.Error{Model: "qwen", Failure: model.Rejected, Status: 400})
+		}
+	}
+	return c.scripted.Complete(ctx, r)
+}
+
+// TestCallsToldPlainly: a server that refuses a conversation with tools is told of the calls in words, from then on at once.
+func TestCallsToldPlainly(t *testing.T) {
+	chat := &scripted{script: [][]model.Piece{nil, calls("hybrid_search", hybrid), calls("hybrid_search", next), calls("generate_answer", "{}")}}
+	ctx, told := modeltest.Traced(t.Context())
+	p := calling.New(choosy{chat}, tagged(), &ruled{}, calling.Options{})
+	for _, want := range []int{3, 4} { // the first is refused, the second repeats itself
+		if got, err := p.Next(ctx, after(inception, directed)); err != nil || got.By != "qwen" || len(chat.asked) != want || len(*told) > 0 {
+			t.Fatalf("%+v, %v, asked %d times, told %q", got, err, len(chat.asked), *told)
+		}
+	}
+	for _, r := range chat.asked[1:] {
+		user := r.Messages[len(r.Messages)-1].Text
+		if len(r.Messages) != 2 || !strings.Contains(user, `Called before: hybrid_search {"query":"director of Inception","reason":"the film first"}`+"\nFound: 1 passages") ||
+			!strings.Contains(user, "Inception was directed by Christopher Nolan.\n</passage "+tag+">") {
+			t.Errorf("told %s", user)
+		}
+	}
+	if !strings.Contains(chat.asked[2].Messages[1].Text, "cannot be used: hybrid_search did this before") {
+		t.Errorf("told %s", chat.asked[2].Messages[1].Text)
+	}
+}
+
 // tag is that of the fences, and is known to the documents here.
 const tag = "f3a9c1d2e4b58607"
 

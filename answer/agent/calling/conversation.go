@@ -43,7 +43,7 @@ const (
 
 // request writes what the model is asked. Of rounds for which there is no room, the oldest are shortened first. The error is
 // errSpent where the tokens that are left do not suffice, and a [*model.Error] where the model's context does not.
-func (m *planner) request(ctx context.Context, v agent.View, tokens int, complaint string) (model.Request, error) {
+func (m *planner) request(ctx context.Context, v agent.View, tokens int, complaint string, plain bool) (model.Request, error) {
 	limits := m.judge.Limits(ctx)
 	size := cmp.Or(limits.Context, unknownContext)
 	output := min(mostWritten, cmp.Or(limits.Output, mostWritten), size/4, tokens/2)
@@ -51,7 +51,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 		return model.Request{}, errSpent
 	}
 	room := size - output - 64 - size/64
-	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint}
+	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint, Plain: plain}
 	w := newWriter(v)
 	measuring := prompt.Set{}
 	if m.prompts != nil {
