@@ -191,8 +191,5 @@ func exchanged(a, b []float64, apart float64) float64 {
 			extreme++
 		}
 	}
-	if valid == 0 {
-		return 1
-	}
-	return float64(extreme) / float64(valid)
+	return float64(extreme+1) / float64(valid+1) // what was measured is one of the exchanges: p is never 0 (Phipson and Smyth 2010)
 }

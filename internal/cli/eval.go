@@ -20,7 +20,7 @@ import (
 type evalCmd struct {
 	config.Models
 	Dir     string   `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
-	What    []string `placeholder:"PART" help:"What is measured: search, answers, claims or cache; several with commas. Without it: search, or with --mode answers, and claims where the set has some."`
+	What    []string `placeholder:"PART" help:"What is measured: search, answers, claims or cache; several with commas. Without it: search, or with --mode everything else."`
 	Mode    []string `placeholder:"MODE" help:"Modes in which the questions are answered, and compared: direct, agentic, or both with a comma."`
 	TopK    int      `name:"top-k" default:"10" help:"Passages that an answer is made from."`
 	Half    string   `placeholder:"a|b" help:"Ask only one half of each set's questions, told apart by a hash: tune on one, look at the other."`
@@ -100,7 +100,7 @@ func (c *evalCmd) wants(part string) bool {
 	case len(c.What) > 0:
 		return slices.Contains(c.What, part)
 	case len(c.Mode) > 0:
-		return part == partAnswers || part == partClaims
+		return part != partSearch
 	}
 	return part == partSearch
 }

@@ -104,7 +104,9 @@ func (v *evaluation) cache(e *env, set *eval.Set) error {
 	if err != nil {
 		return err
 	}
-	v.Cache = append(v.Cache, r)
+	if r.TrueHits.Cases+r.FalseHits.Cases > 0 { // of a few short questions nothing may be made
+		v.Cache = append(v.Cache, r)
+	}
 	return nil
 }
 

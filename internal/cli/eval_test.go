@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
 )
 
 // measured is what eval --json prints.
@@ -96,8 +97,30 @@ func TestEvalModes(t *testing.T) {
 	if len(m.Claims) != 1 || m.Claims[0].Supported.Recall == 0 || m.Claims[0].Contradicted.FP != 0 || len(m.Claims[0].Results) != 5 {
 		t.Errorf("claims %+v", m.Claims)
 	}
+	if len(m.Cache) != 1 || m.Cache[0].Questions != 4 {
+		t.Errorf("cache %+v", m.Cache)
+	}
 	if drawn, err := os.ReadFile(plot); err != nil || !strings.Contains(string(drawn), "harbour, agentic: 1.000") {
 		t.Errorf("plot: %v\n%s", err, drawn)
+	}
+}
+
+// TestPublicModes holds answering to what was measured on a small public set.
+func TestPublicModes(t *testing.T) {
+	root := os.Getenv("SLUICE_DATA")
+	switch {
+	case root == "":
+		t.Skip("SLUICE_DATA names no folder with musique/")
+	case beir.Race || testing.Short():
+		t.Skip("takes too long")
+	}
+	m := evaluate(t, filepath.Join(root, "musique"), "--mode", "direct,agentic", "--what", "answers")
+	direct, agentic := m.Modes[0].Rows[0].Measures, m.Modes[1].Rows[0].Measures
+	if m.Modes[0].Failed+m.Modes[1].Failed > 0 || direct["ndcg_10"].Mean < 0.55 || agentic["recall_5"].Mean < 0.58 {
+		t.Errorf("nDCG@10 direct %.3f, recall@5 agentic %.3f", direct["ndcg_10"].Mean, agentic["recall_5"].Mean)
+	}
+	if d := m.Compared[0].Measures["all_8"]; d.Low <= 0 {
+		t.Errorf("the agent finds no more than one search: %+v", d)
 	}
 }
 
