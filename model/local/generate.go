@@ -82,20 +82,46 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	if m.table == nil {
 		return nil, nil
 	}
+	q, all, readings, err := m.rankAll(ctx, t)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if !q.open && m.opts.Patience > 0 && q.doubts(all[0], readings).trust() < q.need()*m.opts.Patience {
+		return nil, nil
+	}
+	chosen := q.pick(all, readings, m.opts.Sentences)
+	sort.SliceStable(chosen, func(i, j int) bool {
+		a, b := chosen[i], chosen[j]
+		if a.passage != b.passage {
+			return a.passage < b.passage
+		}
+		return a.at < b.at
+	})
+	return chosen, nil
+}
+
+// rankAll gives the sentences that may be said, best first, and those of each passage.
+func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*sentence, []*reading, error) {
 	q := m.ask(t)
 	best := 0.0
-	for _, p := range t.Passages {
-		best = max(best, p.Score)
-	}
 	byPassage := make([][]*sentence, len(t.Passages))
+	for i, p := range t.Passages {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, nil, err
+		}
+		best = max(best, p.Score)
+		byPassage[i] = sentences(p, i)
+	}
+	m.correct(q, byPassage)
+	readings := make([]*reading, len(t.Passages))
 	var all []*sentence
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
-		cs := sentences(p, i)
-		byPassage[i] = cs
-		m.weigh(q, p, best, cs)
+		cs := byPassage[i]
+		readings[i] = m.read(q, p, cs)
+		m.weigh(q, p, best, readings[i])
 		prose := slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
 		for _, c := range cs {
 			c.score = c.evid.score()
@@ -109,18 +135,7 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
 	q.prefer(all)
-	if len(all) == 0 || !q.open && m.opts.Patience > 0 && all[0].evid.trust() < q.need()*m.opts.Patience {
-		return nil, nil
-	}
-	chosen := q.pick(all, byPassage, m.opts.Sentences)
-	sort.SliceStable(chosen, func(i, j int) bool {
-		a, b := chosen[i], chosen[j]
-		if a.passage != b.passage {
-			return a.passage < b.passage
-		}
-		return a.at < b.at
-	})
-	return chosen, nil
+	return q, all, readings, nil
 }
 
 // prefer puts code that was asked for, or a sentence that holds the kind of thing asked for, before a somewhat better one that
@@ -195,7 +210,7 @@ const maxPicks = 64
 
 // pick takes the best candidate and then, again and again, the one that adds most: maximal marginal relevance, after
 // J. Carbonell and J. Goldstein, The Use of MMR, 1998. A sentence that opens with a pronoun brings along the one before it.
-func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences int) []*sentence {
+func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) []*sentence {
 	pool := ranked[:min(len(ranked), maxPicks)]
 	limit, share := q.limits(pool[0], sentences)
 	floor := share * pool[0].score
@@ -230,7 +245,7 @@ func (q *question) pick(ranked []*sentence, byPassage [][]*sentence, sentences i
 		if best == nil {
 			break
 		}
-		if !lean(best, byPassage[best.passage], limit-len(chosen), used, take) && len(chosen) > 0 {
+		if !lean(best, readings[best.passage].cs, limit-len(chosen), used, take) && len(chosen) > 0 {
 			used[best] = true // it would hang in the air, and something is said already
 			continue
 		}

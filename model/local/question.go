@@ -27,19 +27,26 @@ const (
 
 // question is what a question tells before any passage is read.
 type question struct {
-	terms  []text.Term
-	weight []float64 // of each term
-	total  float64   // of all
-	vector [][]float32
-	sum    []float32 // the question's own vector
-	index  map[string]int
-	named  []int // terms that are names or numbers
-	denies bool  // asks for what is not
-	kind   kind
-	broad  bool // asks for an account, not for a fact
-	listed bool // asks for several things
-	open   bool // says nothing of what it is about: summarise this
-	code   bool // asks for a command, or for code
+	terms   []text.Term
+	weight  []float64 // of each term
+	total   float64   // of all
+	vector  [][]float32
+	sum     []float32 // the question's own vector
+	index   map[string]int
+	plain   []float64 // like weight, over the greatest of all weights, and less for words that name a kind of thing
+	words   []text.Token
+	named   []int // terms that are names or numbers
+	numbers []int
+	denied  map[string]struct{} // stems of what the question denies
+	denies  bool                // asks for what is not
+	kind    kind
+	broad   bool // asks for an account, not for a fact
+	listed  bool // asks for several things
+	open    bool // says nothing of what it is about: summarise this
+	code    bool // asks for a command, or for code
+
+	plainTotal float64          // of plain
+	follows    map[string][]int // where a word stands in words, but for the first
 
 	subject []string // stems of what the question asks the meaning of
 }
@@ -67,6 +74,10 @@ var (
 	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b`)
 	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
 
+	// kindsOfThings are what questions ask for and answers seldom say: which year, what city.
+	kindsOfThings = wordSet(`year day month centuri decad date time citi countri state town place locat region contin counti person peopl
+		percentag percent number amount name word term group organ compani event`)
+
 	vague = wordSet("happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
@@ -75,7 +86,7 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = text.Clean(s[:4000])
 	}
-	q := &question{index: map[string]int{}, sum: m.embed(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
+	q := &question{index: map[string]int{}, sum: m.embed(s), words: text.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
 		code: runRE.MatchString(s)}
 	most := 0.0
 	for _, w := range t.IDF {
@@ -87,18 +98,25 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	names := namesIn(s)
 	for _, term := range terms {
+		term.Stem = stem(term.Word)
+		if _, twice := q.index[term.Stem]; twice {
+			continue
+		}
 		if _, empty := about[term.Stem]; empty && q.broad {
 			continue
 		}
 		w := m.weight(term.Word)
 		if most > 0 {
 			w = most
-			if x, ok := t.IDF[term.Stem]; ok {
+			if x, ok := t.IDF[text.Stem(term.Word)]; ok {
 				w = x
 			}
 		}
 		if _, ok := names[term.Word]; ok {
 			q.named = append(q.named, len(q.terms))
+			if strings.ContainsAny(term.Word, "0123456789") {
+				q.numbers = append(q.numbers, len(q.terms))
+			}
 		}
 		_, form := shape[term.Stem]
 		if _, empty := vague[term.Stem]; empty || form && q.code {
@@ -109,6 +127,11 @@ func (m *Model) ask(t model.Task) *question {
 		q.weight = append(q.weight, max(w, 1e-3))
 		q.total += max(w, 1e-3)
 		q.vector = append(q.vector, m.vector(term.Word))
+		if _, kind := kindsOfThings[term.Stem]; kind {
+			w *= 0.3
+		}
+		q.plain = append(q.plain, w/max(most, 1))
+		q.plainTotal += w / max(most, 1)
 	}
 	q.open = len(q.terms) == 0
 	q.kind = kindOf(s)
@@ -117,7 +140,13 @@ func (m *Model) ask(t model.Task) *question {
 	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = aMeaning
 	}
-	q.denies = denies(text.Words(s))
+	q.denies, q.denied = denies(q.words), deniedIn(q.words)
+	q.follows = map[string][]int{}
+	for i, w := range q.words {
+		if i > 0 {
+			q.follows[w.Text] = append(q.follows[w.Text], i)
+		}
+	}
 	return q
 }
 
@@ -216,7 +245,7 @@ func (q *question) fits(c *sentence) float64 {
 		}
 		found := text.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
 		for _, w := range found {
-			if _, said := q.index[text.Stem(w.Text)]; !said && !(q.kind == aPerson && text.Stop(w.Text)) {
+			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == aPerson && text.Stop(w.Text)) {
 				return 1
 			}
 		}

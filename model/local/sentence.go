@@ -28,6 +28,8 @@ type sentence struct {
 	words   []text.Token
 	stems   []string  // one a word; empty for stop words
 	covers  []float64 // of each of the question's terms
+	over    []float64 // of each of them: 1 if the title or a heading over the sentence, or its table's, holds it
+	nearest []float64 // of each of them, the cosine of the nearest word
 	score   float64
 	evid    evidence
 }
@@ -56,7 +58,7 @@ func sentences(p model.Passage, number int) []*sentence {
 		c.stems = make([]string, len(c.words))
 		for i, w := range c.words {
 			if !text.Stop(w.Text) {
-				c.stems[i] = text.Stem(w.Text)
+				c.stems[i] = stem(w.Text)
 			}
 		}
 	}

@@ -1,0 +1,161 @@
+package local
+
+import (
+	_ "embed"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// stem reduces a word so that its forms meet: marks are taken off its letters, an irregular form becomes its base, and what
+// is left is stemmed.
+func stem(word string) string {
+	word = fold(word)
+	if base, ok := irregular[word]; ok {
+		word = base
+	}
+	return text.Stem(word)
+}
+
+// stems gives those of the words of s that are no stop words.
+func stems(s string) []string {
+	words := text.Words(s)
+	out := make([]string, 0, len(words))
+	for _, w := range words {
+		if !text.Stop(w.Text) {
+			out = append(out, stem(w.Text))
+		}
+	}
+	return out
+}
+
+// fold takes the marks off the letters of a word: Möngke is often written Mongke.
+func fold(word string) string {
+	for i := range len(word) {
+		if word[i] < utf8.RuneSelf {
+			continue
+		}
+		return strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Mn, r) {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(word))
+	}
+	return word
+}
+
+// lexicon.txt holds what stemming cannot know of English: irregular forms, each line its base and the forms; opposites, each
+// line one side and the other; and words that turn a statement where they stand. It was written for this package.
+//
+//go:embed lexicon.txt
+var lexiconText string
+
+var irregular, opposites, turns = readLexicon(lexiconText)
+
+// readLexicon reads irregular forms to their base, stems to those of their opposites, and the words that turn a statement.
+func readLexicon(s string) (forms map[string]string, against map[string][]string, turning map[string]struct{}) {
+	forms, against, turning = map[string]string{}, map[string][]string{}, map[string]struct{}{}
+	section := ""
+	for line := range strings.Lines(s) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) < 2:
+		case strings.HasPrefix(f[0], "#"):
+			section = strings.TrimSuffix(f[1], ":")
+		case section == "forms":
+			for _, x := range f[1:] {
+				forms[x] = f[0]
+			}
+		case section == "turns":
+			for _, x := range f {
+				turning[x] = struct{}{}
+			}
+		}
+	}
+	stemmed := func(words string) []string {
+		out := strings.Fields(words)
+		for i, w := range out {
+			if base, ok := forms[w]; ok {
+				w = base
+			}
+			out[i] = text.Stem(w)
+		}
+		return out
+	}
+	for line := range strings.Lines(s) {
+		one, other, ok := strings.Cut(line, "|")
+		if !ok || line[0] == '#' {
+			continue
+		}
+		as, bs := stemmed(one), stemmed(other)
+		for _, a := range as {
+			against[a] = append(against[a], bs...)
+		}
+		for _, b := range bs {
+			against[b] = append(against[b], as...)
+		}
+	}
+	return forms, against, turning
+}
+
+// turning says whether a word turns a statement where it stands, as superlatives do too.
+func turning(word string) bool {
+	if _, ok := turns[word]; ok {
+		return true
+	}
+	return len(word) > 5 && strings.HasSuffix(word, "est")
+}
+
+var denials = wordSet("not no non never without cannot unable neither nor none nothing nobody except unlike lack lacks lacked fail failed")
+
+func denial(word string) bool {
+	_, ok := denials[word]
+	return ok || strings.HasSuffix(word, "n't")
+}
+
+// denies says whether a negation is among the words.
+func denies(words []text.Token) bool {
+	for _, w := range words {
+		if denial(w.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// slips gives how many letters were mistaken, left out, put in or swapped with the next between a and b, or most+1 if they are
+// more: F. Damerau, A Technique for Computer Detection and Correction of Spelling Errors, 1964.
+func slips(a, b string, most int) int {
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
+	}
+	older, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		low := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], older[j-2]+1)
+			}
+			low = min(low, cur[j])
+		}
+		if low > most {
+			return most + 1
+		}
+		older, prev, cur = prev, cur, older
+	}
+	return prev[len(b)]
+}
