@@ -26,6 +26,7 @@ const (
 // named is what a passage names. Relations are between the mentions of their numbers.
 type named struct {
 	mentions  []corpus.Mention
+	names     []string // what [text.Name] makes of each mention's; nil: not known yet
 	relations []related
 }
 
@@ -45,7 +46,7 @@ func namedBy(e *index.Entry) (*named, error) {
 		if m.Kind < corpus.Subject || m.Kind > corpus.Phrase {
 			return nil, fault.Invalid("mention", "there is no kind %d", m.Kind)
 		}
-		if len(m.Name) > maxNameBytes || !utf8.ValidString(m.Name) || text.Name(m.Name) == "" {
+		if len(m.Name) > maxNameBytes || !utf8.ValidString(m.Name) {
 			continue
 		}
 		if i, ok := place[m.Name]; ok {
@@ -55,8 +56,13 @@ func namedBy(e *index.Entry) (*named, error) {
 		if len(out.mentions) == maxMentions {
 			break
 		}
+		key := text.Name(m.Name)
+		if key == "" {
+			continue
+		}
 		place[m.Name] = len(out.mentions)
 		out.mentions = append(out.mentions, m)
+		out.names = append(out.names, key)
 	}
 	for _, r := range e.Relations {
 		from, okFrom := place[r.From]
@@ -75,14 +81,22 @@ func namedBy(e *index.Entry) (*named, error) {
 	return out, nil
 }
 
+// key is the entity of a mention.
+func (n *named) key(i int) string {
+	if n.names != nil {
+		return n.names[i]
+	}
+	return text.Name(n.mentions[i].Name)
+}
+
 // keys gives the entities that are named, and those that the passage is about, each once.
 func (n *named) keys() (all, subjects []string) {
 	if n == nil {
 		return nil, nil
 	}
-	seen := map[string]corpus.MentionKind{}
-	for _, m := range n.mentions {
-		key := text.Name(m.Name)
+	seen := make(map[string]corpus.MentionKind, len(n.mentions))
+	for i, m := range n.mentions {
+		key := n.key(i)
 		kind, ok := seen[key]
 		if !ok {
 			all = append(all, key)
