@@ -32,7 +32,7 @@ type Options struct {
 	BatchDocs    int                // documents put at once at most; 64
 	BatchBytes   int                // text put at once, about; 4 MiB
 	EmbedTexts   int                // texts in one call to the embedder; 128
-	Entities     entities.Extractor // finds what passages name; [entities.Rules]
+	Entities     entities.Extractor // finds what passages name; [entities.Rules]. Where its name changes, documents are put again
 	Proposer     propose.Proposer   // makes sentences stand alone; [propose.Rules]. Where its name changes, documents are put again
 	Now          func() time.Time
 	Logger       *slog.Logger
@@ -206,7 +206,7 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 // cutting and of making propositions. The embedder has no part in it: vectors are made anew without the document.
 func (g *Ingester) hash(j job, data []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Proposer.Name(), j.name, j.title)
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Proposer.Name(), g.opts.Entities.Name(), j.name, j.title)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -16,7 +16,20 @@ type Found struct {
 
 // Extractor finds entities. Extract may be called at once.
 type Extractor interface {
+	// Name tells the form and its version: where it changes, documents are put again.
+	Name() string
 	// Extract gives for each chunk of one document what it names; passages alone name something. An error is the context's,
 	// or that of a model that was asked.
 	Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error)
+}
+
+// None is the [Extractor] that finds nothing: there is no graph then.
+type None struct{}
+
+// Name implements [Extractor].
+func (None) Name() string { return "none" }
+
+// Extract implements [Extractor]. There is no error.
+func (None) Extract(_ context.Context, chunks []corpus.Chunk) ([]Found, error) {
+	return make([]Found, len(chunks)), nil
 }

@@ -56,6 +56,9 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Extractor, o Options) E
 	return &asking{judge: prompt.NewJudge(chat), prompts: prompts, then: then, Options: o}
 }
 
+// Name implements [Extractor]. The model has no part in it: the names that servers give change, and a folder would be read anew.
+func (m *asking) Name() string { return "model-1 " + m.then.Name() }
+
 // Extract implements [Extractor]. Its errors are those of then, and that of the context.
 func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error) {
 	out, err := m.then.Extract(ctx, chunks)

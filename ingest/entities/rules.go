@@ -34,6 +34,9 @@ type Rules struct{}
 
 var _ Extractor = Rules{}
 
+// Name implements [Extractor].
+func (Rules) Name() string { return "rules-1" }
+
 // Extract implements [Extractor]. Its error is that of the context.
 func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error) {
 	out := make([]Found, len(chunks))

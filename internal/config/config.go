@@ -47,6 +47,7 @@ type Ingest struct {
 	MaxFileBytes Size     `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Largest document file that is read (bytes); larger ones are reported and left out."`
 	Workers      int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Documents that are read and indexed at once."`
 	Propose      string   `name:"propose" default:"rules" oneof:"rules,model,off" help:"What makes sentences stand alone before they are indexed: rules, a model, which is asked once for each passage, or nothing (off). Where it changes, documents are indexed anew."`
+	Entities     string   `name:"entities" default:"rules" oneof:"rules,model,off" help:"What finds the names that passages hold, from which the graph is made: rules, a model besides, which is asked once for each passage, or nothing (off), which leaves no graph. Where it changes, documents are indexed anew."`
 }
 
 // HTTP bounds what one connection may cost.
@@ -118,8 +119,10 @@ func (c Config) cross(faults Faults) Faults {
 		faults = append(faults, Fault{Setting: "max-query", Problem: c.Runs.MaxQuery.String() +
 			" must be less than max-body, which is " + c.HTTP.MaxBody.String()})
 	}
-	if c.Ingest.Propose == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has("propose") && !faults.has("model") {
-		faults = append(faults, Fault{Setting: "propose", Problem: "is model where model names none"})
+	for setting, is := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
+		if is == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {
+			faults = append(faults, Fault{Setting: setting, Problem: "is model where model names none"})
+		}
 	}
 	return faults
 }

@@ -62,6 +62,7 @@ func TestModelFaults(t *testing.T) {
 		"password":      {"--model-url=http://me:s3cret@/v1", "model-url: wants an address"},
 		"no key":        {"--model=openai", "model: openai wants its key in the variable OPENAI_API_KEY (flag --model)"},
 		"none of two":   {"--model=openai --model=anthropic --model-url=http://a", "model: anthropic wants its key in the variable ANTHROPIC_API_KEY"},
+		"extractor":     {"--entities=model", "entities: is model where model names none"},
 		"proposer":      {"--propose=model", "propose: is model where model names none"},
 		"judge":         {"--judge=all --judge=grade", "judge: all and none stand alone"},
 		"step":          {"--judge=everything", "judge: must be one of"},
