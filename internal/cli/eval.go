@@ -128,6 +128,9 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if err := c.drawable(); err != nil {
+		return err
+	}
 	var all evaluation
 	for _, set := range sets {
 		if c.wants(partSearch) {
@@ -151,17 +154,22 @@ func (c *evalCmd) Run(e *env) error {
 			}
 		}
 	}
-	if c.Plot != "" {
-		if err := writePlot(c.Plot, all.Modes); err != nil {
-			return err
-		}
+	if err := all.print(e, c.JSON); err != nil || c.Plot == "" {
+		return err
 	}
-	if c.JSON {
-		enc := json.NewEncoder(e.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(all)
+	return writePlot(c.Plot, all.Modes)
+}
+
+// drawable finds out early whether the plot's file can be written.
+func (c *evalCmd) drawable() error {
+	if c.Plot == "" {
+		return nil
 	}
-	return all.print(e)
+	f, err := os.OpenFile(c.Plot, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a picture, which anyone may see
+	if err != nil {
+		return fmt.Errorf("draw plot: %w", err)
+	}
+	return f.Close()
 }
 
 // sets reads all sets first, so that a fault in one shows before time is spent.
@@ -226,8 +234,13 @@ func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
 	return was.Modes, nil
 }
 
-// print writes the tables.
-func (v *evaluation) print(e *env) error {
+// print writes the tables, or JSON.
+func (v *evaluation) print(e *env, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(e.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	}
 	var parts []func() error
 	if len(v.Reports) > 0 {
 		parts = append(parts, func() error { return eval.WriteTable(e.Out, v.Reports...) },

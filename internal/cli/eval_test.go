@@ -231,6 +231,7 @@ func TestEvalRefuses(t *testing.T) {
 		{"too many passages", []string{"testdata/sets", "--top-k", "51"}, 2, "--top-k"},
 		{"no claims", []string{"testdata/sets/orchard", "--what", "claims"}, 1, "claims.jsonl"},
 		{"a torn claim", []string{torn2, "--what", "claims"}, 1, "claims.jsonl:1:"},
+		{"a plot into no folder", []string{"testdata/sets/harbour", "--mode", "direct", "--plot", "testdata/none/x.svg"}, 1, "draw plot"},
 		{"nothing earlier", []string{"testdata/sets/harbour", "--mode", "direct", "--against", "testdata/other.tsv"}, 1, "other.tsv"},
 		{"no answers earlier", []string{"testdata/sets/harbour", "--mode", "direct", "--against", empty}, 1, "no answers"},
 	} {
