@@ -1,0 +1,91 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest/entities"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+)
+
+// fill puts a public collection into an index, each document as one passage with what it names.
+func fill(t *testing.T, x *embedded.Index, s *beir.Set) {
+	t.Helper()
+	var docs []corpus.Document
+	var entries [][]index.Entry
+	for _, c := range s.Docs {
+		found, err := entities.Rules{}.Extract(t.Context(), []corpus.Chunk{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, corpus.Document{ID: c.Document, Collection: "c", Title: c.Title})
+		entries = append(entries, []index.Entry{{Chunk: c, Mentions: found[0].Mentions, Relations: found[0].Relations}})
+	}
+	if err := x.Put(t.Context(), docs, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWalkFindsTheOtherHop compares, over questions that need two or more passages, what a search finds of them among its
+// first eight with what its first four and the first four of a walk from there do.
+func TestWalkFindsTheOtherHop(t *testing.T) {
+	if beir.Race || testing.Short() {
+		t.Skip("fills indexes with thousands of passages")
+	}
+	for _, c := range []struct {
+		name  string
+		least float64 // share of gold passages
+	}{{"hotpotqa", 0.90}, {"musique", 0.72}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := beir.Load(t, c.name)
+			x := open(t, t.TempDir())
+			fill(t, x, s)
+			var gold, searched, walked float64
+			for _, q := range s.Queries {
+				hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: q.Text, Limit: 8})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := index.Walk{Collection: "c", Question: q.Text, Limit: 4}
+				es, err := x.Entities(t.Context(), "c", q.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range es {
+					w.Entities = append(w.Entities, e.Name)
+				}
+				for i, h := range hits {
+					if q.Relevant[string(h.Chunk.ID)] > 0 {
+						searched++
+						if i < 4 {
+							walked++
+						}
+					}
+					if i < 4 {
+						w.Chunks = append(w.Chunks, h.Chunk.ID)
+					}
+				}
+				got, err := x.Walk(t.Context(), w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range got {
+					if q.Relevant[string(r.Chunk.ID)] > 0 {
+						walked++
+					}
+				}
+				for _, grade := range q.Relevant {
+					if grade > 0 {
+						gold++
+					}
+				}
+			}
+			t.Logf("of %.0f passages a search finds %.3f, with a walk %.3f", gold, searched/gold, walked/gold)
+			if walked/gold < c.least || walked < searched {
+				t.Errorf("a search and a walk find %.3f of the passages, less than %.2f or than the %.3f of a search", walked/gold, c.least, searched/gold)
+			}
+		})
+	}
+}
