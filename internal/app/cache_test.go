@@ -1,0 +1,227 @@
+package app_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// put ingests a document.
+func put(t *testing.T, a *app.App, uri, text string) {
+	t.Helper()
+	if _, err := a.Ingester.IngestDocuments(t.Context(), "default", []ingest.Source{{URI: uri, Data: []byte(text)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pieces are the answer as it was streamed.
+func pieces(log []event.Event) []event.Body {
+	var out []event.Body
+	for _, e := range log {
+		switch e.Body.(type) {
+		case event.Token, event.Cited:
+			out = append(out, e.Body)
+		}
+	}
+	return out
+}
+
+func TestCachedAnswerIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	const question = "Who is the keeper of the Farland lighthouse?"
+	log, first := ask(t, a, question)
+	if first.Cached() || len(first.Citations)+len(first.Sources) == 0 {
+		t.Fatalf("the first answer: cached %v, %d citations", first.Cached(), len(first.Sources))
+	}
+	for _, q := range []string{question, "could you tell me who the keeper of the Farland lighthouse is", "Who is the Farland lighthouse's keeper?"} {
+		again, state := ask(t, a, q)
+		if !state.Cached() {
+			t.Errorf("%q is answered anew", q)
+			continue
+		}
+		if diff := cmp.Diff(pieces(log), pieces(again)); diff != "" {
+			t.Errorf("%q: other pieces: %s", q, diff)
+		}
+		if diff := cmp.Diff(first.Sources, state.Sources); diff != "" {
+			t.Errorf("%q: other sources: %s", q, diff)
+		}
+		if state.Confidence() != first.Confidence() || state.Cache.Query != question || state.Cache.Similarity < 0.5 || state.Status != event.Finished {
+			t.Errorf("%q: %+v, confidence %v where it was %v", q, state.Cache, state.Confidence(), first.Confidence())
+		}
+	}
+	for _, q := range []string{"Who is not the keeper of the Farland lighthouse?", "Who is the keeper of the Nearland lighthouse?", "Who was the keeper of the Farland lighthouse?"} {
+		if _, state := ask(t, a, q); state.Cached() {
+			t.Errorf("%q gets the answer to %q", q, question)
+		}
+	}
+	put(t, a, "lighthouse.md", strings.ReplaceAll(lighthouse, "Ada Brook", "Bea Stone"))
+	if log, state := ask(t, a, question); state.Cached() || !strings.Contains(fmt.Sprint(pieces(log)), "Stone") {
+		t.Errorf("the document has changed, and the answer is cached %v: %v", state.Cached(), pieces(log))
+	}
+}
+
+func TestNotFoundIsNotKeptBeyondNewDocuments(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	const question = "What does a zeppelin weigh?"
+	_, first := ask(t, a, question)
+	_, second := ask(t, a, question)
+	if len(first.Citations) > 0 || !second.Cached() {
+		t.Fatalf("%d citations in the answer to %q, and the second is cached: %v", len(first.Citations), question, second.Cached())
+	}
+	put(t, a, "zeppelin.md", "# Zeppelins\n\nA zeppelin weighs 120 tonnes.\n")
+	if _, state := ask(t, a, question); state.Cached() {
+		t.Error("that nothing was found is still said")
+	}
+}
+
+func TestNoCache(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	off, _ := open(t, func(c *config.Config) { c.Cache.CacheBytes = 0 })
+	const question = "Who is the keeper of the Farland lighthouse?"
+	anew := func() bool {
+		run, err := a.Engine.Ask(t.Context(), sluice.Question{Query: question, NoCache: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := read(t, a, run)
+		return state.Cached()
+	}
+	if anew() {
+		t.Error("the first is cached")
+	}
+	if _, state := ask(t, a, question); state.Cached() {
+		t.Error("an answer was kept that was not to be")
+	}
+	if anew() {
+		t.Error("an answer was given that was not to be")
+	}
+	if _, state := ask(t, a, question); !state.Cached() {
+		t.Error("nothing was kept")
+	}
+	for range 2 {
+		if _, state := ask(t, off, question); state.Cached() {
+			t.Error("there is a cache where none is wanted")
+		}
+	}
+}
+
+func read(t *testing.T, a *app.App, run event.RunID) event.State {
+	t.Helper()
+	var log []event.Event
+	for batch, err := range a.Engine.Events(t.Context(), run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, batch...)
+	}
+	return event.Fold(log)
+}
+
+func TestCacheOutlivesARestartAndNoOtherSettings(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	const question = "Who is the keeper of the Farland lighthouse?"
+	for i, step := range []struct {
+		change func(*config.Config)
+		cached bool
+	}{
+		{func(*config.Config) {}, false}, {func(*config.Config) {}, true}, {func(c *config.Config) { c.Runs.AgentIterations = 2 }, false},
+		{func(c *config.Config) { c.Runs.MaxRuns = 7 }, true}, {func(c *config.Config) { c.Models.EmbedWeight = 50 }, false},
+	} {
+		with := cfg
+		step.change(&with)
+		a, err := app.Open(t.Context(), with, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			put(t, a, "lighthouse.md", lighthouse)
+		}
+		if _, state := ask(t, a, question); state.Cached() != step.cached {
+			t.Errorf("step %d: cached %v, want %v", i, state.Cached(), step.cached)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCacheOverHTTP(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	s, err := a.Server("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	defer h.Close()
+	post := func(body string) (run, text string, hit bool) {
+		res, err := http.Post(h.URL+"/api/query/stream", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer res.Body.Close()
+		name := ""
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			line := lines.Text()
+			if n, ok := strings.CutPrefix(line, "event: "); ok {
+				name = n
+				hit = hit || n == "cache_hit"
+			}
+			if name == "token" && strings.HasPrefix(line, "data: ") {
+				text += strings.TrimSuffix(strings.TrimPrefix(line, `data: {"type":"token","content":"`), `"}`)
+			}
+		}
+		return res.Header.Get("Sluice-Run-Id"), text, hit
+	}
+	const body = `{"query":"Who is the keeper of the Farland lighthouse?","mode":"direct"}`
+	var mu sync.Mutex
+	runs, texts := map[string]int{}, map[string]int{}
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			run, text, _ := post(body)
+			mu.Lock()
+			defer mu.Unlock()
+			runs[run]++
+			texts[text]++
+		})
+	}
+	all.Wait()
+	if len(texts) != 1 || runs[""] > 0 {
+		t.Errorf("30 equal questions get %d answers: %v", len(texts), texts)
+	}
+	_, first, taken := post(strings.Replace(body, `"mode"`, `"no_cache":true,"mode"`, 1))
+	run, again, hit := post(body)
+	if taken || !hit || again != first || again == "" || runs[run] > 0 {
+		t.Errorf("from the cache %v: %q, anew: %q", hit, again, first)
+	}
+	res, err := http.Get(h.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	metrics, _ := io.ReadAll(res.Body)
+	if !strings.Contains(string(metrics), `sluice_cache_lookups_total{result="hit"}`) || !strings.Contains(string(metrics), "sluice_cache_entries 1") {
+		t.Error("the metrics do not tell of the cache")
+	}
+}
