@@ -41,6 +41,15 @@ func (t *Trial) Close() error {
 	return nil
 }
 
+// Rules gives the check of answers that asks no model, whatever models the settings name.
+func (t *Trial) Rules() verify.Verifier {
+	local := *t.Models
+	local.Chats = nil
+	var p answer.Pipeline
+	local.judge(t.Config.Models, t.logger, &p)
+	return p.Verifier
+}
+
 // OpenVerifier gives the check of answers that the settings make.
 func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (verify.Verifier, error) {
 	m, err := OpenModels(ctx, cfg, logger)

@@ -31,7 +31,7 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 		show, done := progress(e, "asking "+set.Name+" "+string(mode))
 		var one sync.Mutex // a bar is for one goroutine
 		r, err := eval.Ask(e.ctx, set, eval.Through(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
-			eval.AskOptions{Mode: mode, Progress: func(asked, total int) {
+			eval.AskOptions{Mode: mode, Verifier: t.Rules(), Progress: func(asked, total int) {
 				one.Lock()
 				defer one.Unlock()
 				show(ingest.Progress{Done: asked, Total: total})
