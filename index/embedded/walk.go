@@ -34,7 +34,7 @@ type walking struct {
 }
 
 var walks = walking{
-	rounds: 2, damp: 0.5, passages: 16, entities: 64, postings: 512, total: 16384,
+	rounds: 2, damp: 0.5, passages: 16, entities: 64, postings: 256, total: 6000,
 	starts: 0.5, fade: 0.8, out: [5]float64{0, 0.5, 1.5, 1, 0.3}, about: 0.8, rare: 0.5, says: 2, share: 2, rank: 1, crowd: 0.7, unnatural: 0.3,
 }
 
@@ -355,35 +355,37 @@ func (w *walk) toPassages(ctx context.Context) error {
 	return nil
 }
 
-// spread shares weight among the passages of an entity. Of an entity of too many, those that suit the question share it.
+// spread shares weight among the passages of an entity. Of an entity of too many, those that suit the question share it, or
+// the first where there is no question.
 func (w *walk) spread(e *place, in *postings, df uint64, weight float64) error {
 	var numbers []uint32
 	var err error
-	if df > uint64(min(w.with.postings, w.budget)) {
+	most := min(w.with.postings, w.budget)
+	if df > uint64(most) && len(w.best) > 0 {
 		numbers, err = in.among(e.key, w.best)
-		w.budget -= len(w.best)
+		w.budget -= min(len(w.best), w.budget)
 	} else {
-		numbers, err = in.numbers(e.key, int(df))
-		w.budget -= int(df)
+		numbers, err = in.numbers(e.key, most)
+		w.budget -= len(numbers)
 	}
 	if err != nil || len(numbers) == 0 {
 		return err
 	}
-	most, sum := 0.0, 0.0
+	top, sum := 0.0, 0.0
 	shares := make([]float64, len(numbers))
 	for i, n := range numbers {
 		shares[i] = 1 + w.with.share*w.affinity(n)
-		most = max(most, shares[i])
+		top = max(top, shares[i])
 		sum += shares[i]
 	}
-	crowd := math.Pow(sum/most, -w.with.crowd)
+	crowd := math.Pow(sum/top, -w.with.crowd)
 	for i, n := range numbers {
 		p := w.passages[n]
 		if p == nil {
 			p = &place{n: n}
 			w.passages[n] = p
 		}
-		p.gain(weight*crowd*shares[i]/most, e)
+		p.gain(weight*crowd*shares[i]/top, e)
 	}
 	return nil
 }
@@ -394,13 +396,18 @@ func (w *walk) reached(limit int) ([]index.Reached, error) {
 		*place
 		score float64
 	}
-	var all []scored
+	better := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.n, b.n)) }
+	all := make([]scored, 0, 2*limit)
 	for _, p := range w.passages {
-		if !p.begun && p.weight > 0 {
-			all = append(all, scored{p, p.weight * (1 + w.with.rank*w.affinity(p.n))})
+		if p.begun || p.weight <= 0 {
+			continue
+		}
+		if all = append(all, scored{p, p.weight * (1 + w.with.rank*w.affinity(p.n))}); len(all) == 2*limit {
+			slices.SortFunc(all, better)
+			all = all[:limit]
 		}
 	}
-	slices.SortFunc(all, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.n, b.n)) })
+	slices.SortFunc(all, better)
 	all = all[:min(limit, len(all))]
 	var out []index.Reached
 	for _, s := range all {

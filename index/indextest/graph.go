@@ -214,6 +214,33 @@ func graphWalk(t *testing.T, open Open) {
 	}
 }
 
+// graphHub walks from a name that all passages have.
+func graphHub(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	var docs []corpus.Document
+	var entries [][]index.Entry
+	for i := range 1200 {
+		d, es := naming("c", fmt.Sprintf("d%04d", i), fmt.Sprintf("Title %d", i), fmt.Sprintf("In Everywhere, word%d.", i), "Everywhere")
+		docs, entries = append(docs, d), append(entries, es)
+	}
+	if err := x.Put(t.Context(), docs, entries); err != nil {
+		t.Fatal(err)
+	}
+	w := index.Walk{Collection: "c", Entities: []string{"Everywhere"}}
+	if got := walked(t, g, w); len(got) != index.DefaultLimit {
+		t.Errorf("%d reached without a question", len(got))
+	}
+	w.Question = "What of word1111?"
+	if got := walked(t, g, w); len(got) == 0 || got[0] != "d1111/0" {
+		t.Errorf("reached %v", got)
+	}
+	w.Chunks = []corpus.ChunkID{"d0003/0"}
+	if got := walked(t, g, w); len(got) == 0 || got[0] != "d1111/0" {
+		t.Errorf("reached %v from a passage", got)
+	}
+}
+
 func graphReplace(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)

@@ -54,6 +54,7 @@ func Exercise(t *testing.T, open Open) {
 		{"GraphEntities", graphEntities},
 		{"GraphForms", graphForms},
 		{"GraphWalk", graphWalk},
+		{"GraphHub", graphHub},
 		{"GraphReplace", graphReplace},
 		{"GraphReopen", graphReopen},
 		{"GraphWhileWritten", graphWhileWritten},
