@@ -161,7 +161,9 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false
 		}
-		e.Searches = append(e.Searches, cache.Search{Question: search.Query})
+		if search.Tool != event.ToolHydeSearch { // whose query is a draft of an answer
+			e.Searches = append(e.Searches, cache.Search{Question: search.Query})
+		}
 	}
 	for _, ev := range log {
 		switch b := ev.Body.(type) {

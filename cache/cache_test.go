@@ -380,6 +380,28 @@ func TestDamageIsForgotten(t *testing.T) {
 	}
 }
 
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte("SLAC1\n\x00\x00"))
+	f.Add([]byte("SLAC1\n\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x01"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		path := filepath.Join(t.TempDir(), "cache.db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := cache.Open(path, cache.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); s.Bytes > int64(max(len(file), 8)) {
+			t.Errorf("%d bytes of %d", s.Bytes, len(file))
+		}
+		c.Clear()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDamageWhileOpenIsAMiss(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)

@@ -135,7 +135,7 @@ func TestRequestsAreAsTheDocumentSays(t *testing.T) {
 		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
 		defer s.close()
 		d := openDocument(t, s)
-		for _, body := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","collection":"c","top_k":3,"session_id":"s"}`, `{"query":"x","top_k":0}`,
+		for _, body := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","collection":"c","top_k":3,"session_id":"s","no_cache":true}`, `{"query":"x","no_cache":1}`, `{"query":"x","top_k":0}`,
 			`{}`, `{"query":""}`, `{"query":1}`, `{"query":"x","mode":"fast"}`, `{"query":"x","top_k":-1}`, `{"query":"x","top_k":51}`, `[]`,
 			`{"query":"x","top_k":1.5}`} {
 			for _, path := range asking {

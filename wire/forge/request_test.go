@@ -19,7 +19,7 @@ import (
 
 // FuzzDecodeRequest: what is taken is within its bounds and reads back the same; what is not is told with a field.
 func FuzzDecodeRequest(f *testing.F) {
-	for _, s := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","top_k":50,"collection":"c","session_id":"s"}`, `{"query":1}`, `{"QUERY":"x"}`, `null`, `[]`,
+	for _, s := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","top_k":50,"collection":"c","session_id":"s","no_cache":true}`, `{"query":1}`, `{"QUERY":"x"}`, `null`, `[]`,
 		`{"query":"\u0000"}`, `{"query":"\ud800"}`, "{\"query\":\"\xff\"}", `{"query":"x"}{}`, `{"top_k":1e400}`, `{"query":"x","query":"y"}`} {
 		f.Add([]byte(s))
 	}
