@@ -227,6 +227,9 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 		if adverbial && m != "?how" || from < at || (m == "?who" || m == "?how" && framed) && next(at+1) || framed && objects(words[at+1:]) {
 			return words[at+1:], words[:at+1]
 		}
+		if end := things(words[at+1:], next, at+1); framed && end > 0 {
+			return words[end:], words[:end]
+		}
 		return words, nil
 	}
 	a := words[aux]
@@ -234,7 +237,7 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 	if framed && a.text == "be" && len(rest) == 0 && aux > at+1 && (m == "?what" || m == "?who") {
 		return words[at+1 : aux], words[:at+1] // what photosynthesis is
 	}
-	if adverbial && m != "?how" && aux > at+1 {
+	if adverbial && (m != "?how" || next(at+1)) && aux > at+1 {
 		return words[at+1:], words[:at+1] // where the house is
 	}
 	subject := !adverbial && from == at
@@ -256,6 +259,29 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 		return words, nil
 	}
 	return uninvert(rest, a), words[:aux]
+}
+
+// things gives where the subject begins in "which team the king joined", and 0 where none of the kind is seen. The words are those
+// from place on.
+func things(words []word, noun func(int) bool, place int) int {
+	for k, w := range words {
+		switch {
+		case w.past || function(w) && !noun(place+k):
+			return 0
+		case k == 0 || !noun(place+k):
+			continue
+		}
+		for _, v := range words[k+1:] {
+			if v.past {
+				return place + k
+			}
+			if function(v) {
+				return 0
+			}
+		}
+		return 0
+	}
+	return 0
 }
 
 // objects tells whether what follows "what" is a name and what its bearer did.

@@ -50,6 +50,16 @@ func TestSame(t *testing.T) {
 		{"Where was Jim Wynorski born?", "What is the place of birth of Jim Wynorski?", true},
 		{"Where was Jim Wynorski born?", "What is Jim Wynorski's birthplace?", true},
 		{"Where was Jim Wynorski born?", "When was Jim Wynorski born?", false},
+		{"How is a document replaced?", "Could you tell me how a document is replaced?", true},
+		{"How is a document replaced?", "how documents are replaced", false}, // it might be told of one
+		{"How did Napoleon die?", "Tell me how Napoleon died", true},
+		{"How long did the war last?", "Do you know how long the war lasted?", true},
+		{"How many people did the flood kill?", "How many people were killed by the flood?", true},
+		{"Which team did Ali join?", "Please tell me which team Ali joined.", true},
+		{"What did the treaty forbid?", "I'd like to know what the treaty forbade.", true},
+		{"Who did the king marry?", "Can you tell me who the king married?", true},
+		{"Does the server stop?", "Could you tell me whether the server stops?", true},
+		{"Did the flood kill people?", "I wonder if the flood killed people", true},
 		{"How does the engine work?", "Can you explain how the engine works?", true},
 
 		// Voice, order, words, numbers.
