@@ -93,7 +93,14 @@ func wilson(part, whole int) (low, high float64) {
 	n, p := float64(whole), float64(part)/float64(whole)
 	middle := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(middle-half, 0), min(middle+half, 1)
+	low, high = max(middle-half, 0), min(middle+half, 1)
+	if part == 0 { // as it would be without rounding
+		low = 0
+	}
+	if part == whole {
+		high = 1
+	}
+	return low, high
 }
 
 // WriteCache writes a line for each set, and one for each kind of pair over all sets.

@@ -53,8 +53,8 @@ each time, so figures come out the same, but for latencies. docs/evaluation.md s
 
 // evaluation is what was measured.
 type evaluation struct {
-	Reports     []*eval.Report        `json:"reports"`
-	Comparisons []eval.Comparison     `json:"comparisons"`
+	Reports     []*eval.Report        `json:"reports,omitempty"`
+	Comparisons []eval.Comparison     `json:"comparisons,omitempty"`
 	Modes       []*eval.ModeReport    `json:"modes,omitempty"`
 	Compared    []eval.ModeComparison `json:"modes_compared,omitempty"`
 	Claims      []*eval.ClaimsReport  `json:"claims,omitempty"`
