@@ -281,9 +281,9 @@ var alike = strings.Fields(`film movie films movies movie film began started beg
 country nation countries nations large big largest biggest biggest largest located situated job occupation created made
 company firm happened occurred happen occur company's firm's use utilize used utilized often frequently required needed require need
 kind type type kind kinds types types kinds purchased bought buy purchase famous renowned doctor physician constructed built built constructed
-people persons obtained received difference distinction selected chosen choose select assist help helped assisted goal aim attempt try
+people persons obtained received difference distinction selected chosen choose select assist help helped assisted attempt try
 beat defeated defeated beat died perished car automobile television TV child kid children kids teacher instructor entire whole main primary
-mother mom father dad method technique important significant currently now ended finished rich wealthy price cost quickly rapidly
+mother mom father dad method technique important significant currently now ended finished rich wealthy quickly rapidly
 reside live resided lived prison jail wrong incorrect answer reply error mistake percent percentage colour color organisation organization
 organization organisation center centre centre center theater theatre defense defence labor labour lawyer attorney illness sickness
 increase rise decrease decline result outcome impact effect effect impact allowed permitted forbidden prohibited nearly almost

@@ -14,8 +14,8 @@ laboratory lab|advertisement advert ad|mathematics math maths|gymnasium gym|infl
 centimeter centimetre cm|meter metre|liter litre|center centre|theater theatre|fiber fibre|percent percentage pct|favorite favourite
 catalog catalogue|dialog dialogue|defense defence|license licence|offense offence|program programme|aluminum aluminium|gray grey
 tire tyre|plow plough|check cheque|jewelry jewellery|marry wed|mother mom mum|father dad|grandmother grandma|grandfather grandpa
-now currently presently nowadays|approximately roughly|about regarding concerning|aim goal objective|kind sort type
-difference distinction|illness sickness|ill sick|salary wage|price cost|establish founded|increase rise|decrease decline
+now currently presently nowadays|approximately roughly|about regarding concerning
+difference distinction|illness sickness|ill sick|establish founded|increase rise|decrease decline
 improve enhance|allow permit|forbid prohibit|stop cease halt|close shut|rich wealthy|wrong incorrect|defeat beat|agree concur
 calculate compute|need require|make create|error mistake|reply respond|trash garbage rubbish|sofa couch|main primary
 mainly primarily mostly chiefly|often frequently|rarely seldom|whole entire|many numerous|almost nearly|maybe perhaps possibly
@@ -32,7 +32,7 @@ united states of america=usa|united states=usa|u.s=usa|u.s.a=usa|united kingdom=
 chief executive=ceo|take place=happen|pass away=die|set up=establish|well known=famous|a lot of=many|lots of=many|in order to=to
 at present=now|at the moment=now|right now=now|these days=now|at the present time=now|as well as=and|place of birth=birthplac
 date of birth=birthdat|birth place=birthplac|birth date=birthdat|due to=because of|owing to=because of|on account of=because of
-prior to=before|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1|world war i=ww1
+prior to=before|kind of=kind of|type of=kind of|sort of=kind of|with regard to=about|with respect to=about|in regard to=about|in relation to=about|world war 2=ww2|world war 1=ww1|world war i=ww1
 2th world war=ww2|1th world war=ww1|new york city=nyc|head quarter=headquarters|come to an end=end|bring about=cause
 `)
 
@@ -60,7 +60,7 @@ func settle(words []word) []word {
 			w.text = base(w.text)
 		}
 	}
-	out := words[:0]
+	out := make([]word, 0, len(words)+2)
 	for i := 0; i < len(words); i++ {
 		w, n := words[i], 1
 		for k := min(maxPhrase, len(words)-i); k > 0; k-- {
@@ -71,9 +71,6 @@ func settle(words []word) []word {
 			first, rest, more := strings.Cut(whole, " ")
 			w.text, w.stop, n = first, words[i+k-1].stop, k
 			w.poss = words[i+k-1].poss
-			if k > 1 || more {
-				w.face = first
-			}
 			if w.face = first; more {
 				out = append(out, word{text: first, face: first, name: w.name})
 				w.text, w.face = rest, rest
