@@ -484,9 +484,9 @@ func TestUsedAtOnce(t *testing.T) {
 	docs := newLibrary(t)
 	c := open(t, cache.Options{MaxBytes: 30_000})
 	var wg sync.WaitGroup
-	for w := range 8 {
+	for w := range 4 {
 		wg.Go(func() {
-			for i := range 30 {
+			for i := range 20 {
 				q := fmt.Sprintf("What did the revenue of Acme do in %d?", 1000+(w*i)%20)
 				version, _ := docs.Version(t.Context(), corpus.DefaultCollection)
 				if err := c.Keep(t.Context(), docs, entry(q), version); err != nil {
