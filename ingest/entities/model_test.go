@@ -33,6 +33,8 @@ const keeper = "Its keeper is Ada Brook, who came from the mill at żukowo.\nShe
 // ruled are rules that find the same two names in each passage.
 type ruled struct{ fails error }
 
+func (ruled) Name() string { return "ruled" }
+
 func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk) ([]entities.Found, error) {
 	out := make([]entities.Found, len(chunks))
 	for i, c := range chunks {
@@ -42,6 +44,16 @@ func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk) ([]entities.Fou
 		}
 	}
 	return out, r.fails
+}
+
+func TestNames(t *testing.T) {
+	rules, model := entities.Rules{}.Name(), entities.NewModel(nil, nil, entities.Rules{}, entities.Options{}).Name()
+	if none := (entities.None{}).Name(); rules == model || rules == none || model == none || rules == "" {
+		t.Errorf("forms that find different names are told apart: %q, %q, %q", rules, model, none)
+	}
+	if found, err := (entities.None{}).Extract(t.Context(), passages("Ada Brook keeps it.")); err != nil || len(found) != len(passages("x")) || found[0].Mentions != nil {
+		t.Errorf("%v, %v", found, err)
+	}
 }
 
 func TestModel(t *testing.T) {
