@@ -17,7 +17,7 @@ type Entity struct {
 type Walk struct {
 	Collection string
 	Entities   []string         // where it starts, by name
-	Chunks     []corpus.ChunkID // passages where it starts too: what they name is one step away
+	Chunks     []corpus.ChunkID // passages where it starts too, best first, as the first weigh most: what they name is one step away
 	Question   string           // steps whose passages share its words are preferred; empty: none is
 	Limit      int              // passages; default 10
 }
