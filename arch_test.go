@@ -12,7 +12,7 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "internal/cli",
-	"internal/cli": ". answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config model model/probe server wire wire/forge wire/sse",
+	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config internal/text model model/probe server wire wire/forge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
 	"internal/app": ". answer/... cache/... corpus event eventlog/... fault forrst index/... ingest/... internal/config internal/text ledger model/... server session store/... web wire/...",
@@ -48,11 +48,12 @@ var may = map[string]string{
 	"ledger":                "event fault store",
 	"session":               "corpus event fault store",
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
-	"answer":           "answer/agent answer/analyze answer/attribute answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
-	"answer/*":         "answer/prompt corpus event fault index internal/text model",
-	"answer/agent/*":   "answer/agent answer/prompt corpus event internal/text model",
-	"answer/prompt":    "corpus fault internal/text model",
-	"internal/tools/*": "corpus eval event fault index internal/text model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
+	"answer/*":               "answer/prompt corpus event fault index internal/text model",
+	"answer/agent/*":         "answer/agent answer/prompt corpus event internal/text model",
+	"answer/grade/calibrate": "answer/grade",
+	"answer/prompt":          "corpus fault internal/text model",
+	"internal/tools/*":       "corpus eval event fault index internal/text model",
 
 	// Protocols: functions from events to frames.
 	"wire":          "event fault",

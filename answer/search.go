@@ -93,6 +93,11 @@ func (j *job) find(ctx context.Context, s *search) error {
 		q.Vector, q.Text = nil, s.shown()
 		hits, err = j.Index.Search(ctx, q)
 	}
+	for i := range hits {
+		if q.Vector != nil {
+			hits[i].Space = q.Space
+		}
+	}
 	s.hits = hits
 	return err
 }

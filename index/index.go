@@ -38,6 +38,7 @@ type Hit struct {
 	Score   float64 // fused, 0..1
 	Lexical float64 // BM25 as the engine gives it; 0: not found by words
 	Cosine  float64 // -1..1; 0 where there was no vector
+	Space   string  // of Cosine; empty where whoever hands the hit on does not say
 }
 
 // TermStats are the figures of a collection that weigh its terms.

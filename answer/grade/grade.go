@@ -45,40 +45,36 @@ func Classify(score float64) event.Class {
 	return event.Incorrect
 }
 
-// Coverage is the [Grader] that needs no model: it goes by the share of the question's weighted terms that a passage holds,
-// by the cosine of the vectors where there is one, and by how the passage's score stands to the best one's.
-type Coverage struct{}
+// Coverage is the [Grader] that needs no model: it goes by [Signals], of which a [Calibration] makes the probability that a
+// passage is relevant.
+type Coverage struct {
+	Fitted Calibrations // beside the built-in ones, and before them
+}
 
 // Grade implements [Grader]. The only error is that of ctx.
-func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
-	terms := text.Unique(question)
-	weights := make([]float64, len(terms))
-	total := 0.0
-	for i, t := range terms {
-		weights[i] = weight(t, stats)
-		if _, ok := vague[t.Stem]; ok && len(terms) > 1 {
-			weights[i] *= 0.3
-		}
-		total += weights[i]
-	}
+func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
 	subject, defined := text.Subject(question), false
 	defines := make([]bool, len(chunks))
-	best, vectors := 0.0, false
+	space := ""
 	for i, c := range chunks {
-		best = max(best, c.Score)
-		vectors = vectors || c.Cosine != 0
+		if c.Space != "" {
+			space = c.Space
+		}
 		if subject != nil {
 			defines[i] = holdsDefinition(c.Chunk.Text, subject)
 			defined = defined || defines[i]
 		}
 	}
+	calibration := g.Fitted.Of(space)
+	asked := take(question, stats)
+	signals := asked.signals(chunks)
 	out := make([]float64, len(chunks))
-	for i, c := range chunks {
+	for i, s := range signals {
 		if err := ctx.Err(); err != nil {
 			return Grades{}, err
 		}
-		if total > 0 {
-			out[i] = calibrate(evidence(c, terms, weights, total, best), vectors)
+		if len(asked.terms) > 0 {
+			out[i] = calibration.Score(s)
 		}
 		switch {
 		case defines[i]:
@@ -87,7 +83,7 @@ func (Coverage) Grade(ctx context.Context, question string, chunks []Scored, sta
 			out[i] *= mentioned
 		}
 	}
-	return Grades{out, "coverage"}, nil
+	return Grades{out, "coverage"}, ctx.Err()
 }
 
 // mentioned is what is left of the score of a passage that speaks of what a question asks the meaning of, where another
@@ -120,45 +116,9 @@ func weight(t text.Term, stats index.TermStats) float64 {
 	return text.IDF(stats.Chunks, df)
 }
 
-// figures is the evidence for a passage.
-type figures struct{ cover, cosine, rank float64 }
-
-func evidence(c Scored, terms []text.Term, weights []float64, total, best float64) figures {
-	held := text.Set(c.Chunk.Text)
-	above := text.Set(c.Chunk.Title)
-	for _, h := range c.Chunk.Headings {
-		for t := range text.Set(h) {
-			above[t] = struct{}{}
-		}
-	}
-	f := figures{cosine: clamp(c.Cosine)}
-	for i, t := range terms {
-		if _, ok := held[t.Stem]; ok {
-			f.cover += weights[i] / total
-		} else if _, ok := above[t.Stem]; ok {
-			f.cover += 0.7 * weights[i] / total
-		}
-	}
-	if best > 0 {
-		f.rank = clamp(c.Score / best)
-	}
-	return f
-}
-
 func clamp(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
 	}
 	return max(0, min(1, x))
-}
-
-// calibrate turns evidence into the probability that a passage is relevant. The figures are those of logistic regressions,
-// rounded, over the ten best passages by BM25 for questions of three public sets: the passages marked relevant against the
-// others, and against those found in sets about something else. Where no passage has a vector, coverage stands alone.
-func calibrate(f figures, vectors bool) float64 {
-	z := 10.4 * (f.cover - 0.5)
-	if vectors {
-		z = 7.3*f.cover + 4*f.cosine + 1.5*f.rank - 7
-	}
-	return 1 / (1 + math.Exp(-z))
 }

@@ -146,6 +146,7 @@ func cosines(t *testing.T, m *local.Model, question string, hits []index.Hit) {
 		t.Fatal(err)
 	}
 	for i := range hits {
+		hits[i].Space = m.Space()
 		for k := range min(len(vs[0]), len(vs[i+1])) {
 			hits[i].Cosine += float64(vs[0][k] * vs[i+1][k])
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/propose"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
@@ -32,6 +33,8 @@ type Models struct {
 	Chats    []model.Chat // in order of preference; none: the local model alone
 	Prompts  *prompt.Set
 	Embedder *openai.Embedder // nil: the local model embeds
+
+	grader grade.Coverage
 }
 
 // OpenModels makes the models that the settings name. Nothing is asked of a server but the name of its embedding model, where
@@ -49,6 +52,9 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 		m.Chats = append(m.Chats, c)
 	}
 	var err error
+	if m.grader.Fitted, err = LoadCalibrations(cfg); err != nil {
+		return nil, err
+	}
 	if m.Prompts, err = prompt.Load(cfg.Models.Prompts); err != nil {
 		return nil, err
 	}
@@ -103,7 +109,7 @@ func (m *Models) Names() (write []string, embed string) {
 // judge gives the pipeline its judgements and its generator.
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
 	overlap := verify.Overlap{Tokens: m.Local}
-	p.Generator, p.Grader, p.Verifier = m.Local, grade.Coverage{}, overlap
+	p.Generator, p.Grader, p.Verifier = m.Local, m.grader, overlap
 	if len(m.Chats) == 0 {
 		return
 	}
@@ -121,7 +127,7 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 		p.Drafter = hyde.NewModel(judge, m.Prompts, hyde.Feedback{}, hyde.Options{})
 	}
 	if cfg.Judges("grade") {
-		p.Grader = grade.NewModel(judge, m.Prompts, grade.Coverage{}, grade.Options{})
+		p.Grader = grade.NewModel(judge, m.Prompts, m.grader, grade.Options{})
 	}
 	if cfg.Judges("verify") {
 		p.Verifier = verify.NewModel(judge, m.Prompts, overlap, verify.Options{})
@@ -138,6 +144,17 @@ func (m *Models) proposer(how string, logger *slog.Logger) propose.Proposer {
 		return propose.NewModel(prompt.NewJudge(chain), m.Prompts, propose.Rules{}, propose.Options{Logger: logger})
 	}
 	return propose.Rules{}
+}
+
+// extractor gives what finds the entities that passages name.
+func (m *Models) extractor(how string, logger *slog.Logger) entities.Extractor {
+	switch {
+	case how == "off":
+		return entities.None{}
+	case how == "model" && len(m.Chats) > 0:
+		return entities.NewModel(failover.New(m.Chats, failover.Options{Logger: logger}), m.Prompts, entities.Rules{}, entities.Options{Logger: logger})
+	}
+	return entities.Rules{}
 }
 
 // loopback tells whether a host is this machine.

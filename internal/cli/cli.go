@@ -27,16 +27,17 @@ type program struct {
 	config.Log
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 
-	Serve   serveCmd   `cmd:"" help:"Index documents and answer questions over HTTP."`
-	Ask     askCmd     `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
-	Ingest  ingestCmd  `cmd:"" help:"Add files and folders to a collection."`
-	Runs    runsCmd    `cmd:"" help:"List runs, the newest first."`
-	Replay  replayCmd  `cmd:"" help:"Print a run's stream again."`
-	Eval    evalCmd    `cmd:"" help:"Measure search, answers and citations on sets of questions, by words, vectors and both, or by mode."`
-	Models  modelsCmd  `cmd:"" help:"What models can do."`
-	Prompts promptsCmd `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
-	Bench   benchCmd   `cmd:"" help:"Measure the server on this machine."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve     serveCmd     `cmd:"" help:"Index documents and answer questions over HTTP."`
+	Ask       askCmd       `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
+	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
+	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
+	Replay    replayCmd    `cmd:"" help:"Print a run's stream again."`
+	Eval      evalCmd      `cmd:"" help:"Measure search, answers and citations on sets of questions, by words, vectors and both, or by mode."`
+	Calibrate calibrateCmd `cmd:"" help:"Fit the grading of passages to questions whose passages were judged."`
+	Models    modelsCmd    `cmd:"" help:"What models can do."`
+	Prompts   promptsCmd   `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
+	Bench     benchCmd     `cmd:"" help:"Measure the server on this machine."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // env is what a command runs in.

@@ -20,6 +20,7 @@ type Models struct {
 	AnswerTokens int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
 	Judge        []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
 	Prompts      string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
+	Calibration  string        `name:"calibration" optional:"" placeholder:"FILE" help:"What sluice calibrate wrote: how passages are graded. Without it, calibration.json in the data folder where there is one, or what is built in."`
 
 	EmbedURL           string `name:"embed-url" optional:"" placeholder:"URL" help:"Address of an OpenAI-compatible server that embeds; without it and a name, static word vectors are used."`
 	EmbedName          string `name:"embed-name" optional:"" placeholder:"NAME" help:"Name of the embedding model; none is the server's first."`

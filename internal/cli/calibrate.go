@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/grade/calibrate"
+	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+type calibrateCmd struct {
+	config.Models
+	Dirs  []string `arg:"" name:"dir" type:"existingdir" help:"Folder of a set, or of several."`
+	Write string   `type:"path" placeholder:"FILE" help:"Write the calibrations to a file, for the setting calibration."`
+	JSON  bool     `name:"json" help:"Print JSON."`
+}
+
+// Help says what is fitted, and on what.
+func (calibrateCmd) Help() string {
+	return `Fits the scores of passages (grade, CRAG) to questions whose passages were judged, for the embedder that the settings name and
+for searches without vectors. A set is a folder in the layout of sluice eval. Each of its documents is indexed as one passage, in
+a temporary folder that is removed afterwards; every question that has a relevant document is searched for in its own set and in
+the next one, where nothing is relevant. Weights are fitted on one half of the questions, told apart by a hash; the figures
+printed are those of the other half, for the calibration in use so far and for the new one: the expected calibration error, the
+Brier score, and precision and recall of CORRECT and AMBIGUOUS. docs/calibration.md says more.`
+}
+
+// calibration is what was fitted, with how it does on questions that it was not fitted to.
+type calibration struct {
+	Space  string           `json:"space"`
+	Before calibrate.Report `json:"before"`
+	After  calibrate.Report `json:"after"`
+}
+
+// Run fits, prints and writes.
+func (c *calibrateCmd) Run(e *env) (err error) {
+	var sets []*eval.Set
+	for _, dir := range c.Dirs {
+		found, err := eval.Find(dir)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			set, err := eval.Load(d)
+			if err != nil {
+				return err
+			}
+			sets = append(sets, set)
+		}
+	}
+	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	tune, look, err := gather(e, x, sets)
+	if err != nil {
+		return err
+	}
+	inUse, err := app.LoadCalibrations(e.cfg)
+	if err != nil {
+		return err
+	}
+	var fitted grade.Calibrations
+	var all []calibration
+	for _, space := range []string{x.Embedder.Space(), ""} {
+		next, err := calibrate.Fit(tune, space)
+		if err != nil {
+			return err
+		}
+		fitted = append(fitted, next)
+		all = append(all, calibration{space, measure(look, inUse.Of(space)), measure(look, next)})
+	}
+	if err := c.print(e, fitted, all); err != nil {
+		return err
+	}
+	if c.Write == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(fitted, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.Write, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write calibrations: %w", err)
+	}
+	return nil
+}
+
+func measure(samples []calibrate.Sample, c grade.Calibration) calibrate.Report {
+	scores := make([]float64, len(samples))
+	for i, s := range samples {
+		scores[i] = c.Score(s.Signals)
+	}
+	return calibrate.Measure(samples, scores)
+}
+
+func (c *calibrateCmd) print(e *env, fitted grade.Calibrations, all []calibration) error {
+	if c.JSON {
+		enc := json.NewEncoder(e.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(struct {
+			Fitted  grade.Calibrations `json:"fitted"`
+			Reports []calibration      `json:"reports"`
+		}{fitted, all})
+	}
+	for i, r := range all {
+		name := r.Space
+		if name == "" {
+			name = "without vectors"
+		}
+		fmt.Fprintf(e.Out, "%s: bias %.2f", name, fitted[i].Bias)
+		for k, w := range fitted[i].Weights {
+			if w != 0 {
+				fmt.Fprintf(e.Out, ", %s %.2f", grade.SignalNames[k], w)
+			}
+		}
+		fmt.Fprint(e.Out, "\nbefore: ")
+		if err := r.Before.WriteText(e.Out); err != nil {
+			return err
+		}
+		fmt.Fprint(e.Out, "after: ")
+		if err := r.After.WriteText(e.Out); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Out)
+	}
+	return nil
+}
+
+// found is how many passages of a question are samples: as many as answering looks at.
+const found = 20
+
+// gather searches, and gives the samples of the two halves of the questions. Each set counts the same.
+func gather(e *env, x *app.Scratch, sets []*eval.Set) (tune, look []calibrate.Sample, err error) {
+	for _, set := range sets {
+		show, done := progress(e, "indexing "+set.Name)
+		put := eval.AsPassages(x.Index, set.Name, x.Embedder)
+		indexed := 0
+		err := eval.Fill(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
+			indexed += len(docs)
+			show(ingest.Progress{Done: indexed, Total: len(set.Docs)})
+			return put(ctx, docs)
+		})
+		done()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, set := range sets {
+		for _, half := range []struct {
+			name string
+			to   *[]calibrate.Sample
+		}{{"a", &tune}, {"b", &look}} {
+			part, err := set.Half(half.name)
+			if err != nil {
+				return nil, nil, err
+			}
+			samples, err := samplesOf(e, x, part, sets[(i+1)%len(sets)].Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			calibrate.Balance(samples)
+			*half.to = append(*half.to, samples...)
+		}
+	}
+	return tune, look, nil
+}
+
+// samplesOf asks the questions of a set that have a relevant document, of the set and of another one.
+func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate.Sample, error) {
+	var out []calibrate.Sample
+	for _, q := range set.Questions {
+		if set.Relevant(q.ID) == 0 {
+			continue
+		}
+		vectors, err := x.Embedder.Embed(e.ctx, []string{q.Text}, model.ForQuery)
+		if err != nil {
+			return nil, fmt.Errorf("embed question: %w", err)
+		}
+		for _, collection := range []string{set.Name, other} {
+			if collection == other && other == set.Name {
+				break
+			}
+			hits, err := x.Index.Search(e.ctx, index.Query{Collection: collection, Text: q.Text, Space: x.Embedder.Space(), Vector: vectors[0], Weights: x.Weights, Limit: found})
+			if err != nil {
+				return nil, err
+			}
+			stats, err := x.Index.Terms(e.ctx, collection, text.Content(q.Text, 256))
+			if err != nil {
+				return nil, err
+			}
+			for k, s := range grade.Read(q.Text, hits, stats) {
+				relevant := collection == set.Name && set.Judged[q.ID][string(hits[k].Chunk.ID)] > 0
+				out = append(out, calibrate.Sample{Signals: s, Relevant: relevant, Foreign: collection == other})
+			}
+		}
+	}
+	return out, nil
+}
