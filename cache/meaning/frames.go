@@ -8,7 +8,7 @@ import (
 // frames are what people say before what they ask. A slash parts words of which one stands there, a question mark marks one that
 // may be missing. What ends in > counts only if a question word follows, so that a thing asked for is not lost.
 var frames = patterns(`
-please/kindly|hi/hello/hey/ok/okay/so/well/um/hmm/thanks/sorry there?|excuse me|good morning/afternoon/evening/day|quick/one quick? question|i have a? quick? question about?
+please/pls/plz/kindly|hi/hello/hey/ok/okay/so/well/um/hmm/thanks/sorry there?|excuse me|good morning/afternoon/evening/day|quick/one quick? question|i have a? quick? question about?
 can/could/would/will you please/kindly? tell/inform/show/give/remind me/us please?
 can/could/would/will you please/kindly? help me to? understand/find/know/learn out? >
 can/could/would/will you please/kindly? explain/describe/clarify/say/specify/confirm to? me/us? >
@@ -27,7 +27,7 @@ in your opinion|by the way|for my/your information|just curious|to your knowledg
 
 // closings are what they say after it.
 var closings = patterns(`
-please/thanks|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
+please/pls/plz/thanks/thx|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
 can/could/would/will you please? tell/inform/show me/us please?|please tell me/us|tell me/us please?|i wonder|i was wondering|if you do not mind
 if i may ask|if possible|by the way|does anyone know|according to the document/documents/text/texts/passage/article/context/sources
 `)
@@ -101,6 +101,10 @@ func bare(words []word) (rest []word, framed bool) {
 	words = ending(words)
 	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && (articles[words[1].text] || counts[words[1].text] != "")) {
 		words, framed = words[1:], true
+	}
+	if len(words) > 1 && words[0].text == "define" && !words[0].name {
+		head := []word{{text: "what"}, {text: "is"}, {text: "the"}, {text: "meaning"}, {text: "of"}}
+		words = append(head, words[1:]...)
 	}
 	if framed && !doubted && (articles[words[0].text] || counts[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
 		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the area of the lake

@@ -51,6 +51,7 @@ func Of(question string) Question {
 	words = doers(declare(genitives(settle(words)), framed))
 	words, moods := apart(words)
 	q.words = timed(coordinated(words))
+	q.words = defined(placed(q.words))
 	if tense == "present " && born(q.words) {
 		tense = "past "
 	}
@@ -134,6 +135,29 @@ func born(words []word) bool {
 	copy(words, words[2:n-1])
 	copy(words[n-3:], []word{{text: "*"}, {text: "bear", face: "born"}, {text: mark, face: "when"}})
 	return true
+}
+
+// placed asks where something is located as where it is.
+func placed(words []word) []word {
+	for i := 0; i+2 < len(words); i++ {
+		next := words[i+2].text
+		if words[i].text == "*" && words[i+1].text == "locat" && (next == "?where" || prepositions[next] && i+3 < len(words) && words[i+3].text == "?what") {
+			return slices.Concat(words[:i], words[i+2:])
+		}
+	}
+	return words
+}
+
+// defined asks what something means as what its meaning is.
+func defined(words []word) []word {
+	n := len(words)
+	switch {
+	case n > 2 && words[n-2].text == "mean" && words[n-1].text == "?what":
+		return slices.Concat([]word{{text: "meaning"}, {text: "of"}}, words[:n-2], words[n-1:])
+	case n > 3 && words[0].text == "definition" && words[1].text == "of" && words[n-1].text == "?what":
+		words[0].text = "meaning"
+	}
+	return words
 }
 
 // doers turns the first clause in the passive whose doer is told into the active, and marks one whose doer is not.
@@ -240,6 +264,9 @@ func timed(words []word) []word {
 	if at < 0 {
 		return words
 	}
-	phrase := words[at : at+n]
+	phrase := slices.Clone(words[at : at+n])
+	if phrase[0].text == "during" {
+		phrase[0].text = "in"
+	}
 	return slices.Concat(words[:at], words[at+n:], phrase)
 }

@@ -50,6 +50,12 @@ func TestSame(t *testing.T) {
 		{"Where was Jim Wynorski born?", "What is the place of birth of Jim Wynorski?", true},
 		{"Where was Jim Wynorski born?", "What is Jim Wynorski's birthplace?", true},
 		{"Where was Jim Wynorski born?", "When was Jim Wynorski born?", false},
+		{"What did revenue do in 2023?", "pls, what did revenue do during 2023 plz", true},
+		{"Where is the Eiffel Tower located?", "Where is the Eiffel Tower?", true},
+		{"In which country is Paris located?", "Which country is Paris in?", true},
+		{"What does idempotent mean?", "What is the meaning of idempotent?", true},
+		{"What does idempotent mean?", "Define idempotent.", true},
+		{"WHAT DID REVENUE DO IN 2023?", "What did revenue do in 2023?", true},
 		{"How is a document replaced?", "Could you tell me how a document is replaced?", true},
 		{"How is a document replaced?", "how documents are replaced", false}, // it might be told of one
 		{"How did Napoleon die?", "Tell me how Napoleon died", true},
