@@ -124,13 +124,7 @@ func (j *job) attribute(ctx context.Context) error {
 	for i, place := range j.order {
 		chunks[i] = j.context[place].Chunk
 	}
-	var answer strings.Builder
-	for _, c := range j.claims {
-		if c.Cited != nil { // what cites nothing says that nothing was found
-			answer.WriteString(c.Text + "\n")
-		}
-	}
-	weights := attribute.Attribute(answer.String(), chunks, j.stats)
+	weights := j.carried(chunks)
 	a := event.Attributed{Sources: []event.Source{}, By: rules}
 	for i, place := range j.order {
 		c := j.context[place]
@@ -143,6 +137,24 @@ func (j *job) attribute(ctx context.Context) error {
 	}
 	j.finished = true
 	return nil
+}
+
+// carried gives the share of each source: of the claims that it bears out, or where nothing was verified, of what cites something.
+func (j *job) carried(chunks []corpus.Chunk) []float64 {
+	if check := j.rec.State().Check; check != nil {
+		var claims []attribute.Claim
+		for _, c := range check.Claims {
+			claims = append(claims, attribute.Claim{Text: c.Text, Chunks: c.Chunks})
+		}
+		return attribute.Verified(claims, chunks, j.stats)
+	}
+	var answer strings.Builder
+	for _, c := range j.claims {
+		if c.Cited != nil { // what cites nothing says that nothing was found
+			answer.WriteString(c.Text + "\n")
+		}
+	}
+	return attribute.Attribute(answer.String(), chunks, j.stats)
 }
 
 // keep lists, for a run that ran out of time, the sources found so far.

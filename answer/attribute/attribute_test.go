@@ -40,6 +40,35 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
+func TestVerified(t *testing.T) {
+	cs := chunks("Gold settles behind riffles of the box.", "Water carries the gravel away from the box.", "Bread is baked.")
+	for i := range cs {
+		cs[i].ID = corpus.ChunkID(string(rune('a' + i)))
+	}
+	settles, carries := "Gold settles behind riffles. ⟦1⟧", "Water carries the gravel away [2]."
+	for _, c := range []struct {
+		name   string
+		claims []attribute.Claim
+		want   []float64
+	}{
+		{"no claims", nil, []float64{0, 0, 0}},
+		{"none is borne out", []attribute.Claim{{Text: settles}, {Text: carries}}, []float64{0, 0, 0}},
+		{"one is", []attribute.Claim{{Text: settles, Chunks: []corpus.ChunkID{"a"}}, {Text: carries}}, []float64{1, 0, 0}},
+		{"each by its own", []attribute.Claim{{Text: settles, Chunks: []corpus.ChunkID{"a"}}, {Text: carries, Chunks: []corpus.ChunkID{"b"}}}, []float64{0.5, 0.5, 0}},
+		{"by one that holds it and one that does not", []attribute.Claim{{Text: settles, Chunks: []corpus.ChunkID{"a", "c"}}}, []float64{1, 0, 0}},
+		{"in other words", []attribute.Claim{{Text: "Nuggets sink.", Chunks: []corpus.ChunkID{"a", "b"}}}, []float64{0.5, 0.5, 0}},
+		{"by what is not listed", []attribute.Claim{{Text: settles, Chunks: []corpus.ChunkID{"z"}}}, []float64{0, 0, 0}},
+	} {
+		got := attribute.Verified(c.claims, cs, index.TermStats{})
+		for k := range got {
+			if math.Abs(got[k]-c.want[k]) > 0.07 {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+				break
+			}
+		}
+	}
+}
+
 func FuzzAttribute(f *testing.F) {
 	f.Add("Gold settles.", "gold", 10, 3)
 	f.Add("\xff⟦1⟧", "a\x00", -1, 5)
