@@ -201,7 +201,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 	searched := false
 	for _, a := range begun {
 		for _, d := range a.found {
-			t.add(candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, path: d.path})
+			t.add(candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, path: d.path, place: d.place})
 		}
 		searched = searched || a.search != nil
 		switch {

@@ -101,9 +101,10 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 	at := map[corpus.ChunkID]*judged{}
 	for k, s := range searches {
 		by = grades[k].By
+		places := j.places(s, grades[k].Scores)
 		for i, h := range s.hits {
 			score := grades[k].Scores[i]
-			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked, place: s.weight * j.put(h, score, s)}
+			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked, place: places[i]}
 			switch known := at[h.Chunk.ID]; {
 			case known == nil:
 				at[h.Chunk.ID] = &d

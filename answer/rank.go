@@ -10,12 +10,17 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
 
 // rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
-const rerankWeight = 0.2
+const rerankWeight = 0.25
+
+// sentenceWeight is that of a passage's best sentence beside the search's own score.
+const sentenceWeight = 0.5
+
+// maxRanked is how many passages are compared with the question, or four times what is read, if that is more.
+const maxRanked = 60
 
 // titledBonus is what a passage that is about something the question names has before the others, in agentic mode.
 const titledBonus = 0.2
@@ -24,6 +29,7 @@ const titledBonus = 0.2
 // not read, unless nothing else is there.
 func (j *job) rerank(ctx context.Context) error {
 	began := j.Now()
+	j.narrow()
 	chunks := make([]corpus.Chunk, len(j.pool))
 	for i, c := range j.pool {
 		chunks[i] = c.Chunk
@@ -57,6 +63,13 @@ func (j *job) rerank(ctx context.Context) error {
 	}
 	r.Duration = j.since(began)
 	return j.rec.Emit(ctx, r)
+}
+
+// narrow leaves in the pool what may come to be read: many searches find many passages, and to compare each takes time.
+func (j *job) narrow() {
+	slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.place, a.place) })
+	j.pool = j.pool[:min(len(j.pool), max(maxRanked, 4*j.q.TopK))]
+	j.at = nil
 }
 
 // rank gives the pool's places in the order.
@@ -94,10 +107,61 @@ func covered(c corpus.Chunk, kept []candidate) bool {
 	})
 }
 
-// put gives where a search puts a hit, 0..1.
-func (j *job) put(h index.Hit, score float64, s *search) float64 {
-	if s.asked == j.q.Query {
-		return h.Score
+// places gives where a search puts its hits, 0..1: by its scores and the best sentence of each, and, where it was not for the
+// question itself, by the grades too.
+func (j *job) places(s *search, grades []float64) []float64 {
+	out := make([]float64, len(s.hits))
+	asked := j.weights(s.asked)
+	best := 1e-9
+	for i, h := range s.hits {
+		out[i] = bestSentence(h.Chunk, asked)
+		best = max(best, out[i])
 	}
-	return 0.5*h.Score + 0.5*score
+	for i, h := range s.hits {
+		out[i] = (h.Score + sentenceWeight*out[i]/best) / (1 + sentenceWeight)
+		if s.asked != j.q.Query {
+			out[i] = (out[i] + grades[i]) / 2
+		}
+		out[i] *= s.weight
+	}
+	return out
 }
+
+// weights gives the idf of a question's terms by stem.
+func (j *job) weights(question string) map[string]float64 {
+	out := map[string]float64{}
+	for _, t := range text.Unique(text.Head(question, maxQuery)) {
+		df, ok := j.stats.DF[t.Word]
+		if !ok {
+			df = j.stats.Chunks / 100
+		}
+		out[t.Stem] = text.IDF(j.stats.Chunks, df)
+	}
+	return out
+}
+
+// bestSentence is the BM25 score of the passage's best sentence, for which the words of the title count as said.
+func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
+	title, base := text.Set(c.Title), 0.0
+	for t := range title {
+		base += 0.7 * asked[t]
+	}
+	best := 0.0
+	for _, span := range text.Sentences(c.Text) {
+		words := text.Terms(c.Text[span.Start:span.End])
+		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(len(words))/usualSentence))
+		sum := base
+		seen := map[string]bool{}
+		for _, w := range words {
+			if _, said := title[w]; !said && !seen[w] {
+				seen[w] = true
+				sum += asked[w] * norm
+			}
+		}
+		best = max(best, sum)
+	}
+	return best
+}
+
+// usualSentence is how many terms a sentence has.
+const usualSentence = 14

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
@@ -33,9 +34,22 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 		return plan(), nil // what is there leads nowhere
 	case rounds(v.Rounds) <= maxHops && (rounds(v.Rounds) > 1 || !satisfied(v)):
 		next, err := r.hops(ctx, v)
+		if err == nil && len(next) > 0 {
+			next = append(next, r.walk(v)...)
+		}
 		return plan(next...), err
 	}
 	return plan(), nil
+}
+
+// walk follows the graph from what the question names and the best evidence, once, beside the first names that are followed.
+func (r Rules) walk(v View) []Action {
+	if r.Graph == nil || slices.ContainsFunc(v.Rounds, func(r Round) bool {
+		return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Tool == event.ToolGraphTraverse })
+	}) {
+		return nil
+	}
+	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages that are linked with what the question names"}}
 }
 
 // satisfied tells whether a simple question has found what fits it.
