@@ -105,8 +105,8 @@ type Overlap struct {
 // The scores from which a claim is supported and partially supported, and the most that a claim with a veto gets.
 const (
 	supportedFrom = 0.38
-	partiallyFrom = 0.25
-	vetoed        = 0.2
+	partiallyFrom = 0.2
+	vetoed        = 0.15
 )
 
 // Verify implements [Verifier]. The only error is that of ctx.

@@ -47,7 +47,7 @@ func TestOverlap(t *testing.T) {
 		{"a negation added", "Revenue of Acme did not rise in 2021.", cited(report), event.Unsupported, nil},
 		{"an opposite", "Revenue of Acme fell by 12.5 percent in 2021.", cited(report), event.Unsupported, nil},
 		{"another name", "The firm employs three hundred people in Hamburg.", cited(report), event.Unsupported, nil},
-		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), event.Unsupported, nil},
+		{"half of it", "Costs did not change and pensions exploded wildly everywhere.", cited(report), event.PartiallySupported, []corpus.ChunkID{"a"}},
 		{"two sources", "Revenue of Acme rose in 2021 and its founder Jane Doe retired.", cited(report, "The founder of the firm, Jane Doe, retired."),
 			event.Supported, []corpus.ChunkID{"a", "b"}},
 		{"the wrong source", "Revenue of Acme rose in 2021.", cited("Bread is baked in an oven."), event.Unsupported, nil},
@@ -193,7 +193,8 @@ func (f found) f1(partly bool) float64 {
 func TestSciFact(t *testing.T) {
 	s := beir.Load(t, "scifact")
 	all := evidences(t)
-	if beir.Race || testing.Short() {
+	few := beir.Race || testing.Short()
+	if few {
 		all = all[:200]
 	}
 	for name, v := range map[string]verify.Overlap{"words": {}, "vectors": {Tokens: local.New(local.Options{})}} {
@@ -216,7 +217,7 @@ func TestSciFact(t *testing.T) {
 					f.share(label, event.PartiallySupported), f.share(label, event.Unsupported))
 			}
 			t.Logf("%s, half %d: F1 %.3f, with what is supported in part %.3f", name, i, f.f1(false), f.f1(true))
-			if f.f1(false) < 0.7 && !beir.Race {
+			if f.f1(false) < 0.7 && !few {
 				t.Errorf("%s: verdicts got worse", name)
 			}
 		}
