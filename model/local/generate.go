@@ -86,10 +86,15 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	if !q.open && m.opts.Patience > 0 && q.doubts(all[0], readings).trust() < q.need()*m.opts.Patience {
+	trusted := q.open || m.opts.Patience <= 0 || q.doubts(all[0], readings).trust() >= q.need()*m.opts.Patience
+	chosen := q.stepwise(all[0], trusted, readings)
+	switch {
+	case chosen != nil:
+	case !trusted:
 		return nil, nil
+	default:
+		chosen = q.pick(all, readings, m.opts.Sentences)
 	}
-	chosen := q.pick(all, readings, m.opts.Sentences)
 	sort.SliceStable(chosen, func(i, j int) bool {
 		a, b := chosen[i], chosen[j]
 		if a.passage != b.passage {
@@ -113,6 +118,10 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		byPassage[i] = sentences(p, i)
 	}
 	m.correct(q, byPassage)
+	prose := false
+	for _, cs := range byPassage {
+		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
+	}
 	readings := make([]*reading, len(t.Passages))
 	var all []*sentence
 	for i, p := range t.Passages {
@@ -122,10 +131,9 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		cs := byPassage[i]
 		readings[i] = m.read(q, p, cs)
 		m.weigh(q, p, best, readings[i])
-		prose := slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
 		for _, c := range cs {
 			c.score = c.evid.score()
-			if c.whole && !(c.code && (!q.code || c.evid.context < 0.5)) && !(c.row && (q.broad || q.open) && prose) {
+			if c.whole && (!c.code || q.shows(c)) && !(c.row && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}
 		}
@@ -138,6 +146,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	return q, all, readings, nil
 }
 
+// shows says whether code may be the answer: it was asked for and stands under what was, or it does what was asked by name.
+func (q *question) shows(c *sentence) bool {
+	return q.code && c.evid.context >= 0.5 && c.evid.around >= 0.7 || q.way && c.evid.exact >= 0.85
+}
+
 // prefer puts code that was asked for, or a sentence that holds the kind of thing asked for, before a somewhat better one that
 // cannot be the answer, as it is not or holds none.
 func (q *question) prefer(ranked []*sentence) {
@@ -147,7 +160,7 @@ func (q *question) prefer(ranked []*sentence) {
 	top := ranked[0]
 	right := func(c *sentence) bool {
 		if q.code {
-			return c.code && c.score >= 0.6*top.score
+			return c.code && c.score >= 0.6*top.score && c.evid.around >= top.evid.around-0.2
 		}
 		return c.evid.fit == 1 && c.evid.context >= 0.6*top.evid.context && c.score >= 0.7*top.score && !(c.row && q.kind == aPlace)
 	}
@@ -196,13 +209,13 @@ func (m *Model) central(all []*sentence) {
 func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
-		return 4 * sentences, 0.55
+		return 4 * sentences, 0.7
 	case q.kind == aMeaning && best.evid.fit >= 1: // a definition says it all
 		return 1, 1
 	case q.listed:
 		return sentences + 1, 0.85
 	}
-	return sentences, 0.9
+	return sentences, 0.87
 }
 
 // maxPicks is how many candidates are looked at for what they add.
@@ -250,6 +263,11 @@ func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) 
 			continue
 		}
 		take(best)
+		if next := best.at + 1; q.echoes(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
+			if c := readings[best.passage].cs[next]; c.whole && !c.row && !c.code && !used[c] {
+				take(c) // what was asked is said before what answers it
+			}
+		}
 	}
 	return chosen
 }

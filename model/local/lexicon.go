@@ -18,7 +18,16 @@ func stem(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
 	}
-	return text.Stem(word)
+	return root(word)
+}
+
+// root stems a word, and leaves of one who does something what is done.
+func root(word string) string {
+	s := text.Stem(word)
+	if doer, ok := strings.CutSuffix(s, "or"); ok && len(s) >= 7 {
+		return doer // who directed is the director
+	}
+	return s
 }
 
 // stems gives those of the words of s that are no stop words.
@@ -83,7 +92,7 @@ func readLexicon(s string) (forms map[string]string, against map[string][]string
 			if base, ok := forms[w]; ok {
 				w = base
 			}
-			out[i] = text.Stem(w)
+			out[i] = root(w)
 		}
 		return out
 	}

@@ -27,6 +27,7 @@ const (
 
 // question is what a question tells before any passage is read.
 type question struct {
+	text    string
 	terms   []text.Term
 	weight  []float64 // of each term
 	total   float64   // of all
@@ -42,6 +43,7 @@ type question struct {
 	kind    kind
 	broad   bool // asks for an account, not for a fact
 	listed  bool // asks for several things
+	way     bool // asks what to do, which code may show
 	open    bool // says nothing of what it is about: summarise this
 	code    bool // asks for a command, or for code
 
@@ -86,7 +88,7 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = text.Clean(s[:4000])
 	}
-	q := &question{index: map[string]int{}, sum: m.embed(s), words: text.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
+	q := &question{text: s, index: map[string]int{}, sum: m.embed(s), words: text.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
 		code: runRE.MatchString(s)}
 	most := 0.0
 	for _, w := range t.IDF {
@@ -134,7 +136,7 @@ func (m *Model) ask(t model.Task) *question {
 		q.plainTotal += w / max(most, 1)
 	}
 	q.open = len(q.terms) == 0
-	q.kind = kindOf(s)
+	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
 	if q.subject = text.Subject(s); q.subject != nil {
 		q.kind = aMeaning
 	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
@@ -216,12 +218,10 @@ func (q *question) fits(c *sentence) float64 {
 		return q.defines(c)
 	case anything:
 		return 0.5
-	case aWay, aList:
-		re = doRE
-		if q.kind == aList {
-			re = manyOfRE
-		}
-		if re.MatchString(c.text) || c.code {
+	case aWay:
+		return q.ways(c)
+	case aList:
+		if manyOfRE.MatchString(c.text) || c.code {
 			return 1
 		}
 		return 0.5
@@ -253,7 +253,25 @@ func (q *question) fits(c *sentence) float64 {
 	return 0
 }
 
-var copulas = wordSet("is are was were means refers denotes describes")
+// ways says how well a sentence could say what to do. One that opens with what it is good for is held to that.
+func (q *question) ways(c *sentence) float64 {
+	if purpose, _, ok := strings.Cut(c.text, ","); ok && strings.HasPrefix(purpose, "To ") {
+		n, asked := 0.0, 0.0
+		for _, s := range stems(purpose) {
+			n++
+			if _, ok := q.index[s]; ok {
+				asked++
+			}
+		}
+		return 0.2 + 0.8*asked/max(n, 1)
+	}
+	if c.code || doRE.MatchString(c.text) {
+		return 1
+	}
+	return 0.5
+}
+
+var copulas = wordSet("is are was were means refers denotes describes implements provides")
 
 // defines says whether a sentence opens with what is asked about and goes on to say what it is: 1; less where other words
 // stand before or it goes on to say what happens to it; and 0.3 otherwise. Under a heading that names what is asked

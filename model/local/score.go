@@ -87,10 +87,12 @@ func (m *Model) covered(q *question, c *sentence) (covers, nearest []float64) {
 
 // reading is a passage as a question sees it.
 type reading struct {
-	cs    []*sentence
-	title []string  // stems of the document's, without what stands in brackets after it
-	over  []float64 // of each term of the question: half if the title or a heading over the passage holds it
-	wide  []float64 // how far the passage covers it, with title and headings
+	cs      []*sentence
+	written string    // the title
+	named   bool      // whether the question names the document by its title
+	title   []string  // its stems
+	over    []float64 // of each term of the question: half if the title or a heading over the passage holds it
+	wide    []float64 // how far the passage covers it, with title and headings
 }
 
 // half is what a term counts that stands over the sentence and not in it.
@@ -108,7 +110,8 @@ func (q *question) mark(dst []float64, s string) {
 // read finds the question's terms in a passage.
 func (m *Model) read(q *question, p model.Passage, cs []*sentence) *reading {
 	title, _, _ := strings.Cut(text.Head(p.Chunk.Title, 400), " (")
-	r := &reading{cs: cs, title: stems(title), over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
+	title = strings.TrimSpace(title)
+	r := &reading{cs: cs, title: stems(title), named: titleIn(q.text, title), written: title, over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
 	q.mark(r.over, p.Chunk.Title)
 	for _, h := range p.Chunk.Headings {
 		q.mark(r.over, h)
@@ -150,13 +153,17 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *reading) {
 			}
 		}
 	}
+	over, heading, head := r.over, "", ""
 	for k, c := range r.cs {
+		if c.heading != heading || c.head != head {
+			over, heading, head = slices.Clone(r.over), c.heading, c.head
+			q.mark(over, heading)
+			q.mark(over, head)
+		}
 		e := &c.evid
 		e.cover = q.share(c.covers)
 		exact := make([]float64, len(q.terms))
-		context := slices.Clone(r.over)
-		q.mark(context, c.heading)
-		q.mark(context, c.head)
+		context := slices.Clone(over)
 		c.over = make([]float64, len(q.terms))
 		for i, x := range context {
 			c.over[i] = 2 * x
@@ -266,6 +273,8 @@ func (q *question) oddity(c *sentence) float64 {
 	switch n := len(c.words); {
 	case c.code && q.code:
 		return -1.5
+	case c.code && q.way:
+		return 0
 	case c.code:
 		return 10
 	case n < 5:
@@ -276,6 +285,8 @@ func (q *question) oddity(c *sentence) float64 {
 	switch {
 	case c.row && (q.kind == aNumber || q.kind == aTime): // tables are where figures stand
 		x = 0.5
+	case c.row && q.kind == aMeaning && c.evid.fit < 0.5:
+		x = 5 // it says something of what stands in its first cell
 	case c.row:
 		x = 1.5
 	}
@@ -283,9 +294,31 @@ func (q *question) oddity(c *sentence) float64 {
 		x = max(x, 1.5)
 	}
 	if c.text[len(c.text)-1] == '?' {
-		x = 1
+		x = max(x, 1)
+	}
+	if q.echoes(c) {
+		x += 3
 	}
 	return x
+}
+
+// echoes says whether a sentence says hardly more than the question does.
+func (q *question) echoes(c *sentence) bool {
+	if q.open || c.code || c.row || q.subject != nil {
+		return false
+	}
+	news, old := 0, 0
+	for _, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		if _, asked := q.index[s]; asked {
+			old++
+		} else {
+			news++
+		}
+	}
+	return old >= 3 && news == 0
 }
 
 // identifiers counts the words of s that are paths or names in code.

@@ -262,7 +262,7 @@ func (c *sentence) judge(ownLine, mayContinue bool) {
 	if names := identifiers(c.text); names >= 4 && 4*names >= len(fields) {
 		c.whole = false // a list of paths or names
 	}
-	if codeRE.MatchString(c.text) || strings.Count(c.text, "→") > 1 {
+	if looksLikeCode(c.text) || strings.Count(c.text, "→") > 1 {
 		c.whole = false
 	}
 	if mayContinue && !c.listed && (unicode.IsLower(first) || unicode.IsPunct(first)) {
@@ -274,6 +274,11 @@ func (c *sentence) judge(ownLine, mayContinue bool) {
 		_, c.follows = connectives[first]
 		c.dangles = c.dangles || c.follows
 	}
+}
+
+// looksLikeCode asks the costly pattern only where one of the characters that it needs is there.
+func looksLikeCode(s string) bool {
+	return (strings.ContainsAny(s, "/={;}<") || strings.Contains(s, "func")) && codeRE.MatchString(s)
 }
 
 var (

@@ -1,0 +1,73 @@
+package local_test
+
+import (
+	"sort"
+	"testing"
+
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+// gathered gives a question with all that it needs among eight passages, as an agent that searched for each step has them.
+func gathered(s *beir.Set, q beir.Query) model.Task {
+	t := model.Task{Question: q.Text, IDF: map[string]float64{}}
+	var gold []string
+	for id := range q.Relevant {
+		gold = append(gold, id)
+	}
+	sort.Strings(gold)
+	texts := []string{q.Text}
+	for _, id := range gold {
+		t.Passages = append(t.Passages, model.Passage{Chunk: s.Doc(id), Score: 0.9})
+	}
+	for _, h := range s.Search(q.Text, 8) {
+		if len(t.Passages) < 8 && q.Relevant[string(h.Chunk.ID)] == 0 {
+			t.Passages = append(t.Passages, model.Passage{Chunk: h.Chunk, Score: 0.9 * h.Score})
+		}
+	}
+	for i := range t.Passages {
+		t.Passages[i].N = i + 1
+		texts = append(texts, t.Passages[i].Chunk.Title+"\n"+t.Passages[i].Chunk.Text)
+	}
+	st := s.Stats(texts...)
+	for w, df := range st.DF {
+		t.IDF[w] = text.IDF(st.Chunks, df)
+	}
+	return t
+}
+
+// TestHops measures answers that stand in a passage which does not name what was asked about.
+func TestHops(t *testing.T) {
+	m := local.New(local.Options{})
+	for name, floor := range map[string]struct{ holds, silent float64 }{
+		"hotpotqa": {0.5, 0.1}, "2wiki": {0, 0.15}, "musique": {0.08, 0.5},
+	} {
+		s := beir.Load(t, name)
+		var asked, silent, factual, right, said float64
+		for _, q := range s.Sample(30) {
+			got, cites := answer(t, m, gathered(s, q))
+			asked++
+			if len(cites) == 0 {
+				silent++
+			}
+			said += float64(len(cites))
+			if len(q.Answers) == 0 || q.Answers[0] == "yes" || q.Answers[0] == "no" {
+				continue
+			}
+			factual++
+			if holds(got, q.Answers) {
+				right++
+			}
+		}
+		t.Logf("%s: %.1f %% of %.0f said nothing, %.1f sentences; of %.0f facts %.1f %% hold a gold answer", name,
+			100*silent/asked, asked, said/asked, factual, 100*right/max(1, factual))
+		if beir.Race || testing.Short() {
+			continue // a sample says too little
+		}
+		if silent/asked > floor.silent || factual > 0 && right/factual < floor.holds {
+			t.Error("answers to questions in several steps got worse")
+		}
+	}
+}
