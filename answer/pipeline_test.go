@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,9 @@ const (
 		"## Ovens\n\nThe oven is heated to 250 degrees. Steam in the first ten minutes makes the crust thin.\n"
 )
 
+// tempDir is for files of all tests.
+var tempDir string
+
 // shared is a pipeline of real parts over small documents, made once, since all of them may be used at once.
 var shared *answer.Pipeline
 
@@ -42,7 +46,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		ix, err := embedded.Open(dir, embedded.Options{})
+		tempDir = dir
+		ix, err := embedded.Open(filepath.Join(dir, "library"), embedded.Options{})
 		if err != nil {
 			panic(err)
 		}

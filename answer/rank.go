@@ -75,11 +75,10 @@ func (j *job) narrow() {
 // rank gives the pool's places in the order.
 func (j *job) rank(late []float64) []float64 {
 	first := make([]float64, len(j.pool))
-	asked := " " + text.Name(text.Head(j.q.Query, maxQuery)) + " "
+	named := j.named()
 	for i, c := range j.pool {
 		first[i] = c.place
-		base, _, _ := strings.Cut(c.Chunk.Title, " (")
-		if name := text.Name(base); name != "" && j.q.Mode == event.Agentic && strings.Contains(asked, " "+name+" ") {
+		if named[i] {
 			first[i] += titledBonus
 		}
 	}
@@ -87,6 +86,27 @@ func (j *job) rank(late []float64) []float64 {
 	out := make([]float64, len(j.pool))
 	for i := range out {
 		out[i] = (1-rerankWeight)*searched(first[i]) + rerankWeight*near(late[i])
+	}
+	return out
+}
+
+// named tells, in agentic mode, which of the pool are about what the question names: by their titles without what tells them
+// from others. A name within a longer one that is there too does not count.
+func (j *job) named() []bool {
+	out := make([]bool, len(j.pool))
+	if j.q.Mode != event.Agentic {
+		return out
+	}
+	asked := " " + text.Name(text.Head(j.q.Query, maxQuery)) + " "
+	names := make([]string, len(j.pool))
+	for i, c := range j.pool {
+		base, _, _ := strings.Cut(c.Chunk.Title, " (")
+		if name := " " + text.Name(base) + " "; len(name) > 2 && strings.Contains(asked, name) {
+			names[i] = name
+		}
+	}
+	for i, name := range names {
+		out[i] = name != "" && !slices.ContainsFunc(names, func(o string) bool { return o != name && strings.Contains(o, name) })
 	}
 	return out
 }

@@ -13,11 +13,13 @@ import (
 // It gives nil for what is none.
 func sides(question string, joiners []string) []string {
 	words := text.Words(question)
+	tried := 0
 	for _, joiner := range joiners {
 		for i := len(words) - 2; i > 0; i-- {
-			if words[i].Text != joiner {
+			if words[i].Text != joiner || tried == maxJoiners {
 				continue
 			}
+			tried++
 			from, to := nameBefore(question, words, i), nameAfter(question, words, i)
 			if from == i || to == i+1 {
 				continue
@@ -30,6 +32,9 @@ func sides(question string, joiners []string) []string {
 	}
 	return nil
 }
+
+// maxJoiners bounds the places at which a question is tried to be taken apart.
+const maxJoiners = 16
 
 // end takes in what closes a name behind its last word.
 func end(s string, at int) int {
@@ -87,8 +92,7 @@ func nameBefore(s string, words []text.Token, i int) int {
 			break
 		}
 		switch {
-		case k < i-1 && gap == "-":
-			from = k
+		case k > 0 && s[words[k-1].End:words[k].Start] == "-": // the end of a name such as Eun-ji
 		case k == 0 && opens[words[k].Text]:
 			return from
 		case capital(s, words[k]):

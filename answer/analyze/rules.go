@@ -42,7 +42,7 @@ func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
 
 var (
 	clause    = regexp.MustCompile(`\s(?:who|which|that|whose|where|when)\b`)
-	relations = regexp.MustCompile(`\p{Ll}\s+of\b|\pL['’]s?\s+\pL|in-law\b`)
+	relations = regexp.MustCompile(`\b\p{Ll}[\p{L}-]*\s+of\b|\pL['’]s?\s+\pL|in-law\b`)
 	lookup    = regexp.MustCompile(`(?i)^\W*(?:who|what)(?:['’]s|\s+(?:is|was|are|were))\s`)
 )
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/event"
 )
@@ -25,6 +27,69 @@ func TestRules(t *testing.T) {
 		got, err := analyze.Rules{}.Analyze(context.Background(), q)
 		if err != nil || got.Complexity != want || got.By != "rules" || got.Parts != nil {
 			t.Errorf("%.60q: %+v, %v, want %s", q, got, err, want)
+		}
+	}
+}
+
+// TestComparisonsAreTakenApart: into the same question about either side, if both are names.
+func TestComparisonsAreTakenApart(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string][]string{
+		"Which film came out first, The Salt Road or A Lantern at Noon?": {"Which film came out first, The Salt Road?", "Which film came out first, A Lantern at Noon?"},
+		"Are Osterby and Lunden both located in the same country?":       {"Is Osterby located in the same country?", "Is Lunden located in the same country?"},
+		"Do both films The Salt Road and Dusk (1950 Film) have directors from one town?": {"Do films The Salt Road have directors from one town?",
+			"Do films Dusk (1950 Film) have directors from one town?"},
+		"Who lived longer, Ines Calloway, 1st Baronet or Tobias von Merrin?": {"Who lived longer, Ines Calloway, 1st Baronet?", "Who lived longer, Tobias von Merrin?"},
+		"Which plant is larger, the Elder or the Rowan?":                     {"Which plant is larger, the Elder?", "Which plant is larger, the Rowan?"},
+		"Was Jung Eun-ji or Cora Vane born first?":                           {"Was Jung Eun-ji born first?", "Was Cora Vane born first?"},
+		"Who married Ines and Tobias?":                                       nil,
+		"Is bread or cake better?":                                           nil,
+		"Which is older?":                                                    nil,
+		"or":                                                                 nil,
+		"Is A or A older?":                                                   nil,
+	} {
+		got, err := analyze.Rules{}.Analyze(t.Context(), q)
+		if d := cmp.Diff(want, got.Parts); d != "" || err != nil || want != nil && got.Complexity == event.Simple {
+			t.Errorf("%s: %s, %v %s", q, got.Complexity, err, d)
+		}
+	}
+}
+
+// TestWhatHasToBeFoundFirst: a question about something that another look-up gives is not simple.
+func TestWhatHasToBeFoundFirst(t *testing.T) {
+	t.Parallel()
+	for q, simple := range map[string]bool{
+		"Who is the keeper of the Farland lighthouse?":           true,
+		"Who is Ada Brook's father?":                             true,
+		"When was the Battle of Veldt?":                          true,
+		"Where did Ada Brook's father study?":                    false,
+		"Where was the director of the film The Salt Road born?": false,
+		"Who is the mother of the keeper of the lighthouse?":     false,
+		"Who is Ada Brook's mother-in-law?":                      false,
+		"Who founded the town where Ada Brook lives?":            false,
+	} {
+		if got, err := (analyze.Rules{}).Analyze(t.Context(), q); err != nil || (got.Complexity == event.Simple) != simple {
+			t.Errorf("%s: %s, %v", q, got.Complexity, err)
+		}
+	}
+}
+
+func FuzzRules(f *testing.F) {
+	f.Add("Which is older, A (b) or C?")
+	f.Add("or or and \xff ( ) A or (")
+	f.Fuzz(func(t *testing.T, q string) {
+		a, err := analyze.Rules{}.Analyze(t.Context(), q)
+		if err != nil || len(a.Parts) == 1 || len(a.Parts) > 4 {
+			t.Errorf("%q: %+v, %v", q, a, err)
+		}
+	})
+}
+
+func BenchmarkHostileQuestion(b *testing.B) {
+	q := strings.Repeat("A (or ", 5000)
+	for b.Loop() {
+		if _, err := (analyze.Rules{}).Analyze(b.Context(), q); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

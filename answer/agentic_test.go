@@ -1,0 +1,386 @@
+package answer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/model/local"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// harbour are documents that lead to one another by what they name.
+var harbour = map[string]string{
+	"The Salt Road":      "The Salt Road is a 1951 drama film directed by Ines Calloway. It was shot in the harbour of Veldt.",
+	"A Lantern at Noon":  "A Lantern at Noon is a 1948 comedy film directed by Tobias Merrin, with Cora Vane in the lead.",
+	"Ines Calloway":      "Ines Calloway was a film director. She was born in Osterby and died in 1990.",
+	"Tobias Merrin":      "Tobias Merrin was a stage and film director who was born in Lunden in 1901.",
+	"Cora Vane":          "Cora Vane was an actress and singer.",
+	"Osterby":            "Osterby is a town on the river Elle. It is known for its glass.",
+	"Lunden":             "Lunden is a village with an old mill.",
+	"Veldt":              "Veldt is a harbour town in the north.",
+	"History of film":    "A film director leads the making of a film. Many directors were born in towns.",
+	"Salt":               "Salt is won from the sea. A salt road is a road on which salt was carried.",
+	"The Noon Bell":      "The Noon Bell is a novel about a lantern maker.",
+	"Directors' Society": "The society of film directors meets at noon.",
+}
+
+var harboured = sync.OnceValues(func() (*embedded.Index, error) {
+	ix, err := embedded.Open(filepath.Join(tempDir, "harbour"), embedded.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var sources []ingest.Source
+	for title, s := range harbour {
+		sources = append(sources, ingest.Source{URI: title, Name: "a.txt", Title: title, Data: []byte(s)})
+	}
+	slices.SortFunc(sources, func(a, b ingest.Source) int { return strings.Compare(a.URI, b.URI) })
+	_, err = ingest.New(ix, local.New(local.Options{}), ingest.Options{}).IngestDocuments(context.Background(), corpus.DefaultCollection, sources, nil)
+	return ix, err
+})
+
+// sailing is the pipeline over those documents.
+func sailing(t *testing.T) *answer.Pipeline {
+	t.Helper()
+	ix, err := harboured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := library()
+	p.Index, p.Graph = ix, nil
+	return p
+}
+
+// titles are those of what was ranked, best first.
+func titles(s event.State, p *answer.Pipeline) (out []string) {
+	for _, o := range s.Rerank.Outputs {
+		cs, err := p.Index.Chunks(context.Background(), corpus.DefaultCollection, []corpus.ChunkID{o.Chunk})
+		if err == nil && len(cs) == 1 {
+			out = append(out, cs[0].Title)
+		}
+	}
+	return out
+}
+
+const nested = "Where was the director of the film The Salt Road born?"
+
+func TestSecondHopFindsWhatTheFirstNames(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	s := event.Fold(ask(t, p, nested))
+	got := titles(s, p)
+	if len(got) < 2 || !slices.Contains(got[:2], "The Salt Road") || !slices.Contains(got[:2], "Ines Calloway") {
+		t.Errorf("ranked %q", got)
+	}
+	if s.Analysis.Mode != event.Agentic || s.Iterations < 2 || !slices.Contains(s.Tools, event.ToolGraphTraverse) {
+		t.Errorf("%+v, %d iterations with %v", s.Analysis, s.Iterations, s.Tools)
+	}
+	for _, search := range s.Searches {
+		if search.Reason == "" {
+			t.Errorf("%s %q: no reason", search.Tool, search.Query)
+		}
+	}
+}
+
+func TestComparisonIsDecomposed(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	log := ask(t, p, "Which film has the director who was born first, The Salt Road or A Lantern at Noon?")
+	s := event.Fold(log)
+	got := titles(s, p)
+	for _, want := range []string{"The Salt Road", "A Lantern at Noon", "Ines Calloway", "Tobias Merrin"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not among %q", want, got)
+		}
+	}
+	var parts []string
+	for _, e := range log {
+		if b, ok := e.Body.(event.ToolReturned); ok && b.Tool == event.ToolDecomposeQuery {
+			var result struct {
+				Parts []string `json:"sub_queries"`
+			}
+			if err := json.Unmarshal(b.Result, &result); err != nil {
+				t.Fatal(err)
+			}
+			parts = result.Parts
+		}
+	}
+	if !s.Analysis.Decomposed || len(parts) != 2 {
+		t.Errorf("%+v, taken apart into %q", s.Analysis, parts)
+	}
+}
+
+func TestSimpleQuestionIsOneSearch(t *testing.T) {
+	t.Parallel()
+	if s := event.Fold(ask(t, sailing(t), "What is Osterby known for?")); len(s.Searches) != 1 || s.Iterations != 1 || s.Analysis.Decomposed {
+		t.Errorf("%d searches in %d iterations", len(s.Searches), s.Iterations)
+	}
+}
+
+// wild plans anything.
+type wild struct{ rng *rand.Rand }
+
+func (w wild) Next(context.Context, agent.View) (agent.Plan, error) {
+	tools := []string{event.ToolHybridSearch, event.ToolSemanticSearch, event.ToolPropositionSearch, event.ToolHydeSearch,
+		event.ToolGraphTraverse, event.ToolDecomposeQuery, event.ToolRerank, event.ToolGenerate, "none"}
+	words := []string{"Ines Calloway", nested, "", "Osterby", "\xff\x00", "the of", "Which is older, Lunden or Veldt?"}
+	p := agent.Plan{Thought: []string{"", "let me see", "a\x00b"}[w.rng.IntN(3)]}
+	for range w.rng.IntN(9) {
+		a := agent.Action{Tool: tools[w.rng.IntN(len(tools))], Query: words[w.rng.IntN(len(words))], Asked: words[w.rng.IntN(len(words))], Weight: w.rng.Float64()*3 - 1}
+		if w.rng.IntN(3) == 0 {
+			a.Entities = words[:w.rng.IntN(len(words))]
+		}
+		p.Actions = append(p.Actions, a)
+	}
+	return p, nil
+}
+
+// TestAnyPlanMakesALegalRun: whatever a planner says and whatever fails, the log keeps its rules and so does the stream.
+func TestAnyPlanMakesALegalRun(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		p := sailing(t)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		p.Planner = wild{rng}
+		p.Budget.Iterations = rng.IntN(9)
+		if seed%3 == 0 {
+			p.Graph = brokenGraph{}
+		}
+		if seed%4 == 0 {
+			p.Index = &failing{Reader: p.Index, every: 2}
+			p.Graph = brokenGraph{}
+		}
+		log := ask(t, p, nested)
+		if seed%4 != 0 && code(log) != "" {
+			t.Errorf("seed %d: %s", seed, code(log))
+		}
+		legal(t, log)
+		s := event.Fold(log)
+		for _, b := range s.Grades {
+			if again := b.Action == event.ReRetrieve; again && s.Iterations <= b.Iteration && code(log) == "" {
+				t.Errorf("seed %d: round %d asks for another, and none follows", seed, b.Iteration)
+			}
+		}
+	}
+}
+
+// legal holds the stream of a run in forge to its grammar.
+func legal(t *testing.T, log []event.Event) {
+	t.Helper()
+	var g forge.Grammar
+	for _, f := range (forge.Protocol{}).New().Project(nil, log) {
+		var p struct {
+			Type, Tool  string
+			Recoverable bool
+		}
+		if err := json.Unmarshal(f.Data, &p); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Next(p.Type, p.Tool, p.Recoverable); err != nil {
+			t.Fatalf("%v\n%s", err, kinds(log))
+		}
+	}
+	if !g.Ended() {
+		t.Errorf("the stream is not whole: %s", kinds(log))
+	}
+}
+
+// failing fails at every so many searches.
+type failing struct {
+	index.Reader
+	mu    sync.Mutex
+	every int
+	n     int
+}
+
+func (f *failing) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	f.mu.Lock()
+	f.n++
+	fails := f.n%f.every == 0
+	f.mu.Unlock()
+	if fails {
+		return nil, errors.New("secret")
+	}
+	return f.Reader.Search(ctx, q)
+}
+
+// brokenGraph fails.
+type brokenGraph struct{}
+
+func (brokenGraph) Entities(context.Context, string, string) ([]index.Entity, error) {
+	return nil, errors.New("secret")
+}
+
+func (brokenGraph) Mentioned(_ context.Context, _ string, ids []corpus.ChunkID) ([][]index.Entity, error) {
+	return make([][]index.Entity, len(ids)), nil
+}
+
+func (brokenGraph) Walk(context.Context, index.Walk) ([]index.Reached, error) {
+	return nil, errors.New("secret")
+}
+
+// plans does the same in each run.
+type plans [][]agent.Action
+
+func (p plans) Next(_ context.Context, v agent.View) (agent.Plan, error) {
+	if n := len(v.Rounds); n < len(p) {
+		return agent.Plan{Actions: p[n]}, nil
+	}
+	return agent.Plan{}, nil
+}
+
+func TestToolsThatFailAreSurvived(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	p.Index, p.Graph = &failing{Reader: p.Index, every: 2}, brokenGraph{}
+	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: nested}}, {{Tool: event.ToolSemanticSearch, Query: nested}, {Tool: event.ToolGraphTraverse, Query: nested}}}
+	log := ask(t, p, nested)
+	s := event.Fold(log)
+	if code(log) != "" || len(s.Warnings) != 2 || len(s.Searches) != 2 || s.Searches[0].Result.Error != "" || s.Searches[1].Result.Error == "" {
+		t.Errorf("%s: warnings %+v, searches %+v", code(log), s.Warnings, s.Searches)
+	}
+	for _, e := range log {
+		if b, err := json.Marshal(e.Body); err != nil || strings.Contains(string(b), "secret") {
+			t.Errorf("%s, %v", b, err)
+		}
+	}
+	p.Index = &failing{Reader: p.Index, every: 1}
+	if got := code(ask(t, p, nested)); got != fault.Index {
+		t.Errorf("where every search fails, the run ends with %q", got)
+	}
+}
+
+// meeting lets searches go on only when so many are there at once.
+type meeting struct {
+	index.Reader
+	all *sync.WaitGroup
+}
+
+func (m meeting) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	m.all.Done()
+	m.all.Wait()
+	return m.Reader.Search(ctx, q)
+}
+
+func TestSearchesOfARoundRunSideBySide(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	p.Graph, _ = p.Index.(index.Graph)
+	var all sync.WaitGroup
+	all.Add(3)
+	p.Index = meeting{p.Index, &all}
+	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "Osterby"}, {Tool: event.ToolSemanticSearch, Query: "Lunden"}, {Tool: event.ToolPropositionSearch, Query: "Veldt"}}}
+	s := event.Fold(ask(t, p, nested))
+	if s.Status != event.Finished || len(s.Searches) != 3 || len(s.Grades) != 1 {
+		t.Errorf("%s, %d searches, %d grades", s.Status, len(s.Searches), len(s.Grades))
+	}
+	small := false
+	for _, f := range searchBy(s, event.ToolPropositionSearch).Result.Found {
+		small = small || f.Level == corpus.Sentence
+	}
+	for _, o := range s.Rerank.Outputs {
+		if o.Level == corpus.Sentence {
+			t.Errorf("%s is read, and not its passage", o.Chunk)
+		}
+	}
+	if !small {
+		t.Error("no sentence was found")
+	}
+}
+
+// stuck never comes back from a search after the first, until it is told to stop.
+type stuck struct {
+	index.Reader
+	mu sync.Mutex
+	n  int
+}
+
+func (s *stuck) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	s.mu.Lock()
+	s.n++
+	first := s.n == 1
+	s.mu.Unlock()
+	if first {
+		return s.Reader.Search(ctx, q)
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestSearchThatHangsLeavesTimeForTheAnswer(t *testing.T) {
+	p := sailing(t)
+	p.Index = &stuck{Reader: p.Index}
+	p.Graph = brokenGraph{}
+	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: nested}}, {{Tool: event.ToolHybridSearch, Query: "Ines Calloway"}}, {{Tool: event.ToolHybridSearch, Query: "Osterby"}}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		began := time.Now()
+		log := run(t, ctx, p, eventlog.NewMemory(), nested)
+		s := event.Fold(log)
+		if took := time.Since(began); code(log) != "" || took != 10*time.Second || len(s.Searches) != 2 || len(s.Sources) == 0 || len(s.Warnings) != 1 || s.Warnings[0].Code != fault.Timeout {
+			t.Errorf("%s after %v: %s, %+v", code(log), took, kinds(log), s.Warnings)
+		}
+		legal(t, log)
+	})
+}
+
+// TestLongRunsStopAtEveryStep: a run of many tools ends wherever it is stopped, and lists what was found if its time is over.
+func TestLongRunsStopAtEveryStep(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	const question = "Which film has the director who was born first, The Salt Road or A Lantern at Noon?"
+	whole := event.Seq(len(ask(t, p, question)))
+	for after := event.Seq(1); after < whole-1; after++ {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		log := run(t, ctx, p, stopping{eventlog.NewMemory(), after, func() { cancel(fault.New(fault.Cancelled, "stopped")) }}, question)
+		cancel(nil)
+		if got := code(log); got != fault.Cancelled {
+			t.Errorf("stopped behind %d: %s %s", after, got, kinds(log))
+		}
+		legal(t, log)
+		late := &deadline{Context: t.Context(), done: make(chan struct{})}
+		log = run(t, late, p, stopping{eventlog.NewMemory(), after, func() { close(late.done) }}, question)
+		if s := event.Fold(log); code(log) != fault.Timeout || len(s.Grades) > 0 && len(s.Sources) == 0 {
+			t.Errorf("late behind %d: %s %s", after, code(log), kinds(log))
+		}
+		legal(t, log)
+	}
+}
+
+// TestThoughtsAreStreamedApart: what a planner thinks is no part of the answer.
+func TestThoughtsAreStreamedApart(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	p.Planner = thinker("The film names its director.\x1b[2J")
+	s := event.Fold(ask(t, p, nested))
+	if got := string(s.Reasoning); got != "The film names its director.[2J\n" || strings.Contains(string(s.Text), "names its director") {
+		t.Errorf("%q, %q", got, s.Text)
+	}
+}
+
+type thinker string
+
+func (th thinker) Next(_ context.Context, v agent.View) (agent.Plan, error) {
+	if len(v.Rounds) > 0 {
+		return agent.Plan{}, nil
+	}
+	return agent.Plan{Thought: string(th), Actions: []agent.Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "first"}}}, nil
+}
