@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/internal/text"
 )
@@ -37,12 +38,40 @@ const (
 // that stands in prose keeps its fences, so that every chunk that holds some shows what of it is code. The ids are stable while the
 // document's id and the text are.
 func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
+	c := cut(doc, p)
+	return c.text, c.chunks()
+}
+
+func (c *cutter) chunks() []corpus.Chunk { return slices.Concat(c.l1, c.l2, c.l3) }
+
+func cut(doc corpus.DocumentID, p parse.Parsed) *cutter {
 	l := layOut(p)
 	c := &cutter{layout: l, doc: doc, title: p.Title}
 	for _, s := range l.sections {
 		c.section(s)
 	}
-	return l.text, slices.Concat(c.l1, c.l2, c.l3)
+	return c
+}
+
+// links gives the links that stand in each passage, by chunk; nil if there are none at all.
+func (c *cutter) links() [][]entities.Link {
+	var out [][]entities.Link
+	for n := range c.l2 {
+		p := &c.l2[n]
+		for i := c.atomAt(p.Start); i < len(c.atoms) && c.atoms[i].start < p.End; i++ {
+			for _, l := range c.atoms[i].links {
+				if at := c.atoms[i].start + l.At; at < p.Start || at+len(l.Text) > p.End {
+					continue
+				}
+				if out == nil {
+					out = make([][]entities.Link, len(c.l1)+len(c.l2)+len(c.l3))
+				}
+				k := len(c.l1) + n
+				out[k] = append(out[k], entities.Link{Text: l.Text, Target: l.Target})
+			}
+		}
+	}
+	return out
 }
 
 // atom is a block's place in the text.
@@ -53,6 +82,7 @@ type atom struct {
 	fenced     bool // its fences are part of it, and it is not cut
 	page       int
 	turns      []parse.Turn
+	links      []parse.Link
 }
 
 // stretch is the atoms under one heading.
@@ -107,7 +137,7 @@ func layOut(p parse.Parsed) *layout {
 				b.WriteByte('\n')
 			}
 		}
-		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns}
+		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns, links: blk.Links}
 		body := blk.Text
 		if blk.Fenced {
 			body, a.fenced = text.Fence(body)

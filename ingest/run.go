@@ -153,14 +153,15 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 	if j.title != "" {
 		p.Title = j.title
 	}
-	_, out.chunks = Cut(id, p)
+	cutting := cut(id, p)
+	out.chunks = cutting.chunks()
 	if prose(p) {
 		if err := r.opts.Proposer.Propose(ctx, out.chunks); err != nil {
 			out.err = err
 			return out
 		}
 	}
-	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks); out.err != nil {
+	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks, cutting.links()); out.err != nil {
 		return out
 	}
 	out.doc = corpus.Document{

@@ -16,7 +16,7 @@ func fill(t *testing.T, x *embedded.Index, s *beir.Set) {
 	var docs []corpus.Document
 	var entries [][]index.Entry
 	for _, c := range s.Docs {
-		found, err := entities.Rules{}.Extract(t.Context(), []corpus.Chunk{c})
+		found, err := entities.Rules{}.Extract(t.Context(), []corpus.Chunk{c}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

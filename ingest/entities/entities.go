@@ -18,9 +18,9 @@ type Found struct {
 type Extractor interface {
 	// Name tells the form and its version: where it changes, documents are put again.
 	Name() string
-	// Extract gives for each chunk of one document what it names; passages alone name something. An error is the context's,
-	// or that of a model that was asked.
-	Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error)
+	// Extract gives for each chunk of one document what it names; passages alone name something. Links are those of each
+	// chunk, in order; nil if there are none in any. An error is the context's, or that of a model that was asked.
+	Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error)
 }
 
 // None is the [Extractor] that finds nothing: there is no graph then.
@@ -30,6 +30,6 @@ type None struct{}
 func (None) Name() string { return "none" }
 
 // Extract implements [Extractor]. There is no error.
-func (None) Extract(_ context.Context, chunks []corpus.Chunk) ([]Found, error) {
+func (None) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]Link) ([]Found, error) {
 	return make([]Found, len(chunks)), nil
 }

@@ -17,7 +17,7 @@ import (
 
 func extract(t testing.TB, chunks ...corpus.Chunk) []entities.Found {
 	t.Helper()
-	out, err := entities.Rules{}.Extract(t.Context(), chunks)
+	out, err := entities.Rules{}.Extract(t.Context(), chunks, nil)
 	if err != nil || len(out) != len(chunks) {
 		t.Fatalf("%d of %d: %v", len(out), len(chunks), err)
 	}
@@ -113,7 +113,7 @@ func TestDocument(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (entities.Rules{}).Extract(ctx, []corpus.Chunk{passage("T", "Text")}); !errors.Is(err, context.Canceled) {
+	if _, err := (entities.Rules{}).Extract(ctx, []corpus.Chunk{passage("T", "Text")}, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

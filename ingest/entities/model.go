@@ -60,8 +60,8 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Extractor, o Options) E
 func (m *asking) Name() string { return "model-1 " + m.then.Name() }
 
 // Extract implements [Extractor]. Its errors are those of then, and that of the context.
-func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error) {
-	out, err := m.then.Extract(ctx, chunks)
+func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error) {
+	out, err := m.then.Extract(ctx, chunks, links)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type ruled struct{ fails error }
 
 func (ruled) Name() string { return "ruled" }
 
-func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk) ([]entities.Found, error) {
+func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]entities.Link) ([]entities.Found, error) {
 	out := make([]entities.Found, len(chunks))
 	for i, c := range chunks {
 		if c.Level == corpus.Passage {
@@ -51,13 +51,13 @@ func TestNames(t *testing.T) {
 	if none := (entities.None{}).Name(); rules == model || rules == none || model == none || rules == "" {
 		t.Errorf("forms that find different names are told apart: %q, %q, %q", rules, model, none)
 	}
-	if found, err := (entities.None{}).Extract(t.Context(), passages("Ada Brook keeps it.")); err != nil || len(found) != len(passages("x")) || found[0].Mentions != nil {
+	if found, err := (entities.None{}).Extract(t.Context(), passages("Ada Brook keeps it."), nil); err != nil || len(found) != len(passages("x")) || found[0].Mentions != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }
 
 func TestModel(t *testing.T) {
-	alone, _ := ruled{}.Extract(t.Context(), passages(keeper))
+	alone, _ := ruled{}.Extract(t.Context(), passages(keeper), nil)
 	long := strings.Repeat("long ", 100)
 	for _, c := range []struct {
 		name, says string
@@ -83,7 +83,7 @@ func TestModel(t *testing.T) {
 					t.Errorf("asked %s", user)
 				}
 				return c.says, nil
-			}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(keeper, "```\ncode()\n```", " "))
+			}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(keeper, "```\ncode()\n```", " "), nil)
 			if err != nil || len(got) != 5 || asked.Load() != 1 {
 				t.Fatalf("%d, %v, asked %d times", len(got), err, asked.Load())
 			}
@@ -107,7 +107,7 @@ func TestModelIsBounded(t *testing.T) {
 	}
 	got, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
 		return `{"names": [` + strings.Join(names, ",") + `], "relations": [` + strings.Join(relations, ",") + `]}`, nil
-	}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(strings.Join(words, " ")))
+	}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(strings.Join(words, " ")), nil)
 	if err != nil || len(got[1].Mentions) != 64 || len(got[1].Relations) > 64 || len(got[1].Relations) < 60 || got[1].Mentions[0].Kind != corpus.Subject {
 		t.Errorf("%d names and %d relations, %v", len(got[1].Mentions), len(got[1].Relations), err)
 	}
@@ -115,7 +115,7 @@ func TestModelIsBounded(t *testing.T) {
 
 func TestModelFallsBack(t *testing.T) {
 	texts := slices.Repeat([]string{keeper}, 8)
-	alone, _ := ruled{}.Extract(t.Context(), passages(texts...))
+	alone, _ := ruled{}.Extract(t.Context(), passages(texts...), nil)
 	for _, c := range []struct {
 		name  string
 		says  func(ctx context.Context) (string, error)
@@ -139,7 +139,7 @@ func TestModelFallsBack(t *testing.T) {
 					asked.Add(1)
 					return c.says(ctx)
 				}), nil, ruled{}, entities.Options{Parallel: 1})
-				got, err := m.Extract(ctx, passages(texts...))
+				got, err := m.Extract(ctx, passages(texts...), nil)
 				if d := cmp.Diff(alone, got); d != "" || err != nil || asked.Load() != c.asked {
 					t.Errorf("%v, asked %d times\n%s", err, asked.Load(), d)
 				}
@@ -153,14 +153,14 @@ func TestModelFallsBack(t *testing.T) {
 				}
 				time.Sleep(6 * time.Minute) // of the bubble's time
 				before := asked.Load()
-				if _, err := m.Extract(ctx, passages(keeper)); err != nil || asked.Load() == before {
+				if _, err := m.Extract(ctx, passages(keeper), nil); err != nil || asked.Load() == before {
 					t.Errorf("%v, and it is not asked again", err)
 				}
 			})
 		})
 	}
 	broken := errors.New("broken")
-	if _, err := entities.NewModel(nil, nil, ruled{broken}, entities.Options{}).Extract(t.Context(), nil); !errors.Is(err, broken) {
+	if _, err := entities.NewModel(nil, nil, ruled{broken}, entities.Options{}).Extract(t.Context(), nil, nil); !errors.Is(err, broken) {
 		t.Errorf("the rules failed: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +168,7 @@ func TestModelFallsBack(t *testing.T) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
-	}), nil, ruled{}, entities.Options{}).Extract(ctx, passages(texts...))
+	}), nil, ruled{}, entities.Options{}).Extract(ctx, passages(texts...), nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -179,7 +179,7 @@ func TestModelReadsTheFirstOnly(t *testing.T) {
 	_, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
 		asked.Add(1)
 		return `{"names": [], "relations": []}`, nil
-	}), nil, entities.Rules{}, entities.Options{Most: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...))
+	}), nil, entities.Rules{}, entities.Options{Most: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)
 	if err != nil || asked.Load() != 3 {
 		t.Errorf("asked %d times, %v", asked.Load(), err)
 	}

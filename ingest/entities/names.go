@@ -168,13 +168,17 @@ var quotes = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '�
 func marked(line string) (out []span) {
 	for i := 0; i < len(line); {
 		r, n := utf8.DecodeRuneInString(line[i:])
-		from, to := i+n, -1
+		from, to, after := i+n, -1, 0
 		kind := corpus.Named
 		if closing, ok := quotes[r]; ok {
 			to = strings.IndexRune(line[from:min(len(line), from+maxName)], closing)
 		} else if strings.HasPrefix(line[i:], "[[") {
 			from, kind = i+2, corpus.Link
 			to = strings.Index(line[from:min(len(line), from+maxName)], "]]")
+			after = from + to + 2
+			if page := strings.IndexAny(line[from:max(from+to, from)], "|#"); page >= 0 {
+				to = page
+			}
 		}
 		if to < 0 {
 			i += n
@@ -184,7 +188,7 @@ func marked(line string) (out []span) {
 		s.words = len(text.Words(line[s.start:s.end]))
 		i = s.end + utf8.RuneLen(r)
 		if kind == corpus.Link {
-			i = s.end + 2
+			i = after
 		}
 		if s.words == 0 || s.words > maxWords || kind != corpus.Link && !namely(line[s.start:s.end]) {
 			continue

@@ -3,6 +3,7 @@ package entities
 import (
 	"cmp"
 	"context"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,7 +27,8 @@ const (
 
 // Rules finds entities by how texts are written, the same in the same document always, in time that grows with its length.
 // A passage is about its title and the headings over it, also without a disambiguation in brackets or after a comma. It
-// names what stands in [[double brackets]] or in quotation marks, what is capitalised (with such words as "of" between, and
+// names what links say (and the files and places that relative ones lead to, but not "here"), what stands in [[double brackets]]
+// or in quotation marks, what is capitalised (with such words as "of" between, and
 // without dates), runs of Katakana, and, as phrases, words side by side that the document repeats. The first word of a sentence
 // is part of a name only if the document does not write it small; the last word of a name of two or more stands for all of it.
 // A relation is what stands between two names of a sentence, or before the first, which is then said of the title.
@@ -35,10 +37,10 @@ type Rules struct{}
 var _ Extractor = Rules{}
 
 // Name implements [Extractor].
-func (Rules) Name() string { return "rules-1" }
+func (Rules) Name() string { return "rules-2" }
 
 // Extract implements [Extractor]. Its error is that of the context.
-func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error) {
+func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error) {
 	out := make([]Found, len(chunks))
 	d := newDocument()
 	cut := make([][]line, len(chunks)) // of the first chunks: cutting costs more than all else
@@ -46,7 +48,7 @@ func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error
 	for _, do := range []func(i int, ls []line){
 		func(_ int, ls []line) { d.words(ls) },
 		func(_ int, ls []line) { d.lastNames(ls) },
-		func(i int, ls []line) { out[i] = d.find(&chunks[i], ls) },
+		func(i int, ls []line) { out[i] = d.find(&chunks[i], ls, linksOf(links, i)) },
 	} {
 		for i := range chunks {
 			if err := ctx.Err(); err != nil {
@@ -66,6 +68,13 @@ func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk) ([]Found, error
 		}
 	}
 	return out, nil
+}
+
+func linksOf(links [][]Link, i int) []Link {
+	if i < len(links) {
+		return links[i]
+	}
+	return nil
 }
 
 // line is a sentence with its words.
@@ -173,7 +182,7 @@ func (c *collector) relate(from, to, says string) {
 }
 
 // find gives what a passage names.
-func (d *document) find(c *corpus.Chunk, ls []line) Found {
+func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Found {
 	out := &collector{place: map[string]int{}}
 	topic := ""
 	for _, title := range append([]string{c.Title}, c.Headings...) {
@@ -183,6 +192,7 @@ func (d *document) find(c *corpus.Chunk, ls []line) Found {
 			}
 		}
 	}
+	out.link(links)
 	var repeated []string
 	for _, l := range ls {
 		line, words := l.text, l.words
@@ -234,6 +244,9 @@ func variants(title string) []string {
 	out := []string{title}
 	if i := strings.LastIndexAny(title, "(（"); i > 0 && strings.HasSuffix(title, ")") || i > 0 && strings.HasSuffix(title, "）") {
 		out = append(out, strings.TrimSpace(title[:i]))
+	}
+	if ending := path.Ext(title); in(documents, strings.ToLower(ending)) && !strings.Contains(title, " ") && len(ending) < len(title) {
+		out = append(out, strings.TrimSuffix(title, ending)) // so do links name it
 	}
 	if i := strings.Index(title, ", "); i > 0 && strings.Contains(title[:i], " ") {
 		out = append(out, title[:i])

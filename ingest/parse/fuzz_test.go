@@ -45,6 +45,16 @@ func check(t *testing.T, name string, data []byte) {
 		if b.Kind == parse.Heading && (b.Level < 1 || strings.Contains(b.Text, "\n")) {
 			t.Fatalf("heading %d %q", b.Level, b.Text)
 		}
+		at := 0
+		for _, l := range b.Links {
+			if l.At < at || l.Text == "" || !strings.HasPrefix(b.Text[l.At:], l.Text) || len(l.Text) > 200 || len(l.Target) > 200 || !utf8.ValidString(l.Target) {
+				t.Fatalf("link %+v in %q", l, b.Text)
+			}
+			at = l.At + len(l.Text)
+		}
+		if len(b.Links) > 64 {
+			t.Fatalf("%d links", len(b.Links))
+		}
 		for _, turn := range b.Turns {
 			if turn.At < 0 || turn.At > len(b.Text) || !utf8.ValidString(b.Text[:turn.At]) {
 				t.Fatalf("turn %+v in %q", turn, b.Text)
@@ -78,11 +88,13 @@ func FuzzText(f *testing.F) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	fuzz(f, "a.md", "---\na: [\n---\n# b", "> > - 1. a\n\n    code\n", "[a]: b\n[a]", "<div>\n<!-- x", "a | b\n--|--\n1 | 2", "\\& &amp; &#0; `a`")
+	fuzz(f, "a.md", "---\na: [\n---\n# b", "> > - 1. a\n\n    code\n", "[a]: b\n[a]", "<div>\n<!-- x", "a | b\n--|--\n1 | 2", "\\& &amp; &#0; `a`",
+		"[a *b* `c`](d#e) [[F#g|h]] <a href=i>j</a> <k://l> [![m](n) o](p)")
 }
 
 func FuzzHTML(f *testing.F) {
-	fuzz(f, "a.html", "<table><tr><td><table>", "<ul><li>a<ol><li>b", "<p hidden>x<main>y", "<pre><h1>x</pre>", "<svg><title>a", "<h1><p>x<ul><li>y")
+	fuzz(f, "a.html", "<table><tr><td><table>", "<ul><li>a<ol><li>b", "<p hidden>x<main>y", "<pre><h1>x</pre>", "<svg><title>a", "<h1><p>x<ul><li>y",
+		"<a href=b>c<p>d<img alt=e>f<table><tr><td><a href=g>h<br>i")
 }
 
 func FuzzCode(f *testing.F) {

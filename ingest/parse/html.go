@@ -218,6 +218,8 @@ type htmlWalk struct {
 	lists []htmlList
 	mark  string // of the list item that is open and has no text yet
 	tight bool
+	a     anchor // the link that is open, in buf
+	links []Link // of buf
 }
 
 type htmlList struct {
@@ -225,13 +227,34 @@ type htmlList struct {
 	n       int
 }
 
+// cut ends the open link's words, so that those after a picture or in another block are its next ones.
+func (w *htmlWalk) cut() {
+	if w.a.open && w.buf.Len()-w.a.start <= 4*maxLink {
+		w.links = appendLink(w.links, blockText(w.buf.String()[w.a.start:]), w.a.target)
+	}
+	w.a.start = w.buf.Len()
+}
+
+// link walks the words of a link.
+func (w *htmlWalk) link(n *html.Node) {
+	if target := attr(n, "href"); target != "" {
+		w.cut()
+		w.a = anchor{true, w.buf.Len(), target}
+		defer func() { w.a.open = false }()
+		defer w.cut()
+	}
+	w.children(n)
+}
+
 func (w *htmlWalk) flush() {
-	text := blockText(w.buf.String())
+	w.cut()
+	text, links := blockText(w.buf.String()), w.links
 	w.buf.Reset()
+	w.a.start, w.links = 0, nil
 	if text == "" || w.limit <= 0 {
 		return
 	}
-	b := Block{Kind: w.kind, Level: w.level, Text: text}
+	b := Block{Kind: w.kind, Level: w.level, Text: text, Links: links}
 	if len(w.lists) > 0 && w.kind != Heading {
 		b.Tight = w.tight
 		b.Kind, b.Level, w.tight = Paragraph, 0, true
@@ -294,8 +317,12 @@ func (w *htmlWalk) walk(n *html.Node) {
 	case atom.Br:
 		w.buf.WriteByte('\v')
 	case atom.Img:
+		w.cut()
 		w.buf.WriteString(" " + attr(n, "alt") + " ")
-	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
+		w.a.start = w.buf.Len()
+	case atom.A:
+		w.link(n)
+	case atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
 		atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Output, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong,
 		atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Big, atom.Ruby:
 		w.children(n)
@@ -351,20 +378,23 @@ func (w *htmlWalk) table(n *html.Node) {
 			continue
 		}
 		if tr.DataAtom == atom.Caption {
-			w.out = append(w.out, Block{Kind: Paragraph, Text: oneLine(seenText(tr))})
+			text, links := seenText(tr)
+			w.out = append(w.out, Block{Kind: Paragraph, Text: oneLine(text), Links: links})
 		}
 		if tr.DataAtom != atom.Tr {
 			continue
 		}
 		var cells []string
+		var links []Link
 		for td := tr.FirstChild; td != nil; td = td.NextSibling {
 			if td.DataAtom == atom.Td || td.DataAtom == atom.Th {
-				cells = append(cells, seenText(td))
+				text, its := seenText(td)
+				cells, links = append(cells, text), append(links, its[:min(len(its), maxLinks-min(len(links), maxLinks))]...)
 			}
 		}
 		if row := tableRow(cells); row != "" {
 			w.limit -= len(row)
-			w.out = append(w.out, Block{Kind: TableRow, Text: row, Tight: !first})
+			w.out = append(w.out, Block{Kind: TableRow, Text: row, Links: links, Tight: !first})
 			first = false
 		}
 	}
@@ -394,14 +424,16 @@ func rawText(n *html.Node) string {
 	return b.String()
 }
 
-// seenText is the text under n with blanks between elements.
-func seenText(n *html.Node) string {
+// seenText is the text under n with blanks between elements, and its links.
+func seenText(n *html.Node) (string, []Link) {
 	w := &htmlWalk{limit: 1 << 20}
 	w.children(n)
 	w.flush()
 	parts := make([]string, len(w.out))
+	var links []Link
 	for i, b := range w.out {
 		parts[i] = b.Text
+		links = append(links, b.Links...)
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(parts, " "), links
 }

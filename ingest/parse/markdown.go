@@ -118,7 +118,8 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c := c.(type) {
 		case *ast.Heading:
-			w.add(Block{Kind: Heading, Level: c.Level, Text: w.heading(c)})
+			text, links := w.heading(c)
+			w.add(Block{Kind: Heading, Level: c.Level, Text: text, Links: links})
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
 			w.add(Block{Kind: Code, Text: w.lines(c), Fenced: true})
 		case *ast.HTMLBlock:
@@ -135,7 +136,8 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 			if w.badges(c) {
 				continue
 			}
-			w.add(Block{Kind: Paragraph, Text: w.inline(c)})
+			text, links := w.inline(c)
+			w.add(Block{Kind: Paragraph, Text: text, Links: links})
 		case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
 		default:
 			w.children(c, depth)
@@ -156,8 +158,8 @@ func (w *markdownWalk) list(l *ast.List, depth int) {
 		first := item.FirstChild()
 		rest := first
 		if first != nil && (first.Kind() == ast.KindParagraph || first.Kind() == ast.KindTextBlock) {
-			if text := w.inline(first); text != "" {
-				w.add(Block{Kind: ListItem, Level: depth, Text: strings.TrimLeft(mark, " ") + text, Tight: w.afterItem()})
+			if text, links := w.inline(first); text != "" {
+				w.add(Block{Kind: ListItem, Level: depth, Text: strings.TrimLeft(mark, " ") + text, Links: links, Tight: w.afterItem()})
 			}
 			rest = first.NextSibling()
 		}
@@ -179,7 +181,8 @@ func (w *markdownWalk) one(c ast.Node, depth int) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		w.add(Block{Kind: Code, Text: w.lines(c), Fenced: true, Tight: true})
 	case *ast.Paragraph, *ast.TextBlock:
-		w.add(Block{Kind: Paragraph, Text: w.inline(c), Tight: true})
+		text, links := w.inline(c)
+		w.add(Block{Kind: Paragraph, Text: text, Links: links, Tight: true})
 	default:
 		w.children(c, depth)
 	}
@@ -193,11 +196,13 @@ func (w *markdownWalk) table(t *east.Table) {
 	first := true
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
+		var links []Link
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			cells = append(cells, w.inline(cell))
+			text, its := w.inline(cell)
+			cells, links = append(cells, text), append(links, its...)
 		}
 		if text := tableRow(cells); text != "" {
-			w.add(Block{Kind: TableRow, Text: text, Tight: !first})
+			w.add(Block{Kind: TableRow, Text: text, Links: links, Tight: !first})
 			first = false
 		}
 	}
@@ -214,9 +219,9 @@ func (w *markdownWalk) lines(n ast.Node) string {
 }
 
 // heading is the text of a heading without the pictures beside it, which are badges.
-func (w *markdownWalk) heading(n ast.Node) string {
-	if words := w.inlineBut(n, ast.KindImage); words != "" {
-		return words
+func (w *markdownWalk) heading(n ast.Node) (string, []Link) {
+	if words, links := w.inlineBut(n, ast.KindImage); words != "" {
+		return words, links
 	}
 	return w.inline(n)
 }
@@ -227,7 +232,10 @@ func (w *markdownWalk) badges(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c.Kind() {
 		case ast.KindLink:
-			if c.FirstChild() == nil || c.FirstChild().Kind() != ast.KindImage || w.inlineBut(c, ast.KindImage) != "" {
+			if c.FirstChild() == nil || c.FirstChild().Kind() != ast.KindImage {
+				return false
+			}
+			if words, _ := w.inlineBut(c, ast.KindImage); words != "" {
 				return false
 			}
 			linked = true
@@ -244,41 +252,68 @@ func (w *markdownWalk) badges(n ast.Node) bool {
 }
 
 // inline is the text that a reader sees: of a link its words, of a picture its description.
-func (w *markdownWalk) inline(n ast.Node) string { return w.inlineBut(n, ast.NodeKind(-1)) }
+func (w *markdownWalk) inline(n ast.Node) (string, []Link) { return w.inlineBut(n, ast.NodeKind(-1)) }
 
 // inlineBut is inline without the nodes of a kind.
-func (w *markdownWalk) inlineBut(n ast.Node, kind ast.NodeKind) string {
-	var b strings.Builder
+func (w *markdownWalk) inlineBut(n ast.Node, kind ast.NodeKind) (string, []Link) {
+	var t linkedText
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
 		if n.Kind() == kind {
 			return ast.WalkSkipChildren, nil
 		}
+		if !entering {
+			t.leave(n)
+			return ast.WalkContinue, nil
+		}
 		switch n := n.(type) {
 		case *ast.Text:
-			b.Write(unescape(n.Segment.Value(w.source), n.IsRaw()))
+			t.Write(unescape(n.Segment.Value(w.source), n.IsRaw()))
 			if n.HardLineBreak() {
-				b.WriteByte('\n')
+				t.WriteByte('\n')
 			} else if n.SoftLineBreak() {
-				b.WriteByte(' ')
+				t.WriteByte(' ')
 			}
 		case *ast.String:
-			b.Write(n.Value)
+			t.Write(n.Value)
+		case *ast.Link:
+			t.begin(string(n.Destination))
+		case *ast.Image:
+			t.cut()
+		case *ast.CodeSpan:
+			t.code = append(t.code, linkSpan{start: t.Len()})
 		case *ast.AutoLink:
-			b.Write(n.Label(w.source))
+			target := string(n.URL(w.source))
+			if n.AutoLinkType == ast.AutoLinkEmail {
+				target = "mailto:" + target
+			}
+			t.begin(target)
+			t.Write(n.Label(w.source))
 		case *ast.RawHTML:
 			if n.Segments.Len() > 0 {
 				if at := n.Segments.At(0); isBreak(at.Value(w.source)) {
-					b.WriteByte('\n')
+					t.WriteByte('\n')
+				} else if n.Segments.Len() == 1 {
+					t.tag(string(at.Value(w.source)))
 				}
 			}
 			return ast.WalkSkipChildren, nil
 		}
 		return ast.WalkContinue, nil
 	})
-	return strings.TrimSpace(b.String())
+	t.end()
+	return strings.TrimSpace(t.String()), t.all()
+}
+
+// leave takes note of where a link, a picture or code ends.
+func (t *linkedText) leave(n ast.Node) {
+	switch n.(type) {
+	case *ast.Link, *ast.AutoLink:
+		t.end()
+	case *ast.Image:
+		t.anchor.start = t.Len()
+	case *ast.CodeSpan:
+		t.code[len(t.code)-1].end = t.Len()
+	}
 }
 
 func isBreak(tag []byte) bool {

@@ -43,6 +43,7 @@ type Block struct {
 	Text  string // never empty; no newline in a heading
 	Page  int    // where it begins, from 1; 0: the format has no pages
 	Turns []Turn // the pages that begin within Text, in order
+	Links []Link // of Text, in order and apart: the first 64; only Markdown and HTML have some
 
 	// Silent is a heading that what follows repeats, as a declaration's name does: it names its section and is no
 	// part of the text.
@@ -58,6 +59,13 @@ type Block struct {
 type Turn struct {
 	At   int // byte offset in the block's text
 	Page int
+}
+
+// Link is a link of a block's text. What links a picture is none.
+type Link struct {
+	At     int    // byte offset in the block's text
+	Text   string // its words there; at most 200 bytes, and never empty
+	Target string // where it leads, as the document writes it; empty if that is longer than 200 bytes
 }
 
 // Parsed is a document as its format tells it.
@@ -182,6 +190,7 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		if strings.TrimSpace(b.Text) == "" {
 			continue
 		}
+		b.Links = placed(b.Links, b.Text)
 		total += len(b.Text)
 		solid = solid || !b.Silent
 		for b.Fenced && len(b.Text) > maxFenced {

@@ -1,0 +1,162 @@
+package parse
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// What is kept of links at most.
+const (
+	maxLinks = 64  // of a block
+	maxLink  = 200 // bytes of a link's text, and of its target
+)
+
+// appendLink adds a link with the words that a parser found in it, unless they are none, too many, or it is one too many.
+func appendLink(links []Link, words, target string) []Link {
+	if len(links) >= maxLinks || len(words) > 4*maxLink {
+		return links
+	}
+	words = strings.TrimSpace(tidy(words))
+	if words == "" || len(words) > maxLink {
+		return links
+	}
+	target = strings.TrimSpace(text.Clean(text.Head(target, 4*maxLink)))
+	if len(target) > maxLink {
+		target = ""
+	}
+	return append(links, Link{Text: words, Target: target})
+}
+
+// placed says where links stand in a block's text, each after the one before. Those that the text does not hold, as where it
+// was cut short, are dropped.
+func placed(links []Link, body string) []Link {
+	var out []Link
+	at := 0
+	for _, l := range links[:min(len(links), maxLinks)] {
+		if i := strings.Index(body[at:], l.Text); i >= 0 {
+			l.At = at + i
+			at = l.At + len(l.Text)
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// anchor is a link whose end a parser has not come to.
+type anchor struct {
+	open   bool
+	start  int // in the text gathered
+	target string
+}
+
+// linkSpan is a link, or code, in the text of a Markdown block.
+type linkSpan struct {
+	start, end int
+	target     string
+}
+
+// linkedText gathers the text of a Markdown block, and its links.
+type linkedText struct {
+	strings.Builder
+	anchor anchor
+	links  []linkSpan
+	code   []linkSpan
+}
+
+func (t *linkedText) begin(target string) {
+	t.cut()
+	t.anchor = anchor{true, t.Len(), target}
+}
+
+// cut ends the open link's words, so that those after a picture are its next ones.
+func (t *linkedText) cut() {
+	if t.anchor.open && t.anchor.start < t.Len() && len(t.links) < maxLinks {
+		t.links = append(t.links, linkSpan{t.anchor.start, t.Len(), t.anchor.target})
+	}
+	t.anchor.start = t.Len()
+}
+
+func (t *linkedText) end() {
+	t.cut()
+	t.anchor.open = false
+}
+
+// tag takes note of a link that is written as HTML.
+func (t *linkedText) tag(raw string) {
+	if len(raw) < 3 || raw[0] != '<' || raw[1]|0x20 != 'a' && raw[1] != '/' {
+		return
+	}
+	z := html.NewTokenizer(strings.NewReader(raw))
+	kind := z.Next()
+	tok := z.Token()
+	if tok.Data != "a" {
+		return
+	}
+	switch kind {
+	case html.EndTagToken:
+		t.end()
+	case html.StartTagToken:
+		for _, a := range tok.Attr {
+			if a.Key == "href" {
+				t.begin(a.Val)
+				return
+			}
+		}
+	}
+}
+
+// all gives the links with those that a wiki writes, in the order of the text.
+func (t *linkedText) all() []Link {
+	s := t.String()
+	spans := t.links
+	words := func(l linkSpan) string { return s[l.start:l.end] }
+	if strings.Contains(s, "[[") {
+		taken := slices.Concat(t.links, t.code)
+		for _, w := range wikiLinks(s) {
+			if !slices.ContainsFunc(taken, func(l linkSpan) bool { return w.start < l.end && l.start < w.end }) {
+				spans = append(spans, w)
+			}
+		}
+		slices.SortStableFunc(spans, func(a, b linkSpan) int { return cmp.Compare(a.start, b.start) })
+	}
+	var out []Link
+	for _, l := range spans {
+		out = appendLink(out, words(l), l.target)
+	}
+	return out
+}
+
+// wikiLinks finds [[Target]], [[Target#Part]], [[#Part]] and [[Target|words]], the first of them.
+func wikiLinks(s string) (out []linkSpan) {
+	for at := 0; len(out) < maxLinks; {
+		i := strings.Index(s[at:], "[[")
+		if i < 0 {
+			break
+		}
+		start := at + i + 2
+		inside, _, ok := strings.Cut(s[start:min(len(s), start+2*maxLink)], "]]")
+		if !ok || strings.ContainsAny(inside, "[]\n") {
+			at = start
+			continue
+		}
+		at = start + len(inside) + 2
+		target, words, named := strings.Cut(inside, "|")
+		l := linkSpan{start + len(target) + 1, start + len(inside), target}
+		if !named || strings.TrimSpace(words) == "" {
+			l.start, l.end = start, start+len(target)
+			if page, part, ok := strings.Cut(target, "#"); ok {
+				l.end = start + len(page)
+				if strings.TrimSpace(page) == "" {
+					l.start, l.end = l.end+1, l.end+1+len(part)
+				}
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
