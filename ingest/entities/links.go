@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
@@ -46,9 +45,9 @@ func (c *collector) link(links []Link) {
 	}
 }
 
-// telling says whether the words of a link name something: they are few, one has a letter, and not all of them only point.
+// telling says whether the words of a link name something: they are few, are no number or version, and not all of them only point.
 func telling(s string) bool {
-	if len(s) > maxName {
+	if len(s) > maxName || !lettered(s) {
 		return false
 	}
 	words := text.Words(s)
@@ -56,7 +55,7 @@ func telling(s string) bool {
 		return false
 	}
 	for _, w := range words {
-		if !numeric(w.Text) && utf8.RuneCountInString(w.Text) > 1 && !text.Stop(w.Text) && !in(pointing, w.Text) {
+		if !numeric(w.Text) && !text.Stop(w.Text) && !in(pointing, w.Text) {
 			return true
 		}
 	}
@@ -115,16 +114,24 @@ func stem(base string) string {
 	return strings.TrimSuffix(base, ending)
 }
 
-// spaced gives the words of a file's name or an anchor; "" where it has none, such as L10.
+// spaced gives the words of a file's name or an anchor; "" where it has none.
 func spaced(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '_' || r == '+' || unicode.IsSpace(r) }), " ")
+	if !lettered(s) {
+		return ""
+	}
+	return s
+}
+
+// lettered says whether two letters stand side by side, as they do not in v1.2 and L10.
+func lettered(s string) bool {
 	letters := 0
 	for _, r := range s {
 		if !unicode.IsLetter(r) {
 			letters = 0
 		} else if letters++; letters == 2 {
-			return s
+			return true
 		}
 	}
-	return ""
+	return false
 }

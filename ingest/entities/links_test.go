@@ -29,7 +29,7 @@ func TestLinked(t *testing.T) {
 		{"The cache", "./cache/README.md", "@The cache"},
 		{"what is kept", "./cache/README.md", "@what is kept|@cache"},
 		{"Lost keys", "a%20b/lost%20keys%zz.md#L10", "@Lost keys|@lost%20keys%zz"},
-		{"release", "v1.2", "@release"},
+		{"release", "v1.2", "@release"}, {"v1.2", "v1.2.zip", ""}, {"東京", "首都.md#京", "@東京|@首都"},
 		{"Keys", "Node.js", "@Keys|@Node"},
 		{"the site", "https://a.example/pipeline.md#grade", ""},
 		{"Sluice", "https://a.example/pipeline.md#grade", "@Sluice"},
