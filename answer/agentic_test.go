@@ -305,41 +305,50 @@ func TestSearchesOfARoundRunSideBySide(t *testing.T) {
 	}
 }
 
-// stuck never comes back from a search after the first, until it is told to stop.
+// stuck never comes back from a search for a word, until it is told to stop.
 type stuck struct {
 	index.Reader
-	mu sync.Mutex
-	n  int
+	word string
 }
 
-func (s *stuck) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
-	s.mu.Lock()
-	s.n++
-	first := s.n == 1
-	s.mu.Unlock()
-	if first {
+func (s stuck) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	if !strings.Contains(q.Text, s.word) {
 		return s.Reader.Search(ctx, q)
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
+// TestSearchThatHangsLeavesTimeForTheAnswer: and what was found beside it is graded and read.
 func TestSearchThatHangsLeavesTimeForTheAnswer(t *testing.T) {
 	p := sailing(t)
-	p.Index = &stuck{Reader: p.Index}
+	p.Index = stuck{p.Index, "Osterby"}
 	p.Graph = brokenGraph{}
-	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: nested}}, {{Tool: event.ToolHybridSearch, Query: "Ines Calloway"}}, {{Tool: event.ToolHybridSearch, Query: "Osterby"}}}
+	hybrid := func(q string) agent.Action { return agent.Action{Tool: event.ToolHybridSearch, Query: q} }
+	p.Planner = plans{{hybrid(nested)}, {hybrid("Ines Calloway"), hybrid("Osterby")}, {hybrid("Lunden")}}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		began := time.Now()
 		log := run(t, ctx, p, eventlog.NewMemory(), nested)
 		s := event.Fold(log)
-		if took := time.Since(began); code(log) != "" || took != 10*time.Second || len(s.Searches) != 2 || len(s.Sources) == 0 || len(s.Warnings) != 1 || s.Warnings[0].Code != fault.Timeout {
-			t.Errorf("%s after %v: %s, %+v", code(log), took, kinds(log), s.Warnings)
+		if took := time.Since(began); code(log) != "" || took != 10*time.Second || len(s.Searches) != 3 || len(s.Grades) != 2 || len(s.Sources) == 0 {
+			t.Errorf("%s after %v: %s", code(log), took, kinds(log))
+		}
+		if len(s.Warnings) != 1 || s.Warnings[0].Code != fault.Timeout {
+			t.Errorf("warned of %+v", s.Warnings)
 		}
 		legal(t, log)
 	})
+}
+
+// TestWhatTheQuestionNamesComesFirst: before passages that hold more of its words.
+func TestWhatTheQuestionNamesComesFirst(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	if got := titles(event.Fold(ask(t, p, "Is Lunden a harbour town?")), p); len(got) == 0 || got[0] != "Lunden" {
+		t.Errorf("ranked %q", got)
+	}
 }
 
 // TestLongRunsStopAtEveryStep: a run of many tools ends wherever it is stopped, and lists what was found if its time is over.
