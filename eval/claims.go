@@ -27,6 +27,15 @@ type Pair struct {
 	Evidence []string `json:"evidence"` // sentences
 }
 
+// Cited is what a claim is judged against.
+type Cited string
+
+// What may be cited. Both stand below the document's title, as passages of an index do.
+const (
+	Sentences Cited = "sentences" // the evidence alone
+	Document  Cited = "document"  // all of the document that it is from, as answers cite whole passages; the evidence where there is none
+)
+
 // Judged is a pair with the verdict on it.
 type Judged struct {
 	Claim    string        `json:"claim"`
@@ -79,6 +88,8 @@ func share(part, whole int) float64 {
 type ClaimsReport struct {
 	Set string `json:"set"`
 	By  string `json:"by"` // the form that judged
+	// Cites says what the claims were judged against.
+	Cites Cited `json:"cites"`
 	// Supported takes SUPPORTED alone as the verdict that the evidence carries the claim, Partially also PARTIALLY_SUPPORTED.
 	Supported Counts `json:"supported"`
 	Partially Counts `json:"partially"`
@@ -90,20 +101,28 @@ type ClaimsReport struct {
 	Results   []Judged                         `json:"results"`
 }
 
-// Claims has each pair of a set judged: the claim as a statement that cites one passage, made of the evidence. To each pair that
+// Claims has each pair of a set judged: the claim as a statement that cites one passage. To each pair that
 // supports its claim comes one of the same claim with evidence of another claim and document, always the same one: what
 // knows the claim alone gains nothing. The error is that of ctx, or says that the set has no pairs.
-func Claims(ctx context.Context, v verify.Verifier, set *Set) (*ClaimsReport, error) {
+func Claims(ctx context.Context, v verify.Verifier, set *Set, cites Cited) (*ClaimsReport, error) {
 	if len(set.Claims) == 0 {
 		return nil, fmt.Errorf("judge claims: %s has none", set.Name)
 	}
 	pairs := withUnrelated(set.Claims)
-	r := &ClaimsReport{Set: set.Name, Confusion: map[string]map[event.Verdict]int{}, Results: make([]Judged, len(pairs))}
+	docs := make(map[string]Doc, len(set.Docs))
+	for _, d := range set.Docs {
+		docs[d.ID] = d
+	}
+	r := &ClaimsReport{Set: set.Name, Cites: cites, Confusion: map[string]map[event.Verdict]int{}, Results: make([]Judged, len(pairs))}
 	by := make([]string, len(pairs))
 	err := parallel(ctx, 0, len(pairs), func(ctx context.Context, i int) error {
 		p := pairs[i]
+		doc, known := docs[p.Document]
 		chunk := corpus.Chunk{ID: corpus.ChunkID(p.Document), Document: corpus.DocumentID(p.Document), Level: corpus.Passage,
-			Text: strings.Join(p.Evidence, " ")}
+			Title: doc.Title, Text: strings.Join(p.Evidence, " ")}
+		if known && cites == Document {
+			chunk.Text = doc.Text
+		}
 		check, err := v.Verify(ctx, "", []verify.Claim{{Text: p.Claim, Cited: []corpus.Chunk{chunk}}})
 		if err != nil {
 			return fmt.Errorf("judge claims of %s: %w", set.Name, err)

@@ -19,7 +19,7 @@ func TestClaims(t *testing.T) {
 		{Claim: "ef", Document: "3", Label: eval.Contradicts, Evidence: []string{"fe"}},  // taken in
 		{Claim: "gh", Document: "4", Label: eval.Contradicts, Evidence: []string{"x"}},
 	}}
-	got, err := eval.Claims(t.Context(), letters{}, set)
+	got, err := eval.Claims(t.Context(), letters{}, set, eval.Sentences)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,9 +43,14 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%q is judged against its own evidence", r.Claim)
 		}
 	}
-	again, err := eval.Claims(t.Context(), letters{}, set)
+	again, err := eval.Claims(t.Context(), letters{}, set, eval.Sentences)
 	if err != nil || cmp.Diff(got, again) != "" {
 		t.Errorf("another report the second time: %v %s", err, cmp.Diff(got, again))
+	}
+	set.Docs = []eval.Doc{{ID: "2", Text: "cd"}} // which holds more than the evidence
+	whole, err := eval.Claims(t.Context(), letters{}, set, eval.Document)
+	if err != nil || whole.Supported.TP != 2 || whole.Cites != eval.Document {
+		t.Errorf("against documents: %+v, %v", whole, err)
 	}
 	var table strings.Builder
 	if err := eval.WriteClaims(&table, got); err != nil || !strings.Contains(table.String(), "0.500") || !strings.Contains(table.String(), "UNRELATED") {
@@ -54,18 +59,18 @@ func TestClaims(t *testing.T) {
 }
 
 func TestClaimsFails(t *testing.T) {
-	if _, err := eval.Claims(t.Context(), letters{}, &eval.Set{}); err == nil {
+	if _, err := eval.Claims(t.Context(), letters{}, &eval.Set{}, eval.Sentences); err == nil {
 		t.Error("no error without claims")
 	}
 	alone := &eval.Set{} // where all evidence is of one document, nothing is unrelated
 	for i := range 50 {
 		alone.Claims = append(alone.Claims, eval.Pair{Claim: fmt.Sprint(i), Document: "d", Label: eval.Supports, Evidence: []string{"0123456789"}})
 	}
-	if r, err := eval.Claims(t.Context(), letters{}, alone); err != nil || len(r.Results) != 50 || r.Supported.F1 != 1 {
+	if r, err := eval.Claims(t.Context(), letters{}, alone, eval.Sentences); err != nil || len(r.Results) != 50 || r.Supported.F1 != 1 {
 		t.Errorf("%+v %v", r.Supported, err)
 	}
 	gone := errors.New("gone")
-	if _, err := eval.Claims(t.Context(), letters{gone}, alone); !errors.Is(err, gone) {
+	if _, err := eval.Claims(t.Context(), letters{gone}, alone, eval.Sentences); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 }

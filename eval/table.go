@@ -107,7 +107,7 @@ func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 // WriteClaims writes how claims were judged: the scores, and how often each label got each verdict.
 func WriteClaims(w io.Writer, reports ...*ClaimsReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "set\tby\tsupport is\tagainst\tprecision\trecall\tF1\taccuracy\tTP\tFP\tFN\tTN\t")
+	fmt.Fprintln(t, "set\tby\tcites\tsupport is\tagainst\tprecision\trecall\tF1\taccuracy\tTP\tFP\tFN\tTN\t")
 	for _, r := range reports {
 		for _, l := range []struct {
 			is, against string
@@ -115,7 +115,7 @@ func WriteClaims(w io.Writer, reports ...*ClaimsReport) error {
 		}{{"supported", "contradict, unrelated", r.Supported}, {"supported, partially", "contradict, unrelated", r.Partially},
 			{"supported", "contradict", r.Contradicted}, {"supported", "unrelated", r.Unrelated}} {
 			c := l.counts
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t\n", r.Set, r.By, l.is, l.against, c.Precision, c.Recall, c.F1,
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t\n", r.Set, r.By, r.Cites, l.is, l.against, c.Precision, c.Recall, c.F1,
 				c.Accuracy, c.TP, c.FP, c.FN, c.TN)
 		}
 	}
@@ -124,11 +124,11 @@ func WriteClaims(w io.Writer, reports ...*ClaimsReport) error {
 	}
 	fmt.Fprintln(w)
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "set\tlabel\tsupported\tpartially\tunsupported\t")
+	fmt.Fprintln(t, "set\tcites\tlabel\tsupported\tpartially\tunsupported\t")
 	for _, r := range reports {
 		for _, label := range []string{Supports, Contradicts, Unrelated} {
 			n := r.Confusion[label]
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t\n", r.Set, label, n[event.Supported], n[event.PartiallySupported], n[event.Unsupported])
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t\n", r.Set, r.Cites, label, n[event.Supported], n[event.PartiallySupported], n[event.Unsupported])
 		}
 	}
 	return t.Flush()

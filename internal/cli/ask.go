@@ -24,7 +24,7 @@ type askCmd struct {
 	config.Models
 	config.Cache
 	Server   string   `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
-	Mode     string   `default:"direct" enum:"direct,agentic" help:"How the question is answered: direct or agentic."`
+	Mode     string   `default:"agentic" enum:"direct,agentic" help:"How the question is answered: direct, with one search, or agentic, with tools chosen until the evidence suffices."`
 	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
 	NoCache  bool     `name:"no-cache" help:"Answer anew: take nothing from the cache and keep nothing in it."`
 	JSON     bool     `name:"json" help:"Print one event a line."`

@@ -90,11 +90,13 @@ func (v *evaluation) claims(e *env, set *eval.Set) error {
 	if err != nil {
 		return err
 	}
-	r, err := eval.Claims(e.ctx, verifier, set)
-	if err != nil {
-		return err
+	for _, cites := range []eval.Cited{eval.Sentences, eval.Document} {
+		r, err := eval.Claims(e.ctx, verifier, set, cites)
+		if err != nil {
+			return err
+		}
+		v.Claims = append(v.Claims, r)
 	}
-	v.Claims = append(v.Claims, r)
 	return nil
 }
 
