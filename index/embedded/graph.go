@@ -21,6 +21,7 @@ const (
 	maxEntities   = 64  // found in a text
 	maxMentioned  = 100 // chunks that one call of Mentioned reads
 	formsCompared = 8   // passages whose ways of writing a name are compared
+	commonFrom    = 8   // passages with a word for each that makes a name of it: with more it is a common one
 )
 
 // graph reads what one state of a collection's passages name. The entities stand in the lexical index as terms of two
@@ -30,6 +31,7 @@ type graph struct {
 	v            *view
 	tx           *bolt.Tx
 	named, about *postings // of the entities that passages name, and of those that they are about
+	texts        *postings // of the terms of all that passages say; nil until it is asked for
 	figures      map[string]figures
 }
 
@@ -147,7 +149,9 @@ func (g *graph) names(n uint32) (*named, error) {
 }
 
 // Entities implements [index.Graph]. Case, accents, punctuation and articles do not count. A single word in small letters
-// is an entity only where some passage is about it; stop words alone are none. Of a text the first 400 words are read.
+// is an entity only where some passage is about it; stop words alone are none. Nor is a word in small letters, or the first of
+// the text, of which fewer than one in eight passages that hold it make a name: a document titled Data does not turn the
+// word into one. Of a text the first 400 words are read.
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
 	err := x.inGraph(ctx, collection, func(g *graph) (err error) {
@@ -179,8 +183,17 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 			if err != nil {
 				return nil, err
 			}
-			if f.chunks == 0 || n == 1 && f.about == 0 && !capital(s[words[i].Start:]) {
+			if f.chunks == 0 {
 				continue
+			}
+			if n == 1 {
+				name, err := g.single(s, words[i], i == 0, f)
+				if err != nil {
+					return nil, err
+				}
+				if !name {
+					continue
+				}
 			}
 			if !seen[key] {
 				seen[key] = true
@@ -195,6 +208,25 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 		i += max(n, 1)
 	}
 	return out, nil
+}
+
+// single says whether a word that some passages name something by is a name where it stands alone in a text.
+func (g *graph) single(s string, w text.Token, first bool, f figures) (bool, error) {
+	big := capital(s[w.Start:])
+	if big && !first {
+		return true, nil
+	}
+	if !big && f.about == 0 {
+		return false, nil
+	}
+	if g.texts == nil {
+		var err error
+		if g.texts, err = g.v.postingsOf(fieldText); err != nil {
+			return false, err
+		}
+	}
+	holding, err := g.texts.count(text.Stem(w.Text))
+	return holding <= commonFrom*f.chunks, err
 }
 
 // nameable says whether words may be a name: they are in one line of one sentence, about, and not of stop words alone.

@@ -177,6 +177,39 @@ func graphForms(t *testing.T, open Open) {
 	wantEntities(t, entities(t, g, "c", "beatles, Beatles and The BEATLES"), index.Entity{Name: "The Beatles", Chunks: 4})
 }
 
+// graphCommonWords: words that passages use without a thought are no names in questions, whatever a document's title is.
+func graphCommonWords(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	g := graphOf(t, x)
+	var docs []corpus.Document
+	var entries [][]index.Entry
+	for i := range 20 {
+		d, es := naming("c", fmt.Sprintf("d%02d", i), fmt.Sprintf("Title %d", i), "The data of the first year is on Kafka.", "Kafka")
+		docs, entries = append(docs, d), append(entries, es)
+	}
+	for _, title := range []string{"Data", "First", "What", "The", "Quartz"} {
+		d, es := naming("c", title, title, "A title.")
+		docs, entries = append(docs, d), append(entries, es)
+	}
+	if err := x.Put(t.Context(), docs, entries); err != nil {
+		t.Fatal(err)
+	}
+	data, quartz, kafka := index.Entity{Name: "Data", Chunks: 1, About: 1}, index.Entity{Name: "Quartz", Chunks: 1, About: 1}, index.Entity{Name: "Kafka", Chunks: 20}
+	for question, want := range map[string][]index.Entity{
+		"What is the The?":                         nil,
+		"what data was on it in the first year?":   nil,
+		"Data of the first year":                   nil,
+		"First, what of the quartz?":               {quartz},
+		"Quartz and Data":                          {quartz, data},
+		"Kafka keeps what?":                        {kafka},
+		"Is the data that kafka keeps in Quartz's": {quartz},
+	} {
+		if d := cmp.Diff(want, entities(t, g, "c", question)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", question, d)
+		}
+	}
+}
+
 func graphWalk(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)

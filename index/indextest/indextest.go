@@ -53,6 +53,7 @@ func Exercise(t *testing.T, open Open) {
 		{"GraphEmpty", graphEmpty},
 		{"GraphEntities", graphEntities},
 		{"GraphForms", graphForms},
+		{"GraphCommonWords", graphCommonWords},
 		{"GraphWalk", graphWalk},
 		{"GraphHub", graphHub},
 		{"GraphReplace", graphReplace},
