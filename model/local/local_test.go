@@ -300,3 +300,28 @@ func BenchmarkGenerateTen(b *testing.B) {
 		}
 	}
 }
+
+// TestTimesOfDay: when something happens is told by a clock as much as by a calendar.
+func TestTimesOfDay(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	ferry := corpus.Chunk{ID: "c_1", Document: "d_1", Level: corpus.Passage, Title: "The ferry",
+		Text: "Timetable\n\nThe last ferry to the island leaves at 21:40 on weekdays. On Sundays the ferry stays in the harbour."}
+	tickets := corpus.Chunk{ID: "c_2", Document: "d_1", Level: corpus.Passage, Title: "The ferry", Text: "Tickets\n\nA return ticket costs 14 euros. Children under six travel free of charge."}
+	for question, want := range map[string]string{
+		"When does the last ferry to the island leave on weekdays?": "21:40",
+		"At what time does the last ferry leave?":                   "21:40",
+		"How much is a return ticket?":                              "14 euros",
+	} {
+		var said strings.Builder
+		for d, err := range m.Generate(t.Context(), model.Task{Question: question, Passages: []model.Passage{{N: 1, Chunk: ferry, Score: 0.9}, {N: 2, Chunk: tickets, Score: 0.9}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			said.WriteString(d.Text)
+		}
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%s\n%s", question, &said)
+		}
+	}
+}

@@ -80,7 +80,7 @@ var (
 	kindsOfThings = wordSet(`year day month centuri decad date time citi countri state town place locat region contin counti person peopl
 		percentag percent number amount name word term group organ compani event`)
 
-	vague = wordSet("happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
+	vague = wordSet("much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
 func (m *Model) ask(t model.Task) *question {
@@ -201,7 +201,7 @@ func (m *Model) vector(word string) []float32 {
 }
 
 var (
-	dateRE   = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s)\b`)
+	dateRE   = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
 	numberRE = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
 	placeRE  = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	reasonRE = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
