@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -182,8 +184,14 @@ func TestClosed(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	good := t.TempDir()
 	x := open(t, good)
-	for i := range 50 {
-		if err := put(t.Context(), x, fmt.Sprintf("d%d", i), "apple "+strings.Repeat("filler ", 300), 1); err != nil {
+	for i := range 3 { // several segments
+		var docs []corpus.Document
+		var entries [][]index.Entry
+		for k := range 10 {
+			d, es := document(fmt.Sprintf("d%d", 10*i+k), "apple "+strings.Repeat("filler ", 100), 1)
+			docs, entries = append(docs, d), append(entries, es)
+		}
+		if err := x.Put(t.Context(), docs, entries); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,11 +250,21 @@ func survives(t *testing.T, dir string, derived, fresh bool) {
 		defer x.Close()
 		var hits []index.Hit
 		hits, err = x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}, Limit: 1000})
-		switch {
-		case err == nil && (len(hits) == 50 || fresh && !derived):
+		if err == nil && fresh && !derived {
 			return // an empty documents.db is a new one
-		case err == nil:
+		}
+		if err == nil && len(hits) != 30 {
 			t.Fatalf("%d hits and no error", len(hits))
+		}
+		if err == nil {
+			var rs []index.Reached
+			rs, err = x.Walk(t.Context(), index.Walk{Collection: "c", Chunks: []corpus.ChunkID{hits[0].Chunk.ID}, Limit: 100})
+			if err == nil && len(rs) != 29 {
+				t.Fatalf("%d of 29 reached and no error", len(rs))
+			}
+		}
+		if err == nil {
+			return
 		}
 	}
 	if derived {
@@ -254,6 +272,42 @@ func survives(t *testing.T, dir string, derived, fresh bool) {
 	}
 	if !strings.Contains(err.Error(), "documents.db") {
 		t.Errorf("the error names no file: %v", err)
+	}
+}
+
+// TestDamagedMentions damages what passages name: walks say so, and searches go on.
+func TestDamagedMentions(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	if err := put(t.Context(), x, "a", "apple", 2); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte("mentions"))
+		k, v := b.Cursor().First()
+		v = bytes.Clone(v)
+		v[len(v)-1] ^= 1
+		return b.Put(bytes.Clone(k), v)
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x = open(t, dir)
+	if n := count(t, x, "apple", corpus.Passage); n != 2 {
+		t.Errorf("%d of 2 passages", n)
+	}
+	_, err1 := x.Walk(t.Context(), index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"a/L2/0"}})
+	_, err2 := x.Mentioned(t.Context(), "c", []corpus.ChunkID{"a/L2/0"})
+	_, err3 := x.Entities(t.Context(), "c", "Name Apple")
+	for _, err := range []error{err1, err2, err3} {
+		if err == nil || !strings.Contains(err.Error(), "documents.db") || !strings.Contains(err.Error(), "mentions") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

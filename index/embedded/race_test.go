@@ -20,29 +20,38 @@ func TestAllAtOnce(t *testing.T) {
 	}
 	ctx := context.Background()
 	var readers, writers sync.WaitGroup
-	for range 2 {
+	read := func(what string, count func() (int, error)) {
 		readers.Go(func() {
 			for {
-				hits, err := x.Search(ctx, index.Query{Collection: "c", Text: "steady", Vector: []float32{1, 0}, Limit: 50})
+				n, err := count()
 				if err != nil {
 					if !strings.Contains(err.Error(), "closed") {
-						t.Errorf("search: %v", err)
+						t.Errorf("%s: %v", what, err)
 					}
 					return
 				}
-				if len(hits)%5 != 0 || len(hits) == 0 {
-					t.Errorf("%d hits", len(hits))
+				if n%5 != 0 || n == 0 {
+					t.Errorf("%s: %d passages", what, n)
 					return
-				}
-				if _, err := x.Documents(ctx, "c", "", 0); err != nil && !strings.Contains(err.Error(), "closed") {
-					t.Errorf("documents: %v", err)
 				}
 			}
 		})
 	}
+	read("search", func() (int, error) {
+		hits, err := x.Search(ctx, index.Query{Collection: "c", Text: "steady", Vector: []float32{1, 0}, Limit: 50})
+		if err != nil {
+			return 0, err
+		}
+		_, err = x.Documents(ctx, "c", "", 0)
+		return len(hits), err
+	})
+	read("walk", func() (int, error) {
+		rs, err := x.Walk(ctx, index.Walk{Collection: "c", Entities: []string{"Name steady"}, Limit: 50})
+		return len(rs), err
+	})
 	for w := range 2 {
 		writers.Go(func() {
-			for i := range 12 {
+			for i := range 8 {
 				id := fmt.Sprintf("doc%d-%d", w, i%3)
 				if err := put(ctx, x, id, "steady", 5); err != nil {
 					t.Errorf("put: %v", err)
