@@ -4,7 +4,7 @@ import "strings"
 
 // irregular are forms of words that no ending tells. The value is the basic form.
 var irregular = forms(`
-be am is are was were been being|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
+be am is are was were been|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
 break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cost|deal dealt|draw drew drawn
 drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown
 forget forgot forgotten|freeze froze frozen|get got gotten|give gave given|grow grew grown|hear heard|hide hid hidden|hold held
@@ -30,7 +30,9 @@ thought threw understood woke wore won wrote withdrew overcame underwent underto
 hidden held kept known laid led left lent lost made meant met paid run said seen sought sold sent shaken shot shown sung sunk spoken spent
 stolen struck sworn taken taught torn told thought thrown understood worn won written withdrawn overcome undertaken forbidden bound cut
 put set hit hurt cast shut split spread beaten bitten blown done read`)
-	notPast = set(`need indeed speed seed feed breed hundred sacred red bed shed united exceed succeed proceed agreed bleed greed deed weed reed
+	// unchanged are verbs whose past is as their present but for the third person.
+	unchanged = set("cut put set hit hurt cast shut split spread beat read let cost bet quit burst")
+	notPast   = set(`need indeed speed seed feed breed hundred sacred red bed shed united exceed succeed proceed agreed bleed greed deed weed reed
 wed fed led aged embed`)
 )
 

@@ -27,7 +27,7 @@ in your opinion|by the way|for my/your information|just curious|to your knowledg
 
 // closings are what they say after it.
 var closings = patterns(`
-please/pls/plz/thanks/thx|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|in advance|do/would you know|do you happen to know|if you know|any idea
+please/pls/plz/thanks/thx|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|do/would you know|do you happen to know|if you know|any idea
 can/could/would/will you please? tell/inform/show me/us please?|please tell me/us|tell me/us please?|i wonder|i was wondering|if you do not mind
 if i may ask|if possible|by the way|does anyone know|according to the document/documents/text/texts/passage/article/context/sources
 `)
@@ -107,7 +107,7 @@ func bare(words []word) (rest []word, framed bool) {
 		words = append(head, words[1:]...)
 	}
 	if framed && !doubted && (articles[words[0].text] || counts[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
-		words = append([]word{{text: "what", face: "what"}, {text: "is", face: "is"}}, words...) // tell me the area of the lake
+		words = append([]word{{text: "what", face: "what"}, {text: "is"}}, words...) // tell me the area of the lake
 	}
 	return words, framed
 }
@@ -120,7 +120,7 @@ func ending(words []word) []word {
 	for range 3 {
 		cut := false
 		for i := range closings {
-			for from := max(1, len(words)-7); from < len(words) && !cut; from++ {
+			for from := max(3, len(words)-7); from < len(words) && !cut; from++ {
 				if closings[i].match(words[from:], 0) == len(words)-from {
 					words = words[:from]
 					words[from-1].stop = true

@@ -154,7 +154,7 @@ func asker(words []word) int {
 }
 
 // declare puts a question into the order of a statement, with the mark where the answer would stand.
-func declare(words []word, framed bool) []word {
+func declare(words []word, framed, several bool) []word {
 	words, at := mark(words)
 	var asked []word
 	for i := range words { // who and which inside of a question relate
@@ -171,7 +171,7 @@ func declare(words []word, framed bool) []word {
 	default:
 		words, asked = moved(words, at, framed)
 	}
-	if len(front) > 0 && severalClauses(words) {
+	if len(front) > 0 && (several || severalClauses(words)) {
 		words = append(slices.Clip(words), word{text: "^"}) // of all of them, and not of the last
 	}
 	return slices.Concat(words, front, asked)
@@ -300,16 +300,19 @@ func objects(words []word) bool {
 // told apart.
 func uninvert(rest []word, aux word) []word {
 	rest = slices.Clone(rest)
-	if aux.text != "be" {
-		if modals[aux.text] {
-			return append([]word{aux}, rest...)
-		}
+	if modals[aux.text] {
+		return append([]word{aux}, rest...)
+	}
+	if aux.text == "do" {
 		return rest
 	}
 	for i, w := range rest {
-		if i > 0 && w.part && !w.name && !articles[rest[i-1].text] {
+		if i > 0 && (w.part && !w.name && !articles[rest[i-1].text] || aux.text == "have" && w.text == "be") {
 			return slices.Insert(rest, i, aux)
 		}
+	}
+	if aux.text == "have" {
+		return append(rest, aux)
 	}
 	return rest
 }

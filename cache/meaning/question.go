@@ -19,6 +19,8 @@ type Question struct {
 	key   string
 	words []word          // in the order of the form
 	said  map[string]bool // words as written
+	one   bool            // it has is or was
+	many  bool            // it has are or were
 }
 
 // The bounds over which a question is compared as it is written.
@@ -42,20 +44,31 @@ func Of(question string) Question {
 		q.said[w.face] = true
 	}
 	words, framed := bare(expand(words))
-	words = count(slices.DeleteFunc(words, func(w word) bool { return empty[w.text] && !w.name && !w.stop }))
+	if !english(words) {
+		q.words, q.key = words, "="+strings.Join(texts(words), " ")
+		return q
+	}
+	words = count(weighty(words))
 	for i := range words {
 		w := &words[i]
 		w.past, w.part = !w.name && inPast(w.text), participle(w.text)
+		q.one = q.one || w.face == "is" || w.face == "was"
+		q.many = q.many || w.face == "are" || w.face == "were"
 	}
 	tense := tenses(words)
-	words = doers(declare(genitives(settle(words)), framed))
-	words, moods := apart(words)
-	q.words = timed(coordinated(words))
+	words = settle(words)
+	several := severalVerbs(words)
+	words, perfect := perfected(declare(genitives(existing(words)), framed, several))
+	words, moods := apart(doers(words))
+	q.words = coordinated(words)
+	if !several {
+		q.words = timed(q.words)
+	}
 	q.words = defined(placed(q.words))
 	if tense == "present " && born(q.words) {
 		tense = "past "
 	}
-	q.key = tense + moods + "|" + strings.Join(texts(q.words), " ")
+	q.key = tense + perfect + moods + "|" + strings.Join(texts(q.words), " ")
 	return q
 }
 
@@ -64,19 +77,95 @@ func (q Question) Key() string { return q.key }
 
 // Same tells whether two questions mean the same. Names must be the same to the letter, whatever the key makes of them.
 func (q Question) Same(o Question) bool {
-	if q.key != o.key || len(q.words) != len(o.words) {
+	if q.key != o.key || len(q.words) != len(o.words) || q.one && !q.many && o.many && !o.one || q.many && !q.one && o.one && !o.many {
 		return false
 	}
 	for i, w := range q.words {
-		v := o.words[i]
-		switch {
-		case w.text == "?when" && w.face != "when" && v.face != "when" && w.face != v.face: // what year is not what time
-			return false
-		case (w.name || v.name) && w.face != v.face:
+		if differ(w, o.words[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// differ tells whether words of the same form are written so that they are not the same.
+func differ(w, v word) bool {
+	switch {
+	case w.face == v.face:
+		if !strings.EqualFold(w.raw, v.raw) || w.raw == v.raw {
+			return false
+		}
+		upper := func(s string) bool { return strings.ToLower(s) != s }
+		return w.raw[0] == '-' || w.number() || upper(w.raw) && upper(v.raw) // -v and -V, MB and Mb
+	case w.text == "?when": // what year is not what time
+		return w.face != "when" && v.face != "when" || w.face == "time" || v.face == "time"
+	case w.name, v.name, w.cap && v.cap:
+		return true
+	}
+	a, b := strings.TrimSuffix(w.face, "s"), strings.TrimSuffix(v.face, "s")
+	return a+"e" == b || b+"e" == a // locale and local
+}
+
+// english tells whether a question may be one in English, so that English forms may be seen in its words.
+func english(words []word) bool {
+	return auxiliary(word{text: base(words[0].text)}) || slices.ContainsFunc(words, func(w word) bool { return asks[w.text] || tellsEnglish[w.text] })
+}
+
+var tellsEnglish = set("the is are were did does has have")
+
+// weighty leaves out the words that add nothing.
+func weighty(words []word) []word {
+	var out []word
+	for i, w := range words {
+		limits := i+1 < len(words) && (words[i+1].number() || counts[words[i+1].text] != "") // exactly two are not two or more
+		if !empty[w.text] || w.name || w.stop || limits {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// existing leaves out the there of there is, which is no place.
+func existing(words []word) []word {
+	var out []word
+	for i, w := range words {
+		if w.text != "there" || w.name || !(i > 0 && words[i-1].text == "be" || i+1 < len(words) && words[i+1].text == "be") {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// severalVerbs tells whether there is a verb beside that of the question, as in "the man born in 1990", to which a phrase may belong.
+func severalVerbs(words []word) bool {
+	n, helped := 0, 0
+	for _, w := range words {
+		switch {
+		case w.name:
+		case w.text == "do", modals[w.text]:
+			helped = 1
+		case (w.past || w.part) && !auxiliary(w):
+			n++
+		}
+	}
+	return n+helped > 1
+}
+
+// perfected takes have out before a participle, wherever they stand, and tells that it did.
+func perfected(words []word) ([]word, string) {
+	for i, w := range words {
+		if w.text != "have" || w.name || severalClauses(words) {
+			continue
+		}
+		verb := i + 1
+		for verb < len(words) && (adverbs[words[verb].text] || strings.HasSuffix(words[verb].text, "ly")) {
+			verb++
+		}
+		if verb < len(words) && (words[verb].text == "be" || words[verb].part && !words[verb].name) {
+			return slices.Concat(words[:i], words[i+1:]), "perfect "
+		}
+	}
+	return words, ""
 }
 
 // Similarity tells how many of their words two questions share, 0..1: Dice's coefficient, halved towards 1, since they mean the same.
@@ -95,7 +184,7 @@ func (q Question) Similarity(o Question) float64 {
 
 // tenses tells of which times a question speaks: by its auxiliaries, and where it has none, by its verbs.
 func tenses(words []word) string {
-	was, is, by, bare := 0, 0, false, false
+	was, is, by, bare, open := 0, 0, false, false, false
 	for _, w := range words {
 		if w.name {
 			continue
@@ -109,8 +198,11 @@ func tenses(words []word) string {
 			is++
 		}
 		by = by || w.past
+		open = open || unchanged[w.text]
 	}
 	switch {
+	case was+is == 0 && !by && open:
+		return "either " // who set the record?
 	case was+is == 0 && by && !bare:
 		was = 1
 	case was+is == 0:
@@ -194,29 +286,41 @@ func doers(words []word) []word {
 // consequence.
 func apart(words []word) ([]word, string) {
 	clauses := severalClauses(words)
-	moods, not, indefinite := []string{}, 0, 0
+	moods, not := []string{}, 0
 	out := words[:0:0]
 	for i, w := range words {
 		switch {
-		case articles[w.text]:
-			if w.text != "the" {
-				indefinite++ // few is not a few, and vitamin a deficiency not vitamin deficiency
-			}
+		case w.text == "a", w.text == "an": // few is not a few, and vitamin A deficiency not a vitamin deficiency
+			w.text, w.face = "a", "a"
+		case w.text == "the", w.text == "be", w.text == "year" && len(out) > 0 && i+1 < len(words) && timely[out[len(out)-1].text] && year(words[i+1].text): // in the year 2023
 			continue
-		case w.text == "be", w.text == "there" && !w.name,
-			w.text == "year" && len(out) > 0 && i+1 < len(words) && timely[out[len(out)-1].text] && year(words[i+1].text): // in the year 2023
-			continue
-		case w.text == "not" && !clauses:
+		case w.text == "not" && !clauses && ofWhole(words, i):
 			not++
 			continue
-		case modals[w.text] && !w.name && !clauses:
+		case modals[w.text] && !w.name && !clauses && ofWhole(words, i):
 			moods = append(moods, w.text)
 			continue
 		}
 		out = append(out, w)
 	}
 	slices.Sort(moods)
-	return out, strings.Join(moods, " ") + strings.Repeat(" not", not) + strings.Repeat(" a", indefinite)
+	return out, strings.Join(moods, " ") + strings.Repeat(" not", not)
+}
+
+// quantities are words of which a negation or a mood may say another thing than of the whole: not all, all not.
+var quantities = set("all every each any some most many much both only always either neither few several everyone everybody everything anyone anybody anything")
+
+// ofWhole tells whether the negation or mood at i is that of the whole question: only a subject stands before it.
+func ofWhole(words []word, i int) bool {
+	if i+1 < len(words) && (words[i+1].text == "to" || strings.HasSuffix(words[i+1].face, "ing")) {
+		return false
+	}
+	if slices.ContainsFunc(words, func(w word) bool { return quantities[w.text] }) {
+		return false
+	}
+	return !slices.ContainsFunc(words[:i], func(w word) bool {
+		return !w.name && (w.past || w.part || prepositions[w.text]) && !auxiliary(w) || w.stop
+	})
 }
 
 // coordinated puts two names between which "and" or "or" stands at the end, and a comma or "between" or "both" before them, into one

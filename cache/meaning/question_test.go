@@ -1,6 +1,7 @@
 package meaning_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -164,6 +165,26 @@ func TestSame(t *testing.T) {
 		}
 		if s := a.Similarity(b); s < 0 || s > 1 || a.Similarity(a) != 1 {
 			t.Errorf("%q and %q: similarity %v", c.a, c.b, s)
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	for file, same := range map[string]bool{"testdata/apart.txt": false, "testdata/same.txt": true} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			first, second, found := strings.Cut(strings.TrimSpace(line), " ## ")
+			if !found {
+				continue // a comment
+			}
+			a, b := meaning.Of(first), meaning.Of(second)
+			if a.Same(b) != same || b.Same(a) != same {
+				t.Errorf("%q and %q: same %v, want %v\n\t%q\n\t%q", first, second, !same, same, a.Key(), b.Key())
+			}
 		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 type word struct {
 	text string // lower-cased; in the end, what it stands for
 	face string // as written, lower-cased
+	raw  string // as written
 	name bool   // capitalised where only names are
+	cap  bool   // capitalised, perhaps for another reason
 	poss bool   // ends in a possessive 's
 	stop bool   // a comma or the like follows
 	end  bool   // of these, one that ends a sentence
@@ -22,7 +24,10 @@ type word struct {
 }
 
 // number tells whether the word is one, or a date.
-func (w word) number() bool { return w.text != "" && (isDigit(w.text[0]) || w.text[0] == '-') }
+func (w word) number() bool {
+	s := strings.TrimPrefix(w.text, "-")
+	return s != "" && isDigit(s[0])
+}
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
@@ -30,19 +35,27 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // C++ and in 50 %.
 func read(question string) []word {
 	s := norm.NFC.String(question)
+	shouted := strings.ToUpper(s) == s
 	var out []word
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case inWord(r), r == '-' && (i == 0 || s[i-1] == ' ') && i+1 < len(s) && isDigit(s[i+1]):
+		case inWord(r), signed(s, i):
 			end := wordEnd(s, i+n)
-			w := word{face: strings.ReplaceAll(strings.ToLower(s[i:end]), "’", "'"), name: unicode.IsUpper(r)}
-			if s[i:end] == "US" && strings.ToUpper(s) != s {
+			w := word{face: strings.ReplaceAll(strings.ToLower(s[i:end]), "’", "'"), raw: s[i:end], name: unicode.IsUpper(r)}
+			switch shout := !shouted && len(w.raw) > 1 && strings.ToUpper(w.raw) == w.raw; {
+			case shout && w.raw == "US":
 				w.face = "usa" // and not we
+			case shout && (pronouns[w.face] || asks[w.face]):
+				w.face = w.raw // IT is not it
+			case r == '.' && isDigit(s[i+1]):
+				w.face = "0" + w.face
 			}
 			out = append(out, w)
 			i = end
 			continue
+		case strings.ContainsRune(".?!,;:", r) && startsWord(s[i+1:]), strings.ContainsRune("'\"′″", r) && measured(s, i), r == '‰':
+			out = append(out, word{face: string(r)})
 		case strings.ContainsRune(".?!,;:。？！，、；：", r):
 			if len(out) > 0 {
 				out[len(out)-1].stop = true
@@ -62,6 +75,26 @@ func read(question string) []word {
 		out[i].text = out[i].face
 	}
 	return tellNames(out)
+}
+
+// signed tells whether a sign begins a word at i: a point or a minus of -5, .5, -v, --all, .NET.
+func signed(s string, i int) bool {
+	if i > 0 && s[i-1] != ' ' || i+1 == len(s) || s[i] != '-' && s[i] != '.' {
+		return false
+	}
+	return startsWord(strings.TrimPrefix(strings.TrimPrefix(s[i+1:], "-"), "."))
+}
+
+// startsWord tells whether a word follows at once, or another part of a sign of code: !=, ::, ./
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return s != "" && (inWord(r) || strings.ContainsRune("=:/", r))
+}
+
+// measured tells whether the mark at i stands for feet, inches, minutes or seconds: it is behind a digit and closes nothing.
+func measured(s string, i int) bool {
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return i > 0 && isDigit(s[i-1]) && strings.Count(s[:i], string(r))%2 == 0
 }
 
 func inWord(r rune) bool {
@@ -135,6 +168,9 @@ func tellNames(words []word) []word {
 	// A capital at the beginning of a sentence tells nothing.
 	styled := len(words) >= 4 && capitals*5 > len(words)*4 || capitals == len(words)
 	for i := range words {
+		if words[i].cap = words[i].name; styled {
+			words[i].raw = words[i].face
+		}
 		words[i].name = words[i].name && !styled && i > 0 && !words[i-1].end
 	}
 	return words
@@ -160,7 +196,7 @@ func expand(words []word) []word {
 			if t == "" {
 				continue // 'm alone
 			}
-			next := word{text: t, face: t, name: w.name && i == 0}
+			next := word{text: t, face: t, name: w.name && i == 0, cap: w.cap && i == 0}
 			if i == len(texts)-1 {
 				next.stop, next.poss = w.stop, w.poss
 			}
