@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 )
 
@@ -131,7 +132,7 @@ func covered(c corpus.Chunk, kept []candidate) bool {
 // question itself, by the grades too.
 func (j *job) places(s *search, grades []float64) []float64 {
 	out := make([]float64, len(s.hits))
-	asked := j.weights(s.asked)
+	asked := telling(j.weights(s.asked), s.hits)
 	best := 1e-9
 	for i, h := range s.hits {
 		out[i] = bestSentence(h.Chunk, asked)
@@ -159,6 +160,28 @@ func (j *job) weights(question string) map[string]float64 {
 	}
 	return out
 }
+
+// telling weighs the terms of a question down that most passages found hold, in title or text: they do not tell them apart.
+func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
+	held := map[string]int{}
+	for _, h := range hits {
+		terms := text.Set(h.Chunk.Title + "\n" + h.Chunk.Text)
+		for t := range asked {
+			if _, ok := terms[t]; ok {
+				held[t]++
+			}
+		}
+	}
+	out := make(map[string]float64, len(asked))
+	rarest := text.IDF(len(hits), 1)
+	for t, weight := range asked {
+		out[t] = weight * (common + (1-common)*min(1, text.IDF(len(hits), max(held[t], 1))/rarest))
+	}
+	return out
+}
+
+// common is what is left of the weight of a term that all passages hold.
+const common = 0.3
 
 // bestSentence is the BM25 score of the passage's best sentence, for which the words of the title count as said.
 func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {

@@ -123,7 +123,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 	for i, r := range to {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: a.Asked, path: r.Path,
-			place: cmp.Or(max(0, min(1, a.Weight)), 1) * (r.Score + grades.Scores[i]) / 2})
+			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
 		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level, grades.Scores[i], class, append([]string{}, r.Path...)})
 	}
 	return result, nil

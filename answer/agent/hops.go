@@ -20,6 +20,9 @@ const (
 	readLater = 2    // the same of another search
 	bridges   = 4    // names that are followed in a round
 	trusted   = 0.25 // of the best name's trust that the others need
+	openWords = 48   // of a question that are looked for in passages: the rarest
+	names     = 48   // of a passage that are weighed: those that it is about first
+	spots     = 16   // at which a word or a name is seen in a passage
 	followed  = 0.9  // of a search's weight that one which follows from it has
 )
 
@@ -105,20 +108,34 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 			out[i].weight = text.IDF(stats.Chunks, stats.Chunks/100)
 		}
 	}
+	if len(out) > openWords {
+		slices.SortStableFunc(out, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
+		out = out[:openWords]
+	}
 	return out, nil
 }
 
-// reading is a passage taken apart.
+// reading is a passage taken apart, as a question reads it.
 type reading struct {
-	words []text.Token
-	stems []string
-	title map[string]struct{}
+	folded []string // its words, as they stand in names
+	title  map[string]struct{}
+	open   []word  // of the question
+	at     [][]int // by word of open: where it stands, or one that tells of the same
 }
 
-func readPassage(c corpus.Chunk) reading {
-	r := reading{words: text.Words(text.Head(c.Text, 8192)), title: text.Set(c.Title)}
-	for _, w := range r.words {
-		r.stems = append(r.stems, text.Stem(w.Text))
+func readPassage(c corpus.Chunk, open []word) reading {
+	r := reading{title: text.Set(c.Title), open: open, at: make([][]int, len(open))}
+	for k, w := range text.Words(text.Head(c.Text, maxQuery)) {
+		r.folded = append(r.folded, text.FoldWord(w.Text))
+		if text.Stop(w.Text) {
+			continue
+		}
+		stem := text.Stem(w.Text)
+		for i, o := range open {
+			if len(r.at[i]) < spots && alike(stem, o.stem) {
+				r.at[i] = append(r.at[i], k)
+			}
+		}
 	}
 	return r
 }
@@ -148,18 +165,19 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)
-	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, v.Question) })
+	question := " " + text.Name(text.Head(v.Question, maxQuery)) + " "
+	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, question) })
 	var out []bridge
 	for i, e := range top {
 		if i >= len(named) {
 			break
 		}
-		p := readPassage(e.Chunk)
+		p := readPassage(e.Chunk, open)
 		if o.Follows != "" && !p.names(o.Follows) {
 			continue // what was followed does not lead here
 		}
-		missing := p.missing(open)
-		about := titled(e.Chunk.Title, v.Question)
+		missing := p.missing()
+		about := titled(e.Chunk.Title, question)
 		if !useful(v) && !about {
 			continue
 		}
@@ -167,7 +185,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			if o.Follows != "" || !about {
 				continue
 			}
-			missing = p.beside(open) // it may say of another what is asked of what it names
+			missing = p.beside() // it may say of another what is asked of what it names
 		}
 		near := weight * (0.3 + 0.7*e.Score) * math.Pow(0.8, float64(i))
 		if o.Follows == "" && !about {
@@ -176,11 +194,11 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 				near *= 0.6
 			}
 		}
-		for _, n := range named[i] {
-			if inQuestion(n.Name, v.Question) || text.Name(n.Name) == text.Name(e.Chunk.Title) {
+		for _, n := range named[i][:min(len(named[i]), names)] {
+			if inQuestion(n.Name, question) || text.Name(n.Name) == text.Name(e.Chunk.Title) {
 				continue
 			}
-			out = append(out, bridge{name: n.Name, trust: near * p.link(n, open), asks: missing, title: e.Chunk.Title, weight: weight})
+			out = append(out, bridge{name: n.Name, trust: near * p.link(n), asks: missing, title: e.Chunk.Title, weight: weight})
 		}
 	}
 	return out, nil
@@ -198,16 +216,16 @@ func titled(title, question string) bool {
 	return cut && text.Name(base) != "" && inQuestion(base, question)
 }
 
+// inQuestion tells whether a name stands in a question, which is given as a name too, between spaces.
 func inQuestion(name, question string) bool {
-	return strings.Contains(" "+text.Name(question)+" ", " "+text.Name(name)+" ")
+	return strings.Contains(question, " "+text.Name(name)+" ")
 }
 
 // missing gives the words that a passage does not hold.
-func (p reading) missing(open []word) []string {
+func (p reading) missing() []string {
 	var out []string
-	for _, w := range open {
-		_, titled := p.title[w.stem]
-		if !titled && !slices.ContainsFunc(p.stems, func(s string) bool { return alike(s, w.stem) }) {
+	for i, w := range p.open {
+		if _, titled := p.title[w.stem]; !titled && len(p.at[i]) == 0 {
 			out = append(out, w.text)
 		}
 	}
@@ -215,9 +233,9 @@ func (p reading) missing(open []word) []string {
 }
 
 // beside gives the words that the passage's title does not hold.
-func (p reading) beside(open []word) []string {
+func (p reading) beside() []string {
 	var out []string
-	for _, w := range open {
+	for _, w := range p.open {
 		if _, titled := p.title[w.stem]; !titled {
 			out = append(out, w.text)
 		}
@@ -268,26 +286,17 @@ func alike(a, b string) bool {
 
 // link says how much a name has to do with what is asked: words of the question, beside those of the passage's title, that
 // stand near it.
-func (p reading) link(n index.Entity, open []word) float64 {
-	at := p.places(n.Name)
+func (p reading) link(n index.Entity) float64 {
+	places := p.places(n.Name)
 	prox := 0.0
-	for _, w := range open {
+	for i, w := range p.open {
 		if _, ok := p.title[w.stem]; ok {
 			continue
 		}
 		best := 0.0
-		for k, s := range p.stems {
-			if !alike(s, w.stem) {
-				continue
-			}
-			for _, a := range at {
-				d := 0
-				if k < a[0] {
-					d = a[0] - k
-				} else if k >= a[1] {
-					d = k - a[1] + 1
-				}
-				best = max(best, 1/(1+float64(d)/4))
+		for _, k := range p.at[i] {
+			for _, a := range places {
+				best = max(best, 1/(1+float64(max(a[0]-k, k-a[1]+1, 0))/4))
 			}
 		}
 		prox += w.weight * best
@@ -319,15 +328,8 @@ func (p reading) places(name string) (out [][2]int) {
 	if len(words) == 0 {
 		return nil
 	}
-	for i := 0; i+len(words) <= len(p.words) && len(out) < 16; i++ {
-		same := true
-		for k, w := range words {
-			if text.FoldWord(p.words[i+k].Text) != w {
-				same = false
-				break
-			}
-		}
-		if same {
+	for i := 0; i+len(words) <= len(p.folded) && len(out) < spots; i++ {
+		if slices.Equal(p.folded[i:i+len(words)], words) {
 			out = append(out, [2]int{i, i + len(words)})
 		}
 	}
