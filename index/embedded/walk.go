@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ type walk struct {
 	affinity func(n uint32) float64 // 0..1: how much of the question's rare words a passage holds
 	best     []uint32               // the passages with the most of it, ascending
 	question map[string]float64     // idf of the question's stems
+	asked    float64                // the sum of it
 	passages map[uint32]*place
 	entities map[string]*place
 	budget   int
@@ -133,6 +135,7 @@ func (w *walk) ask(ctx context.Context, question string, sc *scorer, scoring Sco
 	w.question = map[string]float64{}
 	for _, t := range asked.terms {
 		w.question[t.text] = t.idf
+		w.asked += t.idf
 	}
 	best, err := sc.score(ctx, w.v, asked, scoring, candidates)
 	if err != nil || len(best) == 0 {
@@ -291,17 +294,13 @@ func (w *walk) drawn(n *named) []float64 {
 	if len(w.question) == 0 {
 		return out
 	}
-	all := 0.0
-	for _, idf := range w.question {
-		all += idf
-	}
 	for _, r := range n.relations {
 		shared := 0.0
-		for s := range text.Set(r.says) {
-			shared += w.like(s)
+		for _, stem := range slices.Sorted(maps.Keys(text.Set(r.says))) { // in order, on which sums depend in their last digits
+			shared += w.like(stem)
 		}
-		out[r.to] = max(out[r.to], shared/all)
-		out[r.from] = max(out[r.from], shared/all/2)
+		out[r.to] = max(out[r.to], shared/w.asked)
+		out[r.from] = max(out[r.from], shared/w.asked/2)
 	}
 	return out
 }

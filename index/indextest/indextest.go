@@ -55,6 +55,7 @@ func Exercise(t *testing.T, open Open) {
 		{"GraphForms", graphForms},
 		{"GraphCommonWords", graphCommonWords},
 		{"GraphWalk", graphWalk},
+		{"GraphSame", graphSame},
 		{"GraphHub", graphHub},
 		{"GraphReplace", graphReplace},
 		{"GraphReopen", graphReopen},
