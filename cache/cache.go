@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/corpus"
 )
 
 // Options are a [Cache]'s. The zero value works.
@@ -52,12 +53,14 @@ type Cache struct {
 	path string
 	o    Options
 
-	mu     sync.Mutex
-	file   *os.File // nil once closed
-	size   int64
-	items  map[key]*item
-	clock  uint64 // counts uses
-	failed bool   // the disk failed, and that was told
+	mu      sync.Mutex
+	file    *os.File // nil once closed
+	size    int64
+	items   map[key]*item
+	clock   uint64    // counts uses
+	forgets uint64    // counts calls of Forget
+	expired time.Time // when what is too old was looked for last
+	failed  bool      // the disk failed, and that was told
 }
 
 // item is an entry of the file.
@@ -67,6 +70,7 @@ type item struct {
 	created int64  // microseconds since 1970
 	version uint64 // of the collection, for which the entry is known to stand
 	used    uint64
+	rests   []uint64
 }
 
 // Open opens the cache in a file, making it if there is none. What is damaged is forgotten, with a warning.
@@ -94,7 +98,7 @@ func Open(path string, o Options) (*Cache, error) {
 		delete(c.items, h.key)
 		if h.kind == kindPut {
 			c.clock++
-			c.items[h.key] = &item{at: at, size: size, created: h.created, version: h.version, used: c.clock}
+			c.items[h.key] = &item{at: at, size: size, created: h.created, version: h.version, used: c.clock, rests: h.rests}
 		}
 	})
 	if err != nil {
@@ -107,6 +111,7 @@ func Open(path string, o Options) (*Cache, error) {
 	if c.size > c.o.MaxBytes {
 		c.compact(0)
 	}
+	c.expire()
 	return c, nil
 }
 
@@ -162,6 +167,9 @@ func (c *Cache) Lookup(ctx context.Context, docs Documents, s Scope, question st
 // Keep keeps a whole answer that was made while the collection was at the version, in place of one to a question of the same
 // meaning. If the collection has changed since, it is not kept, which is no error.
 func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint64) error {
+	c.mu.Lock()
+	forgets := c.forgets
+	c.mu.Unlock()
 	if err := fill(ctx, docs, &e); err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
@@ -177,18 +185,45 @@ func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint6
 	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
-	if size := int64(recordHead + len(body)); len(body) > maxBody || size > c.o.MaxBytes/4 {
+	if size := int64(recordHead + 8*len(e.Rests) + len(body)); size > maxBody || size > c.o.MaxBytes/4 {
 		return nil
 	}
 	h := head{kind: kindPut, key: keyOf(e.Scope, meaning.Of(e.Question).Key()), created: e.Created.UnixMicro(), version: version}
+	for _, r := range e.Rests {
+		h.rests = append(h.rests, restOf(e.Scope.Collection, r.Document))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgets != forgets {
+		return nil // it may rest on what is gone
+	}
+	c.expire()
+	if old := c.items[h.key]; old != nil {
+		c.wipe(h.key, old)
+	}
 	c.clock++
-	it := &item{created: h.created, version: version, used: c.clock}
+	it := &item{created: h.created, version: version, used: c.clock, rests: h.rests}
 	if c.write(appendRecord(nil, h, body), it) {
 		c.items[h.key] = it
 	}
 	return nil
+}
+
+// Forget wipes the answers that rest on documents out of the file. It is to be called when these have changed or gone; answers that
+// are being made meanwhile are not kept.
+func (c *Cache) Forget(collection string, ids []corpus.DocumentID) {
+	gone := make(map[uint64]bool, len(ids))
+	for _, id := range ids {
+		gone[restOf(collection, id)] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgets++
+	for k, it := range c.items {
+		if slices.ContainsFunc(it.rests, func(r uint64) bool { return gone[r] }) {
+			c.wipe(k, it)
+		}
+	}
 }
 
 // Clear forgets everything.
@@ -208,7 +243,7 @@ func (c *Cache) find(k key) (*Entry, *item) {
 		return nil, nil
 	}
 	if c.old(it) {
-		delete(c.items, k) // its record goes when the file is rewritten
+		c.wipe(k, it)
 		return nil, nil
 	}
 	buf := make([]byte, it.size)
@@ -217,7 +252,7 @@ func (c *Cache) find(k key) (*Entry, *item) {
 	e := new(Entry)
 	if err != nil || !ok || h.key != k || json.Unmarshal(body, e) != nil {
 		c.warn("an answer in the cache cannot be read", err)
-		delete(c.items, k)
+		c.wipe(k, it)
 		return nil, nil
 	}
 	copied := *it
@@ -246,8 +281,30 @@ func (c *Cache) drop(k key, seen *item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if it := c.items[k]; it != nil && it.created == seen.created {
-		delete(c.items, k)
-		c.write(appendRecord(nil, head{kind: kindDrop, key: k, created: it.created}, nil), new(item))
+		c.wipe(k, it)
+	}
+}
+
+// wipe forgets an entry and writes over it in the file.
+func (c *Cache) wipe(k key, it *item) {
+	delete(c.items, k)
+	if c.file == nil {
+		return
+	}
+	if _, err := c.file.WriteAt(appendRecord(nil, head{kind: kindDrop, key: k}, make([]byte, it.size-recordHead)), it.at); err != nil {
+		c.warn("an answer could not be removed from the cache", err)
+	}
+}
+
+// expire wipes what is too old, every now and then.
+func (c *Cache) expire() {
+	if now := c.o.Now(); now.Sub(c.expired).Abs() > c.o.MaxAge/16 {
+		c.expired = now
+		for k, it := range c.items {
+			if c.old(it) {
+				c.wipe(k, it)
+			}
+		}
 	}
 }
 

@@ -2,20 +2,24 @@ package cache
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/sluice-rag/sluice/corpus"
 )
 
 // The file is the magic and then records, each a head and a body: the body's length and the CRC-32C of all that follows (4
 // bytes each), the kind (1), the key (16), the time of the answer in microseconds since 1970 and the version of its collection
-// (8 each), then the body. Integers are little-endian. Records are appended; the last of a key holds, and a drop ends it.
+// (8 each), how many documents the answer rests on (2), then the body: a hash of each of these documents (8 each), and the entry.
+// Integers are little-endian. Records are appended; a drop is written over an entry that is forgotten, so that nothing of it is left.
 const (
 	magic      = "SLAC1\n\x00\x00"
-	recordHead = 4 + 4 + 1 + len(key{}) + 8 + 8
+	recordHead = 4 + 4 + 1 + len(key{}) + 8 + 8 + 2
 	maxBody    = 1 << 20
 )
 
@@ -32,15 +36,27 @@ type head struct {
 	key     key
 	created int64
 	version uint64
+	rests   []uint64 // see restOf
+}
+
+// restOf names a document that an answer rests on.
+func restOf(collection string, id corpus.DocumentID) uint64 {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%d %s%s", len(collection), collection, id)
+	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
 func appendRecord(dst []byte, h head, body []byte) []byte {
 	start := len(dst)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(8*len(h.rests)+len(body)))
 	dst = append(dst, 0, 0, 0, 0, h.kind)
 	dst = append(dst, h.key[:]...)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.created))
 	dst = binary.LittleEndian.AppendUint64(dst, h.version)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(h.rests)))
+	for _, r := range h.rests {
+		dst = binary.LittleEndian.AppendUint64(dst, r)
+	}
 	dst = append(dst, body...)
 	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+8:], castagnoli))
 	return dst
@@ -55,7 +71,14 @@ func parseRecord(b []byte) (head, []byte, bool) {
 	h := head{kind: b[8], key: key(b[9 : 9+len(key{})])}
 	rest := b[9+len(key{}):]
 	h.created, h.version = int64(binary.LittleEndian.Uint64(rest)), binary.LittleEndian.Uint64(rest[8:])
-	return h, b[recordHead:], true
+	body := b[recordHead:]
+	for range binary.LittleEndian.Uint16(rest[16:]) {
+		if len(body) < 8 {
+			return head{}, nil, false
+		}
+		h.rests, body = append(h.rests, binary.LittleEndian.Uint64(body)), body[8:]
+	}
+	return h, body, true
 }
 
 // openFile opens or makes the file and tells each of its records to found, up to the first that is not whole. What follows

@@ -1,10 +1,14 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -13,12 +17,19 @@ import (
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/cache"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
 )
 
 // openCache gives the pipeline the answers that were kept, and lets equal questions share a run, unless the settings say that
 // none are to be kept.
 func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
-	if a.Config.Cache.CacheBytes == 0 {
+	path := filepath.Join(a.Config.Store.Data, "cache.db")
+	if a.Config.Cache.CacheBytes == 0 { // what was kept before would outlive the documents that it rests on
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove answer cache: %w", err)
+		}
 		return nil
 	}
 	setup, err := a.setup()
@@ -30,7 +41,7 @@ func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
 	for _, r := range []cache.Result{cache.Hit, cache.Miss, cache.Stale} {
 		lookups.WithLabelValues(string(r))
 	}
-	a.cache, err = cache.Open(filepath.Join(a.Config.Store.Data, "cache.db"), cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
+	a.cache, err = cache.Open(path, cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
 		MaxAge: a.Config.Cache.CacheAge, Counted: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
 	if err != nil {
 		return err
@@ -69,6 +80,42 @@ func (a *App) setup() (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// forgetful is the index as it is written to: answers do not outlive the documents that they rest on, whether or not anybody asks
+// for them again. They go first, lest a crash leave them, and once more for those that were made meanwhile.
+type forgetful struct {
+	*embedded.Index
+	app *App
+}
+
+// Put implements [index.Writer].
+func (f forgetful) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
+	ids := map[string][]corpus.DocumentID{}
+	for _, d := range docs {
+		ids[d.Collection] = append(ids[d.Collection], d.ID)
+	}
+	forget := func() {
+		for collection := range ids {
+			f.forget(collection, ids[collection])
+		}
+	}
+	forget()
+	defer forget()
+	return f.Index.Put(ctx, docs, entries)
+}
+
+// Delete implements [index.Writer].
+func (f forgetful) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	f.forget(collection, ids)
+	defer f.forget(collection, ids)
+	return f.Index.Delete(ctx, collection, ids)
+}
+
+func (f forgetful) forget(collection string, ids []corpus.DocumentID) {
+	if f.app.cache != nil {
+		f.app.cache.Forget(cmp.Or(collection, corpus.DefaultCollection), ids)
+	}
 }
 
 func (a *App) closeCache() error {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -223,5 +225,54 @@ func TestCacheOverHTTP(t *testing.T) {
 	metrics, _ := io.ReadAll(res.Body)
 	if !strings.Contains(string(metrics), `sluice_cache_lookups_total{result="hit"}`) || !strings.Contains(string(metrics), "sluice_cache_entries 1") {
 		t.Error("the metrics do not tell of the cache")
+	}
+}
+
+func TestCacheForgetsWithItsDocuments(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, a *app.App){
+		"it goes": func(t *testing.T, a *app.App) {
+			if n, err := a.Ingester.Delete(t.Context(), "default", []string{"lighthouse.md"}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		},
+		"it changes": func(t *testing.T, a *app.App) {
+			put(t, a, "lighthouse.md", strings.ReplaceAll(lighthouse, "Ada Brook", "Bea Stone"))
+		},
+		"the cache is not wanted any more": func(t *testing.T, a *app.App) {
+			cfg := a.Config
+			cfg.Cache.CacheBytes = 0
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			without, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := without.Close(); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			cfg.Store.Data = t.TempDir()
+			a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = a.Close() })
+			put(t, a, "lighthouse.md", lighthouse)
+			ask(t, a, "Who is the keeper of the Farland lighthouse?")
+			path := filepath.Join(cfg.Store.Data, "cache.db")
+			if raw, err := os.ReadFile(path); err != nil || !strings.Contains(string(raw), "Ada") {
+				t.Fatalf("the answer was not kept: %v", err)
+			}
+			change(t, a)
+			if raw, _ := os.ReadFile(path); strings.Contains(string(raw), "Ada") {
+				t.Error("the file of the cache still holds what the document said")
+			}
+		})
 	}
 }
