@@ -116,9 +116,12 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 	if a.Query != t.q.Query {
 		a.search.limit = max(ofPart, t.q.TopK)
 	}
+	if a.Follows != "" {
+		a.search.near = "" // a name is found by its words
+	}
 	switch a.Tool {
 	case event.ToolSemanticSearch:
-		a.search.words = ""
+		a.search.words, a.search.near = "", a.Query
 	case event.ToolPropositionSearch:
 		a.search.levels = []corpus.Level{corpus.Sentence}
 	case event.ToolHydeSearch:
