@@ -45,6 +45,11 @@ func Of(question string) Question {
 	}
 	words, framed := bare(expand(words))
 	if !english(words) {
+		for i := range words {
+			if i > 0 && words[i].raw != "" {
+				words[i].text = words[i].raw // which may tell, as it does of the German for her and your
+			}
+		}
 		q.words, q.key = words, "="+strings.Join(texts(words), " ")
 		return q
 	}
