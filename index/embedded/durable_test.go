@@ -47,6 +47,20 @@ func put(ctx context.Context, x index.Writer, id, text string, n int) error {
 	return x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es})
 }
 
+// putRange puts the documents of the numbers from, from+1, … to-1 at once.
+func putRange(t *testing.T, x index.Writer, id string, from, to int, text string, n int) {
+	t.Helper()
+	var docs []corpus.Document
+	var entries [][]index.Entry
+	for i := from; i < to; i++ {
+		d, es := document(fmt.Sprintf("%s%d", id, i), text, n)
+		docs, entries = append(docs, d), append(entries, es)
+	}
+	if err := x.Put(t.Context(), docs, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func open(t *testing.T, dir string) *embedded.Index {
 	t.Helper()
 	x, err := embedded.Open(dir, embedded.Options{})
@@ -113,10 +127,8 @@ func TestDeletedTextIsInNoFile(t *testing.T) {
 			dir := t.TempDir()
 			x := open(t, dir)
 			ctx := t.Context()
-			for i := range 20 {
-				if err := put(ctx, x, fmt.Sprintf("kept%d", i), "words that stay", 2); err != nil {
-					t.Fatal(err)
-				}
+			for i := range 4 {
+				putRange(t, x, "kept", 5*i, 5*i+5, "words that stay", 2)
 			}
 			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3),
 				put(ctx, x, "kept3", "Zebramarkervv here", 1)); err != nil {
@@ -185,15 +197,7 @@ func TestDamaged(t *testing.T) {
 	good := t.TempDir()
 	x := open(t, good)
 	for i := range 3 { // several segments
-		var docs []corpus.Document
-		var entries [][]index.Entry
-		for k := range 10 {
-			d, es := document(fmt.Sprintf("d%d", 10*i+k), "apple "+strings.Repeat("filler ", 100), 1)
-			docs, entries = append(docs, d), append(entries, es)
-		}
-		if err := x.Put(t.Context(), docs, entries); err != nil {
-			t.Fatal(err)
-		}
+		putRange(t, x, "d", 10*i, 10*i+10, "apple "+strings.Repeat("filler ", 100), 1)
 	}
 	closeIndex(t, x)
 	damage := map[string]func([]byte) []byte{
