@@ -272,7 +272,7 @@ func (c *Cache) use(k key, seen *item, version uint64) {
 	if it := c.items[k]; it != nil && it.created == seen.created {
 		c.clock++
 		it.used = c.clock
-		it.version = max(it.version, version)
+		it.version = version // if another has seen a later one, it is checked once more
 	}
 }
 

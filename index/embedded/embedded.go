@@ -46,6 +46,7 @@ type Index struct {
 	opts  Options
 	lock  *flock.Flock
 	queue *bleve.AnalysisQueue
+	made  uint64 // from where versions are counted: those of a folder that is made in place of another are others
 
 	life   sync.RWMutex // held for reading by every call; for writing by Close
 	closed bool
@@ -189,7 +190,8 @@ func (x *Index) prepare() error {
 		meta := tx.Bucket(bucketMeta)
 		switch have := meta.Get(keyFormat); {
 		case have == nil:
-			if err := meta.Put(keyFormat, []byte(format)); err != nil {
+			made := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMicro()))
+			if err := errors.Join(meta.Put(keyFormat, []byte(format)), meta.Put(keyMade, made)); err != nil {
 				return err
 			}
 		case string(have) == formatSpaceless:
@@ -205,6 +207,9 @@ func (x *Index) prepare() error {
 		}
 		if b := meta.Get(keyNextRow); len(b) == 8 {
 			x.nextRow = binary.BigEndian.Uint64(b)
+		}
+		if b := meta.Get(keyMade); len(b) == 8 {
+			x.made = binary.BigEndian.Uint64(b)
 		}
 		return sweepAll(tx)
 	})

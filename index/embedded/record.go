@@ -31,6 +31,7 @@ var (
 var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
+	keyMade       = []byte("made")   // when the folder was, in microseconds since 1970; none: by an earlier version
 	keyScrub      = []byte("scrub")  // there: pages of the file may hold deleted text
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )

@@ -12,7 +12,8 @@ import (
 
 var _ index.Versions = (*Index)(nil)
 
-// Version implements [index.Versions]: the sum of the generations of the collection's levels, as searches see them.
+// Version implements [index.Versions]: the sum of the generations of the collection's levels, as searches see them,
+// counted from when the folder was made.
 func (x *Index) Version(ctx context.Context, collection string) (uint64, error) {
 	if err := x.enter(ctx); err != nil {
 		return 0, err
@@ -27,6 +28,9 @@ func (x *Index) Version(ctx context.Context, collection string) (uint64, error) 
 	var sum uint64
 	for i := range levels {
 		sum += s.levels[i].generation
+	}
+	if sum > 0 {
+		sum += x.made
 	}
 	return sum, nil
 }

@@ -1,6 +1,8 @@
 package embedded_test
 
 import (
+	"errors"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,6 +70,13 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 			if err := x.Delete(t.Context(), "a", []corpus.DocumentID{"1"}); err != nil {
 				t.Fatal(err)
 			}
+		}},
+		{"made anew", true, func() {
+			if err := errors.Join(x.Close(), os.RemoveAll(dir)); err != nil {
+				t.Fatal(err)
+			}
+			x = open()
+			put("2", "h3", "copper")
 		}},
 	} {
 		step.do()
