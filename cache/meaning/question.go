@@ -86,7 +86,8 @@ func (q Question) Same(o Question) bool {
 		return false
 	}
 	for i, w := range q.words {
-		if differ(w, o.words[i]) {
+		v, unit := o.words[i], i > 0 && q.words[i-1].number() && len(w.raw) < 3
+		if differ(w, v) || unit && w.face == v.face && w.raw != v.raw { // 5 m are not 5 M
 			return false
 		}
 	}
@@ -122,7 +123,7 @@ var tellsEnglish = set("the is are were did does has have")
 func weighty(words []word) []word {
 	var out []word
 	for i, w := range words {
-		limits := i+1 < len(words) && (words[i+1].number() || counts[words[i+1].text] != "") // exactly two are not two or more
+		limits := i+1 < len(words) && (words[i+1].number() || counts[words[i+1].text] != "" || quantities[words[i+1].text]) // exactly two are not two or more
 		if !empty[w.text] || w.name || w.stop || limits {
 			out = append(out, w)
 		}
@@ -313,7 +314,7 @@ func apart(words []word) ([]word, string) {
 }
 
 // quantities are words of which a negation or a mood may say another thing than of the whole: not all, all not.
-var quantities = set("all every each any some most many much both only always either neither few several everyone everybody everything anyone anybody anything")
+var quantities = set("all every each any some most many much both only always either neither few several half everyone everybody everything anyone anybody anything")
 
 // ofWhole tells whether the negation or mood at i is that of the whole question: only a subject stands before it.
 func ofWhole(words []word, i int) bool {
