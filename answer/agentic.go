@@ -26,7 +26,8 @@ const (
 // agentic lets the planner choose tools until it has enough.
 func (j *job) agentic(ctx context.Context) error {
 	t := &tools{job: j}
-	view := agent.View{Collection: j.q.Collection, Question: j.q.Query, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts, TopK: j.q.TopK}
+	view := agent.View{Collection: j.q.Collection, Question: j.q.Query, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
+		Chained: j.analysis.Chained, TopK: j.q.TopK}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
 		Spent: func() int { return j.notes.on("plan") }, Told: j.think})
 	if err == nil && t.worked == 0 {

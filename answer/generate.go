@@ -19,6 +19,9 @@ import (
 // generate streams the answer. A citation gives its passage the next number, if it has none.
 func (j *job) generate(ctx context.Context) error {
 	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}}
+	if j.analysis.Several {
+		task.Parts = j.analysis.Parts
+	}
 	for i, c := range j.context {
 		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
 	}

@@ -31,7 +31,7 @@ type (
 	}
 	reached struct {
 		Chunk corpus.ChunkID `json:"chunk_id"`
-		Level corpus.Level   `json:"level"`
+		Level string         `json:"level"` // L1, L2, L3
 		Score float64        `json:"score"` // the grade
 		Class event.Class    `json:"classification"`
 		Path  []string       `json:"path"`
@@ -124,7 +124,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: a.Asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
-		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level, grades.Scores[i], class, append([]string{}, r.Path...)})
+		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level.String(), grades.Scores[i], class, append([]string{}, r.Path...)})
 	}
 	return result, nil
 }

@@ -18,6 +18,7 @@ type Passage struct {
 // Task is an answer to be written.
 type Task struct {
 	Question string
+	Parts    []string           // questions that it asks at once, each to be answered; empty: it asks one thing
 	Passages []Passage          // best first
 	IDF      map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
 }

@@ -60,6 +60,7 @@ type View struct {
 	Question   string
 	Complexity event.Complexity
 	Parts      []string // the questions that the analysis took it apart into, in the order in which they depend on each other
+	Chained    bool     // something is asked of what has to be found first
 	Rounds     []Round
 	Evidence   []Evidence // all so far, each passage once, best first
 	TopK       int        // how many passages the generator will read

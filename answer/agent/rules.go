@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,9 +54,30 @@ func (r Rules) walk(v View) []Action {
 	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages that are linked with what the question names"}}
 }
 
-// satisfied tells whether a simple question has found what fits it.
+// explains asks for reasons or ways, which no name leads to.
+var explains = regexp.MustCompile(`(?i)^\W*(?:why|how (?:do|does|did|can|could|should|to|is|are|was|were)|what happens)\b`)
+
+// satisfied tells whether a question that leads nowhere else has found what fits it, each of its parts by itself.
 func satisfied(v View) bool {
-	return v.Complexity == event.Simple && len(v.Evidence) > 0 && v.Evidence[0].Class == event.Correct
+	switch {
+	case v.Chained:
+		return false
+	case len(v.Parts) == 0:
+		return (v.Complexity == event.Simple || explains.MatchString(v.Question)) && len(v.Evidence) > 0 && v.Evidence[0].Class == event.Correct
+	}
+	return !slices.ContainsFunc(v.Parts, func(part string) bool { return !fits(v, part) })
+}
+
+// fits tells whether something correct was found for a question.
+func fits(v View, asked string) bool {
+	for _, r := range v.Rounds {
+		for _, o := range r.Outcomes {
+			if cmp.Or(o.Asked, o.Query) == asked && len(o.Found) > 0 && o.Found[0].Class == event.Correct {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func plan(actions ...Action) Plan { return Plan{Actions: actions, By: rules} }

@@ -12,6 +12,8 @@ import (
 type Analysis struct {
 	Complexity event.Complexity
 	Parts      []string // questions that are searched beside the whole one; empty where it is not taken apart
+	Several    bool     // each part wants an answer of its own; otherwise they are on the way to one
+	Chained    bool     // something is asked of what has to be found first, as where somebody's father was born
 	By         string   // the form that judged: rules, or a model's name
 }
 

@@ -71,7 +71,7 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 		model.Failed(ctx, err, m.chat.Name(), judged.By)
 		return judged, nil
 	}
-	a := Analysis{Complexity: r.Complexity, By: by(m.chat.Name())}
+	a := Analysis{Complexity: r.Complexity, Chained: judged.Chained, By: by(m.chat.Name())}
 	if a.Complexity != event.Simple {
 		a.Parts = parts(question, r.Questions)
 	}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
@@ -25,19 +26,34 @@ const maxRead = 4096
 
 // Analyze implements [Analyzer]. Each sign of work beyond one look-up is a point: length, a comparison, a relation between
 // things, something that is asked of what has to be found first, clauses that hang on others, several questions in one. None
-// makes a simple question, one or two a moderate one. A comparison of two names is taken apart into the question about each.
+// makes a simple question, one or two a moderate one. What asks several things is taken apart into them, and a comparison into the
+// question about each side.
 // There is no error.
 func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
-	a := Analysis{Complexity: complexity(question), By: "rules"}
 	q := text.Head(question, maxRead)
+	a := Analysis{Complexity: complexity(q), Chained: chained(q), By: "rules"}
 	joiners := []string{"or", "versus", "vs"}
 	if comparison.MatchString(q) {
 		joiners = append(joiners, "and")
 	}
-	if a.Parts = parts(q, sides(q, joiners)); a.Parts != nil && a.Complexity == event.Simple {
-		a.Complexity = event.Moderate
+	switch {
+	case a.take(q, joined(q)):
+		a.Several, a.Chained = true, slices.ContainsFunc(a.Parts, chained)
+	case a.take(q, sides(q, joiners)):
+		a.Chained = true // what is compared may have to be found first
+	default:
+		a.Several = a.take(q, either(q))
 	}
 	return a, nil
+}
+
+// take keeps parts of the question, if they are any.
+func (a *Analysis) take(question string, all []string) bool {
+	a.Parts = parts(question, all)
+	if a.Parts != nil && a.Complexity == event.Simple {
+		a.Complexity = event.Moderate
+	}
+	return a.Parts != nil
 }
 
 var (
@@ -56,9 +72,8 @@ func chained(q string) bool {
 	return n > 1 || n == 1 && !lookup.MatchString(q)
 }
 
-func complexity(question string) event.Complexity {
-	words := len(text.Words(text.Head(question, maxRead)))
-	q := text.Head(question, maxRead)
+func complexity(q string) event.Complexity {
+	words := len(text.Words(q))
 	points := 0
 	for _, sign := range []bool{
 		words > 12,

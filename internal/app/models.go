@@ -121,7 +121,7 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	}
 	if cfg.Judges("plan") {
 		graph, _ := p.Index.(index.Graph)
-		p.Planner = calling.New(chain, m.Prompts, agent.Rules{Graph: graph}, calling.Options{})
+		p.Planner = calling.New(chain, m.Prompts, agent.Rules{Index: p.Index, Graph: graph}, calling.Options{})
 	}
 	if cfg.Judges("hyde") {
 		p.Drafter = hyde.NewModel(judge, m.Prompts, hyde.Feedback{}, hyde.Options{})

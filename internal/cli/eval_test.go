@@ -94,7 +94,7 @@ func TestEvalModes(t *testing.T) {
 	if len(m.Compared) == 0 || m.Compared[0].A != "direct" || m.Compared[0].B != "agentic" || m.Compared[0].Measures["holds"].Ties != 3 {
 		t.Errorf("compared %+v", m.Compared)
 	}
-	if len(m.Claims) != 1 || m.Claims[0].Supported.Recall == 0 || m.Claims[0].Contradicted.FP != 0 || len(m.Claims[0].Results) != 5 {
+	if len(m.Claims) != 2 || m.Claims[0].Supported.Recall == 0 || m.Claims[0].Contradicted.FP != 0 || len(m.Claims[0].Results) != 5 {
 		t.Errorf("claims %+v", m.Claims)
 	}
 	if len(m.Cache) != 1 || m.Cache[0].Questions != 4 {

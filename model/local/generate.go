@@ -21,7 +21,7 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 // passages; ctx is looked at between sentences.
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		chosen, err := m.choose(ctx, t)
+		chosen, err := m.chooseAll(ctx, t)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
@@ -75,6 +75,32 @@ func say(ctx context.Context, s string, first bool, yield func(model.Delta, erro
 		}
 	}
 	return true
+}
+
+// maxParts bounds the parts of a question that are answered by themselves.
+const maxParts = 4
+
+// chooseAll gives the sentences that answer each part of the question, those of the first part first and each once; where it has
+// none, or nothing answers a part, those that answer it as a whole.
+func (m *Model) chooseAll(ctx context.Context, t model.Task) ([]*sentence, error) {
+	var chosen []*sentence
+	for _, part := range t.Parts[:min(len(t.Parts), maxParts)] {
+		one := t
+		one.Question = part
+		more, err := m.choose(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range more {
+			if !slices.ContainsFunc(chosen, func(o *sentence) bool { return o.passage == c.passage && o.at == c.at || o.text == c.text }) {
+				chosen = append(chosen, c)
+			}
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	return m.choose(ctx, t)
 }
 
 // choose gives the sentences of the answer in the order in which they are said; none if nothing answers.

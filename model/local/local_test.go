@@ -301,13 +301,25 @@ func BenchmarkGenerateTen(b *testing.B) {
 	}
 }
 
-// TestTimesOfDay: when something happens is told by a clock as much as by a calendar.
+// TestTimesOfDay: when something happens is told by a clock as much as by a calendar, and each part of a question is answered.
 func TestTimesOfDay(t *testing.T) {
 	t.Parallel()
 	m := local.New(local.Options{})
 	ferry := corpus.Chunk{ID: "c_1", Document: "d_1", Level: corpus.Passage, Title: "The ferry",
 		Text: "Timetable\n\nThe last ferry to the island leaves at 21:40 on weekdays. On Sundays the ferry stays in the harbour."}
 	tickets := corpus.Chunk{ID: "c_2", Document: "d_1", Level: corpus.Passage, Title: "The ferry", Text: "Tickets\n\nA return ticket costs 14 euros. Children under six travel free of charge."}
+	both := model.Task{Question: "When does the last ferry leave, and how much is a return ticket?", Parts: []string{"When does the last ferry leave?", "how much is a return ticket?"},
+		Passages: []model.Passage{{N: 1, Chunk: tickets, Score: 0.9}, {N: 2, Chunk: ferry, Score: 0.9}}}
+	var said strings.Builder
+	for d, err := range m.Generate(t.Context(), both) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said.WriteString(d.Text)
+	}
+	if at := strings.Index(said.String(), "21:40"); at < 0 || strings.Index(said.String(), "14 euros") < at {
+		t.Errorf("each part is answered in its turn, not: %s", &said)
+	}
 	for question, want := range map[string]string{
 		"When does the last ferry to the island leave on weekdays?": "21:40",
 		"At what time does the last ferry leave?":                   "21:40",

@@ -1,0 +1,62 @@
+package analyze
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+var (
+	// next begins another question behind one.
+	next = regexp.MustCompile(`(?i)(?:\?\s+(?:and\s+)?|\s*[,;]\s*(?:and|or)?\s*|\s+and\s+)(?:also\s+)?((?:who|what|when|where|why|how|which|whose)\s)`)
+	asks = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
+	// refers stands for what the question before is about.
+	refers = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
+	// opening is what stands before that in a question.
+	opening = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
+	// compared are two things that are to be compared, whatever they are.
+	compared = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
+)
+
+// leans is at the end of what says nothing without the other side.
+var leans = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|these|those)$`)
+
+// maxJoined bounds the questions that one is made of.
+const maxJoined = 4
+
+// joined takes apart what asks several things: "When was it built, and who built it?" A later question that speaks of what the
+// first is about is told it. It gives nil for what asks one thing.
+func joined(question string) []string {
+	var out []string
+	rest := strings.TrimSpace(question)
+	for len(out) < maxJoined-1 {
+		at := next.FindStringSubmatchIndex(rest)
+		if at == nil || !asks.MatchString(rest[:at[0]]) || len(text.Words(rest[:at[0]])) < 3 {
+			break
+		}
+		out = append(out, rest[:at[0]])
+		rest = rest[at[2]:]
+	}
+	if out = append(out, rest); len(out) < 2 || len(text.Words(rest)) < 3 {
+		return nil
+	}
+	about := strings.TrimSpace(opening.ReplaceAllString(out[0], ""))
+	for i, q := range out {
+		q = strings.Join(strings.Fields(strings.TrimRight(q, " ?.!")), " ")
+		if i > 0 && about != "" && refers.MatchString(q) {
+			q += " (" + about + ")"
+		}
+		out[i] = q + "?"
+	}
+	return out
+}
+
+// either takes a comparison apart into what each side is, where they are no names.
+func either(question string) []string {
+	m := compared.FindStringSubmatch(question)
+	if m == nil || leans.MatchString(m[1]+m[2]) || leans.MatchString(m[3]) {
+		return nil
+	}
+	return []string{"What is " + strings.TrimSpace(m[1]+m[2]) + "?", "What is " + strings.TrimSpace(m[3]) + "?"}
+}
