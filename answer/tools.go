@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
@@ -124,7 +125,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: a.Asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
-		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level.String(), grades.Scores[i], class, append([]string{}, r.Path...)})
+		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}
 	return result, nil
 }

@@ -185,7 +185,10 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			if o.Follows != "" || !about {
 				continue
 			}
-			missing = p.beside() // it may say of another what is asked of what it names
+			// It may say of another what is asked of what it names.
+			if missing = p.beside(); len(missing) == 0 {
+				continue
+			}
 		}
 		near := weight * (0.3 + 0.7*e.Score) * math.Pow(0.8, float64(i))
 		if o.Follows == "" && !about {

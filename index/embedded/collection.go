@@ -308,7 +308,11 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 			return l, nil
 		}
 	}
-	x.opts.Logger.Warn("index made anew from documents", "folder", dir, "chunks", record.Chunks, "cause", err)
+	if err == nil && have == 0 { // as it was left when deleted text was wiped
+		x.opts.Logger.Info("index made anew from documents", "folder", dir, "chunks", record.Chunks)
+	} else {
+		x.opts.Logger.Warn("index made anew from documents", "folder", dir, "chunks", record.Chunks, "cause", err)
+	}
 	if l != nil {
 		_ = l.close()
 	}

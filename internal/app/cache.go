@@ -59,7 +59,7 @@ func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
 // settings, the prompts, the agent's bounds.
 func (a *App) setup() (string, error) {
 	write, embed := a.Models.Names()
-	all := []any{write, embed, a.Config.Models, a.Config.Runs.AgentIterations, a.Config.Runs.AgentTokens}
+	all := []any{write, embed, a.Config.Models, a.Models.grader.Fitted, a.Config.Runs.AgentIterations, a.Config.Runs.AgentTokens}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		all = append(all, info.Main.Version)
 		for _, s := range info.Settings {

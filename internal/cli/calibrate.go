@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/grade/calibrate"
@@ -188,10 +189,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 		if err != nil {
 			return nil, fmt.Errorf("embed question: %w", err)
 		}
-		for _, collection := range []string{set.Name, other} {
-			if collection == other && other == set.Name {
-				break
-			}
+		for _, collection := range slices.Compact([]string{set.Name, other}) {
 			hits, err := x.Index.Search(e.ctx, index.Query{Collection: collection, Text: q.Text, Space: x.Embedder.Space(), Vector: vectors[0], Weights: x.Weights, Limit: found})
 			if err != nil {
 				return nil, err
@@ -202,7 +200,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 			}
 			for k, s := range grade.Read(q.Text, hits, stats) {
 				relevant := collection == set.Name && set.Judged[q.ID][string(hits[k].Chunk.ID)] > 0
-				out = append(out, calibrate.Sample{Signals: s, Relevant: relevant, Foreign: collection == other})
+				out = append(out, calibrate.Sample{Signals: s, Relevant: relevant, Foreign: collection != set.Name})
 			}
 		}
 	}

@@ -201,13 +201,14 @@ func (m *Model) vector(word string) []float32 {
 }
 
 var (
-	dateRE   = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
-	numberRE = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
-	placeRE  = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
-	reasonRE = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
-	doRE     = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
-	manyOfRE = regexp.MustCompile(`(?:,|:|\bare)[^,:;]+,[^,;]+\b(?:and|or)\b|,[^,;]+, [^,;]*\b(?:and|or)\b`)
-	nameRE   = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
+	dateRE     = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
+	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
+	placeRE    = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
+	reasonRE   = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
+	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
+	manyOfRE   = regexp.MustCompile(`(?:,|:|\bare)[^,:;]+,[^,;]+\b(?:and|or)\b|,[^,;]+, [^,;]*\b(?:and|or)\b`)
+	fullNameRE = regexp.MustCompile(`\b[A-Z][\pL'’-]+ [A-Z][\pL'’-]+`)
+	nameRE     = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )
 
 // fits says how well a sentence could hold a thing of the question's kind, 0..1; 0.5 where the kind asks for nothing.
@@ -235,6 +236,9 @@ func (q *question) fits(c *sentence) float64 {
 		re = reasonRE
 	case aPerson:
 		re = nameRE
+		if c.row {
+			re = fullNameRE // cells begin with capitals
+		}
 	}
 	for _, at := range re.FindAllStringIndex(c.text, 24) {
 		if q.kind == aReason || q.kind == aPlace {

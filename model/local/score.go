@@ -318,7 +318,7 @@ func (q *question) echoes(c *sentence) bool {
 			news++
 		}
 	}
-	return old >= 3 && news == 0
+	return old >= 2 && news == 0
 }
 
 // identifiers counts the words of s that are paths or names in code.
