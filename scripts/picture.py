@@ -13,7 +13,7 @@ import re
 import subprocess
 import tempfile
 
-QUESTION = "What happens to a slow reader?"
+QUESTION = "What is a cursor, what is grace, and how do I cancel a run?"
 COLUMNS = 100
 CHAR, LINE, PAD, BAR = 8.4, 20, 20, 34
 COLOURS = {"": "#d7dde5", "1": "#ffffff", "2": "#8b95a3", "31": "#ff7b72", "32": "#7ee2a8", "33": "#f2c14e"}
