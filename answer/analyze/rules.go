@@ -37,7 +37,7 @@ func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
 		joiners = append(joiners, "and")
 	}
 	switch {
-	case a.take(q, joined(q)):
+	case a.take(q, short(joined(q))):
 		a.Several, a.Chained = true, slices.ContainsFunc(a.Parts, chained)
 	case a.take(q, sides(q, joiners)):
 		a.Chained = true // what is compared may have to be found first
@@ -45,6 +45,14 @@ func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
 		a.Several = a.take(q, either(q))
 	}
 	return a, nil
+}
+
+// short gives the questions if none is too long to be a part: one that is left out would have no answer.
+func short(all []string) []string {
+	if slices.ContainsFunc(all, func(s string) bool { return len(s) > maxPart }) {
+		return nil
+	}
+	return all
 }
 
 // take keeps parts of the question, if they are any.
