@@ -25,8 +25,8 @@ const (
 
 // agentic lets the planner choose tools until it has enough.
 func (j *job) agentic(ctx context.Context) error {
-	t := &tools{job: j}
-	view := agent.View{Collection: j.q.Collection, Question: j.q.Query, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
+	t := &tools{job: j, asked: agent.Asked(j.q.Query)}
+	view := agent.View{Collection: j.q.Collection, Question: t.asked, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
 		Chained: j.analysis.Chained, TopK: j.q.TopK}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
 		Spent: func() int { return j.notes.on("plan") }, Told: j.think})
@@ -56,9 +56,10 @@ func (j *job) think(ctx context.Context, p agent.Plan) error {
 // tools does what the planner chose.
 type tools struct {
 	*job
-	rounds int   // in which something was searched
-	worked int   // searches and walks that did not fail
-	failed error // what the last one that failed did so with
+	asked  string // the question as the loop asks it
+	rounds int    // in which something was searched
+	worked int    // searches and walks that did not fail
+	failed error  // what the last one that failed did so with
 }
 
 // tool is an action on its way.
@@ -113,8 +114,8 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 			Input: object(decomposeInput{Query: a.Query})})
 	}
 	a.search = t.search(a.Tool, a.Query)
-	a.search.call, a.search.asked, a.search.weight = a.call, a.Asked, cmp.Or(max(0, min(1, a.Weight)), 1)
-	if a.Query != t.q.Query {
+	a.search.call, a.search.asked, a.search.weight = a.call, t.judgedBy(a.Asked), cmp.Or(max(0, min(1, a.Weight)), 1)
+	if a.Query != t.asked {
 		a.search.limit = max(ofPart, t.q.TopK)
 	}
 	if a.Follows != "" {
@@ -129,6 +130,14 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 		return nil
 	}
 	return t.start(ctx, a)
+}
+
+// judgedBy gives the question that what was found is judged by: the whole one as it was asked, however long.
+func (t *tools) judgedBy(asked string) string {
+	if asked == t.asked {
+		return t.q.Query
+	}
+	return asked
 }
 
 // start tells of a search.
@@ -224,17 +233,18 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 	if len(searches) == 0 {
 		return nil
 	}
+	most := t.Budget.Iterations
+	if most <= 0 {
+		most = agent.DefaultIterations
+	}
+	again := t.rounds <= rewrites && iteration < most && !late(ctx)
 	if late(ctx) {
 		ctx = context.WithoutCancel(ctx) // what was found in time is of use
 		coverage := *t.job.Pipeline
 		coverage.Grader = grade.Coverage{}
 		t.job.Pipeline = &coverage
 	}
-	most := t.Budget.Iterations
-	if most <= 0 {
-		most = agent.DefaultIterations
-	}
-	_, err := t.judge(t.traced(ctx, "grade"), searches, iteration, t.rounds <= rewrites && iteration < most)
+	_, err := t.judge(t.traced(ctx, "grade"), searches, iteration, again)
 	return err
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/corpus"
@@ -392,4 +394,44 @@ func (th thinker) Next(_ context.Context, v agent.View) (agent.Plan, error) {
 		return agent.Plan{}, nil
 	}
 	return agent.Plan{Thought: string(th), Actions: []agent.Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "first"}}}, nil
+}
+
+// TestBlanksAroundAQuestionChangeNothing: it is searched for, graded and ranked as without them.
+func TestBlanksAroundAQuestionChangeNothing(t *testing.T) {
+	t.Parallel()
+	p := sailing(t)
+	seen := func(question string) (all []any) {
+		for _, e := range ask(t, p, question) {
+			switch b := e.Body.(type) {
+			case event.RetrievalStarted:
+				all = append(all, b)
+			case event.RetrievalFinished:
+				all = append(all, b.Found)
+			case event.Graded:
+				all = append(all, b)
+			case event.Reranked:
+				all = append(all, b.Outputs)
+			}
+		}
+		return all
+	}
+	if d := cmp.Diff(seen(nested), seen(" "+nested+"\r\n")); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestNoSearchIsPromisedOnceTheTimeIsOver: where what was found in time is of no use.
+func TestNoSearchIsPromisedOnceTheTimeIsOver(t *testing.T) {
+	p := sailing(t)
+	p.Index, p.Graph = stuck{p.Index, "Osterby"}, brokenGraph{}
+	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "mill", Asked: "How are zebras fed in Quito?"}, {Tool: event.ToolHybridSearch, Query: "Osterby"}}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		log := run(t, ctx, p, eventlog.NewMemory(), "How are zebras fed in Quito?")
+		s := event.Fold(log)
+		if len(s.Grades) != 1 || s.Grades[0].Correct+s.Grades[0].Ambiguous > 0 || len(s.Grades[0].Grades) == 0 || s.Grades[0].Action != event.Proceed {
+			t.Errorf("graded %+v: %s", s.Grades, kinds(log))
+		}
+	})
 }

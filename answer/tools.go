@@ -56,7 +56,7 @@ func (t *tools) decompose(ctx context.Context, a *tool) (decomposed, error) {
 	switch a.parts = t.analysis.Parts; {
 	case len(a.Parts) > 0:
 		a.parts = a.Parts
-	case a.Query != t.q.Query:
+	case a.Query != t.asked:
 		analysis, err := t.Analyzer.Analyze(t.traced(ctx, "analyze"), a.Query)
 		if err != nil {
 			return decomposed{}, err
@@ -116,14 +116,15 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 	for i, r := range to {
 		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}
 	}
-	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), a.Asked, hits, t.stats)
+	asked := t.judgedBy(a.Asked)
+	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), asked, hits, t.stats)
 	if err != nil {
 		return walked{}, err
 	}
 	result := walked{Entities: append([]string{}, a.from...), Passages: []reached{}, Found: len(to)}
 	for i, r := range to {
 		class := grade.Classify(grades.Scores[i])
-		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: a.Asked, path: r.Path,
+		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
 		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}

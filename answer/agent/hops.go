@@ -161,7 +161,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 	if r.Graph != nil {
 		var err error
 		if named, err = r.Graph.Mentioned(ctx, v.Collection, ids); err != nil {
-			return nil, err
+			return nil, ctx.Err() // without names, nothing is followed
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)

@@ -19,8 +19,12 @@ const (
 	DefaultActions    = 6
 )
 
-// maxQuery is the longest query of an action, in bytes.
-const maxQuery = 8192
+// The longest texts of an action, in bytes.
+const (
+	maxQuery  = 8192
+	maxReason = 512 // which may quote titles and names of documents
+	maxName   = 1024
+)
 
 // Options are those of [Run]. The zero value works.
 type Options struct {
@@ -44,7 +48,7 @@ type loop struct {
 }
 
 // Run lets a planner choose tools until it has enough or the budget ends. V tells what is asked; its rounds, evidence and
-// budget are the loop's to fill. A question with parts is decomposed first. No action is carried out twice. A loop that
+// budget are the loop's to fill, and the question is shown as [Asked] gives it. A question with parts is decomposed first. No action is carried out twice. A loop that
 // found nothing of use goes on by [Rules] where the planner would end it, as often as [Wanting] says, and none ends
 // without a search. Errors are those of the tools and of ctx; that the time is over is none.
 func Run(ctx context.Context, v View, p Planner, t Tools, o Options) error {
@@ -54,6 +58,7 @@ func Run(ctx context.Context, v View, p Planner, t Tools, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	v.Question, v.Parts = Asked(v.Question), each(v.Parts, maxQuery) // as actions ask for them
 	l := &loop{Options: o, tools: t, view: v, done: map[string]bool{}}
 	within, cancel := l.limit(ctx)
 	defer cancel()
@@ -148,14 +153,15 @@ func (l *loop) allowed(p Plan) Plan {
 		default:
 			continue
 		}
-		a.Query = clean(a.Query)
+		a.Query = Asked(a.Query)
 		if a.Query == "" && (a.Tool != event.ToolGraphTraverse || len(a.Entities) == 0) {
 			continue
 		}
-		if a.Asked = clean(a.Asked); a.Asked == "" {
+		if a.Asked = Asked(a.Asked); a.Asked == "" {
 			a.Asked = cmp.Or(a.Query, l.view.Question)
 		}
-		a.Reason, a.Entities, a.Parts = clean(a.Reason), each(a.Entities), each(a.Parts)
+		a.Reason = strings.Join(strings.Fields(clean(a.Reason, maxReason)), " ")
+		a.Entities, a.Parts = each(a.Entities, maxName), each(a.Parts, maxQuery)
 		key := a.key()
 		if l.done[key] || round[key] || len(out) == l.Actions {
 			continue
@@ -169,15 +175,21 @@ func (l *loop) allowed(p Plan) Plan {
 	return Plan{Actions: out, Thought: p.Thought, By: p.By}
 }
 
-func clean(s string) string { return strings.TrimSpace(text.Clean(text.Head(s, maxQuery))) }
+// Asked gives a question as actions ask it: clean and trimmed, and no longer than what may be searched for. What it gave
+// it gives as it is.
+func Asked(question string) string { return clean(question, maxQuery) }
+
+func clean(s string, most int) string {
+	return strings.TrimSpace(text.Head(text.Clean(text.Head(s, most)), most)) // cleaning may lengthen
+}
 
 // maxNames bounds the entities and the parts of an action.
 const maxNames = 16
 
-func each(all []string) []string {
+func each(all []string, most int) []string {
 	var out []string
 	for _, s := range all {
-		if s = clean(s); s != "" && len(out) < maxNames {
+		if s = clean(s, most); s != "" && len(out) < maxNames {
 			out = append(out, s)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
 )
 
 // script plans what a test says, round by round, and nothing afterwards.
@@ -237,5 +238,81 @@ func TestRules(t *testing.T) {
 				t.Errorf("%v %s", err, d)
 			}
 		})
+	}
+}
+
+// TestQuestionAsItCame: what surrounds it, letters in parts and its length change nothing of what is done, and nothing is
+// asked again in the same way.
+func TestQuestionAsItCame(t *testing.T) {
+	t.Parallel()
+	for name, q := range map[string]string{
+		"plain":          "Where was the café built?",
+		"with a newline": " Where was the café built?\n",
+		"in parts":       "Where was the cafe\u0301 built?\x00",
+		"too long":       strings.Repeat("Where was the café built? ", 1200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tools := &bench{class: event.Incorrect}
+			if err := agent.Run(t.Context(), agent.View{Question: q}, agent.Rules{}, tools, agent.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			var used [][]string
+			for _, round := range tools.did {
+				var names []string
+				for _, s := range round {
+					tool, query, _ := strings.Cut(s, " ")
+					if names = append(names, tool); len(query) > 8192 {
+						t.Errorf("%s for %d bytes", tool, len(query))
+					}
+				}
+				used = append(used, names)
+			}
+			want := [][]string{{"hybrid_search"}, {"hyde_search", "proposition_search"}, {"semantic_search", "hybrid_search"}}
+			if d := cmp.Diff(want, used); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// reasons keeps those of the actions.
+type reasons struct {
+	bench
+	all []string
+}
+
+func (r *reasons) Do(ctx context.Context, iteration int, actions []agent.Action) ([]agent.Outcome, error) {
+	for _, a := range actions {
+		r.all = append(r.all, a.Reason)
+	}
+	return r.bench.Do(ctx, iteration, actions)
+}
+
+func TestReasonsAreOneShortLine(t *testing.T) {
+	t.Parallel()
+	long := agent.Action{Tool: event.ToolHybridSearch, Query: "a", Reason: "for\x1b[2J\n\u202eit\r\n" + strings.Repeat("\u0958", 9000)}
+	tools := &reasons{bench: bench{class: event.Correct}}
+	if err := agent.Run(t.Context(), agent.View{Question: "q"}, &script{plans: [][]agent.Action{{long}}}, tools, agent.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(tools.all) != 1 || len(tools.all[0]) > 512 || !strings.HasPrefix(tools.all[0], "for[2J it ") || strings.ContainsAny(tools.all[0], "\x1b\n\u202e") {
+		t.Errorf("%.60q of %d bytes", tools.all, len(tools.all[0]))
+	}
+}
+
+// torn is a graph that cannot be read.
+type torn struct{ index.Graph }
+
+func (torn) Mentioned(context.Context, string, []corpus.ChunkID) ([][]index.Entity, error) {
+	return nil, errors.New("broken")
+}
+
+func TestRulesGoOnWithoutTheGraph(t *testing.T) {
+	t.Parallel()
+	tools := &bench{class: event.Correct}
+	err := agent.Run(t.Context(), agent.View{Question: "q", Complexity: event.Complex}, agent.Rules{Graph: torn{}}, tools, agent.Options{})
+	if err != nil || len(tools.did) != 1 {
+		t.Errorf("%q, %v", tools.did, err)
 	}
 }
