@@ -47,8 +47,8 @@ type question struct {
 	open    bool // says nothing of what it is about: summarise this
 	code    bool // asks for a command, or for code
 
-	plainTotal float64          // of plain
-	follows    map[string][]int // where a word stands in words, but for the first
+	plainTotal float64             // of plain
+	follows    map[[2]string][]int // where two words stand side by side in words: the places of the second
 
 	subject []string // stems of what the question asks the meaning of
 }
@@ -143,10 +143,11 @@ func (m *Model) ask(t model.Task) *question {
 		q.kind = aMeaning
 	}
 	q.denies, q.denied = denies(q.words), deniedIn(q.words)
-	q.follows = map[string][]int{}
+	q.follows = map[[2]string][]int{}
 	for i, w := range q.words {
 		if i > 0 {
-			q.follows[w.Text] = append(q.follows[w.Text], i)
+			two := [2]string{q.words[i-1].Text, w.Text}
+			q.follows[two] = append(q.follows[two], i)
 		}
 	}
 	return q

@@ -218,10 +218,12 @@ func (q *question) phrases(c *sentence) (share float64, longest int) {
 	}
 	found := make([]bool, len(q.words))
 	for k := 1; k < len(c.words); k++ {
-		for _, i := range q.follows[c.words[k].Text] {
-			if q.words[i-1].Text == c.words[k-1].Text {
-				found[i] = true
-			}
+		at := q.follows[[2]string{c.words[k-1].Text, c.words[k].Text}]
+		if len(at) == 0 || found[at[0]] {
+			continue // the two were seen, maybe thousands of times
+		}
+		for _, i := range at {
+			found[i] = true
 		}
 	}
 	n, run := 0, 0

@@ -14,9 +14,12 @@ var compareRE = regexp.MustCompile(`(?i)\b(or|both|same|first|earlier|later|olde
 // whenRE finds words by which a question sets things beside each other in time.
 var whenRE = regexp.MustCompile(`(?i)\b(first|earlier|later|last|older|oldest|younger|youngest|longer|newer|more recent\w*)\b`)
 
+// maxTitle is the longest title, in bytes, that is looked for in texts: a longer one is no name.
+const maxTitle = 256
+
 // titleIn says whether a text names a document by its title, with a capital, but for that in whatever case.
 func titleIn(s, title string) bool {
-	if r, _ := utf8.DecodeRuneInString(title); len(title) < 2 || !unicode.IsUpper(r) && !unicode.IsDigit(r) {
+	if r, _ := utf8.DecodeRuneInString(title); len(title) < 2 || len(title) > maxTitle || !unicode.IsUpper(r) && !unicode.IsDigit(r) {
 		return false
 	}
 	for i := range s {
@@ -174,6 +177,9 @@ func (r *reading) naming(o *reading) *sentence {
 
 // names says whether the sentence names what a document is about by its title.
 func (c *sentence) names(o *reading) bool {
+	if len(o.written) > maxTitle {
+		return false
+	}
 	for k, s := range c.stems {
 		if s == o.title[0] && c.says(k, o.title) {
 			return titleIn(c.text, o.written)

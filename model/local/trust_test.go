@@ -121,6 +121,10 @@ func TestHostilePassages(t *testing.T) {
 		ps = append(ps, titled(i+1, strings.Repeat("Aa ", i+1), strings.Repeat("Aa ", 300)+"is gold. "+words[:2000]))
 	}
 	answer(t, m, model.Task{Question: "Which Aa Aa Aa Aa or Aa Aa is " + strings.Repeat("rifflles not Aa ", 300), Passages: ps})
+	for i := range ps { // the same two words of the question, thousands of times, under a title that is as long
+		ps[i] = titled(i+1, strings.Repeat("Aa ", 2000)+"b", strings.Repeat("Aa ", 4000))
+	}
+	answer(t, m, model.Task{Question: "Which is older, or " + strings.Repeat("Aa ", 4000), Passages: ps})
 	answer(t, m, model.Task{Question: strings.Repeat("rifflles aaaaaaaaaaaaaaab ", 100), Passages: []model.Passage{titled(1, words, words)}})
 }
 
