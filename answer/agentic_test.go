@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -400,17 +401,18 @@ func (th thinker) Next(_ context.Context, v agent.View) (agent.Plan, error) {
 func TestBlanksAroundAQuestionChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
-	seen := func(question string) (all []any) {
+	seen := func(question string) map[string]any {
+		all := map[string]any{} // searches side by side end in any order
 		for _, e := range ask(t, p, question) {
 			switch b := e.Body.(type) {
 			case event.RetrievalStarted:
-				all = append(all, b)
+				all[fmt.Sprint("started ", b.Call)] = b
 			case event.RetrievalFinished:
-				all = append(all, b.Found)
+				all[fmt.Sprint("found ", b.Call)] = b.Found
 			case event.Graded:
-				all = append(all, b)
+				all[fmt.Sprint("graded ", b.Iteration)] = b
 			case event.Reranked:
-				all = append(all, b.Outputs)
+				all["ranked"] = b.Outputs
 			}
 		}
 		return all
