@@ -422,6 +422,16 @@ func TestBlanksAroundAQuestionChangeNothing(t *testing.T) {
 	}
 }
 
+// TestEachOfSeveralQuestionsIsAnswered: from the passages that each needs, in the order of asking.
+func TestEachOfSeveralQuestionsIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := event.Fold(ask(t, library(), "How long does sourdough rise, and who is the keeper of the Farland lighthouse?"))
+	bread, keeper := strings.Index(string(s.Text), "twelve hours"), strings.Index(string(s.Text), "Ada Brook")
+	if bread < 0 || keeper < bread || !s.Analysis.Decomposed || !slices.Contains(s.Tools, event.ToolDecomposeQuery) {
+		t.Errorf("%q, by %v", s.Text, s.Tools)
+	}
+}
+
 // TestNoSearchIsPromisedOnceTheTimeIsOver: where what was found in time is of no use.
 func TestNoSearchIsPromisedOnceTheTimeIsOver(t *testing.T) {
 	p := sailing(t)

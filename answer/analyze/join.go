@@ -13,8 +13,8 @@ var (
 	asks = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
 	// refers stands for what the question before is about.
 	refers = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
-	// opening is what stands before that in a question.
-	opening = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
+	// opening is what stands before that in a question; behind who, a verb follows at once.
+	opening = regexp.MustCompile(`(?i)^\W*(?:who['’]s|who\s+\p{L}+|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
 	// compared are two things that are to be compared, whatever they are.
 	compared = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
 )

@@ -65,6 +65,8 @@ func TestSeveralQuestionsAreTakenApart(t *testing.T) {
 		"Who wakes a reader, and what happens to a slow reader?":  {"Who wakes a reader?", "what happens to a slow reader?"},
 		"Compare the forge protocol with the knowledge protocol.": {"What is the forge protocol?", "What is the knowledge protocol?"},
 		"What is the difference between a run and a log?":         {"What is a run?", "What is a log?"},
+		"Who wrote zstd and how fast is it?":                      {"Who wrote zstd?", "how fast is it (zstd)?"},
+		"Who is the keeper, and when was she born?":               {"Who is the keeper?", "when was she born (the keeper)?"},
 		"Compare the old lamp and the new one.":                   nil,
 		"Who built the tower and the house?":                      nil,
 		"Which keeper stayed and when?":                           nil,
