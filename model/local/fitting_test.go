@@ -10,9 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
-	"github.com/sluice-rag/sluice/model"
 )
 
 // half parts the questions by a hash of what they are known by: weights are fitted to those of half 0.
@@ -67,7 +65,7 @@ func trials(t *testing.T, s *beir.Set, m *Model, most int) []trial {
 			if elsewhere && !q.Answerable {
 				continue
 			}
-			task := fitTask(s, q, elsewhere)
+			task := s.Task(q, elsewhere)
 			qq, ranked, readings, err := m.rankAll(t.Context(), task)
 			if err != nil || len(ranked) == 0 {
 				continue
@@ -87,35 +85,6 @@ func trials(t *testing.T, s *beir.Set, m *Model, most int) []trial {
 		}
 	}
 	return out
-}
-
-func fitTask(s *beir.Set, q beir.Query, elsewhere bool) model.Task {
-	t := model.Task{Question: q.Text, IDF: map[string]float64{}}
-	gold := ""
-	for id := range q.Relevant {
-		gold = id
-	}
-	k, texts := 5, []string{q.Text}
-	if elsewhere {
-		k = 200
-	}
-	found := false
-	for _, h := range s.Search(q.Text, k) {
-		if len(t.Passages) == 5 || elsewhere && h.Chunk.Title == s.Doc(gold).Title {
-			continue
-		}
-		found = found || string(h.Chunk.ID) == gold
-		if len(t.Passages) == 4 && !found && gold != "" && !elsewhere {
-			h.Chunk = s.Doc(gold)
-		}
-		t.Passages = append(t.Passages, model.Passage{N: len(t.Passages) + 1, Chunk: h.Chunk, Score: h.Score})
-		texts = append(texts, h.Chunk.Text)
-	}
-	st := s.Stats(texts...)
-	for w, df := range st.DF {
-		t.IDF[w] = text.IDF(st.Chunks, df)
-	}
-	return t
 }
 
 // descend minimises by Adam: D. Kingma and J. Ba, 2015. slope adds the gradient at w to g.

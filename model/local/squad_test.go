@@ -8,42 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
-
-// taskOf gives a question with the five best passages by BM25, the gold one among them; where elsewhere is set, with the
-// best passages of other articles.
-func taskOf(s *beir.Set, q beir.Query, elsewhere bool) model.Task {
-	t := model.Task{Question: q.Text, IDF: map[string]float64{}}
-	gold := ""
-	for id := range q.Relevant {
-		gold = id
-	}
-	k, texts := 5, []string{q.Text}
-	if elsewhere {
-		k = 200
-	}
-	found := false
-	for _, h := range s.Search(q.Text, k) {
-		if len(t.Passages) == 5 || elsewhere && h.Chunk.Title == s.Doc(gold).Title {
-			continue
-		}
-		found = found || string(h.Chunk.ID) == gold
-		if len(t.Passages) == 4 && !found && gold != "" && !elsewhere {
-			h.Chunk = s.Doc(gold)
-		}
-		t.Passages = append(t.Passages, model.Passage{N: len(t.Passages) + 1, Chunk: h.Chunk, Score: h.Score})
-		texts = append(texts, h.Chunk.Text)
-	}
-	st := s.Stats(texts...)
-	for w, df := range st.DF {
-		t.IDF[w] = text.IDF(st.Chunks, df)
-	}
-	return t
-}
 
 func answer(t testing.TB, m *local.Model, task model.Task) (string, []int) {
 	t.Helper()
@@ -84,7 +52,7 @@ func TestSQuAD(t *testing.T) {
 	var halves [2]tally
 	for i, q := range s.Sample(150) {
 		y := &halves[half(q.ID)]
-		got, cites := answer(t, m, taskOf(s, q, false))
+		got, cites := answer(t, m, s.Task(q, false))
 		silent := 0.0
 		if len(cites) == 0 {
 			silent = 1
@@ -107,7 +75,7 @@ func TestSQuAD(t *testing.T) {
 			continue
 		}
 		y.off++
-		if _, cites := answer(t, m, taskOf(s, q, true)); len(cites) == 0 {
+		if _, cites := answer(t, m, s.Task(q, true)); len(cites) == 0 {
 			y.offSilent++
 		}
 	}

@@ -1,0 +1,40 @@
+package beir
+
+import (
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// read is how many passages are given with a question.
+const read = 5
+
+// Task gives a question with the five best passages by BM25, the gold one among them; where elsewhere is set, with the best
+// passages of other articles.
+func (s *Set) Task(q Query, elsewhere bool) model.Task {
+	t := model.Task{Question: q.Text, IDF: map[string]float64{}}
+	gold := ""
+	for id := range q.Relevant {
+		gold = id
+	}
+	k, texts := read, []string{q.Text}
+	if elsewhere {
+		k = 200
+	}
+	found := false
+	for _, h := range s.Search(q.Text, k) {
+		if len(t.Passages) == read || elsewhere && h.Chunk.Title == s.Doc(gold).Title {
+			continue
+		}
+		found = found || string(h.Chunk.ID) == gold
+		if len(t.Passages) == read-1 && !found && gold != "" && !elsewhere {
+			h.Chunk = s.Doc(gold)
+		}
+		t.Passages = append(t.Passages, model.Passage{N: len(t.Passages) + 1, Chunk: h.Chunk, Score: h.Score})
+		texts = append(texts, h.Chunk.Text)
+	}
+	st := s.Stats(texts...)
+	for w, df := range st.DF {
+		t.IDF[w] = text.IDF(st.Chunks, df)
+	}
+	return t
+}
