@@ -12,10 +12,10 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "internal/cli",
-	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config internal/text model model/probe server wire wire/forge wire/sse",
+	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
-	"internal/app": ". answer/... cache/... corpus event eventlog/... fault forrst index/... ingest/... internal/config internal/text ledger model/... server session store/... web wire/...",
+	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/text ledger model/... server/... session store/... web wire/...",
 
 	// The words that everything speaks in.
 	"fault":           "",
@@ -43,6 +43,9 @@ var may = map[string]string{
 	"cache":                 "cache/meaning corpus event fault index internal/text model",
 	"cache/meaning":         "",
 	"cache/cachetest":       "",
+	"files":                 "corpus fault index ingest ingest/parse internal/text model store",
+	"files/*":               "fault",
+	"index/scope":           "corpus fault index internal/text",
 	"store":                 "corpus event fault",
 	"store/*":               "corpus event fault store",
 	"ledger":                "event fault store",
@@ -64,9 +67,11 @@ var may = map[string]string{
 	"forrst":        "fault",
 
 	// Ways in.
-	"server": "answer corpus event eventlog fault index ingest ledger model session web wire wire/sse .",
+	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse .",
+	// The routes of a protocol's service besides its stream.
+	"server/*": ". corpus event eventlog fault files index server store wire wire/... ",
 	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
-	"client":         "corpus event fault wire wire/forge wire/sse",
+	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
 	"web":            "",
 	"internal/bench": ". answer corpus eval event eventlog fault internal/text server wire/...",

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
@@ -73,7 +75,27 @@ type Question struct {
 	Session    string
 	NoCache    bool   // the answer is neither taken from a cache nor kept in one, and the run is not shared
 	Protocol   string // the protocol that it came by; default "library"
+
+	// As in [event.RunStarted].
+	History      []event.Turn
+	Previous     event.RunID
+	Instructions string
+	Model        string
+	Temperature  *float64
+	MaxTokens    int
+	Tools        []string
+	Iterations   int
+	Unstored     bool
+	Request      json.RawMessage
 }
+
+// The bounds of a question's fields, in bytes but for MaxTurns.
+const (
+	MaxTurns        = 200
+	MaxHistory      = 256 << 10
+	MaxInstructions = 32 << 10
+	MaxRequest      = 64 << 10
+)
 
 // MaxTopK is the most passages that a question may have given to the generator.
 const MaxTopK = 50
@@ -158,13 +180,15 @@ func (e *Engine) begin(q Question) (event.RunStarted, error) {
 	switch {
 	case strings.TrimSpace(q.Query) == "":
 		return event.RunStarted{}, fault.Invalid("query", "required")
-	case !utf8.ValidString(q.Query + q.Collection + q.Session):
-		return event.RunStarted{}, fault.Invalid("query", "not valid UTF-8")
 	case q.TopK > MaxTopK:
 		return event.RunStarted{}, fault.Invalid("top_k", "want at most %d", MaxTopK)
 	}
+	if err := q.bounded(); err != nil {
+		return event.RunStarted{}, err
+	}
 	s := event.RunStarted{Run: e.o.NewID(), Protocol: q.Protocol, Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache}
+		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions, Model: q.Model,
+		Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored, Request: q.Request}
 	if s.Protocol == "" {
 		s.Protocol = "library"
 	}
@@ -178,6 +202,35 @@ func (e *Engine) begin(q Question) (event.RunStarted, error) {
 		s.TopK = DefaultTopK
 	}
 	return s, nil
+}
+
+// bounded holds the texts of a question to their form and their limits.
+func (q *Question) bounded() error {
+	said := 0
+	for _, t := range q.History {
+		if t.Role != event.RoleUser && t.Role != event.RoleAssistant {
+			return fault.Invalid("history", "want the roles %s and %s", event.RoleUser, event.RoleAssistant)
+		}
+		if !utf8.ValidString(t.Text) {
+			return fault.Invalid("history", "not valid UTF-8")
+		}
+		said += len(t.Text)
+	}
+	switch {
+	case !utf8.ValidString(q.Query + q.Collection + q.Session + q.Model):
+		return fault.Invalid("query", "not valid UTF-8")
+	case strings.ContainsFunc(q.Collection, unicode.IsControl):
+		return fault.Invalid("collection", "no control characters")
+	case len(q.History) > MaxTurns || said > MaxHistory:
+		return fault.Invalid("history", "want at most %d turns and %d bytes", MaxTurns, MaxHistory)
+	case len(q.Instructions) > MaxInstructions || !utf8.ValidString(q.Instructions):
+		return fault.Invalid("instructions", "want at most %d bytes of UTF-8", MaxInstructions)
+	case len(q.Request) > MaxRequest:
+		return fault.New(fault.TooLarge, "the request's own fields have over %d bytes", MaxRequest)
+	case q.Previous != "" && !q.Previous.Valid():
+		return fault.Invalid("previous", "not a run's id")
+	}
+	return nil
 }
 
 // admit gives a run its place, or finds the one to join.

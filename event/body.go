@@ -37,6 +37,8 @@ const (
 	ToolDecomposeQuery    = "decompose_query"
 	ToolRerank            = "rerank_colbert"
 	ToolGenerate          = "generate_answer"
+	ToolReadPages         = "page_reader"    // pages of one document
+	ToolListDocuments     = "list_documents" // what documents there are
 )
 
 // Millis is a duration in whole milliseconds.
@@ -55,7 +57,33 @@ type RunStarted struct {
 	TopK       int    `json:"top_k"` // passages given to the generator
 	Session    string `json:"session,omitempty"`
 	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither taken from the cache nor kept in it
+
+	History      []Turn   `json:"history,omitempty"`      // what was said before, the oldest first
+	Previous     RunID    `json:"previous,omitempty"`     // the run whose answer this one follows
+	Instructions string   `json:"instructions,omitempty"` // how the asker wants to be answered; models heed it, rules do not
+	Model        string   `json:"model,omitempty"`        // asked for; one that there is not is another word for the first
+	Temperature  *float64 `json:"temperature,omitempty"`
+	MaxTokens    int      `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
+	Tools        []string `json:"tools,omitempty"`      // that the run may use besides searching: [ToolReadPages], [ToolListDocuments]
+	Iterations   int      `json:"iterations,omitempty"` // rounds of tools at most; 0: as many as the pipeline allows
+	Unstored     bool     `json:"unstored,omitempty"`   // nothing is kept of the run once it was read
+
+	// Request is what the run's protocol wants to find again in its projections, such as fields that it repeats; nobody else
+	// reads it. At most 64 KiB.
+	Request json.RawMessage `json:"request,omitempty"`
 }
+
+// Turn is something that was said before the question.
+type Turn struct {
+	Role string `json:"role"` // [RoleUser] or [RoleAssistant]
+	Text string `json:"text"`
+}
+
+// The roles of a [Turn].
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
 
 // QueryAnalyzed says what the analysis made of the question.
 type QueryAnalyzed struct {
@@ -63,6 +91,8 @@ type QueryAnalyzed struct {
 	Decomposed bool       `json:"decomposed"`
 	Mode       Mode       `json:"mode"` // the mode that the run will take
 	By         string     `json:"by"`   // the form used: rules, or a model's name
+	// Standalone is the question with what it leaves to the turns before it put in; empty where it says all itself.
+	Standalone string `json:"standalone,omitempty"`
 }
 
 // CacheChecked says whether an earlier answer is used.
@@ -193,6 +223,8 @@ type Token struct {
 type Cited struct {
 	N     int            `json:"n"` // the source's number, from 1, in the order of [Attributed]
 	Chunk corpus.ChunkID `json:"chunk_id"`
+	// Source stands in the first citation of each source: what [Attributed] will say of it, without its weight.
+	Source *Source `json:"source,omitempty"`
 }
 
 // GenerationFinished follows the last token.
@@ -251,6 +283,8 @@ type Source struct {
 	Chunk    corpus.ChunkID    `json:"chunk_id"`
 	Document corpus.DocumentID `json:"document_id"`
 	Title    string            `json:"title"`
+	Name     string            `json:"name,omitempty"`    // of the document's file, without folders
+	Ordinal  int               `json:"ordinal,omitempty"` // the chunk's, among those of its document and level, from 0
 	Heading  string            `json:"heading"`
 	Level    corpus.Level      `json:"level"`
 	Pages    []int             `json:"pages,omitempty"`

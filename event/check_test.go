@@ -155,6 +155,8 @@ func TestStateFold(t *testing.T) {
 	gen, ver, ret := es[9].Body.(event.GenerationStarted), es[13].Body.(event.Verified), es[6].Body.(event.RetrievalFinished)
 	want.Analysis, want.Cache, want.Rerank, want.Generation, want.Check = &analysis, &cache, &rerank, &gen, &ver
 	want.Searches = []event.Search{{RetrievalStarted: es[5].Body.(event.RetrievalStarted), Result: &ret}}
+	returned := es[4].Body.(event.ToolReturned)
+	want.Calls = []event.Call{{ToolCalled: es[3].Body.(event.ToolCalled), Result: &returned}}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}

@@ -24,6 +24,12 @@ type Search struct {
 	Result *RetrievalFinished
 }
 
+// Call is a tool that does not retrieve passages, with its result, once there is one.
+type Call struct {
+	ToolCalled
+	Result *ToolReturned
+}
+
 // Citation is a place in the answer's text with the source that it rests on.
 type Citation struct {
 	Cited
@@ -42,6 +48,7 @@ type State struct {
 	Analysis   *QueryAnalyzed
 	Cache      *CacheChecked
 	Searches   []Search
+	Calls      []Call
 	Grades     []Graded
 	Rerank     *Reranked
 	Generation *GenerationStarted
@@ -50,6 +57,7 @@ type State struct {
 	Text       []byte // the answer so far
 	Tokens     int    // token events so far
 	Citations  []Citation
+	Quoted     []Source // those cited so far, by number, as the citations told them
 	Check      *Verified
 	Sources    []Source
 	Warnings   []Warned
@@ -76,6 +84,9 @@ func (s *State) Apply(e Event) {
 		s.Tokens++
 	case Cited:
 		s.Citations = append(s.Citations, Citation{Cited: b, At: len(s.Text)})
+		if b.Source != nil {
+			s.Quoted = append(s.Quoted, *b.Source)
+		}
 	case RunStarted:
 		s.RunStarted, s.StartedAt, s.Status = b, e.At, Running
 	case RunFinished:
@@ -105,6 +116,14 @@ func (s *State) applyStep(body Body) {
 	case ToolCalled:
 		s.use(b.Tool)
 		s.Iterations = max(s.Iterations, b.Iteration)
+		s.Calls = append(s.Calls, Call{ToolCalled: b})
+	case ToolReturned:
+		s.Calls = slices.Clone(s.Calls) // a copy of the state may be read elsewhere
+		for i := range s.Calls {
+			if s.Calls[i].Call == b.Call {
+				s.Calls[i].Result = &b
+			}
+		}
 	case RetrievalStarted:
 		s.use(b.Tool)
 		s.Iterations = max(s.Iterations, b.Iteration)

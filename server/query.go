@@ -80,7 +80,9 @@ func (p port) ask(w http.ResponseWriter, r *http.Request) (event.RunID, func(), 
 		var id event.RunID
 		var detach func()
 		id, detach, err = p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-			TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, Protocol: p.Name()})
+			TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
+			Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
+			Request: q.Request, Protocol: p.Name()})
 		if err == nil {
 			return id, detach, true
 		}

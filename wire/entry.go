@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"encoding/json"
+	"time"
+
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -13,9 +16,33 @@ type Question struct {
 	TopK       int
 	Session    string
 	NoCache    bool
+
+	// As in [event.RunStarted].
+	History      []event.Turn
+	Previous     event.RunID // its question and answer go before History
+	Instructions string
+	Model        string
+	Temperature  *float64
+	MaxTokens    int
+	Tools        []string
+	Iterations   int
+	Unstored     bool
+	Request      json.RawMessage
+
+	Once bool // a request to [Entry.Stream] that wants one JSON object
+	// As is the protocol in the form that the request wants, such as one at another pace; nil: the entry's own.
+	As Protocol
 }
 
-// Entry is a protocol with its way in over HTTP. Its functions are pure and may be called at once.
+// Paced is also implemented by protocols whose frames each tell the whole state, so that a late one may stand for several.
+type Paced interface {
+	// Interval is the least time between frames that tell of nothing but what may wait; 0: none need wait.
+	Interval() time.Duration
+	// Waits tells whether an event may be told together with later ones: text may, what begins or ends something may not.
+	Waits(b event.Body) bool
+}
+
+// Entry is a protocol with its way in over HTTP. Protocols are comparable values. Its functions are pure and may be called at once.
 type Entry struct {
 	Protocol
 	Stream string // path whose POST is answered with a stream
@@ -23,6 +50,9 @@ type Entry struct {
 	// Decode reads a request's JSON body; a question over maxQuery bytes is an error. Errors are [fault.InvalidRequest]
 	// and name the field.
 	Decode func(body []byte, maxQuery int) (Question, error)
+	// View gives the protocol in the form that parameters of a request for a run's stream ask for, by their names; nil: it has
+	// but one. Forms that equal each other are the same form. Errors are as those of Decode.
+	View func(parameter func(name string) string) (Protocol, error)
 	// Reply folds a log to the JSON object that a stream's events add up to.
 	Reply func(log []event.Event) any
 	// Fault is the JSON object of an error that precedes a stream.
