@@ -1,0 +1,202 @@
+package knowledge
+
+import "encoding/json"
+
+// The statuses of a file on the wire.
+const (
+	FileUploaded   = "uploaded"   // taken, and not looked at yet
+	FileProcessing = "processing" // being read and indexed
+	FileProcessed  = "processed"  // found by searches
+	FileError      = "error"      // ProcessingError says why
+	FileCancelled  = "cancelled"
+)
+
+// File is an upload, as POST /v1/files answers it.
+type File struct {
+	ID              string          `json:"id"`
+	Object          string          `json:"object" enum:"file"`
+	Filename        string          `json:"filename"`
+	Bytes           int64           `json:"bytes" description:"0 until a file of a URL was fetched."`
+	Purpose         string          `json:"purpose"`
+	CreatedAt       int64           `json:"created_at" description:"Unix seconds."`
+	UpdatedAt       int64           `json:"updated_at"`
+	ContentType     string          `json:"content_type"`
+	MD5             string          `json:"md5"`
+	Status          string          `json:"status" enum:"uploaded,processing,processed,error,cancelled"`
+	TaskID          string          `json:"task_id" description:"\"upload-\" and the file's id; also where the file was there already."`
+	ProcessingError string          `json:"processing_error_message,omitempty"`
+	URL             string          `json:"url,omitempty" description:"Where it was fetched."`
+	Metadata        json.RawMessage `json:"metadata"`
+}
+
+// FileList is a page of files.
+type FileList struct {
+	Object  string `json:"object" enum:"list"`
+	Data    []File `json:"data"`
+	FirstID string `json:"first_id,omitempty"`
+	LastID  string `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	HasMore bool   `json:"has_more"`
+}
+
+// Upload are the fields of an upload: a multipart form with the part "file", or a URL in a form of key and value.
+type Upload struct {
+	URL          string `formData:"url" description:"Fetched in the background; http or https. In the part \"file\"'s place."`
+	Name         string `formData:"name" description:"Of the file of the URL."`
+	FileType     string `formData:"file_type" description:"Its media type."`
+	Purpose      string `formData:"purpose" default:"general"`
+	ID           string `formData:"id" description:"To be used as the file's id."`
+	MD5          string `formData:"md5" description:"That the bytes must have: 32 hexadecimal digits."`
+	SkipExists   bool   `formData:"skip_exists" description:"A file of the same bytes that is there already is given instead."`
+	ParseOptions string `formData:"parse_options" description:"A JSON object; kept with the file."`
+	RequestID    string `formData:"request_id"`
+}
+
+// Document is a file with its content: what the three readers of GET /v1/files/{id}/content want, in one object. Its texts, lists and objects
+// are never null.
+type Document struct {
+	ID              string `json:"id"`
+	Object          string `json:"object" enum:"file"`
+	Filename        string `json:"filename"`
+	Bytes           int64  `json:"bytes"`
+	Size            int64  `json:"size"`
+	Purpose         string `json:"purpose"`
+	ContentType     string `json:"content_type"`
+	MD5             string `json:"md5"`
+	Status          string `json:"status" enum:"uploaded,processing,processed,error,cancelled"`
+	TaskID          string `json:"task_id"`
+	ProcessingError string `json:"processing_error_message,omitempty"`
+
+	CreatedAt      string          `json:"created_at" description:"UTC, ISO 8601 with microseconds and without a zone."`
+	UpdatedAt      string          `json:"updated_at"`
+	MD5Sum         string          `json:"md5sum"`
+	MimeType       string          `json:"mime_type"`
+	Title          string          `json:"title"`
+	Author         string          `json:"author"`
+	Owner          string          `json:"owner"`
+	URL            string          `json:"url"`
+	ReadProgress   float64         `json:"read_progress" minimum:"0" maximum:"1"`
+	LastReadAt     string          `json:"last_read_at,omitempty"`
+	Bookmarks      []int           `json:"bookmarks"`
+	Highlights     []string        `json:"highlights"`
+	Notes          []string        `json:"notes"`
+	RelatedDocs    []string        `json:"related_docs"`
+	Permissions    []string        `json:"permissions"`
+	VectorStoreIDs []string        `json:"vector_store_ids"`
+	IsFavorite     bool            `json:"is_favorite"`
+	IsDelete       bool            `json:"is_delete"`
+	Metadata       json.RawMessage `json:"metadata"`
+	Content        *Content        `json:"content,omitempty" description:"Left out until the file is indexed."`
+}
+
+// Content is a document's text in segments, which are what citations count: the index of a citation is that of a segment.
+type Content struct {
+	ID             string          `json:"id" description:"The MD5 of the bytes."`
+	Abstract       string          `json:"abstract"`
+	Summary        string          `json:"summary"`
+	Outline        string          `json:"outline" description:"The headings, a line each."`
+	Language       string          `json:"language"`
+	FileType       string          `json:"file_type"`
+	URL            string          `json:"url"`
+	Encoding       string          `json:"encoding"`
+	Status         string          `json:"status"`
+	PageCount      int             `json:"page_count"`
+	Keywords       []string        `json:"keywords"`
+	Metadata       json.RawMessage `json:"metadata"`
+	VectorStoreIDs []string        `json:"vector_store_ids"`
+	Contexts       []string        `json:"contexts"`
+	Images         []string        `json:"images"`
+	Segments       []Segment       `json:"segments"`
+	HasMore        bool            `json:"has_more" description:"Segments follow those that are here."`
+	NextSegment    int             `json:"next_segment,omitempty" description:"Give it as start_segment to get them."`
+}
+
+// Segment is a passage of a document.
+type Segment struct {
+	ID       string          `json:"id"`
+	Content  string          `json:"content"`
+	Index    int             `json:"index" description:"From 0."`
+	URL      string          `json:"url"`
+	Metadata SegmentMetadata `json:"metadata"`
+}
+
+// SegmentMetadata says where a segment stands.
+type SegmentMetadata struct {
+	ChunkID string `json:"chunk_id"`
+	Heading string `json:"heading,omitempty"`
+	Pages   []int  `json:"pages,omitempty"`
+	Start   int    `json:"start" description:"Byte offsets into the document's extracted text."`
+	End     int    `json:"end"`
+}
+
+// DocumentUpdate changes what people note on a file. Fields that are left out stay.
+type DocumentUpdate struct {
+	Title          *string         `json:"title,omitempty"`
+	Author         *string         `json:"author,omitempty"`
+	Owner          *string         `json:"owner,omitempty"`
+	ReadProgress   *float64        `json:"read_progress,omitempty" minimum:"0" maximum:"1"`
+	Bookmarks      []int           `json:"bookmarks,omitempty"`
+	Highlights     []string        `json:"highlights,omitempty"`
+	Notes          []string        `json:"notes,omitempty"`
+	RelatedDocs    []string        `json:"related_docs,omitempty"`
+	Permissions    []string        `json:"permissions,omitempty"`
+	IsFavorite     *bool           `json:"is_favorite,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty" description:"An object, which takes the place of the one before."`
+	VectorStoreIDs []string        `json:"vector_store_ids,omitempty" description:"The vector stores that the file shall be in, and no others."`
+}
+
+// Pages are pages of a document's text.
+type Pages struct {
+	Object    string `json:"object" enum:"list"`
+	FileID    string `json:"file_id"`
+	Pages     []Page `json:"pages"`
+	PageCount int    `json:"page_count" description:"Of the whole document."`
+	HasMore   bool   `json:"has_more" description:"Pages of those asked for are left out."`
+	NextPage  int    `json:"next_page,omitempty" description:"Give it as start_page to get them."`
+}
+
+// Page is one of them: of the format's own, or, where it has none, as much as fits one.
+type Page struct {
+	Number  int    `json:"page_number" description:"From 1."`
+	Content string `json:"content"`
+}
+
+// Deleted answers a deletion.
+type Deleted struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+	TaskID  string `json:"task_id,omitempty"`
+}
+
+// Task is work in the background.
+type Task struct {
+	ID            string          `json:"id"`
+	Object        string          `json:"object" enum:"task"`
+	Type          string          `json:"type"`
+	Status        string          `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	Progress      float64         `json:"progress" minimum:"0" maximum:"100"`
+	ResourceID    string          `json:"resource_id"`
+	CreatedAt     int64           `json:"created_at" description:"Unix seconds."`
+	UpdatedAt     int64           `json:"updated_at"`
+	FailureReason string          `json:"failure_reason,omitempty"`
+	ErrorMessage  string          `json:"error_message,omitempty" description:"The same."`
+	Data          json.RawMessage `json:"data"`
+}
+
+// ServerStatus tells how the server is.
+type ServerStatus struct {
+	Status    string            `json:"status" enum:"healthy,degraded,unhealthy"`
+	Version   string            `json:"version"`
+	Timestamp int64             `json:"timestamp" description:"Unix seconds."`
+	Uptime    int64             `json:"uptime" description:"Seconds."`
+	Services  map[string]string `json:"services"`
+	Metrics   map[string]int64  `json:"metrics"`
+	Features  map[string]bool   `json:"features"`
+}
+
+// ServerHealth is the short form of it.
+type ServerHealth struct {
+	Status    string   `json:"status" enum:"healthy,unhealthy"`
+	Timestamp int64    `json:"timestamp" description:"Unix seconds."`
+	Issues    []string `json:"issues,omitempty"`
+}

@@ -1,0 +1,136 @@
+package knowledge
+
+import "encoding/json"
+
+// VectorStore is a named set of files, as its creation, its reading and its changes answer it.
+type VectorStore struct {
+	ID          string          `json:"id"`
+	Object      string          `json:"object" enum:"vector_store"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	CreatedAt   int64           `json:"created_at" description:"Unix seconds."`
+	UpdatedAt   int64           `json:"updated_at"`
+	ExpiresAt   int64           `json:"expires_at,omitempty"`
+	Status      string          `json:"status" enum:"in_progress,completed"`
+	TaskID      string          `json:"task_id,omitempty" description:"Of the creation, or of what the change set off."`
+	FileIDs     []string        `json:"file_ids" description:"At most 10,000; GET …/files lists them all."`
+	FileCounts  FileCounts      `json:"file_counts"`
+	Bytes       int64           `json:"bytes"`
+	Metadata    json.RawMessage `json:"metadata"`
+}
+
+// FileCounts tell how many files of a vector store are where.
+type FileCounts struct {
+	InProgress int `json:"in_progress"`
+	Completed  int `json:"completed"`
+	Failed     int `json:"failed"`
+	Cancelled  int `json:"cancelled"`
+	Total      int `json:"total"`
+}
+
+// VectorStoreList is a page of vector stores.
+type VectorStoreList struct {
+	Object  string        `json:"object" enum:"list"`
+	Data    []VectorStore `json:"data" description:"Without the ids of their files."`
+	FirstID string        `json:"first_id,omitempty"`
+	LastID  string        `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	HasMore bool          `json:"has_more"`
+}
+
+// VectorStoreRequest creates a vector store.
+type VectorStoreRequest struct {
+	ID           string          `json:"id,omitempty" description:"To be used as the store's id: letters, digits, dashes and underscores."`
+	Name         string          `json:"name,omitempty"`
+	Description  *string         `json:"description,omitempty"`
+	FileIDs      []string        `json:"file_ids,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty" description:"An object."`
+	ExpiresAfter *int64          `json:"expires_after,omitempty" description:"Seconds from now; 0: never."`
+}
+
+// VectorStoreUpdate changes a vector store. Fields that are left out stay.
+type VectorStoreUpdate struct {
+	Name         *string         `json:"name,omitempty"`
+	Description  *string         `json:"description,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty" description:"An object, which takes the place of the one before."`
+	ExpiresAfter *int64          `json:"expires_after,omitempty" description:"Seconds from now; 0: never."`
+	JoinFileIDs  []string        `json:"join_file_ids,omitempty"`
+	LeftFileIDs  []string        `json:"left_file_ids,omitempty"`
+}
+
+// SearchRequest searches a vector store.
+type SearchRequest struct {
+	Query   string          `json:"query"`
+	TopK    int             `json:"top_k,omitempty" minimum:"1" maximum:"100" default:"10"`
+	Filters json.RawMessage `json:"filters,omitempty" description:"A comparison of an attribute, or several joined by and or or."`
+	// MaxNumResults is another name of TopK.
+	MaxNumResults int `json:"max_num_results,omitempty"`
+}
+
+// SearchPage is what a search found. Nothing is cut off by its score.
+type SearchPage struct {
+	Object      string      `json:"object" enum:"vector_store.search_results.page"`
+	SearchQuery string      `json:"search_query"`
+	Data        []SearchRow `json:"data" description:"Best first; first passages of other documents, at score 0, fill it up."`
+	HasMore     bool        `json:"has_more"`
+	NextPage    *string     `json:"next_page"`
+	RequestID   string      `json:"request_id"`
+}
+
+// SearchRow is a passage that was found.
+type SearchRow struct {
+	FileID     string           `json:"file_id"`
+	Filename   string           `json:"filename"`
+	Score      float64          `json:"score" minimum:"0" maximum:"1"`
+	Attributes SearchAttributes `json:"attributes"`
+	Content    []SearchText     `json:"content"`
+}
+
+// SearchAttributes are what is known of a passage, and what filters may ask for, besides the keys of the file's metadata.
+type SearchAttributes struct {
+	FileID       string `json:"file_id"`
+	Filename     string `json:"filename"`
+	Title        string `json:"title"`
+	ContentType  string `json:"content_type"`
+	SegmentIndex int    `json:"segment_index"`
+	ChunkID      string `json:"chunk_id"`
+	Heading      string `json:"heading,omitempty"`
+	Page         int    `json:"page,omitempty" description:"The first that it is on."`
+}
+
+// SearchText is its text.
+type SearchText struct {
+	Type string `json:"type" enum:"text"`
+	Text string `json:"text"`
+}
+
+// VectorStoreSummary tells what a vector store is about.
+type VectorStoreSummary struct {
+	VectorStoreID string `json:"vector_store_id"`
+	SummaryText   string `json:"summary_text"`
+	ModelUsed     string `json:"model_used"`
+	CreatedAt     int64  `json:"created_at" description:"Unix seconds."`
+	TokenCount    int    `json:"token_count" description:"Estimated."`
+	DurationMS    int64  `json:"duration_ms"`
+}
+
+// ResponseSummary is a stored response in a list.
+type ResponseSummary struct {
+	ID         string `json:"id"`
+	Object     string `json:"object" enum:"response"`
+	CreatedAt  int64  `json:"created_at" description:"Unix seconds."`
+	Status     string `json:"status" enum:"in_progress,completed,failed,incomplete"`
+	Model      string `json:"model" description:"As asked for."`
+	Query      string `json:"query"`
+	Collection string `json:"collection"`
+	Protocol   string `json:"protocol" description:"That it was asked by."`
+	Previous   string `json:"previous_response_id,omitempty"`
+}
+
+// ResponseList is a page of stored responses, the newest first.
+type ResponseList struct {
+	Object  string            `json:"object" enum:"list"`
+	Data    []ResponseSummary `json:"data"`
+	FirstID string            `json:"first_id,omitempty"`
+	LastID  string            `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	HasMore bool              `json:"has_more"`
+}
