@@ -98,6 +98,11 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 		p.replyError(w, fault.Invalid(headerLast, "want a number, or two with a dot between"))
 		return
 	}
+	p.read(w, r, id, after)
+}
+
+// read streams a run from behind a cursor.
+func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor) {
 	if !id.Valid() {
 		p.replyError(w, eventlog.ErrNotFound)
 		return
@@ -108,7 +113,7 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	detach := p.engine.Attach(id)
 	defer detach()
-	_, err = p.engine.Store().Load(r.Context(), id, after.Seq)
+	_, err := p.engine.Store().Load(r.Context(), id, after.Seq)
 	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
 		w.WriteHeader(http.StatusNoContent) // which tells an EventSource to come no more
 		return

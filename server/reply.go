@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/eventlog"
@@ -94,7 +92,11 @@ func (p port) replyError(w http.ResponseWriter, err error) {
 	if f.Code == fault.Internal {
 		p.o.Logger.Error("request failed", "error", err)
 	}
-	p.replyFault(w, statusOf(f.Code), f)
+	status := statusOf(f.Code)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		status = r.status
+	}
+	p.replyFault(w, status, f)
 }
 
 func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
@@ -117,17 +119,12 @@ func coded(err error) error {
 
 // readJSON reads a request's body. Errors are written to w.
 func (p port) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		p.replyFault(w, http.StatusUnsupportedMediaType,
-			&fault.Error{Code: fault.InvalidRequest, Field: "Content-Type", Message: "Content-Type: want application/json in UTF-8"})
-		return nil, false
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.o.MaxBody))
-	if err != nil {
-		err = bodyFault(err, p.o.MaxBody)
-	} else {
+	r.Body = http.MaxBytesReader(w, r.Body, p.o.MaxBody)
+	body, err := ReadJSON(r)
+	if err == nil {
 		err = p.unlimit(w, r)
+	} else if _, refused := errors.AsType[*refusal](err); !refused {
+		err = bodyFault(err, p.o.MaxBody)
 	}
 	if err != nil {
 		p.replyError(w, err)

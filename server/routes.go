@@ -11,22 +11,6 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// route is a path with what answers it. The fields behind serve are for the OpenAPI document, which lists the routes that
-// have a summary.
-type route struct {
-	method, path string
-	serve        http.HandlerFunc
-	summary      string
-	request      []any // body and parameters
-	reply        any   // of status 200, or of the status given
-	status       int   // 0: 200
-	events       []any // of a route that streams: the forms of an event's data
-	fault        any   // the object of errors
-	faults       []int // their statuses
-	partial      []int // statuses of a reply that is not whole
-	empty        bool  // 204 says that nothing follows
-}
-
 // Parameters of routes, for the document.
 type (
 	runParams struct {
@@ -47,34 +31,38 @@ type (
 	}
 )
 
-func (s *Server) table() []route {
-	var routes []route
+func (s *Server) table() []Route {
+	var routes []Route
+	var names []string
 	for _, e := range s.o.Protocols {
 		p := port{s, e}
-		routes = append(routes, route{method: "POST", path: e.Stream, serve: p.queryStream, events: e.Types.Events,
-			request: []any{e.Types.Request, resumeParams{}}, fault: e.Types.Fault, faults: []int{400, 403, 404, 413, 415, 429, 503},
-			summary: "Answer a question and stream every step"})
+		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
+		names = append(names, name)
+		routes = append(routes, Route{Method: "POST", Path: e.Stream, own: p.queryStream, Events: e.Types.Events, name: name,
+			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 413, 415, 429, 503},
+			Summary: "Answer a question and stream every step"})
 		if e.Once != "" {
-			routes = append(routes, route{method: "POST", path: e.Once, serve: p.query, request: []any{e.Types.Request}, reply: e.Types.Reply,
-				fault: e.Types.Fault, faults: []int{400, 403, 413, 415, 429, 503}, partial: []int{409, 422, 500, 502, 504},
-				summary: "Answer a question with one object"})
+			routes = append(routes, Route{Method: "POST", Path: e.Once, own: p.query, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
+				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503}, partial: []int{409, 422, 500, 502, 504},
+				Summary: "Answer a question with one object"})
 		}
 	}
 	p := port{s, s.o.Protocols[0]}
 	failure := p.Types.Fault
-	return append(routes,
-		route{method: "GET", path: "/api/runs", serve: p.listRuns, request: []any{listParams{}}, reply: RunList{},
-			summary: "List runs, the newest first", fault: failure, faults: []int{400}},
-		route{method: "GET", path: "/api/runs/{id}", serve: p.getRun, request: []any{runParams{}}, reply: RunDetail{},
-			summary: "Show a run with its answer so far", fault: failure, faults: []int{404}},
-		route{method: "GET", path: "/runs/{id}/stream", serve: p.streamRun, events: p.Types.Events, request: []any{streamParams{}},
-			summary: "Stream a run, live or finished, from any event on", fault: failure, faults: []int{400, 404}, empty: true},
-		route{method: "POST", path: "/runs/{id}/cancel", serve: p.cancelRun, request: []any{runParams{}}, reply: Cancelling{},
-			status: http.StatusAccepted, summary: "Stop a run", fault: failure, faults: []int{403, 404}},
-		route{method: "GET", path: "/healthz", serve: s.healthz, reply: Health{}, summary: "Tell whether the process lives"},
-		route{method: "GET", path: "/readyz", serve: s.readyz, reply: Health{}, fault: Health{}, faults: []int{503}, summary: "Tell whether it takes questions"},
-		route{method: "GET", path: "/metrics", serve: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+	routes = append(routes,
+		Route{Method: "GET", Path: "/api/runs", own: p.listRuns, Request: []any{listParams{}}, Reply: RunList{},
+			Summary: "List runs, the newest first", failure: failure, Faults: []int{400}},
+		Route{Method: "GET", Path: "/api/runs/{id}", own: p.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
+			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
+		Route{Method: "GET", Path: "/runs/{id}/stream", own: p.streamRun, Events: p.Types.Events, any: names, Request: []any{streamParams{}},
+			Summary: "Stream a run, live or finished, from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
+		Route{Method: "POST", Path: "/runs/{id}/cancel", own: p.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
+			Status: http.StatusAccepted, Summary: "Stop a run", failure: failure, Faults: []int{403, 404}},
+		Route{Method: "GET", Path: "/healthz", own: s.healthz, Reply: Health{}, Summary: "Tell whether the process lives"},
+		Route{Method: "GET", Path: "/readyz", own: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Tell whether it takes questions"},
+		Route{Method: "GET", Path: "/metrics", own: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 	)
+	return append(routes, s.o.Routes...)
 }
 
 // Health is the state of the server.
@@ -111,21 +99,31 @@ func (s *Server) routes() (http.Handler, error) {
 	main := port{s, s.o.Protocols[0]}
 	mux := http.NewServeMux()
 	table := s.table()
-	doc, err := document(table, s.o.Version)
+	doc, err := document(table, main.Fault, s.o.Version)
 	if err != nil {
 		return nil, err
 	}
-	table = append(table, route{method: "GET", path: "/openapi.json", serve: func(w http.ResponseWriter, _ *http.Request) {
+	table = append(table, Route{Method: "GET", Path: "/openapi.json", own: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(doc) // the client has left
 	}})
 	methods := map[string][]string{}
+	ports := map[string]port{}
 	for _, r := range table {
-		mux.Handle(r.method+" "+r.path, s.observed(r.path, r.serve))
-		methods[r.path] = append(methods[r.path], r.method)
+		h := http.Handler(r.own)
+		if r.own == nil {
+			h = s.bounded(r)
+		}
+		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h))
+		methods[r.Path] = append(methods[r.Path], r.Method)
+		p := main
+		if r.Fault != nil {
+			p.Fault = r.Fault
+		}
+		ports[r.Path] = p
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.observed(path, main.wrongMethod(allowed)))
+		mux.Handle(path, s.observed(path, ports[path].wrongMethod(allowed)))
 	}
 	mux.Handle("GET /docs/", s.observed("/docs/", v5emb.New("Sluice", "/openapi.json", "/docs/")))
 	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))

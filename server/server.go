@@ -25,6 +25,7 @@ import (
 // Options are the server's settings. The zero value works.
 type Options struct {
 	Protocols    []wire.Entry         // those that a run can be read in; the first is the default
+	Routes       []Route              // more of them
 	MaxBody      int64                // bytes of a request's body; default 256 KiB
 	MaxQuery     int                  // bytes of a question; default 32 KiB
 	MaxHeader    int                  // bytes of a request's header; default 32 KiB
