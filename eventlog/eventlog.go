@@ -19,6 +19,7 @@ var (
 	ErrEnd      = errors.New("the run has ended and nothing is after the cursor")
 	ErrBeyond   = errors.New("the cursor is beyond the end of the log")
 	ErrClosed   = errors.New("the store is closed")
+	ErrRunning  = errors.New("the run has not ended")
 )
 
 // Store keeps logs. All methods may be called at once.
@@ -44,9 +45,22 @@ type Archive interface {
 	Summary(ctx context.Context, run event.RunID) (Summary, error)
 }
 
+// Deleter is a Store that can forget a run.
+type Deleter interface {
+	// Delete removes a run that has ended: no reader finds it any more, and what was in it is gone from where it was kept when
+	// the call returns. ErrRunning: it has not ended. A run of the same id may not follow.
+	Delete(ctx context.Context, run event.RunID) error
+}
+
+// Brief is what is kept at hand of a run's first event, for a list: without what may be long and only its log tells.
+func Brief(s event.RunStarted) event.RunStarted {
+	s.History, s.Instructions, s.Request = nil, "", nil
+	return s
+}
+
 // Summary is what a list of runs shows.
 type Summary struct {
-	Start     event.RunStarted
+	Start     event.RunStarted // as [Brief] gives it
 	StartedAt time.Time
 	UpdatedAt time.Time  // time of the last event
 	Last      event.Seq  // sequence number of the last event
@@ -59,7 +73,7 @@ func (s *Summary) Note(e event.Event) {
 	s.Last, s.UpdatedAt = e.Seq, e.At
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		s.Start, s.StartedAt = b, e.At
+		s.Start, s.StartedAt = Brief(b), e.At
 	case event.RunFinished:
 		s.Ended = true
 	case event.RunFailed:

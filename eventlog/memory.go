@@ -159,6 +159,25 @@ func (m *Memory) Remove(run event.RunID) {
 	t.wakeAll()
 }
 
+// Delete implements [Deleter].
+func (m *Memory) Delete(_ context.Context, run event.RunID) error {
+	t := m.tape(run)
+	if t == nil {
+		return ErrNotFound
+	}
+	t.mu.Lock()
+	ended, none := t.ended, t.gone || len(t.events) == 0
+	t.mu.Unlock()
+	switch {
+	case none:
+		return ErrNotFound
+	case !ended:
+		return ErrRunning
+	}
+	m.Remove(run)
+	return nil
+}
+
 // Runs implements [Archive].
 func (m *Memory) Runs(ctx context.Context, before event.RunID, limit int) ([]Summary, error) {
 	m.mu.RLock()

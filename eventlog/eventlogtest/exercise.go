@@ -40,6 +40,7 @@ func Exercise(t *testing.T, open func(t *testing.T) eventlog.Store) {
 		{"runs at once", concurrentRuns},
 		{"big bodies", bigBodies},
 		{"archive", archive},
+		{"deletes", deletes},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}

@@ -3,7 +3,7 @@
 // Running and lately read runs are in memory, so readers see an event when its Append returns and are never slowed by the
 // disk. One goroutine gathers what is new of all runs and writes it to the active segment file with one write(2) every few
 // milliseconds; the append of a terminal event returns when it is durable. Segments are only appended to, and dropped as a
-// whole from the oldest.
+// whole from the oldest; only what is deleted is written over.
 //
 // A folder holds N.log, the segments; N.idx, for each full segment what runs are in it, so that opening does not read it;
 // and lock. An index that is missing or damaged is made again from its segment. A torn end is cut off. Damage elsewhere
@@ -94,7 +94,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Log is an [eventlog.Store] and an [eventlog.Archive] in a folder. All methods may be called at once.
+// Log is an [eventlog.Store], an [eventlog.Archive] and an [eventlog.Deleter] in a folder. All methods may be called at once.
 //
 // Lock order: a run's mu, then any of the others; none of the others holds another.
 type Log struct {
@@ -123,7 +123,8 @@ type Log struct {
 	stop    chan struct{}
 	stopped chan struct{}
 
-	w writer // belongs to the writer goroutine
+	w       writer    // belongs to the writer goroutine
+	unwiped []unwiped // deleted runs that opening finds records of
 }
 
 // run is what is known of a run.

@@ -16,7 +16,7 @@ import (
 //	 0  4  magic
 //	 4  4  length of everything after the sum
 //	 8  4  CRC-32C of the length and of everything after this
-//	12  1  1 if the last event ends the run, else 0
+//	12  1  1 if the last event ends the run, 2 if the record was wiped, 3 if it says that the run was deleted, else 0
 //	13  1  n, the length of the run's id
 //	14  8  sequence number of the first event
 //	22  4  number of events
@@ -29,6 +29,14 @@ const (
 	sumEnd    = 12
 	headBytes = 54
 	maxRecord = 1 << 30
+)
+
+// What byte 12 of a record may say. A wiped record keeps its length and its place, and has spaces for events. One that
+// says that its run was deleted stands behind the run's last, and holds no event.
+const (
+	markEnded   = 1
+	markWiped   = 2
+	markDeleted = 3
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -46,6 +54,7 @@ type record struct {
 	count uint32
 	at    int64 // of the last event
 	ended bool
+	mark  byte // [markWiped], [markDeleted] or 0
 	prev  place
 	lines []byte
 }
@@ -60,11 +69,11 @@ func appendRecord(dst []byte, r record) []byte {
 	dst = append(dst, magic...)
 	dst = le.AppendUint32(dst, uint32(headBytes-sumEnd+len(r.run)+len(r.lines)))
 	dst = le.AppendUint32(dst, 0)
-	ended := byte(0)
-	if r.ended {
-		ended = 1
+	mark := r.mark
+	if r.ended && mark == 0 {
+		mark = markEnded
 	}
-	dst = append(dst, ended, byte(len(r.run)))
+	dst = append(dst, mark, byte(len(r.run)))
 	dst = le.AppendUint64(dst, uint64(r.first))
 	dst = le.AppendUint32(dst, r.count)
 	dst = le.AppendUint64(dst, uint64(r.at))
@@ -104,9 +113,12 @@ func parseRecord(data []byte) (record, int, error) {
 		first: event.Seq(le.Uint64(data[14:])),
 		count: le.Uint32(data[22:]),
 		at:    int64(le.Uint64(data[26:])),
-		ended: data[12] == 1,
+		ended: data[12] == markEnded,
 		prev:  place{Seg: le.Uint64(data[34:]), Off: le.Uint64(data[42:]), Len: le.Uint32(data[50:])},
 		lines: data[headBytes+id:],
+	}
+	if data[12] > markEnded {
+		r.mark = data[12]
 	}
 	if !r.run.Valid() || r.first == 0 || r.first > 1<<62 || r.count == 0 || (r.first == 1) != (r.prev == place{}) {
 		return record{}, 0, errRecord

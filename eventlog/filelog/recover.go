@@ -44,6 +44,9 @@ func (l *Log) recover() error {
 		}
 		l.w.segs = append(l.w.segs, s)
 	}
+	if err := l.wipeAgain(); err != nil {
+		return err
+	}
 	if len(nums) == 0 {
 		return l.w.begin(l.dir, 1, l.opts.Sync)
 	}
@@ -67,6 +70,16 @@ func (l *Log) reindex(s *segment) error {
 func (l *Log) merge(s *segment, oldest uint64, orphans map[event.RunID]place) {
 	for id, f := range s.frags {
 		r := l.runs[id]
+		if f.Deleted {
+			if r != nil || f.Left { // the process ended before all was wiped
+				l.unwiped = append(l.unwiped, unwiped{id, f.Tail})
+			}
+			if r != nil {
+				l.remove(id)
+			}
+			delete(orphans, id)
+			continue
+		}
 		prev, orphan := orphans[id]
 		switch {
 		case r == nil && f.First != 1 && (f.Prev.Seg < oldest || orphan && prev == f.Prev):

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -52,6 +53,9 @@ type fragment struct {
 	Start   *event.RunStarted `json:"start,omitempty"` // if First is 1
 	StartAt time.Time         `json:"start_at,omitzero"`
 	Damage  string            `json:"damage,omitempty"`
+	// Deleted says that the run is gone, and Left that records of it in this segment may not be wiped yet; Tail is then the last of all.
+	Deleted bool `json:"deleted,omitempty"`
+	Left    bool `json:"left,omitempty"`
 }
 
 // index is the content of an index file: a line with the CRC-32C of the next, in hex, and a line of JSON.
@@ -72,6 +76,13 @@ func (s *segment) note(off, n int64, r record) {
 		s.newest = at
 	}
 	f := s.frags[r.run]
+	switch r.mark {
+	case markWiped:
+		return
+	case markDeleted:
+		s.frags[r.run] = &fragment{Run: r.run, At: at, Tail: r.prev, Deleted: true, Left: f != nil}
+		return
+	}
 	if f == nil {
 		f = &fragment{Run: r.run, First: r.first, Prev: r.prev}
 		s.frags[r.run] = f
@@ -101,7 +112,8 @@ func (f *fragment) begin(r record) {
 		f.Damage = "the first event cannot be read"
 		return
 	}
-	f.Start, f.StartAt = &b, e.At
+	start := eventlog.Brief(b)
+	f.Start, f.StartAt = &start, e.At
 }
 
 // segments lists the numbers of the segments in dir, ascending.

@@ -1,0 +1,187 @@
+package filelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+)
+
+var _ eventlog.Deleter = (*Log)(nil)
+
+// unwiped is a deleted run with its last record.
+type unwiped struct {
+	id   event.RunID
+	tail place
+}
+
+// Delete implements [eventlog.Deleter]. A record that says so is durable first; then the run's records are written over where they
+// stand. Should the process end in between, opening the log goes on with that.
+func (l *Log) Delete(ctx context.Context, id event.RunID) error {
+	if l.closed.Load() {
+		return eventlog.ErrClosed
+	}
+	result := make(chan error, 1)
+	select {
+	case l.do <- func() { result <- l.delete(id) }:
+		return <-result
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.stopped:
+		return eventlog.ErrClosed
+	}
+}
+
+// delete runs on the writer goroutine.
+func (l *Log) delete(id event.RunID) error {
+	l.flush()
+	if err := l.failed(); err != nil {
+		return err
+	}
+	r := l.find(id)
+	if r == nil {
+		return eventlog.ErrNotFound
+	}
+	r.mu.Lock()
+	gone, saved, tail := r.gone || r.sum.Last == 0, r.saved, r.tail
+	rec := record{run: id, first: r.sum.Last + 1, count: 1, at: r.sum.UpdatedAt.UnixMicro(), mark: markDeleted, prev: tail}
+	r.mu.Unlock()
+	switch {
+	case gone:
+		return eventlog.ErrNotFound
+	case !saved:
+		return eventlog.ErrRunning
+	}
+	if err := l.note(rec); err != nil {
+		return l.fail(err)
+	}
+	r.mu.Lock()
+	r.gone = true
+	l.mem.Remove(id)
+	r.mu.Unlock()
+	l.old.drop(id)
+	l.remove(id)
+	if err := l.wipe(id, tail); err != nil {
+		return fmt.Errorf("delete run %s: %w", id, err)
+	}
+	if f := l.w.active().frags[id]; f != nil {
+		f.Left = false
+	}
+	return nil
+}
+
+// note appends one record to the active segment, and makes it durable.
+func (l *Log) note(rec record) error {
+	w := &l.w
+	if seg := w.active(); seg.size > 0 && seg.size+headBytes+int64(len(rec.run)) > l.opts.SegmentBytes {
+		if err := l.roll(); err != nil {
+			return err
+		}
+	}
+	seg := w.active()
+	w.buf = appendRecord(w.buf[:0], rec)
+	seg.note(seg.size, int64(len(w.buf)), rec)
+	if err := w.write(); err != nil {
+		return err
+	}
+	if l.opts.Sync == SyncNever {
+		return nil
+	}
+	return w.file.Sync()
+}
+
+// wipeAgain does what a process before this one left undone.
+func (l *Log) wipeAgain() error {
+	for _, u := range l.unwiped {
+		if err := l.wipe(u.id, u.tail); err != nil {
+			return fmt.Errorf("wipe run %s: %w", u.id, err)
+		}
+	}
+	l.unwiped = nil
+	return nil
+}
+
+// wipe writes over the records of a run, from the last to the first. Where one cannot be read, so that it is not known which is
+// before it, the segments up to there are searched.
+func (l *Log) wipe(id event.RunID, tail place) error {
+	b := &backReader{dir: l.dir}
+	defer b.close()
+	touched := map[uint64]bool{}
+	for p := tail; p != (place{}); {
+		data, err := b.bytes(p)
+		var r record
+		if err == nil {
+			r, _, err = parseRecord(data)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it was dropped, and all before it
+		case err != nil || r.run != id:
+			return l.wipeAll(id, p.Seg, touched)
+		}
+		if err := l.overwrite(p.Seg, int64(p.Off), r, touched); err != nil {
+			return err
+		}
+		if r.prev.Seg > p.Seg || r.prev.Seg == p.Seg && r.prev.Off >= p.Off {
+			break
+		}
+		p = r.prev
+	}
+	return nil
+}
+
+// wipeAll writes over the records of a run in the segments up to last.
+func (l *Log) wipeAll(id event.RunID, last uint64, touched map[uint64]bool) error {
+	nums, err := segments(l.dir)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		if num > last {
+			break
+		}
+		data, err := os.ReadFile(segmentPath(l.dir, num))
+		if err != nil {
+			return err
+		}
+		scan(data, 0, func(off, _ int, r record) {
+			if r.run == id && r.mark != markDeleted && err == nil {
+				err = l.overwrite(num, int64(off), r, touched)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overwrite writes spaces over a record's events.
+func (l *Log) overwrite(num uint64, off int64, r record, touched map[uint64]bool) (err error) {
+	if r.mark == markWiped {
+		return nil
+	}
+	if !touched[num] { // it has the run's question; a segment can do without
+		if err := os.Remove(indexPath(l.dir, num)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		touched[num] = true
+	}
+	r.mark, r.ended = markWiped, false
+	blank := make([]byte, len(r.lines))
+	for i := range blank {
+		blank[i] = ' '
+	}
+	r.lines = blank
+	f, err := os.OpenFile(segmentPath(l.dir, num), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.WriteAt(appendRecord(nil, r), off)
+	return err
+}

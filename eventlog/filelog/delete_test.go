@@ -1,0 +1,226 @@
+package filelog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+)
+
+// secretRun is a run whose every event holds the word.
+func secretRun(id event.RunID, word string, n int) []event.Event {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: id, Query: "the " + word, Mode: event.Direct,
+		History: []event.Turn{{Role: event.RoleUser, Text: "earlier " + word}}}}}
+	for len(es) < n {
+		es = append(es, event.Event{Seq: event.Seq(len(es) + 1), At: at, Body: event.Token{Text: fmt.Sprint(word, len(es))}})
+	}
+	return append(es, event.Event{Seq: event.Seq(len(es) + 1), At: at, Body: event.RunFailed{Code: "INTERNAL", Message: word}})
+}
+
+// scatter writes runs, one event an append, over several small segments, and gives them.
+func scatter(t *testing.T, l *filelog.Log, n int) map[event.RunID][]event.Event {
+	t.Helper()
+	all := map[event.RunID][]event.Event{}
+	for i := range n {
+		id := event.RunID(fmt.Sprintf("run-%03d", i))
+		all[id] = secretRun(id, fmt.Sprintf("word%03dx", i), 30)
+	}
+	for k := range 31 { // the runs' records lie between each other
+		for i := range n {
+			id := event.RunID(fmt.Sprintf("run-%03d", i))
+			if err := l.Append(ctx, id, all[id][k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all
+}
+
+// holds tells whether any of the log's files holds the word.
+func holds(t *testing.T, dir, word string) bool {
+	t.Helper()
+	for _, f := range files(t, dir, "*.*") {
+		if bytes.Contains(read(t, f), []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDeletedRunIsInNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	opts := filelog.Options{SegmentBytes: 8 << 10, FlushEvery: time.Microsecond}
+	l, err := filelog.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := scatter(t, l, 12)
+	if !holds(t, dir, "word004x") || len(files(t, dir, "*.log")) < 3 {
+		t.Fatal("the runs are not spread over segments")
+	}
+	check := func(l *filelog.Log, gone ...event.RunID) {
+		t.Helper()
+		for id, es := range all {
+			wanted := true
+			for _, g := range gone {
+				wanted = wanted && id != g
+			}
+			if wanted {
+				eventlogtest.WantLog(t, l, id, 0, es)
+			} else if _, err := l.Load(ctx, id, 0); !errors.Is(err, eventlog.ErrNotFound) {
+				t.Errorf("%s: %v", id, err)
+			}
+			if got := holds(t, dir, fmt.Sprintf("word%sx", id[4:])); got != wanted {
+				t.Errorf("%s is in a file: %v", id, got)
+			}
+		}
+	}
+	if err := l.Delete(ctx, "run-004"); err != nil {
+		t.Fatal(err)
+	}
+	check(l, "run-004")
+	for range 2 { // once with segments to be read, then with their indexes
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if l, err = filelog.Open(dir, opts); err != nil {
+			t.Fatal(err)
+		}
+		check(l, "run-004")
+	}
+	if err := l.Delete(ctx, "run-009"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Delete(ctx, "run-004"); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("a second time: %v", err)
+	}
+	check(l, "run-004", "run-009")
+	if n := len(summaries(t, l)); n != 10 {
+		t.Errorf("%d runs are listed", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeleteThatWasCutShort: whatever part of a run a crash left behind its deletion is gone when the log was opened again.
+func TestDeleteThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	before, dir := t.TempDir(), t.TempDir()
+	opts := filelog.Options{SegmentBytes: 8 << 10, FlushEvery: time.Microsecond}
+	l, err := filelog.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := scatter(t, l, 12)
+	copyTo(t, dir, before)
+	if err := l.Delete(ctx, "run-004"); err != nil {
+		t.Fatal(err)
+	}
+	logs := files(t, dir, "*.log")
+	for k := range len(logs) + 2 { // the first k segments are as they were, of the last one the part before the deletion's record
+		crashed := t.TempDir()
+		copyTo(t, dir, crashed)
+		for i, name := range logs {
+			old := read(t, filepath.Join(before, filepath.Base(name)))
+			switch now := read(t, name); {
+			case i < k && len(now) > len(old):
+				write(t, filepath.Join(crashed, filepath.Base(name)), append(old, now[len(old):]...))
+			case i < k:
+				write(t, filepath.Join(crashed, filepath.Base(name)), old)
+			}
+		}
+		if k == len(logs)+1 { // and a record in the middle of the run is damaged besides
+			for _, name := range files(t, crashed, "*.log")[1:] {
+				data := read(t, name)
+				if at := bytes.Index(data, []byte("word004x")); at >= 0 {
+					data[at] ^= 1
+					write(t, name, data)
+					break
+				}
+			}
+		}
+		c, err := filelog.Open(crashed, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Load(ctx, "run-004", 0); !errors.Is(err, eventlog.ErrNotFound) {
+			t.Errorf("%d segments unwiped: %v", k, err)
+		}
+		if k <= len(logs) && holds(t, crashed, "word004x") {
+			t.Errorf("%d segments unwiped: some of it is left", k)
+		}
+		for id, es := range all {
+			if id != "run-004" {
+				eventlogtest.WantLog(t, c, id, 0, es)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestListsHoldNoLongTexts: what is at hand for lists is small, whatever was asked.
+func TestListsHoldNoLongTexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := filelog.Open(dir, filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := secretRun("r", "earlier", 2)
+	if err := l.Append(ctx, "r", es...); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = filelog.Open(dir, filelog.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := l.Summary(ctx, "r")
+	if err != nil || s.Start.Query != "the earlier" || s.Start.History != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	eventlogtest.WantLog(t, l, "r", 0, es)
+	for _, f := range files(t, dir, "*.idx") {
+		if bytes.Contains(read(t, f), []byte(`"history"`)) {
+			t.Error("an index has the history")
+		}
+	}
+}
+
+// BenchmarkDelete deletes runs of 60 events out of a log of as many as the benchmark has rounds.
+func BenchmarkDelete(b *testing.B) {
+	l, err := filelog.Open(b.TempDir(), filelog.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	for i := range b.N {
+		id := event.RunID(fmt.Sprintf("run-%09d", i))
+		if err := l.Append(ctx, id, secretRun(id, "some words of an answer ", 60)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if err := l.Delete(ctx, event.RunID(fmt.Sprintf("run-%09d", i))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
