@@ -90,9 +90,16 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 	}
 	bodies := []event.Body{e.Analysis, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created,
 		Confidence: e.Confidence}}
+	told := map[int]bool{}
 	for _, p := range e.Pieces {
 		if p.N > 0 {
-			bodies = append(bodies, event.Cited{N: p.N, Chunk: p.Chunk})
+			c := event.Cited{N: p.N, Chunk: p.Chunk}
+			if !told[p.N] && p.N <= len(sources) {
+				s := sources[p.N-1]
+				s.Weight = 0
+				c.Source, told[p.N] = &s, true
+			}
+			bodies = append(bodies, c)
 		} else {
 			bodies = append(bodies, event.Token{Text: p.Text})
 		}
@@ -119,10 +126,12 @@ func (j *job) current(ctx context.Context, kept []event.Source) ([]event.Source,
 	if err != nil || len(chunks) != len(kept) {
 		return nil, false
 	}
+	j.describe(ctx, chunks)
 	sources := slices.Clone(kept)
 	for i, c := range chunks {
 		s := &sources[i]
-		s.Title, s.Heading, s.Pages, s.Start, s.End, s.Text = c.Title, c.Heading(), c.Pages, c.Start, c.End, c.Text
+		s.Title, s.Name, s.Ordinal, s.Heading, s.Pages, s.Start, s.End, s.Text = c.Title, j.names[c.Document], c.Ordinal, c.Heading(), c.Pages,
+			c.Start, c.End, c.Text
 	}
 	return sources, true
 }

@@ -29,9 +29,12 @@ func (j *job) generate(ctx context.Context) error {
 		task.IDF[text.Stem(word)] = text.IDF(j.stats.Chunks, df)
 	}
 	task, tokens := j.Generator.Fit(ctx, task)
+	var read []corpus.Chunk
 	for _, p := range task.Passages {
 		j.read = append(j.read, p.N-1)
+		read = append(read, p.Chunk)
 	}
+	j.describe(ctx, read)
 	start := event.GenerationStarted{Chunks: len(task.Passages), Tokens: tokens, Model: j.Generator.Name()}
 	if err := j.rec.Emit(ctx, start); err != nil {
 		return err
@@ -66,7 +69,7 @@ func (j *job) say(ctx context.Context, task model.Task) error {
 			}
 			chunk := j.context[d.Cite-1].Chunk
 			told.cite(chunk)
-			b = event.Cited{N: j.number(d.Cite - 1), Chunk: chunk.ID}
+			b = j.citation(d.Cite - 1)
 		default:
 			t := printable(d.Text)
 			told.text.WriteString(t)
@@ -130,10 +133,9 @@ func (j *job) attribute(ctx context.Context) error {
 	weights := j.carried(chunks)
 	a := event.Attributed{Sources: []event.Source{}, By: rules}
 	for i, place := range j.order {
-		c := j.context[place]
-		a.Sources = append(a.Sources, event.Source{N: i + 1, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title,
-			Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
-			Text: c.Chunk.Text, Score: c.grade, Weight: weights[i], Cited: i < cited, Path: c.path})
+		s := j.sourceOf(i+1, j.context[place])
+		s.Weight, s.Cited = weights[i], i < cited
+		a.Sources = append(a.Sources, s)
 	}
 	if err := j.rec.Emit(ctx, a); err != nil {
 		return err

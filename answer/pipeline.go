@@ -79,7 +79,8 @@ type job struct {
 	read     []int       // places in context of what the generator reads
 	order    []int       // places in context of the sources, by number
 	claims   []verify.Claim
-	finished bool // the sources are listed
+	finished bool                         // the sources are listed
+	names    map[corpus.DocumentID]string // of the files of documents that are read
 
 	cacheable bool   // the answer may be kept
 	version   uint64 // of the collection, before anything was searched

@@ -1,0 +1,89 @@
+package answer_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// described is an index that tells of documents, whose files lie at other places.
+type described struct {
+	index.Reader
+	index.Versions
+	at    string
+	calls *atomic.Int32
+}
+
+func (d described) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+	d.calls.Add(1)
+	all, err := d.Documents(ctx, collection, "", 0)
+	all = slices.DeleteFunc(all, func(doc corpus.Document) bool { return !slices.Contains(ids, doc.ID) })
+	for i := range all {
+		all[i].URI = d.at
+	}
+	return all, err
+}
+
+func (described) Within(context.Context, string, corpus.DocumentID, corpus.Level, int, int) ([]corpus.Chunk, error) {
+	return nil, nil
+}
+
+func describing(p *answer.Pipeline, at string) (*answer.Pipeline, *atomic.Int32) {
+	calls := new(atomic.Int32)
+	with := *p
+	with.Index = described{p.Index, p.Index.(index.Versions), at, calls}
+	return &with, calls
+}
+
+// TestFirstCitationTellsOfItsSource: what the sources will say of it, but for its weight; also of an answer from the cache.
+func TestFirstCitationTellsOfItsSource(t *testing.T) {
+	t.Parallel()
+	p, calls := describing(caching(t), "/home/ada/Farland%20notes.md")
+	p.Generator = speaking(model.Delta{Text: "The keeper of the Farland lighthouse is Ada Brook."}, model.Delta{Cite: 2}, model.Delta{Cite: 1}, model.Delta{Cite: 2},
+		model.Delta{Text: " "}, model.Delta{Cite: 1})
+	for _, name := range []string{"anew", "from the cache"} {
+		before := calls.Load()
+		log := ask(t, p, keeper)
+		s := event.Fold(log)
+		if s.Cached() != (name == "from the cache") || calls.Load()-before != 1 {
+			t.Fatalf("%s: cached %v, %d calls", name, s.Cached(), calls.Load()-before)
+		}
+		want := slices.Clone(s.Sources[:2])
+		for i := range want {
+			if want[i].Name != "Farland%20notes.md" || !want[i].Cited {
+				t.Errorf("%s: %+v", name, want[i])
+			}
+			want[i].Weight = 0
+		}
+		if d := cmp.Diff(want, s.Quoted); d != "" || len(s.Citations) != 4 {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]string{
+		"/home/ada/notes.md": "notes.md", "notes.md": "notes.md", "a b\x00/c\n d.txt": "c d.txt", "": "", "/": "", "docs/": "docs",
+		"https://user:secret@example.org:80/a/Report%20one.pdf?key=1#2": "Report one.pdf", "https://user:secret@example.org/": "example.org", "http://[::1": "[::1",
+		"C:report.pdf": "C:report.pdf",
+	} {
+		p, _ := describing(library(), at)
+		s := event.Fold(ask(t, p, keeper))
+		if got := s.Sources[0].Name; got != want {
+			t.Errorf("%q: %q, want %q", at, got, want)
+		}
+	}
+	if s := event.Fold(ask(t, library(), keeper)); s.Sources[0].Name != "" && s.Sources[0].Name != "lighthouse.md" {
+		t.Errorf("%q", s.Sources[0].Name)
+	}
+}
