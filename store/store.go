@@ -3,8 +3,10 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -13,6 +15,15 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 )
+
+// Missing is an [ErrNotFound] that says what is not there.
+type Missing struct{ What, ID string }
+
+// Error names what is missing.
+func (m *Missing) Error() string { return fmt.Sprintf("%s %q: not found", m.What, m.ID) }
+
+// Is makes it an [ErrNotFound].
+func (m *Missing) Is(target error) bool { return target == ErrNotFound }
 
 // Status is where a file, a task or a file's membership is.
 type Status string
@@ -76,6 +87,108 @@ type Task struct {
 	Progress  float64 // 0..100
 	Resource  string  // the file or vector store
 	Failure   string  // why it failed, fit to be shown
+	Tries     int     // how often it was begun
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Counted is a vector store with what it holds, all of one moment.
+type Counted struct {
+	VectorStore
+	Counts Counts
+	Bytes  int64 // of its files
+}
+
+// Membership is a file in a vector store. It is [Completed] once the file is and the index was told that it is in: then searches
+// of the vector store find it. Until the file is final it is [Pending].
+type Membership struct {
+	Store  string
+	File   string
+	Status Status
+}
+
+// Change is something that the index may yet have to be told. It is noted together with what it is about, and taken away by
+// [Memberships.Settle] once the index knows; whoever finds one after a crash tells the index again what Holds says.
+type Change struct {
+	Seq   int64  // of its note: a later one of the same is another
+	Store string // empty: the file itself was removed
+	File  string // empty: the vector store itself was removed
+	Holds bool   // whether, by what is kept, the file is in the vector store, or is there at all
+}
+
+// Store is all of it. Its methods may be called at once; each is one transaction, durable when it returns. Listings are in the
+// order of ids, begin after the given one, and hold at most limit. Times are kept to the microsecond.
+type Store interface {
+	Files
+	VectorStores
+	Memberships
+	Tasks
+}
+
+// Files keeps what is known of files.
+type Files interface {
+	// AddFile adds a file and the task that reads it, and joins it to vector stores; a task of that id is replaced. An
+	// id that is there is [ErrExists], a vector store that is not a [*Missing].
+	AddFile(ctx context.Context, f File, t Task, stores []string) error
+	// File gives a file, or [ErrNotFound].
+	File(ctx context.Context, id string) (File, error)
+	// FileOf gives a file with the bytes of a hash that has not failed, a completed one first; or [ErrNotFound].
+	FileOf(ctx context.Context, sha256 string) (File, error)
+	// Files lists files.
+	Files(ctx context.Context, after string, limit int) ([]File, error)
+	// UpdateFile changes a file but its id. Its memberships follow its status and size. An error of change is given back, and nothing is changed.
+	UpdateFile(ctx context.Context, id string, change func(*File) error) (File, error)
+	// RemoveFile removes a file and its memberships and notes both as changes. A task of it that is not final is cancelled as of at.
+	// Last tells that no other file has its bytes.
+	RemoveFile(ctx context.Context, id string, at time.Time) (f File, last bool, err error)
+}
+
+// VectorStores keeps vector stores.
+type VectorStores interface {
+	// AddStore adds one. An id that is there is [ErrExists].
+	AddStore(ctx context.Context, s VectorStore) error
+	// Store gives one, or [ErrNotFound].
+	Store(ctx context.Context, id string) (Counted, error)
+	// Stores lists them.
+	Stores(ctx context.Context, after string, limit int) ([]Counted, error)
+	// UpdateStore changes one but its id. An error of change is given back, and nothing is changed.
+	UpdateStore(ctx context.Context, id string, change func(*VectorStore) error) (Counted, error)
+	// RemoveStore removes one with its memberships, and notes that as a change.
+	RemoveStore(ctx context.Context, id string) error
+	// Expired lists vector stores whose time is over, the longest over first.
+	Expired(ctx context.Context, at time.Time, limit int) ([]string, error)
+}
+
+// Memberships keeps which files are in which vector stores.
+type Memberships interface {
+	// Join puts files into a vector store, pending, and notes each as a change. Those that are in already stay as they are. A
+	// file or vector store that is not there is a [*Missing], and nothing is changed.
+	Join(ctx context.Context, store string, files []string) error
+	// Leave takes files out of a vector store and notes each as a change, also those that are not in it.
+	Leave(ctx context.Context, store string, files []string) error
+	// Members lists a vector store's files; one that is not there has none.
+	Members(ctx context.Context, store, after string, limit int) ([]Membership, error)
+	// StoresOf lists the vector stores that a file is in, by id.
+	StoresOf(ctx context.Context, file string) ([]string, error)
+	// Changes lists what the index may yet have to be told, the oldest first, after a Seq.
+	Changes(ctx context.Context, after int64, limit int) ([]Change, error)
+	// Settle takes away changes that the index knows. Memberships among them follow their files from now on.
+	Settle(ctx context.Context, changes []Change) error
+}
+
+// Tasks keeps tasks.
+type Tasks interface {
+	// PutTask adds or replaces a task.
+	PutTask(ctx context.Context, t Task) error
+	// Task gives a task, or [ErrNotFound].
+	Task(ctx context.Context, id string) (Task, error)
+	// UpdateTask changes a task but its id, and with it the file that it is about, which is nil where it is gone. Memberships follow the file.
+	// An error of change is given back, and nothing is changed.
+	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
+	// Begin makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending.
+	Begin(ctx context.Context, at time.Time) (Task, error)
+	// Requeue makes all running tasks pending, as is right when nobody works on any, and says how many.
+	Requeue(ctx context.Context, at time.Time) (int, error)
+	// Forget deletes tasks that were final before a time and whose file is gone, and says how many.
+	Forget(ctx context.Context, before time.Time) (int, error)
 }
