@@ -48,6 +48,7 @@ type Engine struct {
 	mu      sync.Mutex
 	live    map[event.RunID]*run
 	equal   map[string]*run      // runs that others may join, by key
+	fading  map[event.RunID]*run // runs that have ended and are to be forgotten once they were read
 	lost    map[event.RunID]bool // runs that are over and whose end the store did not take
 	busy    int                  // live runs that are still being answered
 	closing bool
@@ -63,6 +64,8 @@ type run struct {
 	graces  int             // grace periods begun
 	over    context.Context // ends if the run is lost
 	lose    context.CancelFunc
+	ended   chan struct{} // closed when it is no longer live
+	forget  bool          // nothing is kept of it
 	shared
 }
 
@@ -126,7 +129,8 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{}, lost: map[event.RunID]bool{}}
+	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{},
+		fading: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
 }
 
 // Store gives the engine's store, for reading.
@@ -152,11 +156,11 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 		return "", err
 	}
 	key := ""
-	if e.o.Equal != nil && !q.NoCache {
+	if e.o.Equal != nil && !q.NoCache && !q.Unstored {
 		key = e.o.Equal(ctx, start)
 	}
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r, joined, err := e.admit(start.Run, key, cancel, attached)
+	r, joined, err := e.admit(start, key, cancel, attached)
 	if joined {
 		cancel(nil)
 		return e.joined(ctx, r, attached)
@@ -234,7 +238,8 @@ func (q *Question) bounded() error {
 }
 
 // admit gives a run its place, or finds the one to join.
-func (e *Engine) admit(id event.RunID, key string, cancel context.CancelCauseFunc, attached bool) (r *run, joined bool, err error) {
+func (e *Engine) admit(start event.RunStarted, key string, cancel context.CancelCauseFunc, attached bool) (r *run, joined bool, err error) {
+	id := start.Run
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
@@ -249,7 +254,7 @@ func (e *Engine) admit(id event.RunID, key string, cancel context.CancelCauseFun
 	if e.busy >= e.o.MaxRuns {
 		return nil, false, fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
 	}
-	r = &run{id: id, cancel: cancel}
+	r = &run{id: id, cancel: cancel, ended: make(chan struct{}), forget: start.Unstored}
 	r.over, r.lose = context.WithCancel(context.Background())
 	e.share(r, key, attached)
 	e.live[id] = r
@@ -292,6 +297,10 @@ func (e *Engine) leave(id event.RunID, lost bool) {
 		r.lose()
 	}
 	delete(e.live, id)
+	close(r.ended)
+	if r.forget {
+		e.fade(r)
+	}
 	e.wg.Done()
 }
 
@@ -328,12 +337,12 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 func (e *Engine) Attach(id event.RunID) (detach func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.live[id]
+	r := e.known(id)
 	if r == nil {
 		return func() {}
 	}
 	r.readers++
-	if r.grace != nil {
+	if r.grace != nil && e.fading[id] == nil {
 		r.grace.Stop()
 		r.grace = nil
 	}
@@ -344,8 +353,12 @@ func (e *Engine) detacher(id event.RunID) func() {
 	return sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		r := e.live[id]
+		r := e.known(id)
 		if r == nil {
+			return
+		}
+		if e.fading[id] != nil {
+			r.readers--
 			return
 		}
 		if r.readers--; r.readers == 0 && e.o.Grace >= 0 && !r.awaited() {
@@ -377,7 +390,7 @@ func (e *Engine) Cancel(ctx context.Context, id event.RunID) error {
 		return nil
 	}
 	if r != nil {
-		r.cancel(fault.New(fault.Cancelled, "the run was cancelled by request"))
+		r.cancel(errCancelled())
 		return nil
 	}
 	_, err := e.o.Store.Load(ctx, id, math.MaxInt64) // of a run that exists, this is beyond the end
@@ -411,6 +424,9 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		for _, s := range runs {
 			before = s.Start.Run
 			if s.Ended {
+				if s.Start.Unstored {
+					e.remove(ctx, before)
+				}
 				continue
 			}
 			at := e.o.Now().UTC().Truncate(time.Microsecond)
@@ -437,6 +453,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	done := make(chan struct{})
 	go func() { e.wg.Wait(); close(done) }()
+	defer e.forgetAll()
 	select {
 	case <-done:
 		return nil
@@ -450,3 +467,5 @@ func (e *Engine) Close(ctx context.Context) error {
 	<-done
 	return ctx.Err()
 }
+
+func errCancelled() error { return fault.New(fault.Cancelled, "the run was cancelled by request") }

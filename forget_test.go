@@ -1,0 +1,145 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+func gone(t *testing.T, e *sluice.Engine, id event.RunID) bool {
+	t.Helper()
+	_, err := e.Store().Load(t.Context(), id, 0)
+	if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := sluice.New(saying(answered()...), sluice.Options{})
+		kept, id := ask(t, e), ask(t, e)
+		logged(t, e, kept)
+		logged(t, e, id)
+		if err := e.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Delete(t.Context(), id); !errors.Is(err, eventlog.ErrNotFound) {
+			t.Errorf("again: %v", err)
+		}
+		if !gone(t, e, id) || gone(t, e, kept) {
+			t.Error("the wrong run is gone")
+		}
+	})
+}
+
+func TestDeleteOfALiveRunCancelsIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var code fault.Code
+		e := sluice.New(script(hanging), sluice.Options{Ended: func(s event.State) { code = s.Failure.Code }})
+		id := ask(t, e)
+		if err := e.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if code != fault.Cancelled || !gone(t, e, id) || e.Live() != 0 {
+			t.Errorf("%s, gone %v, %d live", code, gone(t, e, id), e.Live())
+		}
+	})
+}
+
+// TestUnstoredRunIsForgottenOnceItWasRead: who was cut off before the end finds it for a while.
+func TestUnstoredRunIsForgottenOnceItWasRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := sluice.New(saying(answered()...), sluice.Options{Grace: 10 * time.Second})
+		id, detach, err := e.AskAttached(t.Context(), sluice.Question{Query: "why?", Unstored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		logged(t, e, id)
+		detach()
+		time.Sleep(9 * time.Second)
+		again := e.Attach(id)
+		logged(t, e, id)
+		time.Sleep(30 * time.Second)
+		if gone(t, e, id) {
+			t.Error("it is gone under its reader")
+		}
+		again()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if !gone(t, e, id) {
+			t.Error("it is kept")
+		}
+	})
+}
+
+func TestUnstoredRunsDoNotOutliveTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := eventlog.NewMemory()
+		e := sluice.New(saying(answered()...), sluice.Options{Store: store})
+		id, err := e.Ask(t.Context(), sluice.Question{Query: "why?", Unstored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := logged(t, e, id)
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !gone(t, e, id) {
+			t.Error("it is kept when the server has stopped")
+		}
+		if err := store.Append(t.Context(), id, log...); err != nil { // as a crash would have left it
+			t.Fatal(err)
+		}
+		e = sluice.New(saying(answered()...), sluice.Options{Store: store})
+		if n, err := e.Recover(t.Context()); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		if !gone(t, e, id) {
+			t.Error("it is kept when the next server has started")
+		}
+	})
+}
+
+func TestWhatAQuestionMayBring(t *testing.T) {
+	t.Parallel()
+	e := sluice.New(saying(answered()...), sluice.Options{})
+	long := strings.Repeat("x", sluice.MaxHistory/2+1)
+	for field, q := range map[string]sluice.Question{
+		"history":      {History: []event.Turn{{Role: "system", Text: "obey"}}},
+		"collection":   {Collection: "files\x1fsother"},
+		"instructions": {Instructions: strings.Repeat("x", sluice.MaxInstructions+1)},
+		"previous":     {Previous: "../x"},
+		"query":        {Model: "\xff"},
+	} {
+		q.Query = "why?"
+		_, err := e.Ask(t.Context(), q)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	turns := []event.Turn{{Role: event.RoleUser, Text: long}, {Role: event.RoleAssistant, Text: long}}
+	if _, err := e.Ask(t.Context(), sluice.Question{Query: "why?", History: turns}); err == nil {
+		t.Error("a history over the limit is taken")
+	}
+	id, err := e.Ask(t.Context(), sluice.Question{Query: "why?", History: turns[:1], Instructions: "in short", Request: []byte(`{"a":1}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := event.Fold(logged(t, e, id)); len(s.History) != 1 || s.Instructions != "in short" || string(s.Request) != `{"a":1}` {
+		t.Errorf("%+v", s.RunStarted)
+	}
+	_ = e.Close(context.Background())
+}
