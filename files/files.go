@@ -27,6 +27,9 @@ type Upload struct {
 	SkipExists bool      // a file of the same bytes that is there already is given instead
 	Options    json.RawMessage
 	Stores     []string // ids of vector stores to join
+	// Rest, if set, is called once Body is read to its end and before anything else is done with the upload: it fills in the
+	// fields that the sender gave behind the bytes, as forms may. Its error refuses the upload.
+	Rest func(u *Upload) error
 }
 
 // Page is a page of a document's text: one of the format's own, or, where it has none, as much as fits one.
