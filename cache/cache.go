@@ -190,7 +190,7 @@ func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint6
 	}
 	h := head{kind: kindPut, key: keyOf(e.Scope, meaning.Of(e.Question).Key()), created: e.Created.UnixMicro(), version: version}
 	for _, r := range e.Rests {
-		h.rests = append(h.rests, restOf(e.Scope.Collection, r.Document))
+		h.rests = append(h.rests, restOf(r.Document))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,12 +209,12 @@ func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint6
 	return nil
 }
 
-// Forget wipes the answers that rest on documents out of the file. It is to be called when these have changed or gone; answers that
-// are being made meanwhile are not kept.
-func (c *Cache) Forget(collection string, ids []corpus.DocumentID) {
+// Forget wipes the answers that rest on documents out of the file, whatever part of them was asked. It is to be called when these
+// have changed or gone; answers that are being made meanwhile are not kept.
+func (c *Cache) Forget(ids []corpus.DocumentID) {
 	gone := make(map[uint64]bool, len(ids))
 	for _, id := range ids {
-		gone[restOf(collection, id)] = true
+		gone[restOf(id)] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -381,8 +381,8 @@ func TestDamageIsForgotten(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte("SLAC1\n\x00\x00"))
-	f.Add([]byte("SLAC1\n\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x01"))
+	f.Add([]byte("SLAC2\n\x00\x00"))
+	f.Add([]byte("SLAC2\n\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		path := filepath.Join(t.TempDir(), "cache.db")
 		if err := os.WriteFile(path, file, 0o600); err != nil {

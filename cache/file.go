@@ -18,7 +18,7 @@ import (
 // (8 each), how many documents the answer rests on (2), then the body: a hash of each of these documents (8 each), and the entry.
 // Integers are little-endian. Records are appended; a drop is written over an entry that is forgotten, so that nothing of it is left.
 const (
-	magic      = "SLAC1\n\x00\x00"
+	magic      = "SLAC2\n\x00\x00"
 	recordHead = 4 + 4 + 1 + len(key{}) + 8 + 8 + 2
 	maxBody    = 1 << 20
 )
@@ -40,10 +40,9 @@ type head struct {
 }
 
 // restOf names a document that an answer rests on.
-func restOf(collection string, id corpus.DocumentID) uint64 {
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%d %s%s", len(collection), collection, id)
-	return binary.LittleEndian.Uint64(h.Sum(nil))
+func restOf(id corpus.DocumentID) uint64 {
+	h := sha256.Sum256([]byte(id))
+	return binary.LittleEndian.Uint64(h[:])
 }
 
 func appendRecord(dst []byte, h head, body []byte) []byte {

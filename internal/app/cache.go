@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -91,30 +90,25 @@ type forgetful struct {
 
 // Put implements [index.Writer].
 func (f forgetful) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
-	ids := map[string][]corpus.DocumentID{}
-	for _, d := range docs {
-		ids[d.Collection] = append(ids[d.Collection], d.ID)
+	ids := make([]corpus.DocumentID, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
 	}
-	forget := func() {
-		for collection := range ids {
-			f.forget(collection, ids[collection])
-		}
-	}
-	forget()
-	defer forget()
+	f.forget(ids)
+	defer f.forget(ids)
 	return f.Index.Put(ctx, docs, entries)
 }
 
 // Delete implements [index.Writer].
 func (f forgetful) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	f.forget(collection, ids)
-	defer f.forget(collection, ids)
+	f.forget(ids)
+	defer f.forget(ids)
 	return f.Index.Delete(ctx, collection, ids)
 }
 
-func (f forgetful) forget(collection string, ids []corpus.DocumentID) {
+func (f forgetful) forget(ids []corpus.DocumentID) {
 	if f.app.cache != nil {
-		f.app.cache.Forget(cmp.Or(collection, corpus.DefaultCollection), ids)
+		f.app.cache.Forget(ids)
 	}
 }
 
