@@ -25,6 +25,7 @@ type serveCmd struct {
 	config.Runs
 	config.Models
 	config.Cache
+	config.Files
 	config.Keep
 	NoCache bool `name:"no-cache" help:"Answer every question anew, and in a run of its own."`
 }

@@ -2,7 +2,9 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,6 +21,7 @@ type Config struct {
 	HTTP   HTTP   `title:"HTTP server"`
 	Runs   Runs   `title:"Answering"`
 	Cache  Cache  `title:"Answers that are kept"`
+	Files  Files  `title:"Uploaded files"`
 	Keep   Keep   `title:"Retention"`
 	Keys   Keys   `title:"-"` // no settings: see its comment
 }
@@ -76,6 +79,25 @@ type Cache struct {
 	CacheAge   time.Duration `name:"cache-age" default:"168h" min:"1s" max:"87600h" help:"Age after which a kept answer is not given any more (duration)."`
 }
 
+// Files bounds what is uploaded. How large a file may be is said with the documents.
+type Files struct {
+	FetchAllow   []string      `name:"fetch-allow" split:"," placeholder:"CIDR" optional:"" help:"Range of addresses, such as 10.1.0.0/16, from which files may be fetched by URL although it is private or this machine's own; give it once for each. Public addresses need none."`
+	FetchTimeout time.Duration `name:"fetch-timeout" default:"2m" min:"1s" max:"24h" help:"How long fetching a file by its URL may take (duration)."`
+}
+
+// Allowed is FetchAllow as netip knows it.
+func (f Files) Allowed() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range f.FetchAllow {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("wants ranges of addresses such as 10.1.0.0/16, not %q", text)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
 // Keep says how long finished runs stay.
 type Keep struct {
 	KeepRunsAge   time.Duration `name:"keep-runs-age" default:"720h" min:"1m" max:"87600h" help:"Age after which a finished run is deleted (duration)."`
@@ -118,6 +140,9 @@ func (c Config) cross(faults Faults) Faults {
 	if !faults.has("max-query") && !faults.has("max-body") && c.Runs.MaxQuery >= c.HTTP.MaxBody {
 		faults = append(faults, Fault{Setting: "max-query", Problem: c.Runs.MaxQuery.String() +
 			" must be less than max-body, which is " + c.HTTP.MaxBody.String()})
+	}
+	if _, err := c.Files.Allowed(); err != nil && !faults.has("fetch-allow") {
+		faults = append(faults, Fault{Setting: "fetch-allow", Problem: err.Error()})
 	}
 	for setting, is := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
 		if is == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {
