@@ -45,7 +45,7 @@ var may = map[string]string{
 	"cache/cachetest":       "",
 	"files":                 "corpus fault index ingest ingest/parse internal/text model store",
 	"files/*":               "fault",
-	"index/scope":           "corpus fault index internal/text",
+	"index/scope":           "corpus fault index internal/text model",
 	"store":                 "corpus event fault",
 	"store/*":               "corpus event fault store",
 	"ledger":                "event fault store",

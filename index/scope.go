@@ -21,20 +21,40 @@ type Scope struct {
 // mark begins what a scope's name says behind its collection, and stands before each part of it. No collection has it in its name.
 const mark = "\x1f"
 
-// Name gives the scope as a collection's name.
+// maxSet bounds the name of a set, in bytes.
+const maxSet = 256
+
+// ValidSet tells whether a set may have the name: 1 to 256 letters and digits of ASCII, dashes and underscores.
+func ValidSet(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxSet
+}
+
+// Name gives the scope as a collection's name. That of sets and documents that cannot be named is one that nobody reads.
 func (s Scope) Name() string {
 	var b strings.Builder
 	b.WriteString(s.Collection)
+	part := func(kind, name string) {
+		if strings.Contains(name, mark) { // which would add another part
+			name = ""
+		}
+		b.WriteString(mark + kind + name)
+	}
 	for _, set := range s.Sets {
-		b.WriteString(mark + "s" + set)
+		part("s", set)
 	}
 	for _, id := range s.Documents {
-		b.WriteString(mark + "d" + string(id))
+		part("d", string(id))
 	}
 	return b.String()
 }
 
-// ParseScope reads a name. One of no scope is that of a whole collection.
+// ParseScope reads a name. One of no scope is that of a whole collection; one that no scope has is a [fault.InvalidRequest].
 func ParseScope(name string) (Scope, error) {
 	collection, rest, scoped := strings.Cut(name, mark)
 	s := Scope{Collection: collection}
@@ -42,7 +62,7 @@ func ParseScope(name string) (Scope, error) {
 		var part string
 		part, rest, scoped = strings.Cut(rest, mark)
 		switch {
-		case len(part) > 1 && part[0] == 's':
+		case len(part) > 1 && part[0] == 's' && ValidSet(part[1:]):
 			s.Sets = append(s.Sets, part[1:])
 		case len(part) > 1 && part[0] == 'd':
 			s.Documents = append(s.Documents, corpus.DocumentID(part[1:]))
