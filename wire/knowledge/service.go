@@ -146,12 +146,11 @@ type DocumentUpdate struct {
 
 // Pages are pages of a document's text.
 type Pages struct {
-	Object    string `json:"object" enum:"list"`
-	FileID    string `json:"file_id"`
-	Pages     []Page `json:"pages"`
-	PageCount int    `json:"page_count" description:"Of the whole document."`
-	HasMore   bool   `json:"has_more" description:"Pages of those asked for are left out."`
-	NextPage  int    `json:"next_page,omitempty" description:"Give it as start_page to get them."`
+	Object   string `json:"object" enum:"list"`
+	FileID   string `json:"file_id"`
+	Pages    []Page `json:"pages"`
+	HasMore  bool   `json:"has_more" description:"Pages of those asked for are left out."`
+	NextPage int    `json:"next_page,omitempty" description:"Give it as start_page to get them."`
 }
 
 // Page is one of them: of the format's own, or, where it has none, as much as fits one.

@@ -1,0 +1,350 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// The roles of messages that are not turns of the history.
+const (
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+)
+
+// said is a message of the input.
+type said struct {
+	role  string
+	texts []string
+	files []string // ids
+	path  string
+}
+
+func (m said) text() string { return strings.Join(m.texts, "\n") }
+
+// input reads what was said. The last message of the user is the question; what was said before it is the history.
+func (d *decoder) input(root value) error {
+	in := root.get("input")
+	if in.none() {
+		in = root.get("messages")
+	}
+	if in.none() {
+		return fault.Invalid("input", "required")
+	}
+	var all []said
+	if _, plain := in.v.(string); plain {
+		text, err := in.text()
+		if err != nil {
+			return err
+		}
+		all = []said{{role: event.RoleUser, texts: []string{text}, path: in.path}}
+	} else {
+		items, err := in.list(MaxItems)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			m, err := message(item)
+			if err != nil {
+				return err
+			}
+			if m.role != "" {
+				all = append(all, m)
+			}
+		}
+	}
+	last := len(all) - 1
+	for last >= 0 && all[last].role != event.RoleUser {
+		last--
+	}
+	if last < 0 {
+		return in.invalid("no message of the role user")
+	}
+	d.before(all)
+	d.history(all[:last])
+	return d.question(all[last])
+}
+
+// before takes up the instructions among the messages.
+func (d *decoder) before(all []said) {
+	for _, m := range all {
+		if m.role == roleSystem || m.role == roleDeveloper {
+			d.instructions = append(d.instructions, m.text())
+		}
+	}
+}
+
+// question takes up the message that asks. A client that sends a file with it may begin its text with the file's id.
+func (d *decoder) question(m said) error {
+	text := strings.TrimSpace(m.text())
+	for _, id := range m.files {
+		if rest, found := strings.CutPrefix(text, id); found && (rest == "" || strings.TrimLeft(rest, " \t\n") != rest) {
+			text = strings.TrimSpace(rest)
+		}
+		if id = filePrefix + id; !slices.Contains(d.files, id) {
+			d.files = append(d.files, id)
+		}
+	}
+	if text == "" && len(m.files) > 0 {
+		text = whatIsIt
+	}
+	d.q.Query, d.asked = text, m.path
+	switch {
+	case text == "":
+		return fault.Invalid(m.path, "required, and not only white space")
+	case len(d.files) > MaxStores:
+		return fault.Invalid(m.path, "%d files; the limit is %d", len(d.files), MaxStores)
+	}
+	return nil
+}
+
+// history keeps the newest of the turns that fit into its limits.
+func (d *decoder) history(all []said) {
+	size, from := 0, len(all)
+	for from > 0 && len(d.q.History) < maxTurns {
+		m := all[from-1]
+		if m.role == event.RoleUser || m.role == event.RoleAssistant {
+			text := strings.TrimSpace(withoutMarkers(m.text()))
+			if size += len(text); size > maxHistory {
+				break
+			}
+			if text != "" {
+				d.q.History = append(d.q.History, event.Turn{Role: m.role, Text: text})
+			}
+		}
+		from--
+	}
+	slices.Reverse(d.q.History)
+}
+
+// withoutMarkers removes the markers ⟦⟦n⟧⟧ with the blank before them.
+func withoutMarkers(s string) string {
+	if !strings.Contains(s, openMarker) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, openMarker)
+		if !found {
+			b.WriteString(s)
+			return b.String()
+		}
+		digits := strings.TrimLeft(rest, "0123456789")
+		if after, closed := strings.CutPrefix(digits, closeMarker); closed && len(digits) < len(rest) {
+			b.WriteString(strings.TrimSuffix(before, " "))
+			s = after
+			continue
+		}
+		b.WriteString(before + openMarker)
+		s = rest
+	}
+}
+
+// skipped are the types of items that are no messages; clients send back what a response had put out.
+var skipped = []string{ItemReasoning, ItemFileSearch, ItemWebSearch, ItemListDocuments, ItemPageReader, "file_reader_call", "function_call",
+	"function_call_output", "computer_call", "computer_call_output", "item_reference", "code_interpreter_call", "mcp_call", "mcp_list_tools"}
+
+// message reads an item of the input. One that is no message has no role.
+func message(item value) (said, error) {
+	if item.none() {
+		return said{}, item.invalid("want an object, got null")
+	}
+	if err := item.object(); err != nil {
+		return said{}, err
+	}
+	kind, err := item.get("type").one(slices.Concat([]string{ItemMessage, "input_text", "input_file", "input_image"}, skipped)...)
+	switch {
+	case err != nil:
+		return said{}, err
+	case slices.Contains(skipped, kind):
+		return said{}, nil
+	case strings.HasPrefix(kind, "input_"): // a part by itself is something that the user says
+		m := said{role: event.RoleUser, path: item.path}
+		return m, m.part(item)
+	}
+	role := item.get("role")
+	m := said{path: item.path + ".content"}
+	if m.role, err = role.one(event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper); err != nil {
+		return m, err
+	}
+	if m.role == "" {
+		return m, role.invalid("required")
+	}
+	content := item.get("content")
+	if _, plain := content.v.(string); plain {
+		text, err := content.text()
+		m.texts = []string{text}
+		return m, err
+	}
+	parts, err := content.list(MaxParts)
+	if err != nil {
+		return m, err
+	}
+	for _, p := range parts {
+		if err := m.part(p); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// part reads a part of a message. Pictures are passed over.
+func (m *said) part(v value) error {
+	if v.none() {
+		return v.invalid("want an object, got null")
+	}
+	if err := v.object(); err != nil {
+		return err
+	}
+	typ := v.get("type")
+	kind, err := typ.one("input_text", "output_text", "text", "refusal", "input_file", "input_image", "image_url")
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "":
+		return typ.invalid("required")
+	case "input_text", "output_text", "text":
+		s, err := v.get("text").text()
+		if err != nil {
+			return err
+		}
+		if s != "" {
+			m.texts = append(m.texts, s)
+		}
+	case "input_file":
+		return m.file(v.get("file_id"))
+	}
+	return nil
+}
+
+func (m *said) file(v value) error {
+	id, err := v.name(MaxNameLength)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(id, ",") {
+		return v.invalid("no comma may stand in an id")
+	}
+	if id != "" {
+		m.files = append(m.files, id)
+	}
+	return nil
+}
+
+// tools reads where and with what to look. Only tools of a type that there is are repeated: another would make the client
+// drop the whole response.
+func (d *decoder) tools(root value) error {
+	list, err := root.get("tools").list(MaxTools)
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		if v.none() {
+			return v.invalid("want an object, got null")
+		}
+		if err := v.object(); err != nil {
+			return err
+		}
+		if err := d.tool(v); err != nil {
+			return err
+		}
+	}
+	if len(d.stores) > MaxStores {
+		return fault.Invalid("tools", "%d vector stores; the limit is %d", len(d.stores), MaxStores)
+	}
+	return d.choice(root.get("tool_choice"))
+}
+
+func (d *decoder) tool(v value) error {
+	kind, err := v.get("type").name(MaxNameLength)
+	if err != nil {
+		return err
+	}
+	if kind == "" {
+		return v.get("type").invalid("required")
+	}
+	t := Tool{Type: kind}
+	switch {
+	case kind == "file_search", kind == "list_documents":
+		if err := d.storesOf(v.get("vector_store_ids"), &t); err != nil {
+			return err
+		}
+		if kind == "list_documents" {
+			d.use(event.ToolListDocuments)
+			break
+		}
+		n, err := v.get("max_num_results").integer(-1<<31, 1<<31)
+		if err != nil {
+			return err
+		}
+		if !v.get("max_num_results").none() {
+			t.MaxNumResults = min(max(n, 1), MaxTopK)
+			d.q.TopK = max(d.q.TopK, t.MaxNumResults)
+		}
+	case kind == "page_reader", kind == "file_reader":
+		d.use(event.ToolReadPages)
+	case kind == toolWebSearch, strings.HasPrefix(kind, toolWebSearch+"_preview"):
+		t.Type = toolWebSearch
+	default:
+		return nil
+	}
+	d.echo.Tools = append(d.echo.Tools, t)
+	return nil
+}
+
+// toolWebSearch is a tool that may be asked for and never finds anything.
+const toolWebSearch = "web_search"
+
+func (d *decoder) use(tool string) {
+	if !slices.Contains(d.q.Tools, tool) {
+		d.q.Tools = append(d.q.Tools, tool)
+	}
+}
+
+func (d *decoder) storesOf(v value, t *Tool) error {
+	ids, err := v.list(MaxStores)
+	if err != nil {
+		return err
+	}
+	t.VectorStoreIDs = []string{}
+	for _, v := range ids {
+		id, err := v.name(MaxNameLength)
+		switch {
+		case err != nil:
+			return err
+		case strings.TrimSpace(id) == "" || strings.Contains(id, ","):
+			return v.invalid("want an id without a comma")
+		}
+		t.VectorStoreIDs = append(t.VectorStoreIDs, id)
+		if !slices.Contains(d.stores, id) {
+			d.stores = append(d.stores, id)
+		}
+	}
+	return nil
+}
+
+// choice reads which tool the client wants; it is repeated where a client can read it.
+func (d *decoder) choice(v value) error {
+	if _, word := v.v.(string); word || v.none() {
+		s, err := v.one("none", "auto", "required")
+		if s != "" {
+			d.echo.ToolChoice = json.RawMessage(`"` + s + `"`)
+		}
+		return err
+	}
+	if err := v.object(); err != nil {
+		return err
+	}
+	kind, err := v.get("type").name(MaxNameLength)
+	if err != nil {
+		return err
+	}
+	if kind == "file_search" {
+		d.echo.ToolChoice = json.RawMessage(`{"type":"file_search"}`)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Package knowledge is the snapshot protocol of the Knowledge Forge: server-sent events whose data is the whole answer so
+// far, a [Response], so that a client that misses some of them loses nothing. It also holds the JSON of the service around
+// the protocol: files, vector stores, tasks.
+package knowledge
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// Name is the protocol's name in addresses and flags.
+const Name = "knowledge"
+
+// The names of a stream's events that need no more than their names to be understood. Others begin a call, show that it
+// searches and end it: response.file_search_call.in_progress, .searching, .completed.
+const (
+	EventCreated         = "response.created"
+	EventInProgress      = "response.in_progress"
+	EventTextDelta       = "response.output_text.delta"
+	EventTextDone        = "response.output_text.done"
+	EventReasoningDelta  = "response.reasoning_summary_text.delta"
+	EventAnnotationAdded = "response.output_text.annotation.added"
+	EventCompleted       = "response.completed"
+	EventIncomplete      = "response.incomplete"
+	EventFailed          = "response.failed"
+	EventDone            = "done"
+)
+
+// The pace of snapshots, a second. MaxPerSecond and MinPerSecond bound what may be asked for.
+const (
+	PerSecond    = 10
+	MinPerSecond = 0.1
+	MaxPerSecond = 100
+)
+
+// The modes of a stream.
+const (
+	ModeSnapshot = "snapshot"
+	ModeDelta    = "delta"
+)
+
+// Protocol is the protocol in one of its forms. The zero value is snapshots at the default pace. Forms that equal each other
+// make the same frames.
+type Protocol struct {
+	Delta     bool    // text is told in pieces, and snapshots come where items begin and end
+	PerSecond float64 // snapshots that show nothing but more text, at most; 0: the default. Not used with Delta.
+}
+
+var (
+	_ wire.Protocol = Protocol{}
+	_ wire.Paced    = Protocol{}
+)
+
+// Name implements [wire.Protocol].
+func (Protocol) Name() string { return Name }
+
+// ContentType implements [wire.Protocol].
+func (Protocol) ContentType() string { return sse.ContentType }
+
+// New implements [wire.Protocol].
+func (p Protocol) New() wire.Projection { return newProjection(p.Delta, maxLine) }
+
+// AppendFrame implements [wire.Protocol].
+func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+
+// AppendIdle implements [wire.Protocol].
+func (Protocol) AppendIdle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
+
+// Interval implements [wire.Paced].
+func (p Protocol) Interval() time.Duration {
+	switch {
+	case p.Delta:
+		return 0
+	case p.PerSecond <= 0:
+		return time.Second / PerSecond
+	}
+	return time.Duration(float64(time.Second) / p.PerSecond)
+}
+
+// Waits implements [wire.Paced]: text may wait, and what no frame shows.
+func (p Protocol) Waits(b event.Body) bool {
+	switch b := b.(type) {
+	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.Warned, event.ModelUsed, event.Attributed:
+		return true
+	case event.CacheChecked:
+		return !b.Hit
+	}
+	return false
+}
+
+// Entry is the protocol's way in. A request to its path is answered with a stream or with one object, as [wire.Question.Once] says.
+func Entry() wire.Entry {
+	return wire.Entry{
+		Protocol: Protocol{}, Stream: "/v1/responses",
+		Decode: Decode, View: View,
+		Reply: func(log []event.Event) any { return ResponseOf(log) },
+		Fault: func(f *fault.Error) any { return FaultOf(f) },
+		Types: wire.Types{Request: Request{}, Reply: Response{}, Fault: Fault{}, Events: []any{
+			Response{}, TextDelta{}, ReasoningDelta{}, AnnotationAdded{}, Done{}}},
+	}
+}
+
+// View gives the form of the protocol that the parameters mode (snapshot, delta) and snapshots_per_second ask for.
+func View(parameter func(name string) string) (wire.Protocol, error) {
+	per := 0.0
+	if s := parameter("snapshots_per_second"); s != "" {
+		var err error
+		if per, err = strconv.ParseFloat(s, 64); err != nil {
+			return nil, fault.Invalid("snapshots_per_second", "want a number")
+		}
+		if err := checkPace("snapshots_per_second", per); err != nil {
+			return nil, err
+		}
+	}
+	mode := parameter("mode")
+	if mode != "" && mode != ModeSnapshot && mode != ModeDelta {
+		return nil, fault.Invalid("mode", "want %s or %s", ModeSnapshot, ModeDelta)
+	}
+	return form(mode, per), nil
+}
+
+// form gives the one protocol of those that make the same frames at the same times.
+func form(mode string, per float64) Protocol {
+	if mode == ModeDelta {
+		return Protocol{Delta: true}
+	}
+	if per == PerSecond {
+		per = 0
+	}
+	return Protocol{PerSecond: per}
+}
+
+func checkPace(field string, per float64) error {
+	if math.IsNaN(per) || per < MinPerSecond || per > MaxPerSecond {
+		return fault.Invalid(field, "want a number from %g to %d", MinPerSecond, MaxPerSecond)
+	}
+	return nil
+}
+
+// FaultOf is the protocol's form of a failure that precedes a reply.
+func FaultOf(f *fault.Error) Fault {
+	return Fault{Code: string(f.Code), Message: f.Message, Detail: FaultDetail{Field: f.Field}}
+}

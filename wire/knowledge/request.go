@@ -1,0 +1,307 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// Bounds of a request's fields, in bytes where they are texts.
+const (
+	MaxTopK         = 50
+	MaxNameLength   = 128 // of the model, the user and each id
+	MaxStores       = 32  // ids of vector stores and files together
+	MaxTools        = 32
+	MaxMetadata     = 16 // pairs, of keys of 64 and values of 512 bytes
+	MaxItems        = 10_000
+	MaxParts        = 1000
+	MaxInstructions = 32 << 10
+	maxTurns        = 200 // of the history; older ones are left out
+	maxHistory      = 256 << 10
+	maxEcho         = 16 << 10
+	maxTokens       = 1_000_000
+)
+
+// The efforts.
+const (
+	EffortLow    = "low"    // one search
+	EffortMedium = "medium" // tools are chosen, for two rounds at most
+	EffortHigh   = "high"   // tools are chosen until enough is found
+	EffortDev    = "dev"    // as low, and each call shows how it went
+)
+
+// mediumRounds is how many rounds of tools the effort medium allows.
+const mediumRounds = 2
+
+// filePrefix marks a file's id among those of collections.
+const filePrefix = "file:"
+
+// whatIsIt is asked of a file that is sent without a word.
+const whatIsIt = "What is this document about?"
+
+// Request is a question. Fields that are not known are ignored, and null is as if the field were left out.
+type Request struct {
+	Input              any               `json:"input,omitempty" description:"The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false."`
+	Messages           []Message         `json:"messages,omitempty" description:"The same as a list. Answered with one object unless stream is true."`
+	Stream             *bool             `json:"stream,omitempty" description:"Whether the answer is a stream."`
+	StreamOptions      *StreamOptions    `json:"stream_options,omitempty"`
+	SnapshotsPerSecond float64           `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100" default:"10" description:"Snapshots that show nothing but more text, at most."`
+	Effort             string            `json:"effort,omitempty" enum:"low,medium,high,dev" default:"medium" description:"How much is done to find an answer."`
+	Model              string            `json:"model,omitempty" maxLength:"128" description:"One that the server does not have is another word for its first."`
+	Instructions       string            `json:"instructions,omitempty" description:"How to answer; heeded by models."`
+	Tools              []Tool            `json:"tools,omitempty" description:"Where and with what to look. Tools of other types are ignored."`
+	ToolChoice         json.RawMessage   `json:"tool_choice,omitempty" description:"Repeated, and without effect."`
+	Temperature        *float64          `json:"temperature,omitempty" minimum:"0" maximum:"2"`
+	TopP               *float64          `json:"top_p,omitempty" minimum:"0" maximum:"1" description:"Repeated, and without effect."`
+	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" minimum:"1" description:"Of the answer. max_tokens is another name."`
+	MaxTokens          int               `json:"max_tokens,omitempty" minimum:"1"`
+	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The response that this one follows: its question and answer go before the input."`
+	Store              *bool             `json:"store,omitempty" default:"true" description:"False: nothing is kept once the answer was read."`
+	NoCache            bool              `json:"no_cache,omitempty" description:"Answer anew."`
+	Metadata           map[string]string `json:"metadata,omitempty" description:"At most 16 pairs; repeated."`
+	User               string            `json:"user,omitempty" description:"Repeated."`
+	Reasoning          *Reasoning        `json:"reasoning,omitempty" description:"Its effort stands in for effort."`
+	Text               *TextFormat       `json:"text,omitempty" description:"Repeated; json_object and json_schema are taken for text."`
+	Truncation         string            `json:"truncation,omitempty" enum:"auto,disabled" description:"Repeated, and without effect."`
+	ServiceTier        string            `json:"service_tier,omitempty" enum:"auto,default,flex" description:"Repeated, and without effect."`
+	ParallelToolCalls  *bool             `json:"parallel_tool_calls,omitempty" description:"Repeated, and without effect."`
+}
+
+// Message is something that was said.
+type Message struct {
+	Role    string `json:"role" enum:"user,assistant,system,developer"`
+	Content any    `json:"content" description:"Text, or a list of parts: input_text and output_text with text, input_file with file_id."`
+}
+
+// StreamOptions say what form a stream has.
+type StreamOptions struct {
+	Mode               string  `json:"mode,omitempty" enum:"snapshot,delta" default:"snapshot" description:"delta: text is told in pieces, and snapshots come where items begin and end."`
+	SnapshotsPerSecond float64 `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100"`
+}
+
+// Decode reads a request's body; see [Request]. Wrong types and values are errors of the code [fault.InvalidRequest] that name
+// the field by its path. A history that is over its limits loses its oldest turns.
+func Decode(body []byte, maxQuery int) (wire.Question, error) {
+	root, err := parse(body)
+	if err != nil {
+		return wire.Question{}, err
+	}
+	d := decoder{q: wire.Question{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}
+	for _, step := range []func(value) error{d.input, d.form, d.tools, d.effort, d.model, d.kept, d.repeated} {
+		if err := step(root); err != nil {
+			return wire.Question{}, err
+		}
+	}
+	if len(d.q.Query) > maxQuery {
+		return wire.Question{}, fault.Invalid(d.asked, "%d bytes; the limit is %d", len(d.q.Query), maxQuery)
+	}
+	d.q.Collection = strings.Join(d.collections(), ",")
+	if d.q.Request, err = json.Marshal(d.echo); err != nil || len(d.q.Request) > maxEcho {
+		return wire.Question{}, fault.Invalid("body", "its fields besides the messages take over %d bytes", maxEcho)
+	}
+	return d.q, nil
+}
+
+type decoder struct {
+	q      wire.Question
+	echo   Echo
+	asked  string // path of the question
+	stores []string
+	files  []string
+
+	instructions []string
+}
+
+// collections gives where to look: in the files that the question is sent with, or else in the vector stores.
+func (d *decoder) collections() []string {
+	if len(d.files) > 0 {
+		return d.files
+	}
+	return d.stores
+}
+
+// form reads whether the answer is a stream, and which.
+func (d *decoder) form(root value) error {
+	stream, err := root.get("stream").truth()
+	if err != nil {
+		return err
+	}
+	d.q.Once = root.get("input").none()
+	if stream != nil {
+		d.q.Once = !*stream
+	}
+	options := root.get("stream_options")
+	if err := options.object(); err != nil {
+		return err
+	}
+	mode, err := options.get("mode").one(ModeSnapshot, ModeDelta)
+	if err != nil {
+		return err
+	}
+	per := 0.0
+	for _, v := range []value{root.get("snapshots_per_second"), options.get("snapshots_per_second")} {
+		n, err := v.number(MinPerSecond, MaxPerSecond)
+		if err != nil {
+			return err
+		}
+		if n != nil {
+			per = *n
+		}
+	}
+	if p := form(mode, per); p != (Protocol{}) {
+		d.q.As = p
+	}
+	return nil
+}
+
+// effort reads how much is done.
+func (d *decoder) effort(root value) error {
+	effort, err := root.get("effort").one(EffortLow, EffortMedium, EffortHigh, EffortDev)
+	if err != nil {
+		return err
+	}
+	thinking := root.get("reasoning")
+	if err := thinking.object(); err != nil {
+		return err
+	}
+	if !thinking.none() {
+		d.echo.Reasoning = new(Reasoning)
+		if d.echo.Reasoning.Effort, err = thinking.get("effort").one(EffortLow, EffortMedium, EffortHigh); err != nil {
+			return err
+		}
+		if d.echo.Reasoning.Summary, err = thinking.get("summary").one("auto", "concise", "detailed"); err != nil {
+			return err
+		}
+		if effort == "" {
+			effort = d.echo.Reasoning.Effort
+		}
+	}
+	d.echo.Effort = effort
+	switch effort {
+	case EffortLow, EffortDev:
+		d.q.Mode = event.Direct
+	case EffortHigh:
+		d.q.Mode = event.Agentic
+	default:
+		d.q.Mode, d.q.Iterations = event.Agentic, mediumRounds
+	}
+	return nil
+}
+
+// model reads what a model is told, besides what was said.
+func (d *decoder) model(root value) (err error) {
+	if d.q.Model, err = root.get("model").name(MaxNameLength); err != nil {
+		return err
+	}
+	if d.q.Temperature, err = root.get("temperature").number(0, 2); err != nil {
+		return err
+	}
+	d.echo.Temperature = d.q.Temperature
+	if d.echo.TopP, err = root.get("top_p").number(0, 1); err != nil {
+		return err
+	}
+	for _, name := range []string{"max_tokens", "max_output_tokens"} {
+		n, err := root.get(name).integer(1, maxTokens)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			d.q.MaxTokens, d.echo.MaxOutputTokens = n, n
+		}
+	}
+	said, err := root.get("instructions").text()
+	if err != nil {
+		return err
+	}
+	d.instructions = slices.Insert(d.instructions, 0, said)
+	d.instructions = slices.DeleteFunc(d.instructions, func(s string) bool { return strings.TrimSpace(s) == "" })
+	d.q.Instructions = strings.Join(d.instructions, "\n\n")
+	if len(d.q.Instructions) > MaxInstructions {
+		return fault.Invalid("instructions", "%d bytes with the messages of the roles system and developer; the limit is %d",
+			len(d.q.Instructions), MaxInstructions)
+	}
+	return nil
+}
+
+// kept reads what the run follows and whether it is kept.
+func (d *decoder) kept(root value) error {
+	previous, err := root.get("previous_response_id").name(MaxNameLength)
+	if err != nil {
+		return err
+	}
+	if d.q.Previous = event.RunID(previous); previous != "" && !d.q.Previous.Valid() {
+		return fault.Invalid("previous_response_id", "not the id of a response")
+	}
+	d.echo.PreviousResponseID = previous
+	if d.echo.Store, err = root.get("store").truth(); err != nil {
+		return err
+	}
+	d.q.Unstored = d.echo.Store != nil && !*d.echo.Store
+	fresh, err := root.get("no_cache").truth()
+	d.q.NoCache = fresh != nil && *fresh
+	return err
+}
+
+// repeated reads what has no effect but to stand in the response.
+func (d *decoder) repeated(root value) (err error) {
+	if d.echo.User, err = root.get("user").name(MaxNameLength); err != nil {
+		return err
+	}
+	if d.echo.Truncation, err = root.get("truncation").one("auto", "disabled"); err != nil {
+		return err
+	}
+	if d.echo.ServiceTier, err = root.get("service_tier").one("auto", "default", "flex"); err != nil {
+		return err
+	}
+	parallel, err := root.get("parallel_tool_calls").truth()
+	if err != nil {
+		return err
+	}
+	d.echo.ParallelToolCalls = parallel == nil || *parallel
+	if err := d.format(root.get("text")); err != nil {
+		return err
+	}
+	return d.metadata(root.get("metadata"))
+}
+
+func (d *decoder) format(text value) error {
+	if err := text.object(); err != nil || text.none() {
+		return err
+	}
+	format := text.get("format")
+	if err := format.object(); err != nil || format.none() {
+		return err
+	}
+	if _, err := format.get("type").one("text", "json_object", "json_schema"); err != nil {
+		return err
+	}
+	d.echo.Text = new(TextFormat)
+	d.echo.Text.Format.Type = "text"
+	return nil
+}
+
+func (d *decoder) metadata(v value) error {
+	if err := v.object(); err != nil || v.none() {
+		return err
+	}
+	pairs := v.v.(map[string]any)
+	if len(pairs) > MaxMetadata {
+		return v.invalid("%d pairs; the limit is %d", len(pairs), MaxMetadata)
+	}
+	d.echo.Metadata = map[string]string{}
+	for key := range pairs {
+		if _, err := (value{v.path, key}).name(64); err != nil {
+			return v.invalid("a key of over 64 bytes, or with a control character")
+		}
+		s, err := v.get(key).name(512)
+		if err != nil {
+			return err
+		}
+		d.echo.Metadata[key] = s
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package knowledge
+
+import (
+	"encoding/json"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// The statuses of a response and of its output items. An item has the ones that its type allows.
+const (
+	StatusInProgress = "in_progress"
+	StatusSearching  = "searching"
+	StatusCompleted  = "completed"
+	StatusIncomplete = "incomplete"
+	StatusFailed     = "failed"
+)
+
+// The types of output items.
+const (
+	ItemMessage       = "message"
+	ItemReasoning     = "reasoning"
+	ItemFileSearch    = "file_search_call"
+	ItemWebSearch     = "web_search_call"
+	ItemListDocuments = "list_documents_call"
+	ItemPageReader    = "page_reader_call"
+)
+
+// Response is the state of an answer: each snapshot of a stream, and the object that a request without a stream is answered
+// with. What changes most often stands last, where it compresses best.
+type Response struct {
+	ID        string `json:"id" description:"The run's."`
+	Object    string `json:"object" enum:"response"`
+	CreatedAt int64  `json:"created_at" description:"Unix seconds."`
+	Model     string `json:"model" description:"As asked for."`
+	Echo
+	RunID  string `json:"run_id"`
+	Cached bool   `json:"cached,omitempty" description:"An earlier answer is given again."`
+
+	Output []Item `json:"output"`
+
+	Status       string             `json:"status" enum:"in_progress,completed,failed,incomplete"`
+	Error        *ResponseError     `json:"error,omitempty"`
+	Incomplete   *IncompleteDetails `json:"incomplete_details,omitempty"`
+	Usage        *Usage             `json:"usage,omitempty" description:"There once the response has ended."`
+	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How far the sources carry the answer, once that was checked."`
+	Verification *Verification      `json:"verification,omitempty"`
+	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
+}
+
+// Echo is what a response repeats of its request.
+type Echo struct {
+	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
+	ToolChoice         json.RawMessage   `json:"tool_choice" description:"none, auto, required, or an object with a type."`
+	Tools              []Tool            `json:"tools" description:"Those of a type that there is."`
+	Temperature        *float64          `json:"temperature,omitempty"`
+	TopP               *float64          `json:"top_p,omitempty"`
+	MaxOutputTokens    int               `json:"max_output_tokens,omitempty"`
+	PreviousResponseID string            `json:"previous_response_id,omitempty"`
+	Metadata           map[string]string `json:"metadata,omitempty"`
+	Reasoning          *Reasoning        `json:"reasoning,omitempty"`
+	Text               *TextFormat       `json:"text,omitempty"`
+	Truncation         string            `json:"truncation,omitempty" enum:"auto,disabled"`
+	ServiceTier        string            `json:"service_tier,omitempty" enum:"auto,default,flex"`
+	User               string            `json:"user,omitempty"`
+	Effort             string            `json:"effort,omitempty" enum:"low,medium,high,dev"`
+	Store              *bool             `json:"store,omitempty"`
+}
+
+// Tool is a tool that the run may use.
+type Tool struct {
+	Type           string   `json:"type" enum:"file_search,list_documents,page_reader,file_reader,web_search"`
+	VectorStoreIDs []string `json:"vector_store_ids,omitzero"`
+	MaxNumResults  int      `json:"max_num_results,omitempty"`
+}
+
+// Reasoning says how much a model shall think.
+type Reasoning struct {
+	Effort  string `json:"effort,omitempty" enum:"low,medium,high"`
+	Summary string `json:"summary,omitempty" enum:"auto,concise,detailed"`
+}
+
+// TextFormat says what the answer's text is: always plain text.
+type TextFormat struct {
+	Format struct {
+		Type string `json:"type" enum:"text"`
+	} `json:"format"`
+}
+
+// Item is an output item. Each type has the fields that its line in the list names; the others are left out.
+//
+//   - message: role, content
+//   - reasoning: summary
+//   - file_search_call: queries, result_count, annotations once completed
+//   - web_search_call: queries; always failed, since there is no web search
+//   - list_documents_call: queries, count
+//   - page_reader_call: document_id, start_page, end_page
+//
+// The calls also have progress, tool, iteration and, once they ended, duration_ms, and execution_trace at the effort dev.
+type Item struct {
+	Type           string       `json:"type" enum:"message,reasoning,file_search_call,web_search_call,list_documents_call,page_reader_call"`
+	ID             string       `json:"id"`
+	Role           string       `json:"role,omitempty" enum:"assistant"`
+	Status         string       `json:"status" enum:"in_progress,searching,completed,incomplete,failed"`
+	Queries        []string     `json:"queries,omitzero"`
+	Count          int          `json:"count,omitempty" description:"How many documents are listed, at most."`
+	DocumentID     string       `json:"document_id,omitempty"`
+	StartPage      int          `json:"start_page,omitempty"`
+	EndPage        int          `json:"end_page,omitempty"`
+	Progress       *float64     `json:"progress,omitempty" minimum:"0" maximum:"1"`
+	ResultCount    *int         `json:"result_count,omitempty"`
+	Tool           string       `json:"tool,omitempty" description:"The tool behind the call, by its name in the run's events."`
+	Iteration      int          `json:"iteration,omitempty"`
+	DurationMS     event.Millis `json:"duration_ms,omitempty"`
+	ExecutionTrace string       `json:"execution_trace,omitempty" description:"Lines of text."`
+	Annotations    []Annotation `json:"annotations,omitzero"`
+	Summary        []Summary    `json:"summary,omitzero"`
+	Content        []Part       `json:"content,omitzero"`
+}
+
+// Summary is a text of a reasoning item.
+type Summary struct {
+	Type string `json:"type" enum:"summary_text"`
+	Text string `json:"text" description:"At most 8 KiB; what follows is left out."`
+}
+
+// Part is a part of a message: its text. The marker ⟦⟦n⟧⟧ in it stands behind what annotation n carries, counted from 1.
+type Part struct {
+	Type        string       `json:"type" enum:"output_text"`
+	Annotations []Annotation `json:"annotations"`
+	Text        string       `json:"text"`
+	// Truncated tells that a snapshot shows the text's beginning only, so that it fits into a line of 120 KB. The response as one
+	// JSON object has the whole text.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// Annotation is a passage that a text cites. No passage is there twice.
+type Annotation struct {
+	Type     string  `json:"type" enum:"file_citation"`
+	FileID   string  `json:"file_id"`
+	Index    int     `json:"index" description:"Of the passage among the segments of its file, from 0."`
+	Filename string  `json:"filename"`
+	Snippet  string  `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
+	Page     int     `json:"page,omitempty" description:"The first that it is on."`
+	Heading  string  `json:"heading,omitempty"`
+	Score    float64 `json:"score,omitempty"`
+	ChunkID  string  `json:"chunk_id,omitempty"`
+}
+
+// ResponseError says why a response failed, in the protocol's words; Reason is a code of ours.
+type ResponseError struct {
+	Code    string `json:"code" enum:"server_error,rate_limit_exceeded,invalid_prompt"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+}
+
+// IncompleteDetails says why an answer lacks its end.
+type IncompleteDetails struct {
+	Reason string `json:"reason" enum:"max_output_tokens,content_filter"`
+}
+
+// Usage is what a run spent on models, in tokens; all 0 where none was asked.
+type Usage struct {
+	InputTokens        int           `json:"input_tokens"`
+	InputTokensDetails InputDetails  `json:"input_tokens_details"`
+	OutputTokens       int           `json:"output_tokens"`
+	OutputTokenDetails OutputDetails `json:"output_tokens_details"`
+	TotalTokens        int           `json:"total_tokens"`
+}
+
+// InputDetails is part of [Usage].
+type InputDetails struct {
+	CachedTokens int `json:"cached_tokens"`
+}
+
+// OutputDetails is part of [Usage].
+type OutputDetails struct {
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+// Verification counts the answer's claims by what the sources say of them.
+type Verification struct {
+	Claims      int  `json:"claims"`
+	Supported   int  `json:"supported"`
+	Partial     int  `json:"partially_supported"`
+	Unsupported int  `json:"unsupported"`
+	Flagged     bool `json:"flagged,omitempty" description:"The sources do not carry the answer."`
+}
+
+// TextDelta is the data of response.output_text.delta in the delta mode: text to append.
+type TextDelta struct {
+	ItemID       string `json:"item_id"`
+	OutputIndex  int    `json:"output_index"`
+	ContentIndex int    `json:"content_index"`
+	Delta        string `json:"delta"`
+}
+
+// ReasoningDelta is the data of response.reasoning_summary_text.delta in the delta mode.
+type ReasoningDelta struct {
+	ItemID       string `json:"item_id"`
+	OutputIndex  int    `json:"output_index"`
+	SummaryIndex int    `json:"summary_index"`
+	Delta        string `json:"delta"`
+}
+
+// AnnotationAdded is the data of response.output_text.annotation.added in the delta mode. It precedes the first marker of its
+// passage.
+type AnnotationAdded struct {
+	ItemID          string     `json:"item_id"`
+	OutputIndex     int        `json:"output_index"`
+	ContentIndex    int        `json:"content_index"`
+	AnnotationIndex int        `json:"annotation_index"`
+	Annotation      Annotation `json:"annotation"`
+}
+
+// Done is the data of the last event: an empty object.
+type Done struct{}
+
+// Fault answers a request that failed before anything else was sent, with the HTTP status that belongs to its code.
+type Fault struct {
+	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE"`
+	Message string      `json:"message"`
+	Detail  FaultDetail `json:"detail"`
+}
+
+// FaultDetail names the part of the request that is at fault, if one is.
+type FaultDetail struct {
+	Field string `json:"field,omitempty" description:"Such as input[2].content[0].type."`
+}

@@ -1,0 +1,205 @@
+package knowledge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// value is a part of a request's JSON with the path that leads to it, such as input[2].content[0].type. What encoding/json
+// says of a wrong type has no indexes, and takes field names for those of another case.
+type value struct {
+	path string
+	v    any
+}
+
+// parse reads a body that must be an object.
+func parse(body []byte) (value, error) {
+	if !utf8.Valid(body) {
+		return value{}, fault.Invalid("body", "not valid UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return value{}, fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)
+		}
+		if errors.Is(err, io.EOF) {
+			return value{}, fault.Invalid("body", "empty; want a JSON object")
+		}
+		return value{}, fault.Invalid("body", "not valid JSON")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return value{}, fault.Invalid("body", "something follows the JSON object")
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return value{}, fault.Invalid("body", "want a JSON object, got %s", kindOf(v))
+	}
+	return value{v: v}, nil
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}
+
+func (v value) invalid(format string, args ...any) error {
+	return fault.Invalid(v.path, format, args...)
+}
+
+// none tells a field that is left out or null.
+func (v value) none() bool { return v.v == nil }
+
+// get gives a field of an object; of anything else, nothing.
+func (v value) get(name string) value {
+	path := name
+	if v.path != "" {
+		path = v.path + "." + name
+	}
+	m, _ := v.v.(map[string]any)
+	return value{path, m[name]}
+}
+
+// object holds that the value is an object, if it is there.
+func (v value) object() error {
+	if _, ok := v.v.(map[string]any); !ok && !v.none() {
+		return v.invalid("want an object, got %s", kindOf(v.v))
+	}
+	return nil
+}
+
+// list gives the elements of a list of at most so many.
+func (v value) list(most int) ([]value, error) {
+	l, ok := v.v.([]any)
+	if !ok && !v.none() {
+		return nil, v.invalid("want a list, got %s", kindOf(v.v))
+	}
+	if len(l) > most {
+		return nil, v.invalid("%d elements; the limit is %d", len(l), most)
+	}
+	out := make([]value, len(l))
+	for i, e := range l {
+		out[i] = value{fmt.Sprintf("%s[%d]", v.path, i), e}
+	}
+	return out, nil
+}
+
+// text gives a string of any length without control characters but white space.
+func (v value) text() (string, error) {
+	s, ok := v.v.(string)
+	if !ok && !v.none() {
+		return "", v.invalid("want a string, got %s", kindOf(v.v))
+	}
+	for i, r := range s {
+		if isControl(r) {
+			return "", v.invalid("a control character at byte %d", i)
+		}
+	}
+	return s, nil
+}
+
+// name gives a string of one line and at most so many bytes.
+func (v value) name(most int) (string, error) {
+	s, err := v.text()
+	switch {
+	case err != nil:
+		return "", err
+	case len(s) > most:
+		return "", v.invalid("over %d bytes", most)
+	}
+	for i, r := range s {
+		if unicode.IsControl(r) {
+			return "", v.invalid("a control character at byte %d", i)
+		}
+	}
+	return s, nil
+}
+
+// one gives a string that must be one of those; empty where there is none.
+func (v value) one(of ...string) (string, error) {
+	s, ok := v.v.(string)
+	if !ok && !v.none() {
+		return "", v.invalid("want a string, got %s", kindOf(v.v))
+	}
+	for _, o := range of {
+		if s == o || v.none() {
+			return s, nil
+		}
+	}
+	return "", v.invalid("want one of %s", joinOr(of))
+}
+
+func joinOr(of []string) string {
+	var b []byte
+	for i, s := range of {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, s...)
+	}
+	return string(b)
+}
+
+// truth gives a boolean; nil where there is none.
+func (v value) truth() (*bool, error) {
+	b, ok := v.v.(bool)
+	if !ok {
+		if v.none() {
+			return nil, nil
+		}
+		return nil, v.invalid("want true or false, got %s", kindOf(v.v))
+	}
+	return &b, nil
+}
+
+// number gives a number within bounds; nil where there is none.
+func (v value) number(least, most float64) (*float64, error) {
+	n, ok := v.v.(json.Number)
+	if !ok {
+		if v.none() {
+			return nil, nil
+		}
+		return nil, v.invalid("want a number, got %s", kindOf(v.v))
+	}
+	f, err := n.Float64()
+	if err != nil || f < least || f > most {
+		return nil, v.invalid("want a number from %g to %g", least, most)
+	}
+	return &f, nil
+}
+
+// integer gives a whole number within bounds; 0 where there is none.
+func (v value) integer(least, most int) (int, error) {
+	f, err := v.number(math.Inf(-1), math.Inf(1))
+	if err != nil || f == nil {
+		return 0, err
+	}
+	if *f != math.Trunc(*f) || *f < float64(least) || *f > float64(most) {
+		return 0, v.invalid("want an integer from %d to %d", least, most)
+	}
+	return int(*f), nil
+}
+
+// isControl tells the characters that have no place in a text: controls but white space.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
+}
