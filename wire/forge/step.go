@@ -3,7 +3,6 @@ package forge
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // step writes the payload of an event that is not a token and gives its name: empty for an event that the protocol does
@@ -18,7 +18,7 @@ import (
 func (p *projection) step(e event.Event) string {
 	name, payload := p.payload(e.Body)
 	if payload != nil {
-		p.buf = appendJSON(p.buf, payload)
+		p.buf = sse.AppendJSON(p.buf, payload)
 	}
 	return name
 }
@@ -101,7 +101,7 @@ func cragEvaluation(b event.Graded) CRAGEvaluation {
 // fitting gives the payload with the longest texts that fit into [maxData].
 func fitting(payload func(most int) any) any {
 	for most := maxSourceText; ; most = most * 3 / 4 {
-		if p := payload(most); most <= minText || len(appendJSON(nil, p)) <= maxData {
+		if p := payload(most); most <= minText || len(sse.AppendJSON(nil, p)) <= maxData {
 			return p
 		}
 	}
@@ -187,25 +187,4 @@ func object(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return buf.Bytes()
-}
-
-// lineEnds are what clients that split lines as Unicode does take for a line's end, and encoding/json does not escape
-// everywhere.
-var lineEnds = []struct{ raw, escaped string }{{"\u0085", `\u0085`}, {"\u2028", `\u2028`}, {"\u2029", `\u2029`}}
-
-// appendJSON appends v on one line, with <, > and & as they are. The payload types cannot fail to encode.
-func appendJSON(dst []byte, v any) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("forge: encode payload: %v", err))
-	}
-	line := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	for _, end := range lineEnds {
-		if bytes.Contains(line, []byte(end.raw)) {
-			line = bytes.ReplaceAll(line, []byte(end.raw), []byte(end.escaped))
-		}
-	}
-	return append(dst, line...)
 }
