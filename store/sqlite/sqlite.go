@@ -1,0 +1,194 @@
+// Package sqlite keeps what is kept besides logs and indexes in one SQLite file. It implements [store.Store].
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/sluice-rag/sluice/store"
+)
+
+// busyTimeout is how long a statement waits for another process that writes, such as a backup.
+const busyTimeout = 10 * time.Second
+
+// readers are the connections that read beside the one that writes: none of them waits for it.
+const readers = 4
+
+// Store is one in a file. Close it.
+type Store struct {
+	read, write *sql.DB
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the file, making it if there is none and bringing it up to date if it is of an earlier version; one of a later version is
+// an error. What was there when the process or the machine stopped, is there: each transaction is synced.
+func Open(ctx context.Context, path string) (_ *Store, err error) {
+	s := &Store{}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open store: %w", errors.Join(err, s.Close()))
+		}
+	}()
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	// SQLite would make the file readable for all that the umask lets.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.Close(); err != nil {
+		return nil, err
+	}
+	if s.write, err = connect(path, 1, "journal_mode(wal)", "synchronous(full)", "journal_size_limit(67108864)"); err != nil {
+		return nil, err
+	}
+	if err = s.migrate(ctx); err != nil {
+		return nil, err
+	}
+	s.read, err = connect(path, readers, "query_only(1)")
+	return s, err
+}
+
+func connect(path string, n int, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {"immediate"}}
+	if n > 1 {
+		q.Set("_txlock", "deferred")
+	}
+	for _, p := range append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "foreign_keys(0)") {
+		q.Add("_pragma", p)
+	}
+	at := url.URL{Path: filepath.ToSlash(path)}
+	db, err := sql.Open("sqlite", "file:"+at.EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// Close waits for what is under way, and closes the file.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// migrate brings the file to the last version, each step in a transaction with the number that says it was done.
+func (s *Store) migrate(ctx context.Context) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return fmt.Errorf("it is of version %d, which a later release wrote; this one knows %d", version, len(migrations))
+		}
+		for ; version < len(migrations); version++ {
+			if _, err := tx.ExecContext(ctx, migrations[version]); err != nil {
+				return fmt.Errorf("bring it to version %d: %w", version+1, err)
+			}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+}
+
+// change runs do in a transaction that writes: it alone does so until it ends.
+func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// ignoreDone drops the error of a transaction that an ended context has rolled back already.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// all gives the rows of a query.
+func all[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// one gives the only row of a query, or [store.ErrNotFound].
+func one[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (T, error) {
+	rows, err := all(ctx, q, scan, query, args...)
+	if err == nil && len(rows) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return rows[0], nil
+}
+
+func exec(ctx context.Context, q querier, query string, args ...any) (int, error) {
+	r, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.RowsAffected()
+	return int(n), err
+}
+
+func texts(scan func(...any) error) (s string, err error) {
+	err = scan(&s)
+	return s, err
+}
+
+// micros is a time as it is kept; the zero time is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}

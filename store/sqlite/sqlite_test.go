@@ -1,0 +1,110 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/storetest"
+)
+
+func open(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.Exercise(t, func(t *testing.T) (store.Store, func() store.Store) {
+		path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // what a path may hold and a URL may not
+		return open(t, path), func() store.Store { return open(t, path) }
+	})
+}
+
+func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "later release") {
+		t.Errorf("a later version: %v", err)
+	}
+	if _, err := sqlite.Open(t.Context(), t.TempDir()); err == nil {
+		t.Error("a folder was opened")
+	}
+}
+
+// TestQuestionsUseIndexes holds that no question that is asked often reads a whole table.
+func TestQuestionsUseIndexes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	open(t, path)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range []string{
+		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",
+		"SELECT id FROM files WHERE sha256 = 'a' AND sha256 <> '' AND status NOT IN ('failed', 'cancelled') ORDER BY status <> 'completed', created_at LIMIT 1",
+		"SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= 5 ORDER BY expires_at LIMIT 5",
+		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
+		"SELECT store FROM members WHERE file = 'a' ORDER BY store",
+		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' ORDER BY created_at, id LIMIT 1) RETURNING id",
+		"UPDATE tasks SET status = 'pending' WHERE status = 'running'",
+		"UPDATE tasks SET loose = 1 WHERE resource = 'a'",
+		"DELETE FROM tasks WHERE loose = 1 AND updated_at < 5 AND status IN ('completed', 'failed', 'cancelled')",
+	} {
+		rows, err := db.Query("EXPLAIN QUERY PLAN " + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "INDEX tasks_") { // an index of those alone that are asked for
+				t.Errorf("%s: %s", query, detail)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAddFile(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "s.db"))
+	for i := 0; b.Loop(); i++ {
+		id := fmt.Sprint(i)
+		if err := s.AddFile(b.Context(), store.File{ID: id, SHA256: id, Status: store.Pending, CreatedAt: time.Now()}, store.Task{ID: "upload-" + id, Resource: id, Status: store.Pending}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/store"
+)
+
+const storeColumns = `id, name, description, metadata, created_at, updated_at, expires_at,
+	in_progress, completed, failed, cancelled, in_progress + completed + failed + cancelled, bytes`
+
+func scanStore(scan func(...any) error) (store.Counted, error) {
+	var c store.Counted
+	var created, updated, expires int64
+	err := scan(&c.ID, &c.Name, &c.Description, (*[]byte)(&c.Metadata), &created, &updated, &expires,
+		&c.Counts.InProgress, &c.Counts.Completed, &c.Counts.Failed, &c.Counts.Cancelled, &c.Counts.Total, &c.Bytes)
+	c.CreatedAt, c.UpdatedAt, c.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(expires)
+	return c, err
+}
+
+// AddStore implements [store.VectorStores].
+func (s *Store) AddStore(ctx context.Context, v store.VectorStore) error {
+	n, err := exec(ctx, s.write, `INSERT INTO stores (id, name, description, metadata, created_at, updated_at, expires_at)
+		VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+		v.ID, v.Name, v.Description, []byte(v.Metadata), micros(v.CreatedAt), micros(v.UpdatedAt), micros(v.ExpiresAt))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("vector store %q: %w", v.ID, store.ErrExists)
+	}
+	return wrap("add vector store", err)
+}
+
+// Store implements [store.VectorStores].
+func (s *Store) Store(ctx context.Context, id string) (store.Counted, error) {
+	c, err := getStore(ctx, s.read, id)
+	return c, wrap("read vector store", err)
+}
+
+func getStore(ctx context.Context, q querier, id string) (store.Counted, error) {
+	return one(ctx, q, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id = ?", id)
+}
+
+// Stores implements [store.VectorStores].
+func (s *Store) Stores(ctx context.Context, after string, limit int) ([]store.Counted, error) {
+	cs, err := all(ctx, s.read, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	return cs, wrap("list vector stores", err)
+}
+
+// UpdateStore implements [store.VectorStores].
+func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (c store.Counted, err error) {
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		if c, err = getStore(ctx, tx, id); err != nil {
+			return err
+		}
+		v := c.VectorStore
+		if err := change(&v); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `UPDATE stores SET name = ?, description = ?, metadata = ?, created_at = ?, updated_at = ?, expires_at = ?
+			WHERE id = ?`, v.Name, v.Description, []byte(v.Metadata), micros(v.CreatedAt), micros(v.UpdatedAt), micros(v.ExpiresAt), id); err != nil {
+			return err
+		}
+		c, err = getStore(ctx, tx, id)
+		return err
+	})
+	return c, wrap("change vector store", err)
+}
+
+// RemoveStore implements [store.VectorStores].
+func (s *Store) RemoveStore(ctx context.Context, id string) error {
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		// Its row goes first, so that no trigger counts its members down one by one.
+		if n, err := exec(ctx, tx, "DELETE FROM stores WHERE id = ?", id); err != nil || n == 0 {
+			return firstOf(err, store.ErrNotFound)
+		}
+		if _, err := exec(ctx, tx, "DELETE FROM members WHERE store = ?", id); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, '')", id)
+		return err
+	})
+	return wrap("remove vector store", err)
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Expired implements [store.VectorStores].
+func (s *Store) Expired(ctx context.Context, at time.Time, limit int) ([]string, error) {
+	ids, err := all(ctx, s.read, texts, "SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?", micros(at), limit)
+	return ids, wrap("list expired vector stores", err)
+}
+
+// Join implements [store.Memberships].
+func (s *Store) Join(ctx context.Context, id string, files []string) error {
+	return wrap("join vector store", s.change(ctx, func(tx *sql.Tx) error { return join(ctx, tx, id, files) }))
+}
+
+func join(ctx context.Context, tx *sql.Tx, id string, files []string) error {
+	if there, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(there) == 0 {
+		return firstOf(err, &store.Missing{What: "vector store", ID: id})
+	}
+	for _, file := range files {
+		f, err := getFile(ctx, tx, file)
+		if errors.Is(err, store.ErrNotFound) {
+			return &store.Missing{What: "file", ID: file}
+		}
+		if err != nil {
+			return err
+		}
+		n, err := exec(ctx, tx, "INSERT INTO members (store, file, status, bytes) VALUES (?, ?, 'pending', ?) ON CONFLICT DO NOTHING", id, file, f.Bytes)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		if _, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leave implements [store.Memberships].
+func (s *Store) Leave(ctx context.Context, id string, files []string) error {
+	return wrap("leave vector store", s.change(ctx, func(tx *sql.Tx) error {
+		for _, file := range files {
+			if _, err := exec(ctx, tx, "DELETE FROM members WHERE store = ? AND file = ?", id, file); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// Members implements [store.Memberships].
+func (s *Store) Members(ctx context.Context, id, after string, limit int) ([]store.Membership, error) {
+	ms, err := all(ctx, s.read, func(scan func(...any) error) (m store.Membership, err error) {
+		err = scan(&m.Store, &m.File, &m.Status)
+		return m, err
+	}, "SELECT store, file, status FROM members WHERE store = ? AND file > ? ORDER BY file LIMIT ?", id, after, limit)
+	return ms, wrap("list members", err)
+}
+
+// StoresOf implements [store.Memberships].
+func (s *Store) StoresOf(ctx context.Context, file string) ([]string, error) {
+	ids, err := all(ctx, s.read, texts, "SELECT store FROM members WHERE file = ? ORDER BY store", file)
+	return ids, wrap("list vector stores of file", err)
+}
+
+// Changes implements [store.Memberships].
+func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]store.Change, error) {
+	cs, err := all(ctx, s.read, func(scan func(...any) error) (c store.Change, err error) {
+		err = scan(&c.Seq, &c.Store, &c.File, &c.Holds)
+		return c, err
+	}, `SELECT seq, store, file, CASE
+			WHEN store = '' THEN EXISTS (SELECT 1 FROM files f WHERE f.id = c.file)
+			WHEN file = '' THEN EXISTS (SELECT 1 FROM stores s WHERE s.id = c.store)
+			ELSE EXISTS (SELECT 1 FROM members m WHERE m.store = c.store AND m.file = c.file) END
+		FROM changes c WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
+	return cs, wrap("list changes", err)
+}
+
+// Settle implements [store.Memberships].
+func (s *Store) Settle(ctx context.Context, changes []store.Change) error {
+	return wrap("settle changes", s.change(ctx, func(tx *sql.Tx) error {
+		for _, c := range changes {
+			n, err := exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)
+			if err != nil {
+				return err
+			}
+			if n == 0 || c.Store == "" || c.File == "" {
+				continue
+			}
+			if _, err := exec(ctx, tx, `UPDATE members SET status = (SELECT CASE WHEN f.status IN ('completed', 'failed', 'cancelled')
+				THEN f.status ELSE 'pending' END FROM files f WHERE f.id = members.file) WHERE store = ? AND file = ?`, c.Store, c.File); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sluice-rag/sluice/store"
+)
+
+const taskColumns = "id, type, status, progress, resource, failure, tries, created_at, updated_at"
+
+func scanTask(scan func(...any) error) (store.Task, error) {
+	var t store.Task
+	var created, updated int64
+	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated)
+	t.CreatedAt, t.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return t, err
+}
+
+// PutTask implements [store.Tasks].
+func (s *Store) PutTask(ctx context.Context, t store.Task) error {
+	return wrap("put task", s.change(ctx, func(tx *sql.Tx) error { return putTask(ctx, tx, t) }))
+}
+
+// putTask writes a task. One of no file is loose: it is forgotten some day.
+func putTask(ctx context.Context, tx *sql.Tx, t store.Task) error {
+	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5))`,
+		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, micros(t.CreatedAt), micros(t.UpdatedAt))
+	return err
+}
+
+// Task implements [store.Tasks].
+func (s *Store) Task(ctx context.Context, id string) (store.Task, error) {
+	t, err := getTask(ctx, s.read, id)
+	return t, wrap("read task", err)
+}
+
+func getTask(ctx context.Context, q querier, id string) (store.Task, error) {
+	return one(ctx, q, scanTask, "SELECT "+taskColumns+" FROM tasks WHERE id = ?", id)
+}
+
+// UpdateTask implements [store.Tasks].
+func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (t store.Task, err error) {
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		if t, err = getTask(ctx, tx, id); err != nil {
+			return err
+		}
+		var f *store.File
+		switch found, err := getFile(ctx, tx, t.Resource); {
+		case err == nil:
+			f = &found
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+		resource := t.Resource
+		if err := change(&t, f); err != nil {
+			return err
+		}
+		t.ID, t.CreatedAt, t.UpdatedAt = id, fromMicros(micros(t.CreatedAt)), fromMicros(micros(t.UpdatedAt))
+		if f != nil {
+			f.ID = resource
+			if err := putFile(ctx, tx, f); err != nil {
+				return err
+			}
+		}
+		return putTask(ctx, tx, t)
+	})
+	return t, wrap("change task", err)
+}
+
+// Begin implements [store.Tasks].
+func (s *Store) Begin(ctx context.Context, at time.Time) (store.Task, error) {
+	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
+		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns, micros(at))
+	return t, wrap("begin task", err)
+}
+
+// Requeue implements [store.Tasks].
+func (s *Store) Requeue(ctx context.Context, at time.Time) (int, error) {
+	n, err := exec(ctx, s.write, "UPDATE tasks SET status = 'pending', progress = 0, updated_at = ? WHERE status = 'running'", micros(at))
+	return n, wrap("requeue tasks", err)
+}
+
+// Forget implements [store.Tasks].
+func (s *Store) Forget(ctx context.Context, before time.Time) (int, error) {
+	n, err := exec(ctx, s.write, `DELETE FROM tasks WHERE loose = 1 AND updated_at < ? AND status IN ('completed', 'failed', 'cancelled')`, micros(before))
+	return n, wrap("forget tasks", err)
+}
