@@ -1,193 +1,142 @@
-// Package client asks a Sluice server. A stream that is cut goes on by itself: the same run, from the next event.
+// Package client speaks to a Sluice server: questions, files, vector stores, stored responses, runs. A stream that is cut goes on by itself: the same
+// run, from the next event. What a stream tells adds up to a [Snapshot], in whatever protocol it comes.
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"math/rand/v2"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// Client talks to one server. Its methods may be called at once.
+// Client talks to one server. Its methods may be called at once. Errors that the server answers are [fault.Error], to be asked for
+// with [errors.As]; others are of the network or of the context.
 type Client struct {
-	base string
-	o    Options
+	base   string
+	header http.Header
+	o      Options
 }
 
 // Options tune a client. The zero value works.
 type Options struct {
-	HTTP    *http.Client  // default: one without a time limit, since streams are long
-	Retries int           // connections tried in a row without an event before a stream gives up; default 5
-	Backoff time.Duration // before the first of them, doubled each time up to 10 s, with jitter; default 200 ms
+	HTTP *http.Client // default: one without a time limit, since streams are long
+	// Header is sent with every request, such as Authorization. A user and password in the server's address become one too. The
+	// default HTTP client gives none of it to another host that it is redirected to.
+	Header  http.Header
+	Retries int           // connections tried in a row without an event before a stream gives up, and times that a request is repeated; default 5
+	Backoff time.Duration // before the first of them, growing to 10 s, with jitter; default 200 ms
+	// Retrying is called before each wait, from the goroutine that waits.
+	Retrying func(err error, wait time.Duration)
 }
 
 // New makes a client of the server at base, such as http://127.0.0.1:8000.
 func New(base string, o Options) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("make client: want an http or https URL, got %q", base)
+		return nil, errors.New("make client: want an http or https URL of a server") // without the text, which may hold a password
 	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: http.DefaultTransport}
+	c := &Client{o: o, header: http.Header{}}
+	maps.Copy(c.header, o.Header.Clone())
+	if u.User != nil {
+		if c.header.Get("Authorization") == "" {
+			password, _ := u.User.Password()
+			req := http.Request{Header: c.header}
+			req.SetBasicAuth(u.User.Username(), password)
+		}
+		u.User = nil
 	}
-	if o.Retries <= 0 {
-		o.Retries = 5
+	u.RawQuery, u.Fragment = "", ""
+	c.base = strings.TrimRight(u.String(), "/")
+	if c.o.HTTP == nil {
+		c.o.HTTP = &http.Client{Transport: http.DefaultTransport, CheckRedirect: c.redirect}
 	}
-	if o.Backoff <= 0 {
-		o.Backoff = 200 * time.Millisecond
+	if c.o.Retries <= 0 {
+		c.o.Retries = 5
 	}
-	return &Client{base: strings.TrimRight(base, "/"), o: o}, nil
+	if c.o.Backoff <= 0 {
+		c.o.Backoff = 200 * time.Millisecond
+	}
+	return c, nil
 }
 
-// Event is one event of a run's stream.
-type Event struct {
-	Run  string // the run's id
-	ID   string // the cursor behind the event
-	Name string // such as token
-	Data json.RawMessage
-}
-
-// Last tells whether no event follows.
-func (e Event) Last() bool {
-	switch e.Name {
-	case "done":
-		return true
-	case "error":
-		var p forge.Error
-		return json.Unmarshal(e.Data, &p) != nil || !p.Recoverable
+// redirect keeps what is for this server's eyes from another's.
+func (c *Client) redirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return errors.New("stopped after 10 redirects")
 	}
-	return false
-}
-
-// Ask asks a question and streams the answer's events in the forge protocol, each once and in order. A connection that
-// breaks is made anew. The last event is done or an error that is not recoverable; any error of the connection that the
-// client cannot get over is the last thing yielded. Ending ctx or breaking off leaves the run to the server's grace period.
-func (c *Client) Ask(ctx context.Context, q forge.Request) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		body, err := json.Marshal(q)
-		if err != nil {
-			yield(Event{}, fmt.Errorf("encode question: %w", err))
-			return
+	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme && req.URL.Scheme != "https" {
+		for name := range c.header {
+			req.Header.Del(name)
 		}
-		res, err := c.send(ctx, http.MethodPost, "/api/query/stream", body, nil) //nolint:bodyclose // read closes it
-		if err != nil {
-			yield(Event{}, fmt.Errorf("ask: %w", err))
-			return
-		}
-		c.follow(ctx, res, res.Header.Get("Sluice-Run-Id"), "", yield)
 	}
+	return nil
 }
 
-// Stream streams a run's events from behind the cursor, live or finished, as [Client.Ask] does. The empty cursor is the
-// start.
-func (c *Client) Stream(ctx context.Context, run, after string) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		res, err := c.open(ctx, run, after) //nolint:bodyclose // read closes it
-		if err != nil {
-			yield(Event{}, fmt.Errorf("stream run: %w", err))
-			return
-		}
-		c.follow(ctx, res, run, after, yield)
+// request is one to be sent, and how often.
+type request struct {
+	method, path string
+	header       http.Header
+	kind         string                    // Content-Type of the body
+	body         func() (io.Reader, error) // makes the body anew for each try; nil: none
+	size         int64                     // of the body in bytes; negative: not known
+	again        func(err error) bool      // whether what failed may be sent again; nil: see [repeatable]
+}
+
+func get(path string) request { return request{method: http.MethodGet, path: path} }
+
+// encoded is a request with a JSON body.
+func encoded(method, path string, v any) (request, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return request{}, fmt.Errorf("encode request: %w", err)
 	}
+	return request{method: method, path: path, kind: "application/json", size: int64(len(b)),
+		body: func() (io.Reader, error) { return strings.NewReader(string(b)), nil }}, nil
 }
 
-func (c *Client) open(ctx context.Context, run, after string) (*http.Response, error) {
-	header := http.Header{}
-	if after != "" {
-		header.Set("Last-Event-ID", after)
+// do sends a request until it is answered, it may not be sent again, or it was tried often enough. The body is the caller's to close.
+func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
+	again := r.again
+	if again == nil {
+		again = func(err error) bool { return repeatable(r.method, err) }
 	}
-	return c.send(ctx, http.MethodGet, "/runs/"+url.PathEscape(run)+"/stream?protocol="+forge.Name, nil, header)
-}
-
-// follow reads a stream to its end, over as many connections as that takes.
-func (c *Client) follow(ctx context.Context, res *http.Response, run, after string, yield func(Event, error) bool) {
-	failures, wait := 0, c.o.Backoff
-	var err error
-	for {
-		before := after
-		if res != nil {
-			var done bool
-			if done, err = c.read(res, run, &after, yield); done {
-				return
-			}
+	waits := c.waits()
+	for tried := 0; ; tried++ {
+		res, err := c.once(ctx, r)
+		if err == nil || tried == c.o.Retries || !again(err) {
+			return res, err
 		}
-		if after != before {
-			failures, wait = 0, c.o.Backoff
-		}
-		if failures++; failures > c.o.Retries {
-			yield(Event{}, fmt.Errorf("stream run %s: connection lost behind event %s: %w", run, after, err))
-			return
-		}
-		if err := pause(ctx, wait); err != nil {
-			yield(Event{}, err)
-			return
-		}
-		wait = min(2*wait, 10*time.Second)
-		if res, err = c.open(ctx, run, after); err != nil { //nolint:bodyclose // read closes it
-			if f, ok := errors.AsType[*fault.Error](err); ok && f.Code != fault.Overloaded && f.Code != fault.Internal {
-				yield(Event{}, fmt.Errorf("stream run %s: %w", run, err))
-				return
-			}
+		if err := c.pause(ctx, waits, err); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// read yields a connection's events. Done: the last event was yielded, or nobody wants more.
-func (c *Client) read(res *http.Response, run string, after *string, yield func(Event, error) bool) (done bool, err error) {
-	defer res.Body.Close()
-	if res.StatusCode == http.StatusNoContent {
-		return true, nil // the run has ended, and nothing is behind the cursor
-	}
-	for ev, err := range sse.NewReader(res.Body, 0).All() {
-		if err != nil {
-			return false, err
-		}
-		*after = ev.ID
-		e := Event{Run: run, ID: ev.ID, Name: ev.Name, Data: json.RawMessage(ev.Data)}
-		if !yield(e, nil) || e.Last() {
-			return true, nil
+// once sends a request. A status of 400 and over is an error: see [refusal].
+func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
+	var body io.Reader
+	if r.body != nil {
+		var err error
+		if body, err = r.body(); err != nil {
+			return nil, err
 		}
 	}
-	return false, io.ErrUnexpectedEOF
-}
-
-// pause waits between half of d and d.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d/2 + rand.N(d/2+1))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// send makes a request. A status of 400 and over is a [fault.Error] with the server's code and message.
-func (c *Client) send(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, body)
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range header {
-		req.Header[k] = v
+	if r.body != nil {
+		req.ContentLength = r.size
+		req.Header.Set("Content-Type", r.kind)
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	maps.Copy(req.Header, c.header)
+	maps.Copy(req.Header, r.header)
 	res, err := c.o.HTTP.Do(req)
 	if err != nil {
 		return nil, err
@@ -196,32 +145,39 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte, hea
 		return res, nil
 	}
 	defer res.Body.Close()
-	var p forge.Error
-	raw, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	if json.Unmarshal(raw, &p) != nil || p.Code == "" {
-		return nil, fault.New(fault.Internal, "the server answered %s", strconv.Itoa(res.StatusCode))
-	}
-	return nil, &fault.Error{Code: fault.Code(p.Code), Message: p.Message, Field: p.Field}
+	return nil, refused(res)
 }
 
-// Get reads one JSON object of the server into v.
-func (c *Client) Get(ctx context.Context, path string, v any) error {
-	res, err := c.send(ctx, http.MethodGet, path, nil, nil)
+// maxReply bounds a JSON reply, in bytes.
+const maxReply = 256 << 20
+
+// call sends a request and reads the JSON object of the reply into v, unless v is nil. What says what was being done, for errors.
+func (c *Client) call(ctx context.Context, what string, r request, v any) error {
+	res, err := c.do(ctx, r)
 	if err != nil {
-		return fmt.Errorf("get %s: %w", path, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(v); err != nil {
-		return fmt.Errorf("get %s: %w", path, err)
+	if v == nil || res.StatusCode == http.StatusNoContent {
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxReply)).Decode(v); err != nil {
+		return fmt.Errorf("%s: read reply: %w", what, err)
 	}
 	return nil
 }
 
-// Cancel stops a run.
-func (c *Client) Cancel(ctx context.Context, run string) error {
-	res, err := c.send(ctx, http.MethodPost, "/runs/"+url.PathEscape(run)+"/cancel", nil, nil)
+// send is call with a JSON body.
+func (c *Client) send(ctx context.Context, what, method, path string, body, v any) error {
+	r, err := encoded(method, path, body)
 	if err != nil {
-		return fmt.Errorf("cancel run: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return res.Body.Close()
+	return c.call(ctx, what, r, v)
+}
+
+// Get reads one JSON object of the server into v, from any path.
+func (c *Client) Get(ctx context.Context, path string, v any) error {
+	return c.call(ctx, "get "+path, get(path), v)
 }

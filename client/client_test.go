@@ -108,7 +108,7 @@ func told(t *testing.T, c *client.Client) (text string, names []string, err erro
 	t.Helper()
 	var last wire.Cursor
 	var g forge.Grammar
-	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "why?"}) {
+	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "why?"}).Events() {
 		if err != nil {
 			return text, names, err
 		}
@@ -187,7 +187,7 @@ func TestBigEvents(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	n := 0
-	for ev, err := range dial(t, h.URL, client.Options{}).Ask(t.Context(), forge.Request{Query: "x"}) {
+	for ev, err := range dial(t, h.URL, client.Options{}).Ask(t.Context(), forge.Request{Query: "x"}).Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestEndingTheContextEndsTheStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for _, err := range dial(t, url, client.Options{Backoff: time.Hour}).Ask(ctx, forge.Request{Query: "x"}) {
+	for _, err := range dial(t, url, client.Options{Backoff: time.Hour}).Ask(ctx, forge.Request{Query: "x"}).Events() {
 		last = err
 		cancel()
 	}
@@ -230,7 +230,7 @@ func TestCancelStopsARun(t *testing.T) {
 	c := dial(t, url, client.Options{})
 	var names []string
 	run := ""
-	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}) {
+	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}).Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestStreamOfAFinishedRun(t *testing.T) {
 	url, _ := serve(t, words(5, 10))
 	c := dial(t, url, client.Options{Backoff: 1})
 	var evs []client.Event
-	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}) {
+	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}).Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestStreamOfAFinishedRun(t *testing.T) {
 	}
 	for i := range evs {
 		n := 0
-		for _, err := range c.Stream(t.Context(), evs[0].Run, evs[i].ID) {
+		for _, err := range c.Stream(t.Context(), evs[0].Run, evs[i].ID).Events() {
 			if err != nil {
 				t.Fatalf("behind %s: %v", evs[i].ID, err)
 			}
@@ -278,7 +278,7 @@ func TestStreamOfAFinishedRun(t *testing.T) {
 	}
 	for _, c2 := range [][2]string{{"none", ""}, {evs[0].Run, "999"}, {evs[0].Run, "x"}, {"../healthz", ""}} {
 		var last error
-		for _, err := range c.Stream(t.Context(), c2[0], c2[1]) {
+		for _, err := range c.Stream(t.Context(), c2[0], c2[1]).Events() {
 			last = err
 		}
 		if f, ok := errors.AsType[*fault.Error](last); !ok || f.Code != fault.NotFound && f.Code != fault.InvalidRequest {

@@ -31,7 +31,7 @@ func ask(question string) error {
 	if err != nil {
 		return err
 	}
-	for ev, err := range c.Ask(context.Background(), forge.Request{Query: question, Mode: event.Direct}) {
+	for ev, err := range c.Ask(context.Background(), forge.Request{Query: question, Mode: event.Direct}).Events() {
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error]
 		if err != nil {
 			return nil, nil, err
 		}
-		return cl.Ask(e.ctx, q), func() error { return nil }, nil
+		return cl.Ask(e.ctx, q).Events(), func() error { return nil }, nil
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {

@@ -1,0 +1,182 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// UploadOptions tune an upload. The zero value works.
+type UploadOptions struct {
+	ID         string          // to be used as the file's; empty: the server makes one
+	Purpose    string          // empty: general
+	MediaType  string          // empty: the server finds out
+	MD5        string          // that the bytes must have, in hex
+	SkipExists bool            // a file of the same bytes that is there already is given instead
+	Parse      json.RawMessage // parse_options: an object
+	// Progress is called as the bytes are sent, from the goroutine that sends them, with how many were so far.
+	Progress func(sent int64)
+}
+
+// Upload sends a file of a name and a size in bytes; a negative size is one that is not known. It is read once, from where it stands, unless it
+// can seek and the server has to be asked again. The file is indexed in the background: see [Client.Wait] and the file's TaskID.
+func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size int64, o UploadOptions) (f knowledge.File, err error) {
+	head, tail, kind, err := form(name, o)
+	if err != nil {
+		return f, fmt.Errorf("upload: %w", err)
+	}
+	if size >= 0 {
+		size += int64(len(head) + len(tail))
+	}
+	start, seekable := int64(0), false
+	seeker, ok := body.(io.Seeker)
+	if ok {
+		start, err = seeker.Seek(0, io.SeekCurrent)
+		seekable = err == nil
+	}
+	sent := false
+	r := request{method: http.MethodPost, path: "/v1/files", kind: kind, size: size,
+		body: func() (io.Reader, error) {
+			if sent {
+				if _, err := seeker.Seek(start, io.SeekStart); err != nil {
+					return nil, err
+				}
+			}
+			sent = true
+			return io.MultiReader(bytes.NewReader(head), &counted{r: body, tell: o.Progress}, bytes.NewReader(tail)), nil
+		},
+		again: func(err error) bool { return seekable && unsent(err) }}
+	err = c.call(ctx, "upload", r, &f)
+	return f, err
+}
+
+// form gives what stands before and behind the file's bytes in the body, and its content type.
+func form(name string, o UploadOptions) (head, tail []byte, kind string, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	fields := [][2]string{{"id", o.ID}, {"purpose", o.Purpose}, {"md5", o.MD5}, {"parse_options", string(o.Parse)}}
+	if o.SkipExists {
+		fields = append(fields, [2]string{"skip_exists", "true"})
+	}
+	for _, f := range fields {
+		if f[1] != "" {
+			err = errors.Join(err, w.WriteField(f[0], f[1]))
+		}
+	}
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", `form-data; name="file"; filename="`+escaped(name)+`"`)
+	h.Set("Content-Type", "application/octet-stream")
+	if o.MediaType != "" && !strings.ContainsAny(o.MediaType, "\r\n") {
+		h.Set("Content-Type", o.MediaType)
+	}
+	_, perr := w.CreatePart(h)
+	head = bytes.Clone(b.Bytes())
+	err = errors.Join(err, perr, w.Close())
+	return head, b.Bytes()[len(head):], w.FormDataContentType(), err
+}
+
+// escaped writes a file's name as the server reads it: in percent escapes, but for letters and digits of ASCII and what is harmless.
+func escaped(name string) string { return strings.ReplaceAll(url.QueryEscape(name), "+", "%20") }
+
+// counted tells how much of a reader was read.
+type counted struct {
+	r    io.Reader
+	tell func(int64)
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); c.tell != nil && n > 0 {
+		c.tell(c.n)
+	}
+	return n, err
+}
+
+// UploadURL has the server fetch a file. The name may be empty: then it is taken from the address.
+func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOptions) (f knowledge.File, err error) {
+	v := url.Values{"url": {address}}
+	for key, value := range map[string]string{"name": name, "file_type": o.MediaType, "purpose": o.Purpose, "id": o.ID, "md5": o.MD5, "parse_options": string(o.Parse)} {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	if o.SkipExists {
+		v.Set("skip_exists", "true")
+	}
+	text := v.Encode()
+	err = c.call(ctx, "upload", request{method: http.MethodPost, path: "/v1/files", kind: "application/x-www-form-urlencoded", size: int64(len(text)),
+		body: func() (io.Reader, error) { return strings.NewReader(text), nil }}, &f)
+	return f, err
+}
+
+// File gets what is known of a file, without its text.
+func (c *Client) File(ctx context.Context, id string) (f knowledge.File, err error) {
+	err = c.call(ctx, "get file", get("/v1/files/"+url.PathEscape(id)), &f)
+	return f, err
+}
+
+// Files lists files: at most limit, or the server's default for 0, behind the one of the id after.
+func (c *Client) Files(ctx context.Context, limit int, after string) (l knowledge.FileList, err error) {
+	err = c.call(ctx, "list files", get("/v1/files"+page(limit, after)), &l)
+	return l, err
+}
+
+// Content gets a file with its text in segments.
+func (c *Client) Content(ctx context.Context, id string) (d knowledge.Document, err error) {
+	err = c.call(ctx, "get content", get("/v1/files/"+url.PathEscape(id)+"/content"), &d)
+	return d, err
+}
+
+// Pages gets pages of a file's text, from the first to the last, counted from 1; 0 is the first and the last there is.
+func (c *Client) Pages(ctx context.Context, id string, first, last int) (p knowledge.Pages, err error) {
+	v := url.Values{}
+	if first > 0 {
+		v.Set("start_page", strconv.Itoa(first))
+	}
+	if last > 0 {
+		v.Set("end_page", strconv.Itoa(last))
+	}
+	path := "/v1/files/" + url.PathEscape(id) + "/pages"
+	if len(v) > 0 {
+		path += "?" + v.Encode()
+	}
+	err = c.call(ctx, "get pages", get(path), &p)
+	return p, err
+}
+
+// UpdateFile changes what is noted on a file.
+func (c *Client) UpdateFile(ctx context.Context, id string, u knowledge.DocumentUpdate) (d knowledge.Document, err error) {
+	err = c.send(ctx, "update file", http.MethodPost, "/v1/files/"+url.PathEscape(id)+"/content", u, &d)
+	return d, err
+}
+
+// DeleteFile deletes a file from everywhere. It is in no answer to a question asked afterwards.
+func (c *Client) DeleteFile(ctx context.Context, id string) error {
+	return c.delete(ctx, "delete file", "/v1/files/"+url.PathEscape(id))
+}
+
+// delete is sent again where the connection broke; that nothing was left by then is what was wanted.
+func (c *Client) delete(ctx context.Context, what, path string) error {
+	broke := false
+	r := request{method: http.MethodDelete, path: path, again: func(err error) bool {
+		again := repeatable(http.MethodDelete, err)
+		broke = broke || again && !unsent(err)
+		return again
+	}}
+	if err := c.call(ctx, what, r, nil); err != nil && (!broke || !absent(err)) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+func decode[T any](ev Event) (v T, err error) {
+	if err = json.Unmarshal(ev.Data, &v); err != nil {
+		err = fmt.Errorf("read event %s: not of its form", clip(ev.Name, 60))
+	}
+	return v, err
+}
+
+// on decodes an event and hands it over.
+func on[T any](ev Event, f func(T)) error {
+	v, err := decode[T](ev)
+	if err == nil {
+		f(v)
+	}
+	return err
+}
+
+func (f *Fold) addForge(ev Event) error {
+	if f.s.Status == "" {
+		f.s.Status = Running
+	}
+	switch ev.Name {
+	case "token":
+		return on(ev, func(v forge.Token) { f.addText(marked(v.Content)) })
+	case "verification":
+		return on(ev, f.verified)
+	case "sources":
+		return on(ev, f.sources)
+	case "done":
+		return on(ev, f.done)
+	case "error":
+		return on(ev, f.failed)
+	case "query_analysis":
+		return on(ev, f.analysed)
+	case "cache_hit":
+		return on(ev, func(v forge.CacheHit) {
+			f.s.Cached = true
+			f.stage("cache", fmt.Sprintf("answered before: %q (%.2f)", v.OriginalQuery, v.Similarity))
+		})
+	case "retrieval_start":
+		return on(ev, f.searching)
+	case "retrieval_result":
+		return on(ev, func(v forge.RetrievalResult) {
+			f.finish(Search, v.Tool, fmt.Sprintf("%s found %d, best %.2f", v.Tool, v.ChunksFound, v.TopScore), v.DurationMS)
+		})
+	case "tool_call":
+		return on(ev, f.calling)
+	case "tool_result":
+		return on(ev, f.returned)
+	}
+	return f.addForgeStage(ev)
+}
+
+func (f *Fold) addForgeStage(ev Event) error {
+	switch ev.Name {
+	case "crag_evaluation":
+		return on(ev, func(v forge.CRAGEvaluation) {
+			f.stage("grade", fmt.Sprintf("%d correct, %d ambiguous (%d expanded), %d incorrect: %s", v.Correct, v.Ambiguous, v.Expanded, v.Incorrect, v.Action))
+		})
+	case "rerank_result":
+		return on(ev, func(v forge.RerankResult) {
+			f.addStep(Step{Kind: Stage, Name: "rerank", Detail: fmt.Sprintf("%s, %d of %d kept", v.Method, v.OutputCount, v.InputCount),
+				Status: Completed, Timed: true, Took: v.DurationMS})
+		})
+	case "generation_start":
+		return on(ev, func(v forge.GenerationStart) {
+			f.s.Model, f.s.Answer = clip(v.Model, 200), Running
+			f.stage("generate", fmt.Sprintf("%s reads %s, about %d tokens", v.Model, count(v.ContextChunks, "passage"), v.TotalContextTokens))
+		})
+	}
+	return nil
+}
+
+// stage adds a step that is over when it is told.
+func (f *Fold) stage(name, detail string) {
+	f.addStep(Step{Kind: Stage, Name: name, Detail: detail, Status: Completed})
+}
+
+func (f *Fold) analysed(v forge.QueryAnalysis) {
+	f.s.Question, f.s.Mode = fitting(v.Query, maxField), clip(string(v.EstimatedMode), 60)
+	f.stage("analyze", fmt.Sprintf("%s question, %s", v.Complexity, v.EstimatedMode))
+}
+
+func (f *Fold) searching(v forge.RetrievalStart) {
+	switch {
+	case v.Reason != "" && v.Query != f.s.Question:
+		f.stage("plan", fmt.Sprintf("%s: %q", v.Reason, shorten(v.Query, 70)))
+	case v.Reason != "" && v.Iteration > 1:
+		f.stage("plan", v.Reason)
+	case v.Iteration > 1:
+		f.stage("again", fmt.Sprintf("%q", shorten(v.Query, 70)))
+	}
+	f.addStep(Step{Kind: Search, Name: "search", Tool: v.Tool, Query: v.Query, Detail: v.Tool, Status: Running})
+}
+
+func (f *Fold) calling(v forge.ToolCall) {
+	if v.Reason != "" {
+		f.stage("plan", v.Reason)
+	}
+	name := "tool"
+	if v.Tool == event.ToolGraphTraverse {
+		name = "graph"
+	}
+	f.addStep(Step{Kind: Tool, Name: name, Tool: v.Tool, Detail: v.Tool, Status: Running})
+}
+
+// returned tells what a tool that is no search gave. A question that was taken apart is a step for each of its parts.
+func (f *Fold) returned(v forge.ToolResult) {
+	var result struct {
+		Parts    []string `json:"sub_queries"`
+		Entities []string `json:"entities"`
+		Found    int      `json:"passages_found"`
+	}
+	_ = json.Unmarshal(v.Result, &result) // a result of another form has its name shown
+	detail := v.Tool
+	switch {
+	case len(result.Parts) > 0:
+		detail = v.Tool + ": " + count(len(result.Parts), "part")
+	case len(result.Entities) > 0 || result.Found > 0:
+		detail = fmt.Sprintf("%s found %d, from %s", v.Tool, result.Found, shorten(strings.Join(result.Entities, ", "), 70))
+	}
+	f.finish(Tool, v.Tool, detail, v.DurationMS)
+	for _, q := range result.Parts {
+		f.stage("part", shorten(q, 90))
+	}
+}
+
+// finish ends the oldest open step of a tool: a result follows a start of its own, and the protocol has no numbers for them.
+func (f *Fold) finish(kind Kind, tool, detail string, took event.Millis) {
+	for i, s := range f.s.Steps {
+		if s.Kind == kind && s.Tool == clip(tool, 200) && s.Status == Running {
+			f.changeStep(i, func(s *Step) { s.Detail, s.Status, s.Timed, s.Took = detail, Completed, true, max(took, 0) })
+			return
+		}
+	}
+}
+
+func (f *Fold) verified(v forge.Verification) {
+	if f.s.Answer == Running {
+		f.s.Answer = Completed
+	}
+	f.s.Confidence = v.Confidence
+	f.s.Verification = Verification{Checked: v.ClaimsChecked, Supported: v.ClaimsSupported, Partial: v.ClaimsPartial, Flagged: v.Flagged}
+	for _, d := range v.Details[:min(len(v.Details), maxClaims)] {
+		f.s.Verification.Claims = append(f.s.Verification.Claims, Claim{Text: clip(d.Claim, maxLine), Verdict: clip(string(d.Verdict), 60)})
+	}
+}
+
+func (f *Fold) sources(v forge.Sources) {
+	f.s.Citations, f.s.Uncited = nil, 0
+	for i, s := range v.Sources {
+		if !s.Cited || len(f.s.Citations) >= maxCitations {
+			f.s.Uncited++
+			continue
+		}
+		c := Citation{N: i + 1, Document: clip(s.DocumentID, 300), Chunk: clip(s.ChunkID, 300), Title: clip(s.Title, maxLine), Heading: clip(s.Heading, maxLine),
+			Snippet: clip(s.Text, maxSnippet), Score: s.Score, Weight: s.Weight}
+		if len(s.PageNumbers) > 0 {
+			c.Page = s.PageNumbers[0]
+		}
+		for _, p := range s.Path[:min(len(s.Path), maxNames)] {
+			c.Path = append(c.Path, clip(p, 300))
+		}
+		f.s.Citations = append(f.s.Citations, c)
+	}
+}
+
+func (f *Fold) done(v forge.Done) {
+	status := Completed
+	if v.Incomplete {
+		status = Incomplete
+	}
+	f.s.Confidence, f.s.Mode, f.s.Cached, f.s.Elapsed = v.Confidence, clip(string(v.Mode), 60), v.Cached, max(v.TotalTimeMS, 0)
+	if u := v.Usage; u != nil {
+		f.s.Usage = Usage{Input: u.InputTokens, Output: u.OutputTokens, Calls: u.Calls, Estimated: u.Estimated}
+		for _, m := range u.Models[:min(len(u.Models), maxNames)] {
+			f.s.Usage.Models = append(f.s.Usage.Models, clip(m, 200))
+		}
+	}
+	f.s.Answer = status
+	f.ended(status)
+}
+
+func (f *Fold) failed(v forge.Error) {
+	if v.Recoverable {
+		f.warn(v.Code, v.Message)
+		return
+	}
+	f.s.Failure = &Failure{Code: fault.Code(clip(v.Code, 60)), Message: clip(v.Message, maxLine)}
+	status := Failed
+	if f.s.Failure.Code == fault.Cancelled {
+		status = Cancelled
+	}
+	f.ended(status)
+}
+
+// marked gives a token as the snapshot's text has it: the protocol tells a citation as a token of its own, " [2]".
+func marked(token string) string {
+	inner, ok := strings.CutPrefix(token, " [")
+	if !ok {
+		return token
+	}
+	digits, ok := strings.CutSuffix(inner, "]")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
+		return token
+	}
+	return " " + marker(n)
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+// shorten cuts s at n characters and puts it on one line.
+func shorten(s string, n int) string {
+	r := []rune(clip(s, 4*n))
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}

@@ -1,0 +1,223 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+const protocolKnowledge = knowledge.Name
+
+// knowledgeFold is what a fold keeps of the knowledge protocol besides its snapshot.
+type knowledgeFold struct {
+	truncated bool // the text is longer than snapshots show it
+}
+
+// frame is the data of any event of the protocol: a snapshot, which alone has an object, or a piece of one.
+type frame struct {
+	Object       string                       `json:"object"`
+	ID           string                       `json:"id"`
+	RunID        string                       `json:"run_id"`
+	Model        string                       `json:"model"`
+	Effort       string                       `json:"effort"`
+	Cached       bool                         `json:"cached"`
+	Output       []knowledge.Item             `json:"output"`
+	Status       string                       `json:"status"`
+	Error        *knowledge.ResponseError     `json:"error"`
+	Incomplete   *knowledge.IncompleteDetails `json:"incomplete_details"`
+	Usage        *knowledge.Usage             `json:"usage"`
+	Confidence   *float64                     `json:"confidence"`
+	Verification *knowledge.Verification      `json:"verification"`
+	DurationMS   event.Millis                 `json:"duration_ms"`
+
+	Delta           *string               `json:"delta"`
+	AnnotationIndex *int                  `json:"annotation_index"`
+	Annotation      *knowledge.Annotation `json:"annotation"`
+
+	Code    string `json:"code"` // of an event of the name error
+	Message string `json:"message"`
+}
+
+func (f *Fold) addKnowledge(ev Event) error {
+	switch ev.Name {
+	case knowledge.EventDone:
+		if !f.s.Status.Final() {
+			f.ended(Incomplete)
+		}
+		return nil
+	case "error":
+		return on(ev, func(v frame) {
+			f.s.Failure = &Failure{Code: fault.Code(clip(v.Code, 60)), Message: clip(v.Message, maxLine)}
+			f.ended(Failed)
+		})
+	}
+	if !strings.HasPrefix(ev.Name, "response.") {
+		return nil
+	}
+	return on(ev, func(v frame) {
+		switch {
+		case v.Object == "response":
+			f.snapshot(v)
+		case v.Annotation != nil && v.AnnotationIndex != nil:
+			f.annotated(*v.AnnotationIndex, *v.Annotation)
+		case v.Delta != nil && ev.Name == knowledge.EventTextDelta:
+			f.addText(*v.Delta)
+		case v.Delta != nil && ev.Name == knowledge.EventReasoningDelta:
+			f.reasoning.WriteString(fitting(*v.Delta, maxText-f.reasoning.Len()))
+		}
+	})
+}
+
+// snapshot puts a whole state in the place of the one before.
+func (f *Fold) snapshot(v frame) {
+	if f.s.Run == "" {
+		f.s.Run = clip(v.ID, 300)
+	}
+	f.s.Model, f.s.Mode, f.s.Cached = clip(v.Model, 200), clip(v.Effort, 60), v.Cached
+	f.s.Status, f.s.Elapsed = statusOf(v.Status), max(v.DurationMS, 0)
+	f.s.Steps = nil
+	var text, reasoning strings.Builder
+	var notes []knowledge.Annotation
+	truncated := false
+	for _, item := range v.Output {
+		switch item.Type {
+		case knowledge.ItemMessage:
+			f.s.Answer = statusOf(item.Status)
+			for _, part := range item.Content {
+				if part.Type != "output_text" {
+					continue
+				}
+				if text.Len() > 0 {
+					text.WriteString("\n\n")
+				}
+				text.WriteString(fitting(part.Text, maxText-text.Len()))
+				notes = append(notes, part.Annotations...)
+				truncated = truncated || part.Truncated
+			}
+		case knowledge.ItemReasoning:
+			for _, s := range item.Summary {
+				if reasoning.Len() > 0 {
+					reasoning.WriteString("\n\n")
+				}
+				reasoning.WriteString(fitting(s.Text, maxText-reasoning.Len()))
+			}
+		default:
+			f.addStep(stepOf(item))
+		}
+	}
+	replace(&f.text, text.String(), truncated)
+	replace(&f.reasoning, reasoning.String(), true) // it is shown in part
+	f.knowledge.truncated = truncated && f.text.Len() == text.Len()
+	f.s.Citations = nil
+	for i, a := range notes[:min(len(notes), maxCitations)] {
+		f.s.Citations = append(f.s.Citations, citationOf(i+1, a))
+	}
+	f.outcome(v)
+}
+
+// outcome takes up what a response has when it ends.
+func (f *Fold) outcome(v frame) {
+	f.s.Confidence, f.s.Verification, f.s.Usage, f.s.Failure = 0, Verification{}, Usage{}, nil
+	if v.Confidence != nil {
+		f.s.Confidence = *v.Confidence
+	}
+	if c := v.Verification; c != nil {
+		f.s.Verification = Verification{Checked: c.Claims, Supported: c.Supported, Partial: c.Partial, Flagged: c.Flagged}
+	}
+	if u := v.Usage; u != nil {
+		f.s.Usage = Usage{Input: u.InputTokens, Output: u.OutputTokens, Cached: u.InputTokensDetails.CachedTokens,
+			Reasoning: u.OutputTokenDetails.ReasoningTokens}
+	}
+	if e := v.Error; e != nil {
+		code := fault.Code(clip(e.Reason, 60))
+		if code == "" {
+			code = fault.Code(clip(e.Code, 60))
+		}
+		f.s.Failure = &Failure{Code: code, Message: clip(e.Message, maxLine)}
+		if code == fault.Cancelled && f.s.Status == Failed {
+			f.s.Status = Cancelled
+		}
+	}
+}
+
+// replace puts a text in the place of another. What only grew costs only what is new; a beginning does not take the place of the whole.
+func replace(b *strings.Builder, text string, beginning bool) {
+	have := b.String()
+	if rest, grown := strings.CutPrefix(text, have); grown {
+		b.WriteString(rest)
+		return
+	}
+	if beginning && strings.HasPrefix(have, text) {
+		return
+	}
+	b.Reset() // snapshots that were given out keep the old memory
+	b.WriteString(text)
+}
+
+func (f *Fold) annotated(i int, a knowledge.Annotation) {
+	if i == len(f.s.Citations) && i < maxCitations {
+		f.s.Citations = append(f.s.Citations, citationOf(i+1, a))
+	}
+}
+
+func citationOf(n int, a knowledge.Annotation) Citation {
+	c := Citation{N: n, Document: clip(a.FileID, 300), Chunk: clip(a.ChunkID, 300), Title: clip(a.Filename, maxLine), Heading: clip(a.Heading, maxLine),
+		Page: max(a.Page, 0), Segment: a.Index, Snippet: clip(a.Snippet, maxSnippet), Score: a.Score}
+	if c.Title == "" {
+		c.Title = c.Document
+	}
+	return c
+}
+
+func statusOf(s string) Status {
+	switch s {
+	case knowledge.StatusCompleted:
+		return Completed
+	case knowledge.StatusIncomplete:
+		return Incomplete
+	case knowledge.StatusFailed:
+		return Failed
+	case "cancelled":
+		return Cancelled
+	}
+	return Running
+}
+
+// stepOf gives a call's step. One of a type that is not known keeps it as its kind.
+func stepOf(item knowledge.Item) Step {
+	s := Step{ID: item.ID, Kind: Tool, Name: "tool", Tool: item.Tool, Query: strings.Join(item.Queries[:min(len(item.Queries), maxNames)], "; "),
+		Status: statusOf(item.Status), Timed: item.DurationMS > 0, Took: max(item.DurationMS, 0)}
+	if s.Tool == "" {
+		s.Tool = strings.TrimSuffix(item.Type, "_call")
+	}
+	s.Detail = s.Tool
+	if s.Query != "" {
+		s.Detail = fmt.Sprintf("%s %q", s.Tool, shorten(s.Query, 70))
+	}
+	switch item.Type {
+	case knowledge.ItemFileSearch:
+		s.Kind, s.Name = Search, "search"
+		if item.ResultCount != nil && s.Status.Final() {
+			s.Detail += fmt.Sprintf(" found %d", *item.ResultCount)
+		}
+	case knowledge.ItemWebSearch:
+		s.Name = "web"
+	case knowledge.ItemListDocuments:
+		s.Name = "list"
+		if item.Count > 0 {
+			s.Detail += fmt.Sprintf(", at most %d", item.Count)
+		}
+	case knowledge.ItemPageReader, "file_reader_call":
+		s.Name = "read"
+		if item.DocumentID != "" {
+			s.Detail = fmt.Sprintf("%s, pages %d to %d of %s", s.Tool, item.StartPage, item.EndPage, item.DocumentID)
+		}
+	case "function_call", "code_interpreter_call", "computer_call":
+	default:
+		s.Kind, s.Name = Kind(clip(item.Type, 60)), item.Type
+	}
+	return s
+}
