@@ -52,7 +52,13 @@ func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32
 	n := r.opts.EmbedTexts
 	vectors = make([][]float32, len(texts))
 	made = make([]bool, (len(texts)+n-1)/n)
-	var mu sync.Mutex // guards mute and the report
+	var mu sync.Mutex // guards mute, the report and what follows
+	done := 0
+	told := func() {
+		done++
+		r.stage(Embedding, float64(done)/float64(len(made)))
+	}
+	r.stage(Embedding, 0)
 	var calls errgroup.Group
 	calls.SetLimit(r.opts.Workers)
 	for k := range made {
@@ -78,10 +84,14 @@ func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32
 				mu.Lock()
 				defer mu.Unlock()
 				r.unembedded(err)
+				told()
 				return nil
 			}
 			copy(vectors[from:to], vs)
 			made[k] = true
+			mu.Lock()
+			defer mu.Unlock()
+			told()
 			return nil
 		})
 	}

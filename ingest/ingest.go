@@ -199,7 +199,7 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), tell: progress}
+	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), tell: progress, stage: func(Stage, float64) {}}
 }
 
 // hash tells whether a document must be put again: by its bytes, by what its name and title make of them, and by the way of

@@ -1,9 +1,12 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 )
 
 // File is one file on disk that is to be a document of an id that the caller chose.
@@ -36,8 +39,32 @@ type Taken struct {
 }
 
 // IngestFile puts one file, in the place of a document of its id if there is one. Nothing else of the collection is read.
-// Progress, which may be nil, gets each stage with the share of it that is done, from one goroutine at a time. The error is
-// fit for [fault.Public] where it is due to the file.
+// Progress, which may be nil, gets each stage with the share of it that is done, from one goroutine at a time. An error that is
+// due to the file is fit for [fault.Public]; what [Ingester.Ingest] says of embedders that fail holds here too. Nothing is put
+// once ctx has ended.
 func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, float64)) (Taken, error) {
-	return Taken{}, nil
+	r := g.newRun(f.Collection, nil)
+	if progress != nil {
+		r.stage = progress
+	}
+	r.stage(Reading, 0)
+	data, err := (file{path: f.Path}).read(g.opts.MaxFileBytes)
+	if err != nil {
+		if _, coded := errors.AsType[*fault.Error](err); !coded {
+			err = fault.Wrap(fault.InvalidRequest, err, "%s", reasonOf(err))
+		}
+		return Taken{}, err
+	}
+	r.stage(Parsing, 0)
+	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title}
+	d := r.digest(ctx, j, f.ID, g.hash(j, data), data)
+	if d.err != nil {
+		return Taken{}, d.err
+	}
+	r.batch = []ready{d}
+	if err := r.flush(ctx); err != nil {
+		return Taken{}, err
+	}
+	r.stage(Putting, 1)
+	return Taken{Document: d.doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
 }

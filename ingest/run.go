@@ -46,6 +46,7 @@ type run struct {
 	batch      []ready
 	size       int  // bytes of text in the batch
 	mute       bool // the embedder is not asked any more
+	stage      func(Stage, float64)
 }
 
 // load reads which documents the collection has.
@@ -142,6 +143,12 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 		out.same = true
 		return out
 	}
+	return r.digest(ctx, j, id, hash, data)
+}
+
+// digest parses and cuts a document.
+func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash string, data []byte) ready {
+	out := ready{uri: j.uri, bytes: len(data)}
 	p, err := parse.Parse(ctx, j.name, data, r.opts.Limits)
 	if err != nil {
 		out.err = err
@@ -224,6 +231,10 @@ func (r *run) flush(ctx context.Context) error {
 		chunks += len(d.chunks)
 	}
 	if err := r.vectors(ctx, entries, chunks); err != nil {
+		return err
+	}
+	r.stage(Putting, 0)
+	if err := ctx.Err(); err != nil { // who gave up on a document may have deleted it since
 		return err
 	}
 	err := r.index.Put(ctx, docs, entries)
