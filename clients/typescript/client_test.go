@@ -1,0 +1,237 @@
+package typescript_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// program finds a program that the tests need besides Go, and the packages that "npm ci" puts beside it; without them it
+// fails where everything must be there, and skips elsewhere.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		_, err = os.Stat("node_modules/.package-lock.json")
+	}
+	if err != nil {
+		message := fmt.Sprintf("the TypeScript client is tested with Node 20 and what \"npm ci\" installs in clients/typescript: %v", err)
+		if os.Getenv("CI") == "true" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	return path
+}
+
+// TestClient compiles the client, its tests and its examples, and runs them against two servers: one that says what the tests
+// want to hear, behind a proxy that breaks connections, and a whole one with documents of its own.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	node := program(t, "node")
+	out := compile(t, node)
+	tests, err := filepath.Glob(filepath.Join(out, "build/test/*.test.js"))
+	if err != nil || len(tests) == 0 {
+		t.Fatal("no tests", err)
+	}
+	scripted := serveScripts(t)
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
+	cmd.Dir = out
+	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t),
+		"SLUICE_EXAMPLES="+filepath.Join(out, "build/examples"))
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("node --test: %v\n%s", err, failures(string(text)))
+	} else if testing.Verbose() {
+		t.Logf("%s", text)
+	}
+}
+
+// failures leaves the passed tests out of a report.
+func failures(report string) string {
+	if i := strings.Index(report, "failing tests:"); i >= 0 {
+		return report[i:]
+	}
+	return report
+}
+
+// compile makes the package as it is published, and its tests beside it. That the package compiles with the types of a browser
+// and no others is what keeps what is Node's alone out of it.
+func compile(t *testing.T, node string) string {
+	t.Helper()
+	out := t.TempDir()
+	manifest, err := os.ReadFile("package.json")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(out, "package.json"), manifest, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for project, dir := range map[string]string{"tsconfig.json": "dist", "tsconfig.test.json": "build"} {
+		wg.Go(func() {
+			tsc := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "-p", project, "--outDir", filepath.Join(out, dir))
+			if text, err := tsc.CombinedOutput(); err != nil {
+				t.Errorf("compile %s: %v\n%s", project, err, text)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return out
+}
+
+// listen serves until the test ends.
+func listen(t *testing.T, s *server.Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// serveWhole starts a server as the command does, with a few documents in its default collection.
+func serveWhole(t *testing.T) string {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	s, err := a.Server("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listen(t, s)
+}
+
+// serveScripts starts a server whose runs say what the first word of the question names.
+func serveScripts(t *testing.T) string {
+	t.Helper()
+	e := sluice.New(script{}, sluice.Options{MaxRuns: 1000})
+	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listen(t, s)
+}
+
+// script is an answerer.
+type script struct{}
+
+// Answer emits what the question asks for.
+func (script) Answer(ctx context.Context, r *answer.Recorder) error {
+	word, _, _ := strings.Cut(r.State().Query, " ")
+	emit := func(bodies ...event.Body) error {
+		for _, b := range bodies {
+			if err := r.Emit(ctx, b); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+	opening := []event.Body{event.QueryAnalyzed{Complexity: event.Complex, Decomposed: true, Mode: event.Agentic, By: "rules"}}
+	switch word {
+	case "short":
+		return emit(append(opening, answered(9, 2)...)...)
+	case "long":
+		return emit(append(opening, answered(600, 5)...)...)
+	case "cached":
+		return emit(append(opening, event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
+			event.Token{Text: "One by öne."}, event.Attributed{Sources: sources(3), By: "cache"})...)
+	case "failing":
+		if err := emit(append(opening, answered(9, 2)[:12]...)...); err != nil {
+			return err
+		}
+		return fault.New(fault.Model, "the model went away")
+	case "waiting":
+		if err := emit(append(opening, answered(9, 2)[:12]...)...); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return fault.New(fault.NoDocuments, "nothing of the kind")
+}
+
+// answered is what follows the analysis of a run with each kind of event.
+func answered(n, sourced int) []event.Body {
+	out := []event.Body{event.CacheChecked{},
+		event.RetrievalStarted{Call: 1, Tool: event.ToolSemanticSearch, Query: "authentication", Iteration: 1},
+		event.RetrievalFinished{Call: 1, Tool: event.ToolSemanticSearch, Duration: 62, Found: []event.Found{
+			{Chunk: "c_1", Level: corpus.Passage, Score: 0.847}, {Chunk: "c_2", Level: corpus.Section, Score: 0.5}}},
+		event.Graded{Iteration: 1, Correct: 1, Ambiguous: 1, Action: event.Proceed, By: "rules", Grades: []event.Grade{
+			{Chunk: "c_1", Score: 0.87, Class: event.Correct}, {Chunk: "c_2", Score: 0.62, Class: event.Ambiguous}}},
+		event.Warned{Code: fault.Model, Message: "the first model did not answer", Step: "rerank"},
+		event.Reranked{Method: "colbert", Inputs: 2, TopScore: 4.23, Duration: 85, Outputs: []event.Found{{Chunk: "c_1", Score: 4.23}}},
+		event.GenerationStarted{Chunks: sourced, Tokens: 3420, Model: "local"}}
+	all := sources(sourced)
+	for i := range n {
+		out = append(out, event.Token{Text: fmt.Sprintf(" wörd%d 日本\u2028\U0001F600", i*7919%1000)})
+		if i%4 == 3 && i/4 < sourced {
+			cited := event.Cited{N: i/4 + 1, Chunk: all[i/4].Chunk, Source: &all[i/4]}
+			out = append(out, cited)
+		}
+	}
+	return append(out, event.GenerationFinished{Reason: "stop"},
+		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
+			{Text: "It uses “OAuth”.", Verdict: event.Supported}, {Text: "They append.", Verdict: event.PartiallySupported}}},
+		event.Attributed{By: "rules", Sources: all},
+		event.ModelUsed{Step: "generate", Model: "local", Calls: 1, Input: 100, Output: 9})
+}
+
+func sources(n int) []event.Source {
+	var out []event.Source
+	for i := range n {
+		out = append(out, event.Source{N: i + 1, Chunk: corpus.ChunkID(fmt.Sprintf("c_%d", i)), Document: corpus.DocumentID(fmt.Sprintf("d_%d", i)),
+			Title: "Title", Name: fmt.Sprintf("näme %d.md", i), Heading: "4.2 Tökens", Level: corpus.Passage, Pages: []int{15, 16}, Ordinal: i,
+			Text: strings.Repeat("é\u2028\"\u0085 text ", 40), Score: 0.87, Weight: 1 / float64(n), Cited: i*4 < 9})
+	}
+	return out
+}
+
+// status gives a status to a handler's caller and ends it.
+func status(w http.ResponseWriter, code int, after string) {
+	if after != "" {
+		w.Header().Set("Retry-After", after)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = fmt.Fprintf(w, `{"type":"error","code":"OVERLOADED","message":"the proxy answers %d","recoverable":false}`, code)
+}

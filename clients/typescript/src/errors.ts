@@ -1,0 +1,89 @@
+/** The server refused a request, or could not do it. */
+export class SluiceError extends Error {
+  override readonly name = "SluiceError";
+
+  constructor(
+    message: string,
+    /** The HTTP status; 0 where it was not a status that told. */
+    readonly status: number,
+    /** The server's code, such as NOT_FOUND, as text. */
+    readonly code: string,
+    /** The field of the request that is at fault, where the server names one. */
+    readonly field?: string,
+    /** Milliseconds after which the server wants to be asked again. */
+    readonly retryAfter?: number,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * The connection could not be made, or was lost and not made again. Where the run is known, it may still be going on:
+ * `runs.stream(run, { after: lastEventId })` takes it up.
+ */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+
+  constructor(
+    message: string,
+    readonly run?: string,
+    readonly lastEventId?: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The server sent what its protocol does not allow. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+}
+
+/** A response of status 400 and over as an error. Its body is read, up to a bound, and need not be of any form. */
+export async function refusal(res: Response): Promise<SluiceError> {
+  let body: unknown;
+  try {
+    body = JSON.parse(await head(res, 64 << 10));
+  } catch {
+    body = undefined;
+  }
+  const outer = object(body);
+  const inner = object(outer?.["error"]) ?? outer; // some forms put it into a field of its own
+  const text = (key: string) => {
+    const value = inner?.[key] ?? outer?.[key];
+    return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+  };
+  const detail = object(outer?.["detail"]);
+  const field = text("field") ?? text("param") ?? (typeof detail?.["field"] === "string" ? detail["field"] : undefined);
+  const code = typeof detail?.["code"] === "string" ? detail["code"] : text("code");
+  return new SluiceError(text("message") ?? `the server answered ${res.status}`, res.status, code ?? "HTTP_" + res.status, field, retryAfter(res));
+}
+
+/** What a response's Retry-After asks for, in milliseconds from now: seconds or a date. */
+export function retryAfter(res: Response): number | undefined {
+  const value = res.headers.get("retry-after")?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+function object(v: unknown): Record<string, unknown> | undefined {
+  return typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Record<string, unknown>) : undefined;
+}
+
+async function head(res: Response, max: number): Promise<string> {
+  if (!res.body) return "";
+  const reader = res.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || text.length > max) return text + decoder.decode();
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,66 @@
+import type { Answer, AskEvent, AskSource, Done, Failure, Verification } from "./types.js";
+import { decode, type Frame, RunStream } from "./stream.js";
+
+/** What the events of an answer add up to so far. */
+export interface AskState {
+  run: string | undefined;
+  /** The answer, with [n] behind what source n carries. */
+  text: string;
+  sources: AskSource[];
+  verification?: Verification;
+  /** Set once the run was answered. */
+  done?: Done;
+  /** Set once the run has failed; the text so far stands. */
+  error?: Failure;
+  /** What went wrong and was got over. */
+  warnings: Failure[];
+  cached: boolean;
+}
+
+/** A run in the forge protocol: every step as it is taken. The last event is `done`, or an `error` that is not recoverable. */
+export class AskStream extends RunStream<AskEvent, AskState> {
+  #state: AskState = { run: undefined, text: "", sources: [], warnings: [], cached: false };
+
+  override get snapshot(): AskState {
+    return { ...this.#state, run: this.run };
+  }
+
+  protected override take(frame: Frame): AskEvent {
+    const e = decode<AskEvent>(frame);
+    const s = this.#state;
+    switch (e.type) {
+      case "token":
+        s.text += e.content;
+        break;
+      case "cache_hit":
+        s.cached = true;
+        break;
+      case "sources":
+        s.sources = e.sources;
+        break;
+      case "verification":
+        s.verification = e;
+        break;
+      case "done":
+        s.done = e;
+        break;
+      case "error":
+        if (e.recoverable) s.warnings = [...s.warnings, e];
+        else s.error = e;
+        break;
+    }
+    return e;
+  }
+
+  protected override whole(): AskState {
+    return this.snapshot;
+  }
+}
+
+/** Whether no event of the forge protocol follows. */
+export function lastOfForge(frame: Frame): boolean {
+  if (frame.event === "done") return true;
+  return frame.event === "error" && !decode<Failure>(frame).recoverable;
+}
+
+export type { Answer };
