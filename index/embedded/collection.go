@@ -21,10 +21,15 @@ type collection struct {
 	id   uint32
 	load sync.Mutex // held while it is loaded
 	done bool
+	// gate is held from before a change to documents or sets is in documents.db until readers see it, and while sets are read
+	// from there, so that what is read is of the newest state.
+	gate sync.Mutex
 
 	mu    sync.Mutex
 	cur   *snapshot
 	alive []*snapshot // those that somebody reads, oldest first; cur is the last
+	// filters are those made last, by the name of their scope.
+	filters map[string]*filter
 
 	// What follows is the writer's.
 	seq     uint64
@@ -39,11 +44,14 @@ type snapshot struct {
 	seq    uint64
 	refs   int // guarded by the collection's mu
 	levels [levels]view
+	loaded *loaded // states between which no document and no set changed share them
 }
 
 // view is a level of a snapshot.
 type view struct {
 	reader                 bleve.IndexReader // nil: no chunks
+	of                     *lexical          // of which reader is
+	only                   *filter           // what of it is read; nil: all
 	chunks, tokens, titles uint64
 	generation             uint64 // of the change that made it
 	spaces                 spaces
@@ -75,6 +83,12 @@ func (c *collection) release(s *snapshot) {
 	}
 }
 
+// scoped gives the view with what is read of it.
+func (v view) scoped(only *filter) *view {
+	v.only = only
+	return &v
+}
+
 func (s *snapshot) close() {
 	for _, v := range s.levels {
 		if v.reader != nil {
@@ -83,8 +97,9 @@ func (s *snapshot) close() {
 	}
 }
 
-// publish makes the state of the lexical indexes and records, with the vectors given, the one that readers see.
-func (c *collection) publish(vectors [levels]spaces) error {
+// publish makes the state of the lexical indexes and records, with the vectors given, the one that readers see. parts are the
+// edits of sets and documents; where there are any, the gate is held.
+func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit) error {
 	c.seq++
 	s := &snapshot{seq: c.seq, refs: 1}
 	for i := range levels {
@@ -98,10 +113,18 @@ func (c *collection) publish(vectors [levels]spaces) error {
 			s.close()
 			return err
 		}
-		s.levels[i].reader = reader
+		s.levels[i].reader, s.levels[i].of = reader, c.lex[i]
 	}
 	c.mu.Lock()
 	old := c.cur
+	switch {
+	case old == nil:
+		s.loaded = &loaded{parts: map[string]*part{}}
+	case len(parts) > 0:
+		s.loaded = old.loaded.change(parts)
+	default:
+		s.loaded = old.loaded
+	}
 	c.cur = s
 	c.alive = append(c.alive, s)
 	c.mu.Unlock()
@@ -241,7 +264,7 @@ func (x *Index) loadCollection(c *collection) error {
 			}
 		}
 	}
-	return c.publish(vectors)
+	return c.publish(vectors, nil)
 }
 
 // readSpaces gives the spaces of a collection by name.

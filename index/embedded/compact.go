@@ -93,7 +93,7 @@ func (x *Index) scrubCollection(ctx context.Context, c *collection, marked [leve
 			return err
 		}
 	}
-	return c.publish(vectors)
+	return c.publish(vectors, nil)
 }
 
 // exchange writes documents.db anew without its free pages. The marks are taken off in the new file only, so a crash

@@ -202,7 +202,7 @@ func (x *Index) prepare() error {
 			if err := meta.Put(keyFormat, []byte(format)); err != nil {
 				return err
 			}
-		case string(have) != format:
+		case string(have) != format && string(have) != formatSets:
 			return fmt.Errorf("format %q is not %q, which this version reads", have, format)
 		}
 		if b := meta.Get(keyNextRow); len(b) == 8 {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode"
@@ -47,13 +48,16 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 		return err
 	}
 	defer x.life.RUnlock()
-	c, err := x.collection(collection)
+	scope, c, err := x.named(collection)
 	if err != nil || c == nil {
 		return err
 	}
-	s := c.acquire()
+	s, only, err := x.scoped(ctx, c, scope)
+	if err != nil {
+		return err
+	}
 	defer c.release(s)
-	v := &s.levels[corpus.Passage-1]
+	v := s.levels[corpus.Passage-1].scoped(only)
 	if v.reader == nil || v.chunks == 0 {
 		return nil
 	}
@@ -308,7 +312,7 @@ func (g *graph) find(id corpus.ChunkID) (uint32, bool, error) {
 		return 0, false, nil
 	}
 	row := g.tx.Bucket(bucketIDs).Get(idKey(g.collection, string(id)))
-	if len(row) != 8 {
+	if len(row) != 8 || g.v.only != nil && !g.v.only.rows.has(binary.BigEndian.Uint64(row)) {
 		return 0, false, nil
 	}
 	internal, err := g.v.reader.InternalID(string(row))

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -111,6 +112,9 @@ func (a analysed) document() *document.Document {
 type lexical struct {
 	dir    string
 	scorch *scorch.Scorch
+
+	mu   sync.Mutex
+	rows map[uint64][]uint64 // of chunks by their numbers in a segment, by its id
 }
 
 // openLexical opens or makes the index in dir. Files that fail their checksum are an error.

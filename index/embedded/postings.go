@@ -1,10 +1,13 @@
 package embedded
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
@@ -12,17 +15,19 @@ import (
 // reads, without making one anew for each term, which takes ten times longer than to look a rare term up. It is for one
 // goroutine.
 type postings struct {
-	parts []part
+	parts []segmentTerms
 }
 
-// part is a segment of the index: a sorted list of terms with their documents, numbered from 0.
-type part struct {
+// segmentTerms is a segment of the index: a sorted list of terms with their documents, numbered from 0.
+type segmentTerms struct {
 	*scorch.SegmentSnapshot
 	first uint64 // number of its first document in the whole
 	size  uint64
-	terms segment.TermDictionary
-	list  segment.PostingsList // used again for the next term
-	each  segment.PostingsIterator
+	// except are the documents that do not count: those deleted, and what the view's filter bars, which bars those too.
+	except *roaring.Bitmap
+	terms  segment.TermDictionary
+	list   segment.PostingsList // used again for the next term
+	each   segment.PostingsIterator
 }
 
 func (v *view) postingsOf(field string) (*postings, error) {
@@ -38,17 +43,29 @@ func (v *view) postingsOf(field string) (*postings, error) {
 			return nil, err
 		}
 		size := seg.Segment().Count()
-		if terms.Cardinality() > 0 {
-			out.parts = append(out.parts, part{SegmentSnapshot: seg, first: first, size: size, terms: terms})
-		}
+		p := segmentTerms{SegmentSnapshot: seg, first: first, size: size, terms: terms, except: seg.Deleted()}
 		first += size
+		if terms.Cardinality() == 0 {
+			continue
+		}
+		if v.only != nil {
+			b, err := v.only.barred(v, seg)
+			if err != nil {
+				return nil, err
+			}
+			if b.all {
+				continue
+			}
+			p.except = b.numbers
+		}
+		out.parts = append(out.parts, p)
 	}
 	return out, nil
 }
 
 // find looks a term up in a part; nil where it is not.
-func (p *part) find(term string) (segment.PostingsList, error) {
-	list, err := p.terms.PostingsList([]byte(term), p.Deleted(), p.list)
+func (p *segmentTerms) find(term string) (segment.PostingsList, error) {
+	list, err := p.terms.PostingsList([]byte(term), p.except, p.list)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +83,37 @@ func (ps *postings) count(term string) (n uint64, err error) {
 		n += list.Count()
 	}
 	return n, nil
+}
+
+// all calls do with the numbers of the documents that hold a term, and how often and in how long a text they do.
+func (ps *postings) all(ctx context.Context, term string, do func(n uint64, d *bleve.TermFieldDoc)) error {
+	var d bleve.TermFieldDoc
+	for i := range ps.parts {
+		p := &ps.parts[i]
+		list, err := p.find(term)
+		if err != nil {
+			return err
+		}
+		if list.Count() == 0 {
+			continue
+		}
+		p.each = list.Iterator(true, true, false, p.each)
+		for k := 0; ; k++ {
+			if k&4095 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			got, err := p.each.Next()
+			if err != nil {
+				return err
+			}
+			if got == nil {
+				break
+			}
+			d.Freq, d.Norm = got.Frequency(), got.Norm()
+			do(p.first+got.Number(), &d)
+		}
+	}
+	return nil
 }
 
 // numbers gives the numbers of the first documents that hold a term, at most so many, ascending.

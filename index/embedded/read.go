@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -19,7 +21,7 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 	}
 	defer x.life.RUnlock()
 	var out []corpus.Chunk
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
 		out = out[:0]
 		bucket := tx.Bucket(bucketIDs)
 		for _, id := range ids {
@@ -34,7 +36,9 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 			if err := unsealJSON(tx.Bucket(bucketChunks).Get(row), chunk); err != nil {
 				return fmt.Errorf("damaged: chunk %.100q: %w", id, err)
 			}
-			out = append(out, *chunk)
+			if within(tx, c, s, chunk.Document) {
+				out = append(out, *chunk)
+			}
 		}
 		return nil
 	})
@@ -47,44 +51,119 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 		return nil, err
 	}
 	defer x.life.RUnlock()
-	if collection == "" {
-		collection = corpus.DefaultCollection
-	}
 	var out []corpus.Document
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
-		prefix := idKey(c, "")
-		cur := tx.Bucket(bucketDocuments).Cursor()
-		start := idKey(c, string(after))
-		k, v := cur.Seek(start)
-		if after != "" && bytes.Equal(k, start) {
-			k, v = cur.Next()
-		}
-		for ; bytes.HasPrefix(k, prefix) && (limit <= 0 || len(out) < limit); k, v = cur.Next() {
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+		for id := range listed(tx, c, s, after) {
+			if limit > 0 && len(out) == limit {
+				return nil
+			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			var d docRecord
-			if err := unsealJSON(v, &d); err != nil {
-				return fmt.Errorf("damaged: a document: %w", err)
+			d, err := readDocument(tx, c, id)
+			if err != nil {
+				return err
 			}
-			d.Collection = collection // JSON cannot hold any bytes whatever
-			out = append(out, d.Document)
+			if d != nil { // a member of a set may not be there yet
+				d.Collection = s.Collection // JSON cannot hold any bytes whatever
+				out = append(out, d.Document)
+			}
 		}
 		return nil
 	})
 	return out, failed("list documents", err)
 }
 
-// inCollection runs do with the number of a collection, in a transaction; not at all if there is no such collection.
-func (x *Index) inCollection(name string, do func(tx *bolt.Tx, collection uint32) error) error {
-	c, err := x.number(name)
+// listed gives the ids of the documents of a scope behind one, in order.
+func listed(tx *bolt.Tx, c uint32, s index.Scope, after corpus.DocumentID) iter.Seq[corpus.DocumentID] {
+	var lists []*list
+	if s.Whole() {
+		lists = append(lists, listOf(tx.Bucket(bucketDocuments), idKey(c, ""), after))
+	}
+	for _, set := range s.Sets {
+		lists = append(lists, listOf(tx.Bucket(bucketMembers), memberKey(c, set, ""), after))
+	}
+	single := slices.Clone(s.Documents)
+	slices.Sort(single)
+	return func(yield func(corpus.DocumentID) bool) {
+		for {
+			var next *corpus.DocumentID
+			least := func(id corpus.DocumentID) {
+				if next == nil || id < *next {
+					next = &id
+				}
+			}
+			for _, l := range lists {
+				if l.more() {
+					least(l.id())
+				}
+			}
+			if i, _ := slices.BinarySearch(single, after); i < len(single) && single[i] == after {
+				single = single[i+1:]
+			} else {
+				single = single[i:]
+			}
+			if len(single) > 0 {
+				least(single[0])
+			}
+			if next == nil || !yield(*next) {
+				return
+			}
+			after = *next
+			for _, l := range lists {
+				if l.more() && l.id() == after {
+					l.key, _ = l.cur.Next()
+				}
+			}
+		}
+	}
+}
+
+// list is what follows a prefix in the keys of a bucket.
+type list struct {
+	cur    *bolt.Cursor
+	prefix []byte
+	key    []byte
+}
+
+func listOf(b *bolt.Bucket, prefix []byte, after corpus.DocumentID) *list {
+	l := &list{cur: b.Cursor(), prefix: prefix}
+	start := append(slices.Clone(prefix), after...)
+	l.key, _ = l.cur.Seek(start)
+	if after != "" && bytes.Equal(l.key, start) {
+		l.key, _ = l.cur.Next()
+	}
+	return l
+}
+
+func (l *list) more() bool            { return bytes.HasPrefix(l.key, l.prefix) }
+func (l *list) id() corpus.DocumentID { return corpus.DocumentID(l.key[len(l.prefix):]) }
+
+// inCollection runs do with the number of a collection and the scope of it that is named, in a transaction; not at all if there
+// is no such collection.
+func (x *Index) inCollection(name string, do func(tx *bolt.Tx, collection uint32, scope index.Scope) error) error {
+	s, err := parse(name)
+	if err != nil {
+		return err
+	}
+	c, err := x.number(s.Collection)
 	if err != nil || c == nil {
 		return err
 	}
-	return x.view(func(tx *bolt.Tx) error { return do(tx, *c) })
+	return x.view(func(tx *bolt.Tx) error { return do(tx, *c, s) })
 }
 
-// Terms implements [index.Reader]. A word that analysis makes several terms of counts as often as the rarest of them; one
+// named gives the scope that is named and its collection, loaded, or nil if there is none.
+func (x *Index) named(name string) (index.Scope, *collection, error) {
+	s, err := parse(name)
+	if err != nil {
+		return s, nil, err
+	}
+	c, err := x.collection(s.Collection)
+	return s, c, err
+}
+
+// Terms implements [index.Reader]. The figures of a scope are those of its collection. A word that analysis makes several terms of counts as often as the rarest of them; one
 // that it drops, such as a stop word, counts as in every passage.
 func (x *Index) Terms(ctx context.Context, collection string, words []string) (index.TermStats, error) {
 	stats := index.TermStats{DF: make(map[string]int, len(words))}
@@ -92,7 +171,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 		return stats, err
 	}
 	defer x.life.RUnlock()
-	c, err := x.collection(collection)
+	_, c, err := x.named(collection)
 	if err != nil {
 		return stats, failed("count terms", err)
 	}

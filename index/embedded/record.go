@@ -24,8 +24,11 @@ var (
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
 	bucketMentions    = []byte("mentions")    // row → what the passage names; see sealNamed
 	bucketGarbage     = []byte("garbage")     // row → nothing: chunks no longer part of any document
+	bucketSets        = []byte("sets")        // collection, name of a set → setRecord
+	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows, empty until it is put
+	bucketMemberships = []byte("memberships") // collection, document id, 0xff, name of a set → nothing
 	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketSpaces,
-		bucketDropped, bucketVectors, bucketLevels, bucketMentions, bucketGarbage}
+		bucketDropped, bucketVectors, bucketLevels, bucketMentions, bucketGarbage, bucketSets, bucketMembers, bucketMemberships}
 )
 
 var (
@@ -36,8 +39,10 @@ var (
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )
 
-// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions.
+// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions. Once there is a set, it
+// is of the newest, as versions that know none would put documents without telling the sets.
 const (
+	formatSets      = "4"
 	format          = "3"
 	formatNameless  = "2"
 	formatSpaceless = "1"
@@ -54,10 +59,12 @@ var errChecksum = errors.New("checksum does not match")
 // docRecord is a document and where its chunks are: rows First, First+1 …, sorted by level.
 type docRecord struct {
 	corpus.Document
-	First  uint64         `json:"first"`
-	Counts [levels]uint64 `json:"counts"`
-	Tokens [levels]uint64 `json:"tokens"` // sums of the lengths in terms, as the lexical index counts
-	Titles [levels]uint64 `json:"titles"` // the same of the titles
+	First uint64 `json:"first"`
+	// Ordered says that the rows of each level are in the order of their ordinals. Versions before did not see to it.
+	Ordered bool           `json:"ordered,omitempty"`
+	Counts  [levels]uint64 `json:"counts"`
+	Tokens  [levels]uint64 `json:"tokens"` // sums of the lengths in terms, as the lexical index counts
+	Titles  [levels]uint64 `json:"titles"` // the same of the titles
 }
 
 // rows gives the half-open range of the document's rows at level i+1.
@@ -67,6 +74,12 @@ func (d *docRecord) rows(i int) (from, to uint64) {
 		from += d.Counts[k]
 	}
 	return from, from + d.Counts[i]
+}
+
+// all gives the half-open range of the document's rows.
+func (d *docRecord) all() [2]uint64 {
+	_, end := d.rows(levels - 1)
+	return [2]uint64{d.First, end}
 }
 
 // levelRecord is what a level of a collection adds up to and the newest change to it, so that a lexical index that missed

@@ -154,6 +154,26 @@ func number(id bleve.IndexInternalID) (uint64, error) {
 	return binary.BigEndian.Uint64(id), nil
 }
 
+// reading gives what calls do with the chunks of the view whose field holds a term. The df of it is that of the whole collection.
+func (v *view) reading(ctx context.Context, field string) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
+	if v.only == nil {
+		return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
+			return v.postings(ctx, field, term, do)
+		}, nil
+	}
+	ps, err := v.postingsOf(field)
+	if err != nil {
+		return nil, err
+	}
+	return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
+		df, err := v.df(ctx, field, term)
+		if err != nil || df == 0 {
+			return err
+		}
+		return ps.all(ctx, term, func(n uint64, d *bleve.TermFieldDoc) { do(df, n, d) })
+	}, nil
+}
+
 // postings calls do with the chunks whose field holds a term, of which there are df.
 func (v *view) postings(ctx context.Context, field, term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
 	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, true, true, false)
@@ -195,11 +215,15 @@ func (s *scorer) score(ctx context.Context, v *view, q *question, with Scoring, 
 	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
 	}
+	texts, err := v.reading(ctx, fieldText)
+	if err != nil {
+		return nil, err
+	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
 	for _, t := range q.terms {
 		w := float32(t.times * t.idf)
-		err := v.postings(ctx, fieldText, t.text, func(_, n uint64, d *bleve.TermFieldDoc) {
+		err := texts(t.text, func(_, n uint64, d *bleve.TermFieldDoc) {
 			a := s.at(n)
 			if a.length == 0 {
 				s.touched = append(s.touched, uint32(n))
@@ -253,8 +277,12 @@ func (s *scorer) best(n int) []uint32 {
 }
 
 func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring) error {
+	titles, err := v.reading(ctx, fieldTitle)
+	if err != nil {
+		return err
+	}
 	for _, t := range q.terms {
-		err := v.postings(ctx, fieldTitle, t.text, func(df, n uint64, d *bleve.TermFieldDoc) {
+		err := titles(t.text, func(df, n uint64, d *bleve.TermFieldDoc) {
 			a := s.at(n)
 			a.title += float32(idf(float64(v.chunks), float64(df)))
 			a.share += float32(d.Freq) / length(d.Norm)

@@ -59,17 +59,20 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 	if len(q.Levels) == 0 {
 		wanted[corpus.Passage-1] = true
 	}
-	c, err := x.collection(q.Collection)
+	scope, c, err := x.named(q.Collection)
 	if err != nil || c == nil {
 		return nil, failed("search", err)
 	}
-	s := c.acquire()
+	s, only, err := x.scoped(ctx, c, scope)
+	if err != nil {
+		return nil, failed("search", err)
+	}
 	defer c.release(s)
-	hits, err := x.searchSnapshot(ctx, s, q, wanted)
+	hits, err := x.searchSnapshot(ctx, s, only, q, wanted)
 	return hits, failed("search", err)
 }
 
-func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
+func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, only *filter, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
 	terms := queryTerms(q.Text)
 	for i := range levels {
 		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
@@ -78,12 +81,12 @@ func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, q index.Query, 
 	}
 	var all []found
 	for i := range levels {
-		if !wanted[i] || s.levels[i].chunks == 0 {
+		if !wanted[i] || s.levels[i].chunks == 0 || only != nil && len(only.rows) == 0 {
 			continue
 		}
 		var some []found
 		err := guard(x.path(folderLexical), func() (err error) {
-			some, err = x.searchView(ctx, &s.levels[i], terms, q)
+			some, err = x.searchView(ctx, s.levels[i].scoped(only), terms, q)
 			return err
 		})
 		if err != nil {
@@ -164,7 +167,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	if q.Vector == nil || vectors == nil {
 		return fuse(all, nil, q.Weights), nil
 	}
-	closest, err := vectors.nearest(ctx, q.Vector, max(nearest, q.Limit))
+	closest, err := vectors.nearest(ctx, q.Vector, max(nearest, q.Limit), v.only)
 	if err != nil {
 		return nil, err
 	}

@@ -120,14 +120,14 @@ func (x *Index) Collections(ctx context.Context) (names []string, err error) {
 	return names, failed("list collections", err)
 }
 
-// Spaces implements [index.Spaces].
+// Spaces implements [index.Spaces]. The figures of a scope are those of its collection.
 func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, error) {
 	var out index.Census
 	if err := x.enter(ctx); err != nil {
 		return out, err
 	}
 	defer x.life.RUnlock()
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
 		out = index.Census{}
 		for i := range levels {
 			if raw := tx.Bucket(bucketLevels).Get(levelKey(c, i+1)); raw != nil {
@@ -150,6 +150,9 @@ func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, er
 
 // Missing implements [index.Spaces]. Chunks come by their document's id and by row.
 func (x *Index) Missing(ctx context.Context, collection, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+	if _, err := entire(collection); err != nil {
+		return nil, "", err
+	}
 	if err := x.enter(ctx); err != nil {
 		return nil, "", err
 	}
@@ -157,7 +160,7 @@ func (x *Index) Missing(ctx context.Context, collection, space, after string, li
 	if limit <= 0 {
 		limit = missingDefault
 	}
-	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
 		chunks, next, err = missing(ctx, tx, c, space, after, limit)
 		return err
 	})
@@ -321,6 +324,10 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	if len(space) > maxKey {
 		return fault.Invalid("space", "a name has at most %d bytes", maxKey)
 	}
+	collection, err := entire(collection)
+	if err != nil {
+		return err
+	}
 	if err := x.enter(ctx); err != nil {
 		return err
 	}
@@ -357,7 +364,7 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 		}
 	}
 	c.spaces = ed.spaces
-	if err := c.publish(vectors); err != nil {
+	if err := c.publish(vectors, nil); err != nil {
 		x.broken = err
 		return failed(op, err)
 	}

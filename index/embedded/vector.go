@@ -182,8 +182,9 @@ type near struct {
 // scanAlone is how many components one goroutine scans before it is worth starting another.
 const scanAlone = 2 << 20
 
-// nearest gives the n rows whose vectors have the greatest dot product with q, greatest first, ties by row.
-func (ss slabs) nearest(ctx context.Context, q []float32, n int) ([]near, error) {
+// nearest gives the n rows, of those that only lets through (nil: of all), whose vectors have the greatest dot product with q, greatest first,
+// ties by row.
+func (ss slabs) nearest(ctx context.Context, q []float32, n int, only *filter) ([]near, error) {
 	total := 0
 	for _, s := range ss {
 		total += len(s.rows)
@@ -194,10 +195,10 @@ func (ss slabs) nearest(ctx context.Context, q []float32, n int) ([]near, error)
 	for p := range parts {
 		from, to := total*p/parts, total*(p+1)/parts
 		if p == parts-1 {
-			found[p] = ss.scan(ctx, q, from, to, n)
+			found[p] = ss.scan(ctx, q, from, to, n, only)
 			break
 		}
-		wg.Go(func() { found[p] = ss.scan(ctx, q, from, to, n) })
+		wg.Go(func() { found[p] = ss.scan(ctx, q, from, to, n, only) })
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -219,14 +220,24 @@ func sortNear(v []near) {
 
 // scan looks at the vectors from, from+1 … to-1 of all slabs together. It keeps a buffer of up to twice n and cuts it back
 // to the best n when it is full, which costs less than a heap.
-func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int) []near {
+func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int, only *filter) []near {
 	best := make([]near, 0, 2*n)
 	floor := float32(-2)
 	for _, s := range ss {
 		first, last := max(from, 0), min(to, len(s.rows))
+		var runs cursor
+		if only != nil {
+			runs.rowSet = only.rows
+		}
+		stop := last
 		for i := first; i < last; i++ {
 			if i&4095 == 0 && ctx.Err() != nil {
 				return nil
+			}
+			if only != nil && (i == first || i >= stop) {
+				if i, stop = runs.run(s.rows, i, last); i == last {
+					break
+				}
 			}
 			dot := vek32.Dot(q, s.vector(i))
 			if dot <= floor || s.isDead(i) {

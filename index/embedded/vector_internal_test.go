@@ -45,11 +45,11 @@ func TestSlabs(t *testing.T) {
 			t.Fatalf("row %d: %v, want %v, %v", row, v, want, ok)
 		}
 	}
-	got, err := m["s"].nearest(t.Context(), []float32{1, 0}, n)
+	got, err := m["s"].nearest(t.Context(), []float32{1, 0}, n, nil)
 	if err != nil || len(got) != len(here) {
 		t.Errorf("%d of %d scanned, %v", len(got), len(here), err)
 	}
-	some, err := m["s"].nearest(t.Context(), []float32{1, 0}, 10)
+	some, err := m["s"].nearest(t.Context(), []float32{1, 0}, 10, nil)
 	if err != nil || !slices.Equal(some, got[:10]) {
 		t.Errorf("the nearest are %v and %v, %v", some, got[:10], err)
 	}

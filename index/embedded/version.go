@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -13,21 +12,33 @@ import (
 var _ index.Versions = (*Index)(nil)
 
 // Version implements [index.Versions]: the sum of the generations of the collection's levels, as searches see them,
-// counted from when the folder was made.
+// counted from when the folder was made. That of a scope is the sum of what its sets and documents count; it grows with each
+// change to who is in it or to their chunks.
 func (x *Index) Version(ctx context.Context, collection string) (uint64, error) {
 	if err := x.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer x.life.RUnlock()
-	c, err := x.collection(collection)
+	scope, c, err := x.named(collection)
 	if err != nil || c == nil {
 		return 0, failed("read version", err)
 	}
-	s := c.acquire()
-	defer c.release(s)
 	var sum uint64
-	for i := range levels {
-		sum += s.levels[i].generation
+	if scope.Whole() {
+		s := c.acquire()
+		defer c.release(s)
+		for i := range levels {
+			sum += s.levels[i].generation
+		}
+	} else {
+		s, parts, err := x.acquireScope(ctx, c, scope)
+		if err != nil {
+			return 0, failed("read version", err)
+		}
+		defer c.release(s)
+		for _, p := range parts {
+			sum += p.version
+		}
 	}
 	if sum > 0 {
 		sum += x.made
@@ -42,21 +53,16 @@ func (x *Index) Hashes(ctx context.Context, collection string, ids []corpus.Docu
 	}
 	defer x.life.RUnlock()
 	out := make(map[corpus.DocumentID]string, len(ids))
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32) error {
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
 		clear(out)
 		for _, id := range ids {
-			if !validID(string(id)) {
-				continue
+			d, err := readDocument(tx, c, id)
+			if err != nil {
+				return err
 			}
-			raw := tx.Bucket(bucketDocuments).Get(idKey(c, string(id)))
-			if raw == nil {
-				continue
+			if d != nil && within(tx, c, s, id) {
+				out[id] = d.Hash
 			}
-			var d docRecord
-			if err := unsealJSON(raw, &d); err != nil {
-				return fmt.Errorf("damaged: document %.100q: %w", id, err)
-			}
-			out[id] = d.Hash
 		}
 		return nil
 	})

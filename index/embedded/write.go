@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -45,6 +47,7 @@ type edit struct {
 type edits struct {
 	levels [levels]edit
 	spaces map[string]spaceRecord
+	parts  map[string]*partEdit // of sets and documents by key
 }
 
 func (c *collection) edits() *edits {
@@ -76,8 +79,9 @@ func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]ind
 // Delete implements [index.Writer]. The texts are out of reach when it returns, and out of the folder's files after the
 // next [Index.Compact] or [Index.Close].
 func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	if collection == "" {
-		collection = corpus.DefaultCollection
+	collection, err := entire(collection)
+	if err != nil {
+		return err
 	}
 	var changes []change
 	for _, id := range ids {
@@ -90,8 +94,9 @@ func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.Docu
 
 // checked gives the change that a document is, with vectors of unit length.
 func checked(d corpus.Document, entries []index.Entry) (change, error) {
-	if d.Collection == "" {
-		d.Collection = corpus.DefaultCollection
+	var err error
+	if d.Collection, err = entire(d.Collection); err != nil {
+		return change{}, err
 	}
 	if !validID(string(d.ID)) {
 		return change{}, fault.Invalid("document", "an id has 1 to %d bytes of UTF-8", maxKey)
@@ -206,6 +211,10 @@ func (x *Index) applyGroup(group []change) error {
 			swept[c] = c.sweepable()
 		}
 	}
+	for c := range edited {
+		c.gate.Lock()
+		defer c.gate.Unlock()
+	}
 	next := x.nextRow
 	err = x.update(func(tx *bolt.Tx) error {
 		for _, rows := range swept {
@@ -218,13 +227,18 @@ func (x *Index) applyGroup(group []change) error {
 			if c == nil {
 				continue // a deletion from a collection that there is not
 			}
-			if err := removeDocument(tx, c.id, ch.doc.ID, edited[c]); err != nil {
+			before, err := removeDocument(tx, c.id, ch.doc.ID, edited[c])
+			if err != nil {
 				return err
 			}
+			var now [2]uint64
 			if ch.put {
-				if err := putDocument(tx, c.id, ch, terms[i], &next, edited[c]); err != nil {
+				if now, err = putDocument(tx, c.id, ch, terms[i], &next, edited[c]); err != nil {
 					return err
 				}
+			}
+			if err := edited[c].moved(tx, c.id, ch, before, now, next); err != nil {
+				return err
 			}
 		}
 		if err := writeRecords(tx, edited); err != nil {
@@ -259,27 +273,32 @@ func (x *Index) collectionsOf(group []change) ([]*collection, error) {
 			return nil, err
 		}
 		if c == nil && ch.put {
-			err := x.update(func(tx *bolt.Tx) error {
-				b := tx.Bucket(bucketCollections)
-				n, err := b.NextSequence()
-				if err != nil {
-					return err
-				}
-				if n > math.MaxUint32 {
-					return errors.New("too many collections")
-				}
-				return b.Put([]byte(ch.collection), binary.BigEndian.AppendUint32(nil, uint32(n)))
-			})
-			if err != nil {
-				return nil, err
-			}
-			if c, err = x.collection(ch.collection); err != nil {
+			if c, err = x.create(ch.collection); err != nil {
 				return nil, err
 			}
 		}
 		out[i] = c
 	}
 	return out, nil
+}
+
+// create makes a collection.
+func (x *Index) create(name string) (*collection, error) {
+	err := x.update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketCollections)
+		n, err := b.NextSequence()
+		if err != nil {
+			return err
+		}
+		if n > math.MaxUint32 {
+			return errors.New("too many collections")
+		}
+		return b.Put([]byte(name), binary.BigEndian.AppendUint32(nil, uint32(n)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x.collection(name)
 }
 
 // analyseAll gives the terms of each entry of each change, on all processors.
@@ -306,16 +325,11 @@ func analyseAll(group []change) [][]analysed {
 	return out
 }
 
-// removeDocument takes a document out of all buckets but chunks, whose rows become garbage.
-func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *edits) error {
-	key := idKey(collection, string(id))
-	raw := tx.Bucket(bucketDocuments).Get(key)
-	if raw == nil {
-		return nil
-	}
-	var d docRecord
-	if err := unsealJSON(raw, &d); err != nil {
-		return fmt.Errorf("damaged: a document: %w", err)
+// removeDocument takes a document out of all buckets but chunks, whose rows, which it gives, become garbage, and those of sets.
+func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *edits) (rows [2]uint64, err error) {
+	d, err := readDocument(tx, collection, id)
+	if err != nil || d == nil {
+		return rows, err
 	}
 	for i := range levels {
 		from, to := d.rows(i)
@@ -325,13 +339,13 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 		for row := from; row < to; row++ {
 			chunk, err := readChunk(tx, row)
 			if err != nil {
-				return err
+				return rows, err
 			}
 			if err := errors.Join(
 				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk.ID))),
 				ed.displace(tx, collection, i+1, row),
 				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
-				return err
+				return rows, err
 			}
 		}
 		e := &ed.levels[i]
@@ -342,20 +356,26 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 		e.record.Titles -= d.Titles[i]
 	}
 	if err := tx.Bucket(bucketMeta).Put(keyScrub, nil); err != nil {
-		return err
+		return rows, err
 	}
-	return tx.Bucket(bucketDocuments).Delete(key)
+	return d.all(), tx.Bucket(bucketDocuments).Delete(idKey(collection, string(id)))
 }
 
-// putDocument writes a document whose id is free, its rows sorted by level.
-func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, ed *edits) error {
-	d := docRecord{Document: ch.doc, First: *next}
+// putDocument writes a document whose id is free, its rows sorted by level and ordinal, and gives the rows.
+func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, ed *edits) (rows [2]uint64, err error) {
+	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
+	order := make([]int, len(ch.entries))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ch.entries[a].Ordinal, ch.entries[b].Ordinal) })
 	ids, chunks, mentions := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
 	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
 	for i := range levels {
 		e := &ed.levels[i]
 		first := *next
-		for k, entry := range ch.entries {
+		for _, k := range order {
+			entry := &ch.entries[k]
 			if int(entry.Level) != i+1 {
 				continue
 			}
@@ -363,23 +383,23 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 			*next++
 			idk := idKey(collection, string(entry.ID))
 			if ids.Get(idk) != nil {
-				return fault.New(fault.Conflict, "chunk %.100q belongs to another document", entry.ID)
+				return rows, fault.New(fault.Conflict, "chunk %.100q belongs to another document", entry.ID)
 			}
 			raw, err := sealJSON(entry.Chunk)
 			if err != nil {
-				return err
+				return rows, err
 			}
 			if err := errors.Join(ids.Put(idk, rowKey(row)), chunks.Put(rowKey(row), raw)); err != nil {
-				return err
+				return rows, err
 			}
 			if entry.Vector != nil {
 				if err := ed.place(tx, collection, i, vectorRow{entry.Space, row, entry.Vector}); err != nil {
-					return err
+					return rows, err
 				}
 			}
 			if ch.named[k] != nil {
 				if err := mentions.Put(rowKey(row), sealNamed(ch.named[k])); err != nil {
-					return err
+					return rows, err
 				}
 			}
 			t := terms[k]
@@ -400,14 +420,14 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 	}
 	raw, err := sealJSON(d)
 	if err != nil {
-		return err
+		return rows, err
 	}
-	return tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
+	return d.all(), tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
 }
 
 func writeRecords(tx *bolt.Tx, edited map[*collection]*edits) error {
 	for c, e := range edited {
-		if err := writeSpaces(tx, c, e.spaces); err != nil {
+		if err := errors.Join(writeSpaces(tx, c, e.spaces), e.writeSets(tx, c.id)); err != nil {
 			return err
 		}
 		for i := range levels {
@@ -464,7 +484,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		return err
 	}
 	c.spaces = ed.spaces
-	if err := c.publish(vectors); err != nil {
+	if err := c.publish(vectors, ed.parts); err != nil {
 		return err
 	}
 	if rows != nil {

@@ -1,0 +1,92 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+var _ index.Contents = (*Index)(nil)
+
+// Describe implements [index.Contents].
+func (x *Index) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+	if err := x.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer x.life.RUnlock()
+	var out []corpus.Document
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+		for _, id := range ids {
+			d, err := readDocument(tx, c, id)
+			if err != nil {
+				return err
+			}
+			if d != nil && within(tx, c, s, id) {
+				d.Collection = s.Collection // JSON cannot hold any bytes whatever
+				out = append(out, d.Document)
+			}
+		}
+		return ctx.Err()
+	})
+	return out, failed("describe documents", err)
+}
+
+// Within implements [index.Contents].
+func (x *Index) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+	if level < 1 || level > levels {
+		return nil, fault.Invalid("level", "there is no level %d", level)
+	}
+	if err := x.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer x.life.RUnlock()
+	var out []corpus.Chunk
+	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+		d, err := readDocument(tx, c, id)
+		if err != nil || d == nil || !within(tx, c, s, id) {
+			return err
+		}
+		out, err = chunksFrom(ctx, tx, d, level, from, limit)
+		return err
+	})
+	return out, failed("read document", err)
+}
+
+func chunksFrom(ctx context.Context, tx *bolt.Tx, d *docRecord, level corpus.Level, from, limit int) (out []corpus.Chunk, err error) {
+	first, end := d.rows(int(level) - 1)
+	if d.Ordered {
+		first += uint64(sort.Search(int(end-first), func(i int) bool {
+			c, failed := readChunk(tx, first+uint64(i))
+			if failed != nil {
+				err = failed
+				return true
+			}
+			return c.Ordinal >= from
+		}))
+	}
+	for row := first; row < end && err == nil; row++ {
+		if d.Ordered && limit > 0 && len(out) == limit {
+			break
+		}
+		var c *corpus.Chunk
+		if c, err = readChunk(tx, row); err == nil && c.Ordinal >= from {
+			out = append(out, *c)
+			err = ctx.Err()
+		}
+	}
+	if err != nil || d.Ordered {
+		return out, err
+	}
+	slices.SortStableFunc(out, func(a, b corpus.Chunk) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	if limit > 0 {
+		out = out[:min(limit, len(out))]
+	}
+	return out, nil
+}

@@ -1,0 +1,295 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+)
+
+var _ index.Sets = (*Index)(nil)
+
+// groupMembers is how many members of a set a transaction changes.
+const groupMembers = 5000
+
+// setRecord is what is kept of a set beside its members; also after it has none, as versions only grow.
+type setRecord struct {
+	Version uint64 `json:"version"` // counts the changes to its members and to their chunks
+}
+
+// memberKey is a document in a set. Names of sets hold no zero byte.
+func memberKey(collection uint32, set string, id corpus.DocumentID) []byte {
+	k := make([]byte, 0, 4+len(set)+1+len(id))
+	k = append(binary.BigEndian.AppendUint32(k, collection), set...)
+	return append(append(k, 0), id...)
+}
+
+// setsKey is a document's being in a set. Ids are UTF-8, in which there is no byte 0xff.
+func setsKey(collection uint32, id corpus.DocumentID, set string) []byte {
+	k := make([]byte, 0, 4+len(id)+1+len(set))
+	k = append(binary.BigEndian.AppendUint32(k, collection), id...)
+	return append(append(k, 0xff), set...)
+}
+
+func sealRows(rows [2]uint64) []byte {
+	return seal(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), rows[0]), rows[1]))
+}
+
+func unsealRows(b []byte) (rows [2]uint64, err error) {
+	raw, err := unseal(b)
+	if err == nil && len(raw) != 16 {
+		err = errRecord
+	}
+	if err != nil {
+		return rows, fmt.Errorf("damaged: a member of a set: %w", err)
+	}
+	return [2]uint64{binary.BigEndian.Uint64(raw), binary.BigEndian.Uint64(raw[8:])}, nil
+}
+
+func readSetRecord(tx *bolt.Tx, collection uint32, set string) (r setRecord, err error) {
+	if raw := tx.Bucket(bucketSets).Get(idKey(collection, set)); raw != nil {
+		if err := unsealJSON(raw, &r); err != nil {
+			return r, fmt.Errorf("damaged: set %s: %w", set, err)
+		}
+	}
+	return r, nil
+}
+
+// setsOf gives the sets that a document is in.
+func setsOf(tx *bolt.Tx, collection uint32, id corpus.DocumentID) (sets []string) {
+	prefix := setsKey(collection, id, "")
+	cur := tx.Bucket(bucketMemberships).Cursor()
+	for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = cur.Next() {
+		sets = append(sets, string(k[len(prefix):]))
+	}
+	return sets
+}
+
+// part gives the edit of a part.
+func (ed *edits) part(key string) *partEdit {
+	if ed.parts == nil {
+		ed.parts = map[string]*partEdit{}
+	}
+	e := ed.parts[key]
+	if e == nil {
+		e = &partEdit{}
+		ed.parts[key] = e
+	}
+	return e
+}
+
+// join puts a document, which has the rows, into a set that it is not in.
+func (ed *edits) join(tx *bolt.Tx, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
+	e := ed.part(setKey(set))
+	e.added = append(e.added, rows)
+	return errors.Join(tx.Bucket(bucketMembers).Put(memberKey(collection, set, id), sealRows(rows)),
+		tx.Bucket(bucketMemberships).Put(setsKey(collection, id, set), nil))
+}
+
+// leave takes a document out of a set that it is in.
+func (ed *edits) leave(tx *bolt.Tx, collection uint32, set string, id corpus.DocumentID) error {
+	k := memberKey(collection, set, id)
+	rows, err := unsealRows(tx.Bucket(bucketMembers).Get(k))
+	if err != nil {
+		return err
+	}
+	e := ed.part(setKey(set))
+	e.removed = append(e.removed, rows)
+	return errors.Join(tx.Bucket(bucketMembers).Delete(k), tx.Bucket(bucketMemberships).Delete(setsKey(collection, id, set)))
+}
+
+// moved tells the sets of a document that is put, or deleted, and had the rows before. What is deleted leaves them.
+func (ed *edits) moved(tx *bolt.Tx, collection uint32, ch change, before, now [2]uint64, next uint64) error {
+	id := ch.doc.ID
+	e := ed.part(documentKey(id))
+	e.removed, e.added = append(e.removed, before), append(e.added, now)
+	e.version = documentVersion(now, next)
+	sets := setsOf(tx, collection, id)
+	for _, set := range sets {
+		if !ch.put {
+			if err := ed.leave(tx, collection, set, id); err != nil {
+				return err
+			}
+			continue
+		}
+		e := ed.part(setKey(set))
+		e.removed, e.added = append(e.removed, before), append(e.added, now)
+		if err := tx.Bucket(bucketMembers).Put(memberKey(collection, set, id), sealRows(now)); err != nil {
+			return err
+		}
+	}
+	if len(sets) > 0 && !ch.put {
+		return tx.Bucket(bucketMeta).Put(keyScrub, nil) // also where it never was put, so that its id is in no file
+	}
+	return nil
+}
+
+// writeSets counts the change to the sets that it changed.
+func (ed *edits) writeSets(tx *bolt.Tx, collection uint32) error {
+	for key, e := range ed.parts {
+		if key[0] != 's' {
+			continue
+		}
+		r, err := readSetRecord(tx, collection, key[1:])
+		if err != nil {
+			return err
+		}
+		r.Version++
+		e.version = r.Version
+		raw, err := sealJSON(r)
+		if err != nil {
+			return err
+		}
+		if err := tx.Bucket(bucketSets).Put(idKey(collection, key[1:]), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Join implements [index.Sets]. Of many documents, some thousands are put in at a time, each time durable and seen.
+func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.regroup(ctx, "join set", collection, set, ids, true, func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error {
+		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) != nil {
+			return nil
+		}
+		d, err := readDocument(tx, c, id)
+		if err != nil {
+			return err
+		}
+		var rows [2]uint64
+		if d != nil {
+			rows = d.all()
+		}
+		return ed.join(tx, c, set, id, rows)
+	})
+}
+
+// Leave implements [index.Sets], in groups as [Index.Join] does.
+func (x *Index) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error {
+		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
+			return nil
+		}
+		return ed.leave(tx, c, set, id)
+	})
+}
+
+// Disband implements [index.Sets], in groups as [Index.Join] does.
+func (x *Index) Disband(ctx context.Context, collection, set string) error {
+	name, err := entire(collection)
+	if err == nil && !index.ValidSet(set) {
+		err = notASet()
+	}
+	for err == nil {
+		var ids []corpus.DocumentID
+		if ids, err = x.members(ctx, name, set); err != nil || len(ids) == 0 {
+			break
+		}
+		err = x.Leave(ctx, name, set, ids)
+	}
+	return err
+}
+
+// members gives some members of a set.
+func (x *Index) members(ctx context.Context, collection, set string) (ids []corpus.DocumentID, err error) {
+	if err := x.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer x.life.RUnlock()
+	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
+		prefix := memberKey(c, set, "")
+		cur := tx.Bucket(bucketMembers).Cursor()
+		for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(ids) < groupMembers; k, _ = cur.Next() {
+			ids = append(ids, corpus.DocumentID(k[len(prefix):]))
+		}
+		return nil
+	})
+	return ids, failed("disband set", err)
+}
+
+func notASet() error {
+	return fault.Invalid("set", "a name is of letters, digits, dashes and underscores")
+}
+
+// regroup changes a set in groups of documents.
+func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []corpus.DocumentID, make bool,
+	do func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error) error {
+	collection, err := entire(collection)
+	switch {
+	case err != nil:
+		return err
+	case len(collection) > maxKey:
+		return fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
+	case !index.ValidSet(set):
+		return notASet()
+	}
+	for _, id := range ids {
+		if !validID(string(id)) {
+			return fault.Invalid("document", "an id has 1 to %d bytes of UTF-8", maxKey)
+		}
+	}
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	x.write.Lock()
+	defer x.write.Unlock()
+	for group := range slices.Chunk(ids, groupMembers) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.regroupSome(collection, group, make, do); err != nil {
+			return failed(op, err)
+		}
+	}
+	return nil
+}
+
+func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make bool,
+	do func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error) error {
+	if x.broken != nil {
+		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
+	}
+	c, err := x.collection(collection)
+	if err == nil && c == nil && make {
+		c, err = x.create(collection)
+	}
+	if err != nil || c == nil {
+		return err
+	}
+	ed := c.edits()
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	err = x.update(func(tx *bolt.Tx) error {
+		for _, id := range ids {
+			if err := do(tx, c.id, id, ed); err != nil {
+				return err
+			}
+		}
+		if ed.parts == nil {
+			return nil
+		}
+		return errors.Join(ed.writeSets(tx, c.id), tx.Bucket(bucketMeta).Put(keyFormat, []byte(formatSets)))
+	})
+	if err != nil || ed.parts == nil {
+		return err
+	}
+	var vectors [levels]spaces
+	for i := range levels {
+		vectors[i] = c.cur.levels[i].spaces
+	}
+	if err := c.publish(vectors, ed.parts); err != nil {
+		x.broken = err
+		return err
+	}
+	return nil
+}
