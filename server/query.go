@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/event"
@@ -18,31 +20,73 @@ const (
 	headerLast = "Last-Event-ID"
 )
 
-// queryStream answers a question with a stream, or goes on with a run whose headers name it.
+// queryStream answers a question with a stream, or with one object where the question wants that, or goes on with a run
+// whose headers name it.
 func (p port) queryStream(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(headerRun) != "" {
-		p.resume(w, r, event.RunID(r.Header.Get(headerRun)))
+		p.again(w, r)
 		return
 	}
 	if r.Header.Get(headerLast) != "" {
 		p.replyError(w, fault.Invalid(headerRun, "required with %s", headerLast))
 		return
 	}
-	id, detach, ok := p.ask(w, r)
+	q, ok := p.decode(w, r)
+	if !ok {
+		return
+	}
+	id, detach, ok := p.ask(w, r, q)
 	if !ok {
 		return
 	}
 	defer detach()
-	p.serveRun(w, r, id, p.Protocol, wire.Cursor{})
+	if q.Once {
+		p.replyOnce(w, r, id)
+		return
+	}
+	p.serveRun(w, r, id, p.in(q.As), wire.Cursor{})
+}
+
+// in gives a protocol in the form that was asked for.
+func (p port) in(form wire.Protocol) wire.Protocol {
+	if form != nil {
+		return form
+	}
+	return p.Protocol
+}
+
+// again goes on with a run in the form that the body asks for, which is the question again; of one that is none, in the
+// protocol's own.
+func (p port) again(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.o.MaxBody))
+	if err != nil {
+		p.replyError(w, bodyFault(err, p.o.MaxBody))
+		return
+	}
+	if len(body) > 0 {
+		if q, err := p.Decode(body, p.o.MaxQuery); err == nil {
+			p.Protocol = p.in(q.As)
+		}
+	}
+	p.resume(w, r, event.RunID(r.Header.Get(headerRun)))
 }
 
 // query answers a question with one JSON object.
 func (p port) query(w http.ResponseWriter, r *http.Request) {
-	id, detach, ok := p.ask(w, r)
+	q, ok := p.decode(w, r)
+	if !ok {
+		return
+	}
+	id, detach, ok := p.ask(w, r, q)
 	if !ok {
 		return
 	}
 	defer detach()
+	p.replyOnce(w, r, id)
+}
+
+// replyOnce waits for a run's end and replies with what it adds up to.
+func (p port) replyOnce(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	log, err := collect(r.Context(), p.engine, id)
 	if err != nil {
 		if r.Context().Err() == nil {
@@ -70,25 +114,80 @@ func collect(ctx context.Context, e *sluice.Engine, id event.RunID) ([]event.Eve
 	return log, nil
 }
 
-func (p port) ask(w http.ResponseWriter, r *http.Request) (event.RunID, func(), bool) {
+// decode reads a request's question. Errors are written to w.
+func (p port) decode(w http.ResponseWriter, r *http.Request) (wire.Question, bool) {
 	body, ok := p.readJSON(w, r)
 	if !ok {
-		return "", nil, false
+		return wire.Question{}, false
 	}
 	q, err := p.Decode(body, p.o.MaxQuery)
-	if err == nil {
-		var id event.RunID
-		var detach func()
-		id, detach, err = p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-			TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
-			Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
-			Request: q.Request, Protocol: p.Name()})
-		if err == nil {
-			return id, detach, true
+	if err == nil && q.Previous != "" {
+		q.History, err = p.following(r.Context(), q.Previous, q.History)
+	}
+	if err != nil {
+		p.replyError(w, err)
+		return wire.Question{}, false
+	}
+	return q, true
+}
+
+func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Question) (event.RunID, func(), bool) {
+	id, detach, err := p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
+		Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
+		Request: q.Request, Protocol: p.Name()})
+	if err != nil {
+		p.replyError(w, err)
+		return "", nil, false
+	}
+	return id, detach, true
+}
+
+// following puts what was said in an earlier run, and before it, in front of a question's history: as much of its end as
+// the limits of a question leave room for.
+func (p port) following(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
+	if !previous.Valid() {
+		return nil, eventlog.ErrNotFound
+	}
+	state, err := p.fold(ctx, previous)
+	if err != nil {
+		return nil, err
+	}
+	if state.Status == event.Running {
+		return nil, fault.New(fault.Conflict, "the run %q is still being answered", previous)
+	}
+	said := append(slices.Clone(state.History), event.Turn{Role: event.RoleUser, Text: state.Query})
+	if len(state.Text) > 0 {
+		said = append(said, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
+	}
+	turns, size := sluice.MaxTurns-len(history), sluice.MaxHistory
+	for _, t := range history {
+		size -= len(t.Text)
+	}
+	from := len(said)
+	for ; from > 0 && len(said)-from < turns; from-- {
+		if size -= len(said[from-1].Text); size < 0 {
+			break
 		}
 	}
-	p.replyError(w, err)
-	return "", nil, false
+	return append(said[from:], history...), nil
+}
+
+// fold gives the state of a run as far as its log goes now.
+func (p port) fold(ctx context.Context, id event.RunID) (event.State, error) {
+	var s event.State
+	for {
+		batch, err := p.engine.Store().Load(ctx, id, s.Seq)
+		if errors.Is(err, eventlog.ErrEnd) {
+			return s, nil
+		}
+		if err != nil || len(batch) == 0 {
+			return s, err
+		}
+		for _, e := range batch {
+			s.Apply(e)
+		}
+	}
 }
 
 // resume goes on with a run from behind the cursor of the request's Last-Event-ID, or from its start.

@@ -27,7 +27,7 @@ type (
 	}
 	resumeParams struct {
 		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: go on behind this event."`
-		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with; the body is then ignored."`
+		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with. Of the body, only what says how to stream counts then."`
 	}
 )
 
@@ -39,8 +39,12 @@ func (s *Server) table() []Route {
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
 		routes = append(routes, Route{Method: "POST", Path: e.Stream, own: p.queryStream, Events: e.Types.Events, name: name,
-			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 413, 415, 429, 503},
+			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503},
 			Summary: "Answer a question and stream every step"})
+		if e.Once == "" { // then the question says that it wants no stream
+			stream := &routes[len(routes)-1]
+			stream.Reply, stream.partial = e.Types.Reply, []int{422, 500, 502, 504}
+		}
 		if e.Once != "" {
 			routes = append(routes, Route{Method: "POST", Path: e.Once, own: p.query, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
 				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503}, partial: []int{409, 422, 500, 502, 504},
@@ -48,13 +52,18 @@ func (s *Server) table() []Route {
 		}
 	}
 	p := port{s, s.o.Protocols[0]}
-	failure := p.Types.Fault
+	failure, reading := p.Types.Fault, []any{streamParams{}}
+	for _, e := range s.o.Protocols {
+		if e.Types.View != nil {
+			reading = append(reading, e.Types.View)
+		}
+	}
 	routes = append(routes,
 		Route{Method: "GET", Path: "/api/runs", own: p.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, the newest first", failure: failure, Faults: []int{400}},
 		Route{Method: "GET", Path: "/api/runs/{id}", own: p.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", own: p.streamRun, Events: p.Types.Events, any: names, Request: []any{streamParams{}},
+		Route{Method: "GET", Path: "/runs/{id}/stream", own: p.streamRun, Events: p.Types.Events, any: names, Request: reading,
 			Summary: "Stream a run, live or finished, from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
 		Route{Method: "POST", Path: "/runs/{id}/cancel", own: p.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Stop a run", failure: failure, Faults: []int{403, 404}},

@@ -145,10 +145,19 @@ func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
 func (p port) streamRun(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("protocol")
 	for _, e := range p.o.Protocols {
-		if name == "" || e.Name() == name {
-			port{p.Server, e}.resume(w, r, event.RunID(r.PathValue("id")))
-			return
+		if name != "" && e.Name() != name {
+			continue
 		}
+		if e.View != nil {
+			view, err := e.View(r.URL.Query().Get)
+			if err != nil {
+				p.replyError(w, err)
+				return
+			}
+			e.Protocol = view
+		}
+		port{p.Server, e}.resume(w, r, event.RunID(r.PathValue("id")))
+		return
 	}
 	p.replyError(w, fault.Invalid("protocol", "no protocol of that name"))
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,9 @@ type Server struct {
 	handler  http.Handler
 	instance string
 	draining atomic.Bool
+
+	rollsMu sync.Mutex
+	rolls   map[form]*roll // those that are being read
 }
 
 // New makes a server of the engine, which stays the caller's.
@@ -72,7 +76,7 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	s := &Server{o: o, engine: e, metrics: m, instance: rand.Text()}
+	s := &Server{o: o, engine: e, metrics: m, instance: rand.Text(), rolls: map[form]*roll{}}
 	handler, err := s.routes()
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // packet bounds the bytes of frames that are due together and go out in one write.
@@ -20,14 +18,13 @@ const packet = 1400
 // maxKept is how many frames a waiting reader keeps room for.
 const maxKept = 16
 
-// stream writes one run's frames to one reader. Frames and signs of life come from two goroutines, so writing is locked.
+// stream writes one run's frames to one reader. Frames and signs of life may come from two goroutines, so writing is locked.
 type stream struct {
 	s    *Server
 	p    wire.Protocol
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	conn net.Conn // nil: see rawConn
-	zip  *zipped  // nil: identity
 
 	mu       sync.Mutex
 	err      error // the first of writing; nothing is written after it
@@ -35,29 +32,6 @@ type stream struct {
 	deadline time.Time
 	idle     *time.Timer
 	ended    bool
-}
-
-// zipped is a stream's compressor with what it has put out.
-type zipped struct {
-	*encoding
-	compressor
-	out   bytes.Buffer
-	plain int  // bytes written so far, before compression
-	pads  bool // the protocol has bytes that readers ignore
-}
-
-// decoded is how many bytes the decoders of gzip in use put out at once, or a multiple of it. A client that takes each of
-// their pieces for whole lines, as the samples of the protocols do, loses a frame that lies across such a boundary.
-const decoded = 16 << 10
-
-// align fills up to the next boundary where a frame of n bytes would lie across it.
-func (z *zipped) align(n int) error {
-	if room := decoded - z.plain%decoded; z.pads && n > room && n <= decoded {
-		z.plain += room
-		_, err := z.Write(sse.AppendPadding(nil, room))
-		return err
-	}
-	return nil
 }
 
 // serveRun streams a run in a protocol from after the cursor until it ends or the reader leaves. Nothing was written yet.
@@ -73,10 +47,9 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 		return // what is written past net/http, it could not leave out
 	}
 	st := &stream{s: s, p: p, w: w, rc: http.NewResponseController(w), conn: rawConn(r)}
-	if e := negotiate(strings.Join(r.Header.Values("Accept-Encoding"), ",")); e != nil {
-		h.Set("Content-Encoding", e.name)
-		st.zip = &zipped{encoding: e, pads: p.ContentType() == sse.ContentType}
-		st.zip.compressor = e.open(&st.zip.out)
+	coding := negotiate(strings.Join(r.Header.Values("Accept-Encoding"), ","))
+	if coding != nil {
+		h.Set("Content-Encoding", coding.name)
 	}
 	s.metrics.readers.Inc()
 	defer s.metrics.readers.Dec()
@@ -86,44 +59,53 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 		}
 	}()
 	w.WriteHeader(http.StatusOK)
-	if st.start() == nil {
-		st.copy(r.Context(), id, after)
+	var err error
+	switch paced, waits := p.(wire.Paced); {
+	case coding == nil && (!waits || paced.Interval() == 0):
+		if st.start(st.beat) == nil {
+			err = st.copy(r.Context(), id, after)
+		}
+	case st.start(nil) == nil:
+		err = st.follow(r.Context(), form{run: id, protocol: p, coding: coding}, after)
+	}
+	if err != nil && r.Context().Err() == nil && st.failure() == nil {
+		s.o.Logger.Error("stream broke off", "run", id, "error", err)
+	}
+	if err != nil {
+		st.mu.Lock()
+		st.fail(err)
+		st.mu.Unlock()
 	}
 }
 
-// start sends the header.
-func (st *stream) start() error {
+// start sends the header. Where beat is given, it is called after a time of silence.
+func (st *stream) start(beat func()) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.extend(time.Now())
-	if st.err = st.rc.Flush(); st.err == nil {
-		st.idle = time.AfterFunc(st.s.o.Heartbeat, st.beat)
+	if st.err = st.rc.Flush(); st.err == nil && beat != nil {
+		st.idle = time.AfterFunc(st.s.o.Heartbeat, beat)
 	}
 	return st.err
 }
 
-// copy writes the frames as they come.
-func (st *stream) copy(ctx context.Context, id event.RunID, after wire.Cursor) {
+// copy writes the frames as they come, without compression.
+func (st *stream) copy(ctx context.Context, id event.RunID, after wire.Cursor) error {
 	proj := wire.Resume(st.p.New(), after)
 	var frames []wire.Frame
 	for batch, err := range st.s.engine.Events(ctx, id, 0) {
 		if err != nil {
-			if ctx.Err() == nil {
-				st.s.o.Logger.Error("stream broke off", "run", id, "error", err)
-			}
-			st.mu.Lock()
-			st.fail(err)
-			st.mu.Unlock()
-			return
+			return err
 		}
 		frames = proj.Project(frames[:0], batch)
-		if st.write(frames) != nil {
-			return
+		if err := st.write(frames); err != nil {
+			return err
 		}
 		if cap(frames) > maxKept {
 			frames = nil // a reader that waits holds little
 		}
 	}
+	return nil
 }
 
 // write sends frames: each in a chunk of its own, several that are due together in one write to the network.
@@ -139,32 +121,46 @@ func (st *stream) write(frames []wire.Frame) error {
 	for _, f := range frames {
 		*frame = st.p.AppendFrame((*frame)[:0], f)
 		st.s.metrics.frames.Inc()
-		body, err := st.encode(*frame)
-		st.fail(err)
-		if st.conn == nil || len(*out) > 0 && len(*out)+len(body) > packet {
+		if st.conn == nil || len(*out) > 0 && len(*out)+len(*frame) > packet {
 			st.send(out)
 		}
-		*out = st.add(*out, body)
+		*out = st.add(*out, *frame)
 	}
 	st.send(out)
 	return st.err
 }
 
-// encode compresses a frame, if the stream is compressed. The result is valid until the next call.
-func (st *stream) encode(frame []byte) ([]byte, error) {
-	if st.zip == nil {
-		return frame, nil
+// put writes chunks of the body as write writes frames, behind its head.
+func (st *stream) put(head []byte, chunks []chunk) error {
+	out := buffers.Get().(*[]byte)
+	defer putBuffer(out)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	*out = st.add(*out, head)
+	for _, c := range chunks {
+		if c.frame {
+			st.s.metrics.frames.Inc()
+		}
+		if st.conn == nil || len(*out) > 0 && len(*out)+len(c.b) > packet {
+			st.send(out)
+		}
+		*out = st.add(*out, c.b)
 	}
-	st.zip.out.Reset()
-	if err := st.zip.align(len(frame)); err != nil {
-		return nil, err
-	}
-	st.zip.plain += len(frame)
-	if _, err := st.zip.Write(frame); err != nil {
-		return nil, err
-	}
-	err := st.zip.Flush()
-	return st.zip.out.Bytes(), err
+	st.send(out)
+	return st.err
+}
+
+// silence gives the time at which a sign of life is due.
+func (st *stream) silence() time.Time {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.wrote.Add(st.s.o.Heartbeat)
+}
+
+func (st *stream) failure() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.err
 }
 
 // add puts bytes of the body behind others that go out with them.
@@ -217,9 +213,7 @@ func (st *stream) beat() {
 	}
 	wait := st.s.o.Heartbeat - time.Since(st.wrote)
 	if wait <= 0 {
-		body, err := st.encode(st.p.AppendIdle(nil))
-		st.fail(err)
-		out := st.add(nil, body)
+		out := st.add(nil, st.p.AppendIdle(nil))
 		st.send(&out)
 		wait = st.s.o.Heartbeat
 	}
@@ -233,15 +227,6 @@ func (st *stream) close() error {
 	st.ended = true
 	if st.idle != nil {
 		st.idle.Stop()
-	}
-	if st.zip != nil {
-		st.zip.out.Reset()
-		err := st.zip.Close()
-		out := st.add(nil, st.zip.out.Bytes())
-		if st.fail(err); st.zip.out.Len() > 0 {
-			st.send(&out)
-		}
-		st.zip.put(st.zip.compressor)
 	}
 	return st.err
 }

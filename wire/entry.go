@@ -64,4 +64,5 @@ type Entry struct {
 type Types struct {
 	Request, Reply, Fault any
 	Events                []any // the forms of an event's data
+	View                  any   // the parameters that [Entry.View] asks for, in fields with a query tag; nil: none
 }
