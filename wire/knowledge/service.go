@@ -172,7 +172,7 @@ type Task struct {
 	ID            string          `json:"id"`
 	Object        string          `json:"object" enum:"task"`
 	Type          string          `json:"type"`
-	Status        string          `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	Status        string          `json:"status" enum:"pending,in_progress,completed,failed,cancelled"`
 	Progress      float64         `json:"progress" minimum:"0" maximum:"100"`
 	ResourceID    string          `json:"resource_id"`
 	CreatedAt     int64           `json:"created_at" description:"Unix seconds."`

@@ -1,0 +1,357 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// The bounds of a document in one reply. What is beyond them is asked for by the next segment or page.
+const (
+	maxSegments = 500
+	maxText     = 2 << 20 // bytes of text
+	maxOutline  = 200     // headings
+	maxNoted    = 64 << 10
+)
+
+type (
+	uploadForm struct {
+		knowledge.Upload
+		File *multipart.FileHeader `formData:"file"`
+	}
+	contentParams struct {
+		idParam
+		Start int `query:"start_segment" minimum:"0" description:"The first segment wanted, from 0."`
+		Limit int `query:"limit" minimum:"1" maximum:"500" default:"500" description:"Segments wanted."`
+	}
+	pagesParams struct {
+		idParam
+		Start int `query:"start_page" minimum:"1" description:"The first page wanted, from 1."`
+		End   int `query:"end_page" minimum:"1" description:"The last one."`
+	}
+	updateRequest struct {
+		idParam
+		knowledge.DocumentUpdate
+	}
+)
+
+func (s *routes) ofFiles() []server.Route {
+	return []server.Route{
+		{Method: "POST", Path: "/v1/files", Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
+			Summary: "Upload a file, or have one fetched", Request: []any{uploadForm{}}, Reply: knowledge.File{}, Faults: []int{400, 409, 413, 415}},
+		{Method: "GET", Path: "/v1/files", Serve: s.listFiles,
+			Summary: "List files", Request: []any{listParams{}}, Reply: knowledge.FileList{}, Faults: []int{400}},
+		{Method: "GET", Path: "/v1/files/{id}", Serve: s.getFile,
+			Summary: "Show a file", Request: []any{idParam{}}, Reply: knowledge.File{}, Faults: []int{404}},
+		{Method: "DELETE", Path: "/v1/files/{id}", Serve: s.deleteFile,
+			Summary: "Delete a file", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404}},
+		{Method: "GET", Path: "/v1/files/{id}/content", Serve: s.getContent, Timeout: readingTime,
+			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: knowledge.Document{}, Faults: []int{400, 404}},
+		{Method: "POST", Path: "/v1/files/{id}/content", Serve: s.updateContent, Timeout: readingTime,
+			Summary: "Note something on a file", Request: []any{updateRequest{}}, Reply: knowledge.Document{}, Faults: []int{400, 404, 413, 415}},
+		{Method: "GET", Path: "/v1/files/{id}/pages", Serve: s.getPages, Timeout: readingTime,
+			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: knowledge.Pages{}, Faults: []int{400, 404}},
+		{Method: "GET", Path: "/v1/tasks/{id}", Serve: s.getTask,
+			Summary: "Show work in the background", Request: []any{idParam{}}, Reply: knowledge.Task{}, Faults: []int{404}},
+	}
+}
+
+func (s *routes) uploadFile(w http.ResponseWriter, r *http.Request) error {
+	u, err := received(r)
+	if err == nil {
+		var f store.File
+		if f, _, err = s.o.Files.Upload(r.Context(), u); err == nil {
+			server.ReplyJSON(w, http.StatusOK, fileOf(f))
+			return nil
+		}
+	}
+	drain(r)
+	return err
+}
+
+// received reads a form up to its file, and lets the rest be read when the file was.
+func received(r *http.Request) (files.Upload, error) {
+	f, err := parseForm(r)
+	if err != nil {
+		return files.Upload{}, err
+	}
+	u, err := f.upload()
+	if err != nil {
+		return u, err
+	}
+	if f.file == nil {
+		if u.URL == "" {
+			return u, fault.Invalid("file", "required, or a url")
+		}
+		return u, nil
+	}
+	u.Name, u.MediaType, u.Body = f.name, f.file.Header.Get("Content-Type"), fileBody{f}
+	u.Rest = func(u *files.Upload) error {
+		if err := f.rest(); err != nil {
+			return err
+		}
+		if f.fields["url"] != "" {
+			return fault.Invalid("url", "want a file or a url")
+		}
+		whole, err := f.upload()
+		u.ID, u.Purpose, u.MD5, u.SkipExists, u.Options = whole.ID, whole.Purpose, whole.MD5, whole.SkipExists, whole.Options
+		return err
+	}
+	return u, nil
+}
+
+func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := page(r)
+	if err != nil {
+		return err
+	}
+	fs, err := s.o.Files.Files(r.Context(), after, limit+1)
+	if err != nil {
+		return err
+	}
+	list := knowledge.FileList{Object: "list", Data: []knowledge.File{}, HasMore: len(fs) > limit}
+	for _, f := range fs[:min(limit, len(fs))] {
+		list.Data = append(list.Data, fileOf(f))
+	}
+	if n := len(list.Data); n > 0 {
+		list.FirstID, list.LastID = list.Data[0].ID, list.Data[n-1].ID
+	}
+	server.ReplyJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.o.Files.File(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return lost(err, "file")
+	}
+	server.ReplyJSON(w, http.StatusOK, fileOf(f))
+	return nil
+}
+
+func (s *routes) deleteFile(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if err := s.o.Files.DeleteFile(r.Context(), id); err != nil {
+		return lost(err, "file")
+	}
+	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: id, Object: "file", Deleted: true})
+	return nil
+}
+
+func (s *routes) getTask(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.o.Files.Task(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return lost(err, "task")
+	}
+	out := knowledge.Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
+		CreatedAt: unix(t.CreatedAt), UpdatedAt: unix(t.UpdatedAt), FailureReason: t.Failure, ErrorMessage: t.Failure, Data: json.RawMessage("{}")}
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// taskStatus is a task's status on the wire. Clients of the service know what runs by this name.
+func taskStatus(s store.Status) string {
+	if s == store.Running {
+		return "in_progress"
+	}
+	return string(s)
+}
+
+// fileStatus is a file's status on the wire.
+func fileStatus(s store.Status) string {
+	switch s {
+	case store.Pending:
+		return knowledge.FileUploaded
+	case store.Running:
+		return knowledge.FileProcessing
+	case store.Failed:
+		return knowledge.FileError
+	case store.Cancelled:
+		return knowledge.FileCancelled
+	}
+	return knowledge.FileProcessed
+}
+
+func fileOf(f store.File) knowledge.File {
+	return knowledge.File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
+		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
+		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(notedOn(f).Metadata)}
+}
+
+// noted is what people noted on a file.
+type noted struct {
+	Title        string          `json:"title"`
+	Author       string          `json:"author"`
+	Owner        string          `json:"owner"`
+	ReadProgress float64         `json:"read_progress"`
+	LastReadAt   string          `json:"last_read_at"`
+	Bookmarks    []int           `json:"bookmarks"`
+	Highlights   []string        `json:"highlights"`
+	Notes        []string        `json:"notes"`
+	RelatedDocs  []string        `json:"related_docs"`
+	Permissions  []string        `json:"permissions"`
+	IsFavorite   bool            `json:"is_favorite"`
+	Metadata     json.RawMessage `json:"metadata"`
+}
+
+func notedOn(f store.File) noted {
+	var n noted
+	_ = json.Unmarshal(orEmpty(f.Fields), &n) // it was checked when it was noted
+	if bytes.Equal(n.Metadata, []byte("null")) {
+		n.Metadata = nil
+	}
+	return n
+}
+
+func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
+	start, err := number(r, "start_segment", 0, 0, 1<<30)
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", maxSegments, 1, maxSegments)
+	if err != nil {
+		return err
+	}
+	d, err := s.o.Files.Document(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return lost(err, "file")
+	}
+	if start > 0 {
+		if d.Segments, err = s.o.Files.Segments(r.Context(), d.File.ID, start, limit+1); err != nil {
+			return lost(err, "file")
+		}
+		d.More = false
+	}
+	out := documentOf(d, limit)
+	if out.Content != nil {
+		out.Content.Outline = s.outline(r.Context(), d)
+	}
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// outline gives the document's headings, each indented by its depth. A document whose headings cannot be read has none.
+func (s *routes) outline(ctx context.Context, d files.Document) string {
+	sections, err := s.o.Index.Within(ctx, d.Document.Collection, d.Document.ID, corpus.Section, 0, maxOutline)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	var last []string
+	for _, c := range sections {
+		if len(c.Headings) > 0 && !slices.Equal(c.Headings, last) {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", len(c.Headings)-1), c.Heading())
+		}
+		last = c.Headings
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// documentOf gives a document with at most limit segments, and no more text than one reply may have.
+func documentOf(d files.Document, limit int) knowledge.Document {
+	f, n := d.File, notedOn(d.File)
+	out := knowledge.Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
+		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: naive(f.CreatedAt), UpdatedAt: naive(f.UpdatedAt),
+		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, d.Document.Meta.Creator),
+		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orNone(n.Bookmarks), Highlights: orNone(n.Highlights),
+		Notes: orNone(n.Notes), RelatedDocs: orNone(n.RelatedDocs), Permissions: orNone(n.Permissions), VectorStoreIDs: orNone(d.Stores),
+		IsFavorite: n.IsFavorite, Metadata: orEmpty(n.Metadata)}
+	if d.Document.ID == "" {
+		return out
+	}
+	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: d.Document.Meta.Description, Language: d.Document.Meta.Language, FileType: f.MediaType, URL: f.URL,
+		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(d.Document.Meta.Subject), Metadata: json.RawMessage("{}"),
+		VectorStoreIDs: orNone(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}
+	text := 0
+	for i, chunk := range d.Segments {
+		if text += len(chunk.Text); i == limit || i > 0 && text > maxText {
+			c.HasMore, c.NextSegment = true, chunk.Ordinal
+			break
+		}
+		c.Segments = append(c.Segments, knowledge.Segment{ID: fmt.Sprintf("%s-P%04d", c.ID, chunk.Ordinal), Content: chunk.Text, Index: chunk.Ordinal,
+			Metadata: knowledge.SegmentMetadata{ChunkID: string(chunk.ID), Heading: chunk.Heading(), Pages: chunk.Pages, Start: chunk.Start, End: chunk.End}})
+	}
+	if !c.HasMore && d.More {
+		c.HasMore, c.NextSegment = true, d.Segments[len(d.Segments)-1].Ordinal+1
+	}
+	out.Content = c
+	return out
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func orNone[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func keywords(subject string) []string {
+	out := []string{}
+	for word := range strings.FieldsFuncSeq(subject, func(r rune) bool { return r == ',' || r == ';' }) {
+		if word = strings.TrimSpace(word); word != "" && len(out) < 50 {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
+	from, err := number(r, "start_page", 0, 1, 1<<30)
+	if err != nil {
+		return err
+	}
+	to, err := number(r, "end_page", 0, 1, 1<<30)
+	if err != nil {
+		return err
+	}
+	if to > 0 && to < from {
+		return fault.Invalid("end_page", "want start_page or more")
+	}
+	id := r.PathValue("id")
+	ps, err := s.o.Files.Pages(r.Context(), id, from, to)
+	if err != nil {
+		return lost(err, "file")
+	}
+	out := knowledge.Pages{Object: "list", FileID: id, Pages: []knowledge.Page{}}
+	text := 0
+	for _, p := range ps {
+		if text += len(p.Text); len(out.Pages) > 0 && text > maxText {
+			break
+		}
+		out.Pages = append(out.Pages, knowledge.Page{Number: p.Number, Content: p.Text})
+	}
+	if n := len(out.Pages); n > 0 {
+		next := out.Pages[n-1].Number + 1
+		more := n < len(ps)
+		if !more && (to == 0 || next <= to) {
+			follows, err := s.o.Files.Pages(r.Context(), id, next, next)
+			more = err == nil && len(follows) > 0
+		}
+		if more {
+			out.HasMore, out.NextPage = true, next
+		}
+	}
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}

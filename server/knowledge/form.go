@@ -1,0 +1,247 @@
+package knowledge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// The bounds of a form, besides that of its file.
+const (
+	maxParts  = 64
+	maxField  = 64 << 10 // bytes of one field
+	maxFields = 256 << 10
+	maxName   = 255 // bytes of a file's name, as file systems have it
+)
+
+// form reads a form of an upload. Its parts may stand in any order: fields that follow the file are read when the file was.
+type form struct {
+	parts  *multipart.Reader
+	fields map[string]string
+	seen   int // parts
+	size   int // bytes of fields
+	file   *multipart.Part
+	name   string // of the file
+}
+
+// parseForm reads the fields of an upload that come before its file, if it has one.
+func parseForm(r *http.Request) (*form, error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		kind = ""
+	}
+	f := &form{fields: map[string]string{}}
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		return f, f.urlencoded(r.Body)
+	case "multipart/form-data":
+		boundary := params["boundary"]
+		if boundary == "" || len(boundary) > 70 { // RFC 2046, section 5.1.1
+			return nil, fault.Invalid("Content-Type", "want a boundary of 1 to 70 characters")
+		}
+		f.parts = multipart.NewReader(r.Body, boundary)
+		return f, f.next()
+	}
+	return nil, server.UnsupportedMedia("Content-Type", "want multipart/form-data with a file, or application/x-www-form-urlencoded with a url")
+}
+
+func (f *form) urlencoded(r io.Reader) error {
+	body, err := io.ReadAll(io.LimitReader(r, maxFields+1))
+	if err != nil {
+		return err
+	}
+	if len(body) > maxFields {
+		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", maxFields)
+	}
+	if bytes.Count(body, []byte("&")) >= maxParts {
+		return fault.Invalid("body", "want at most %d fields", maxParts)
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return fault.Invalid("body", "not a form")
+	}
+	for name := range values {
+		f.fields[name] = values.Get(name)
+	}
+	return nil
+}
+
+// next reads fields up to the file, or to the end of the form.
+func (f *form) next() error {
+	for f.parts != nil {
+		part, err := f.parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			f.parts = nil
+			return nil
+		}
+		if err != nil {
+			return formFault(err)
+		}
+		if f.seen++; f.seen > maxParts {
+			return fault.Invalid("body", "want at most %d parts", maxParts)
+		}
+		name, isFile := part.FormName(), hasFilename(part)
+		switch {
+		case name == "file" && f.file != nil:
+			return fault.Invalid("file", "want one")
+		case name == "file" && !isFile:
+			return fault.Invalid("file", "want the part to have a filename")
+		case name == "file":
+			f.file = part
+			f.name, err = filename(part.Header.Get("Content-Disposition"))
+			return err
+		case isFile:
+			return fault.Invalid("file", "a file's part is named \"file\"")
+		}
+		if err := f.field(name, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *form) field(name string, part io.Reader) error {
+	limit := min(maxField, maxFields-f.size)
+	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
+	if err != nil {
+		return formFault(err)
+	}
+	if len(value) > limit {
+		return fault.New(fault.TooLarge, "body: a field is over the limit of %d bytes", limit)
+	}
+	f.size += len(value) + len(name)
+	f.fields[name] = string(value)
+	return nil
+}
+
+// formFault tells what is wrong with a form that could not be read on. What the connection did keeps its own code.
+func formFault(err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	return fault.Invalid("body", "not a whole form")
+}
+
+// fileBody gives the file's bytes; a form that breaks off is an error and not the file's end.
+type fileBody struct{ form *form }
+
+// Read implements [io.Reader].
+func (b fileBody) Read(p []byte) (int, error) {
+	n, err := b.form.file.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = formFault(err)
+	}
+	return n, err
+}
+
+// rest reads what follows the file.
+func (f *form) rest() error {
+	if f.parts == nil || f.file == nil {
+		return nil
+	}
+	return f.next()
+}
+
+func hasFilename(part *multipart.Part) bool {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	_, ok := params["filename"]
+	return err == nil && ok
+}
+
+// filename gives the name of a part's file without its folders. Of the two spellings, filename* counts; a plain one may be
+// percent-encoded as browsers and aiohttp do it, which is undone where it is so all through.
+func filename(disposition string) (string, error) {
+	_, params, err := mime.ParseMediaType(disposition)
+	if err != nil {
+		return "", fault.Invalid("file", "the part's Content-Disposition is not valid")
+	}
+	name := params["filename"]
+	if !strings.Contains(strings.ToLower(disposition), "filename*") {
+		if plain, err := url.PathUnescape(name); err == nil && utf8.ValidString(plain) {
+			name = plain
+		}
+	}
+	return cleanName(name)
+}
+
+// cleanName drops a name's folders and holds it to what a file system takes. A name that is too long keeps its ending.
+func cleanName(name string) (string, error) {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.TrimSpace(name)
+	switch {
+	case !utf8.ValidString(name):
+		return "", fault.Invalid("filename", "not valid UTF-8")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "", fault.Invalid("filename", "no control characters")
+	case name == "" || name == "." || name == "..":
+		return "", fault.Invalid("filename", "required")
+	}
+	if len(name) > maxName {
+		ext := path.Ext(name)
+		if len(ext) > 32 {
+			ext = ""
+		}
+		stem := name[:maxName-len(ext)]
+		for !utf8.ValidString(stem) {
+			stem = stem[:len(stem)-1]
+		}
+		name = stem + ext
+	}
+	return name, nil
+}
+
+// upload gives what the fields say. The file's name and type are not among them.
+func (f *form) upload() (files.Upload, error) {
+	u := files.Upload{ID: f.fields["id"], Purpose: f.fields["purpose"], MD5: strings.ToLower(f.fields["md5"])}
+	if u.Purpose == "" {
+		u.Purpose = "general"
+	}
+	if len(u.Purpose) > 64 || !printable(u.Purpose) {
+		return u, fault.Invalid("purpose", "want at most 64 bytes of text")
+	}
+	if u.MD5 != "" && (len(u.MD5) != 32 || strings.Trim(u.MD5, "0123456789abcdef") != "") {
+		return u, fault.Invalid("md5", "want 32 hexadecimal digits")
+	}
+	if v := f.fields["skip_exists"]; v != "" {
+		skip, err := strconv.ParseBool(v)
+		if err != nil {
+			return u, fault.Invalid("skip_exists", "want true or false")
+		}
+		u.SkipExists = skip
+	}
+	if v := strings.TrimSpace(f.fields["parse_options"]); v != "" {
+		if v[0] != '{' || !json.Valid([]byte(v)) {
+			return u, fault.Invalid("parse_options", "want a JSON object")
+		}
+		u.Options = json.RawMessage(v)
+	}
+	if f.file == nil {
+		u.URL = f.fields["url"]
+		u.MediaType = f.fields["file_type"]
+		if name := f.fields["name"]; name != "" {
+			var err error
+			if u.Name, err = cleanName(name); err != nil {
+				return u, fault.Invalid("name", "want a file's name without control characters")
+			}
+		}
+	}
+	return u, nil
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}

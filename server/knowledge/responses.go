@@ -1,0 +1,227 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// cancelling is how long a cancel waits for the run's end, so that its reply can tell of it.
+const cancelling = 2 * time.Second
+
+type responseParams struct {
+	idParam
+	Stream        bool   `query:"stream" description:"Stream it, live or finished."`
+	StartingAfter string `query:"starting_after" description:"The id of the last event received, of a stream."`
+	LastEventID   string `header:"Last-Event-ID" description:"The same."`
+}
+
+func (s *routes) ofResponses() []server.Route {
+	return []server.Route{
+		{Method: "GET", Path: "/v1/responses", Serve: s.listResponses,
+			Summary: "List stored responses, the newest first", Request: []any{listParams{}}, Reply: knowledge.ResponseList{}, Faults: []int{400}},
+		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.entry.Types.Events, Empty: true,
+			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.entry.Types.Reply, Faults: []int{400, 404}},
+		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
+			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404}},
+		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
+			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.entry.Types.Reply, Faults: []int{404}},
+	}
+}
+
+func (s *routes) archive() (eventlog.Archive, error) {
+	if a, ok := s.o.Engine.Store().(eventlog.Archive); ok {
+		return a, nil
+	}
+	return nil, fault.New(fault.NotFound, "this server's store does not list responses")
+}
+
+// summaryOf gives the summary of a stored response. One that was not to be stored is there while it lasts.
+func (s *routes) summaryOf(r *http.Request) (eventlog.Summary, error) {
+	id := event.RunID(r.PathValue("id"))
+	if !id.Valid() {
+		return eventlog.Summary{}, fault.New(fault.NotFound, "no such response")
+	}
+	archive, err := s.archive()
+	if err != nil {
+		return eventlog.Summary{}, err
+	}
+	sum, err := archive.Summary(r.Context(), id)
+	if errors.Is(err, eventlog.ErrNotFound) || err == nil && sum.Start.Unstored && sum.Ended {
+		return sum, fault.New(fault.NotFound, "no such response")
+	}
+	return sum, err
+}
+
+func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
+	after, limit, err := page(r)
+	if err != nil {
+		return err
+	}
+	before := event.RunID(after)
+	if after != "" && !before.Valid() {
+		return fault.Invalid("after", "not a response's id")
+	}
+	archive, err := s.archive()
+	if err != nil {
+		return err
+	}
+	list := knowledge.ResponseList{Object: "list", Data: []knowledge.ResponseSummary{}}
+	for len(list.Data) <= limit {
+		runs, err := archive.Runs(r.Context(), before, limit+1)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			before = run.Start.Run
+			if !run.Start.Unstored {
+				list.Data = append(list.Data, summaryResponse(run))
+			}
+		}
+		if len(runs) <= limit {
+			break
+		}
+	}
+	if len(list.Data) > limit {
+		list.Data, list.HasMore = list.Data[:limit], true
+	}
+	if n := len(list.Data); n > 0 {
+		list.FirstID, list.LastID = list.Data[0].ID, list.Data[n-1].ID
+	}
+	server.ReplyJSON(w, http.StatusOK, list)
+	return nil
+}
+
+func summaryResponse(sum eventlog.Summary) knowledge.ResponseSummary {
+	out := knowledge.ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: sum.Start.Model, Query: sum.Start.Query,
+		Collection: sum.Start.Collection, Protocol: sum.Start.Protocol, Previous: string(sum.Start.Previous)}
+	switch sum.Status() {
+	case event.Running:
+		out.Status = knowledge.StatusInProgress
+	case event.Finished:
+		out.Status = knowledge.StatusCompleted
+	case event.Cancelled:
+		out.Status = knowledge.StatusIncomplete
+	default:
+		out.Status = knowledge.StatusFailed
+	}
+	return out
+}
+
+// log reads a run's log up to where its summary was taken.
+func (s *routes) log(ctx context.Context, sum eventlog.Summary) ([]event.Event, error) {
+	log := make([]event.Event, 0, sum.Last)
+	for event.Seq(len(log)) < sum.Last {
+		batch, err := s.o.Engine.Store().Load(ctx, sum.Start.Run, event.Seq(len(log)))
+		if err != nil {
+			return nil, gone(err)
+		}
+		log = append(log, batch...)
+	}
+	return log[:sum.Last], nil
+}
+
+// gone says of a run that was deleted meanwhile that it is not there.
+func gone(err error) error {
+	if errors.Is(err, eventlog.ErrNotFound) {
+		return fault.Wrap(fault.NotFound, err, "no such response")
+	}
+	return err
+}
+
+func (s *routes) getResponse(w http.ResponseWriter, r *http.Request) error {
+	sum, err := s.summaryOf(r)
+	if err != nil {
+		return err
+	}
+	log, err := s.log(r.Context(), sum)
+	if err != nil {
+		return err
+	}
+	server.ReplyJSON(w, http.StatusOK, s.entry.Reply(log))
+	return nil
+}
+
+// streamResponse gives the reading of a request that wants a stream.
+func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
+	q := r.URL.Query()
+	switch q.Get("stream") {
+	case "true", "1":
+	case "", "false", "0":
+		return nil, nil
+	default:
+		return nil, fault.Invalid("stream", "want true or false")
+	}
+	sum, err := s.summaryOf(r)
+	if err != nil {
+		return nil, err
+	}
+	name, cursor := "starting_after", q.Get("starting_after")
+	if cursor == "" {
+		name, cursor = "Last-Event-ID", r.Header.Get("Last-Event-ID")
+	}
+	after, err := wire.ParseCursor(cursor)
+	if err != nil {
+		return nil, fault.Invalid(name, "want the id of an event: a number, or two with a dot between")
+	}
+	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.entry.Protocol, After: after}
+	if s.entry.View != nil {
+		if reading.Protocol, err = s.entry.View(q.Get); err != nil {
+			return nil, err
+		}
+	}
+	return reading, nil
+}
+
+func (s *routes) deleteResponse(w http.ResponseWriter, r *http.Request) error {
+	sum, err := s.summaryOf(r)
+	if err != nil {
+		return err
+	}
+	err = s.o.Engine.Delete(r.Context(), sum.Start.Run)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return fault.Wrap(fault.NotFound, err, "this server's store does not delete responses")
+	}
+	if err != nil {
+		return gone(err)
+	}
+	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: string(sum.Start.Run), Object: "response.deleted", Deleted: true})
+	return nil
+}
+
+// cancelResponse stops a run and gives the response as it then is; one that others asked for too goes on.
+func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
+	sum, err := s.summaryOf(r)
+	if err != nil {
+		return err
+	}
+	run := sum.Start.Run
+	if err := s.o.Engine.Cancel(r.Context(), run); err != nil {
+		return gone(err)
+	}
+	var log []event.Event
+	waiting, stop := context.WithTimeout(r.Context(), cancelling)
+	defer stop()
+	for batch, err := range s.o.Engine.Events(waiting, run, 0) {
+		if err != nil && waiting.Err() == nil {
+			return gone(err)
+		}
+		log = append(log, batch...)
+	}
+	if r.Context().Err() != nil {
+		return r.Context().Err()
+	}
+	if len(log) == 0 {
+		return fault.New(fault.NotFound, "no such response")
+	}
+	server.ReplyJSON(w, http.StatusOK, s.entry.Reply(log))
+	return nil
+}

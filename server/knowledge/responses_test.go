@@ -1,0 +1,173 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// events reads a stream.
+func (s *site) events(method, path, body string) []sse.Event {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	check(s.t, err)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	check(s.t, err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		s.t.Fatalf("%s %s: %s: %s", method, path, res.Status, res.Header.Get("Content-Type"))
+	}
+	var evs []sse.Event
+	for ev, err := range sse.NewReader(res.Body, 0).All() {
+		check(s.t, err)
+		evs = append(evs, ev)
+	}
+	return evs
+}
+
+// answered asks a vector store and gives the id and the last snapshot of the answer.
+func (s *site) answered(store, question string) (id string, response map[string]any) {
+	s.t.Helper()
+	evs := s.events("POST", "/v1/responses", fmt.Sprintf(`{"model":"any","effort":"low","store":true,"input":[{"role":"user","content":%q}],
+		"tools":[{"type":"file_search","vector_store_ids":[%q],"max_num_results":10}]}`, question, store))
+	if len(evs) < 3 || evs[len(evs)-1].Name != "done" {
+		s.t.Fatalf("%d events", len(evs))
+	}
+	response = object(s.t, []byte(evs[len(evs)-2].Data))
+	return response["id"].(string), response
+}
+
+func TestStoredResponses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.store("vs", s.uploaded("gold.md", gold))
+	id, last := s.answered("vs", "Why does gold settle behind the riffles?")
+	stored := s.get("/v1/responses/" + id)
+	for _, key := range []string{"id", "object", "status", "output", "usage", "created_at", "model"} {
+		if diff := cmp.Diff(last[key], stored[key]); diff != "" {
+			t.Errorf("%s (-streamed +stored): %s", key, diff)
+		}
+	}
+	if stored["status"] != "completed" || !strings.Contains(fmt.Sprint(stored["output"]), "⟦⟦1⟧⟧") {
+		t.Errorf("%v", stored)
+	}
+	list := s.get("/v1/responses")["data"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["id"] != id || list[0].(map[string]any)["status"] != "completed" {
+		t.Errorf("list: %v", list)
+	}
+	// It can be streamed again, from anywhere.
+	whole := s.events("GET", "/v1/responses/"+id+"?stream=true", "")
+	for i, ev := range whole[:len(whole)-1] {
+		rest := s.events("GET", "/v1/responses/"+id+"?stream=true&starting_after="+ev.ID, "")
+		if diff := cmp.Diff(whole[i+1:], rest); diff != "" {
+			t.Fatalf("behind %s: %s", ev.ID, diff)
+		}
+	}
+	s.json(400, "GET", "/v1/responses/"+id+"?stream=true&starting_after=x", "")
+	s.json(400, "GET", "/v1/responses/"+id+"?stream=perhaps", "")
+	if c := s.json(200, "POST", "/v1/responses/"+id+"/cancel", ""); c["status"] != "completed" {
+		t.Errorf("cancelling what has ended: %v", c["status"])
+	}
+	if d := s.json(200, "DELETE", "/v1/responses/"+id, ""); d["id"] != id || d["deleted"] != true || d["object"] == "" {
+		t.Errorf("%v", d)
+	}
+	for _, r := range []string{"GET /v1/responses/" + id, "GET /v1/responses/" + id + "?stream=true", "DELETE /v1/responses/" + id, "POST /v1/responses/" + id + "/cancel",
+		"GET /runs/" + id + "/stream"} {
+		method, path, _ := strings.Cut(r, " ")
+		s.json(404, method, path, "")
+	}
+	if list := s.get("/v1/responses")["data"].([]any); len(list) != 0 {
+		t.Errorf("list: %v", list)
+	}
+}
+
+// TestUnstoredResponse is gone once it has ended.
+func TestUnstoredResponse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.store("vs", s.uploaded("gold.md", gold))
+	r := s.post("/v1/responses", `{"stream":false,"store":false,"input":"Why does gold settle?","tools":[{"type":"file_search","vector_store_ids":["vs"]}]}`)
+	id := r["id"].(string)
+	s.json(404, "GET", "/v1/responses/"+id, "")
+	s.json(404, "DELETE", "/v1/responses/"+id, "")
+	if list := s.get("/v1/responses")["data"].([]any); len(list) != 0 {
+		t.Errorf("list: %v", list)
+	}
+}
+
+// TestResponseOfAnyProtocol is shown whichever protocol it was asked by.
+func TestResponseOfAnyProtocol(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.store("vs", s.uploaded("gold.md", gold))
+	id, err := s.engine.Ask(t.Context(), sluice.Question{Query: "Why does gold settle behind the riffles?", Collection: "vs", Mode: event.Direct})
+	check(t, err)
+	for _, err := range s.engine.Events(t.Context(), id, 0) {
+		check(t, err)
+	}
+	if r := s.get("/v1/responses/" + string(id)); r["status"] != "completed" || r["object"] != "response" {
+		t.Errorf("%v", r)
+	}
+}
+
+func TestListResponses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.store("vs", s.uploaded("gold.md", gold))
+	var want []string
+	for i := range 5 {
+		id, _ := s.answered("vs", fmt.Sprintf("Why does gold settle behind riffle %d?", i))
+		want = append([]string{id}, want...)
+	}
+	var seen []string
+	after := ""
+	for more := true; more; {
+		list := s.get("/v1/responses?limit=2&after=" + after)
+		for _, r := range list["data"].([]any) {
+			seen = append(seen, r.(map[string]any)["id"].(string))
+		}
+		after, more = list["last_id"].(string), list["has_more"].(bool)
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+	s.json(400, "GET", "/v1/responses?limit=0", "")
+}
+
+// TestDeletedFileIsNotAnswered tells that what is deleted, or has left, is in no later answer.
+func TestDeletedFileIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	g, w := s.uploaded("gold.md", gold), s.uploaded("tide.md", tide)
+	s.store("vs", g, w)
+	s.store("other", w)
+	const question = "Why does gold settle behind the riffles?"
+	if _, r := s.answered("vs", question); !strings.Contains(fmt.Sprint(r["output"]), g) {
+		t.Errorf("not cited: %v", r["output"])
+	}
+	if _, r := s.answered("other", question); strings.Contains(fmt.Sprint(r["output"]), g) {
+		t.Error("cited from a store that it is not in")
+	}
+	s.post("/v1/vector_stores/vs", `{"left_file_ids":["`+g+`"]}`)
+	if _, r := s.answered("vs", question); strings.Contains(fmt.Sprint(r["output"]), g) {
+		t.Error("cited after it had left")
+	}
+	s.post("/v1/vector_stores/vs", `{"join_file_ids":["`+g+`"]}`)
+	if _, r := s.answered("vs", question); !strings.Contains(fmt.Sprint(r["output"]), g) {
+		t.Error("not cited after it had come back")
+	}
+	s.json(200, "DELETE", "/v1/files/"+g, "")
+	if _, r := s.answered("vs", question); strings.Contains(fmt.Sprint(r["output"]), g) {
+		t.Error("cited after it was deleted")
+	}
+}

@@ -1,0 +1,337 @@
+package knowledge
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// listing is the query by which the service's client lists the files of a vector store: it is answered with one row a file.
+const listing = "document content text information"
+
+// The bounds of a search.
+const (
+	defaultTopK = 10
+	maxTopK     = 100
+	maxSifted   = 10_000 // documents that a filter is held against
+	maxNamed    = 64     // documents that a search names one by one
+	maxDeep     = 6_400  // hits of which a filter takes some
+)
+
+type searchRequest struct {
+	idParam
+	knowledge.SearchRequest
+}
+
+// searching is one search under way.
+type searching struct {
+	*routes
+	ctx    context.Context
+	store  string // id
+	filter *filter
+	known  map[corpus.DocumentID]*about
+}
+
+// about is what is known of a document.
+type about struct {
+	file  store.File // zero: it is from a folder
+	doc   corpus.Document
+	noted map[string]any // the file's metadata
+}
+
+func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
+	var in knowledge.SearchRequest
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	if in.TopK == 0 {
+		in.TopK = in.MaxNumResults
+	}
+	if in.TopK == 0 {
+		in.TopK = defaultTopK
+	}
+	query := strings.TrimSpace(in.Query)
+	switch {
+	case query == "":
+		return fault.Invalid("query", "required")
+	case len(query) > s.o.MaxQuery:
+		return fault.Invalid("query", "want at most %d bytes", s.o.MaxQuery)
+	case in.TopK < 1 || in.TopK > maxTopK:
+		return fault.Invalid("top_k", "want 1 to %d", maxTopK)
+	}
+	f, err := parseFilter(in.Filters)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if _, err := s.o.Files.Store(r.Context(), id); err != nil {
+		return lost(err, "vector store")
+	}
+	x := &searching{routes: s, ctx: r.Context(), store: id, filter: f, known: map[corpus.DocumentID]*about{}}
+	rows, more, err := x.rows(query, in.TopK)
+	if err != nil {
+		return err
+	}
+	server.ReplyJSON(w, http.StatusOK, knowledge.SearchPage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: rows, HasMore: more,
+		RequestID: "req_" + strings.ToLower(s.o.NewID())})
+	return nil
+}
+
+// rows gives the best passages, and fills up with the first passages of documents of which none is there. More tells that
+// there are better ones than some that were left out.
+func (x *searching) rows(query string, topK int) (rows []knowledge.SearchRow, more bool, err error) {
+	docs, err := x.documents(topK)
+	if err != nil {
+		return nil, false, err
+	}
+	hits, err := x.hits(query, topK+1, docs)
+	if err != nil {
+		return nil, false, err
+	}
+	rows = []knowledge.SearchRow{}
+	shown := map[corpus.DocumentID]bool{}
+	for _, h := range hits {
+		if query == listing && shown[h.Chunk.Document] {
+			continue
+		}
+		if len(rows) == topK {
+			return rows, true, nil
+		}
+		shown[h.Chunk.Document] = true
+		a, err := x.about(h.Chunk.Document)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, row(h.Chunk, h.Score, a))
+	}
+	for _, d := range docs {
+		if shown[d] {
+			continue
+		}
+		if len(rows) == topK {
+			return rows, true, nil
+		}
+		chunks, err := x.o.Index.Within(x.ctx, x.store, d, corpus.Passage, 0, 1)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, c := range chunks {
+			a, err := x.about(d)
+			if err != nil {
+				return nil, false, err
+			}
+			if x.filter.holds(a.of(&c)) == yes {
+				rows = append(rows, row(c, 0, a))
+			}
+		}
+	}
+	return rows, false, nil
+}
+
+// documents gives the documents of the vector store that the filter may let pass: all of them if there is one, and otherwise as
+// many as may be needed.
+func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
+	const step = 500
+	var out []corpus.DocumentID
+	after := corpus.DocumentID("")
+	for seen := 0; seen < maxSifted; {
+		limit := step
+		if x.filter == nil {
+			limit = 2*topK + 1
+		}
+		docs, err := x.o.Index.Documents(x.ctx, x.store, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for i := range docs {
+			after = docs[i].ID
+			if x.filter == nil {
+				out = append(out, after)
+				continue
+			}
+			a, err := x.describe(docs[i])
+			if err != nil {
+				return nil, err
+			}
+			if x.filter.holds(a.of(nil)) != no {
+				out = append(out, after)
+				x.known[after] = a
+			}
+		}
+		if seen += len(docs); len(docs) < limit || x.filter == nil {
+			break
+		}
+	}
+	return out, nil
+}
+
+// hits gives the best passages that the filter lets pass. Where it lets few documents pass, only they are searched; otherwise
+// the best of all are looked through, ever deeper.
+func (x *searching) hits(query string, want int, docs []corpus.DocumentID) ([]index.Hit, error) {
+	q := index.Query{Collection: x.store, Text: query, Limit: want}
+	if x.filter == nil {
+		if query == listing {
+			q.Limit = max(want, 4*want)
+		}
+		return x.o.Search(x.ctx, q)
+	}
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	if named, ok := x.named(docs); ok {
+		q.Collection = named
+	}
+	for q.Limit = 4 * want; ; q.Limit *= 4 {
+		all, err := x.o.Search(x.ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		var out []index.Hit
+		for _, h := range all {
+			a, err := x.about(h.Chunk.Document)
+			if err != nil {
+				return nil, err
+			}
+			if x.filter.holds(a.of(&h.Chunk)) == yes {
+				out = append(out, h)
+			}
+		}
+		if len(out) >= want || len(all) < q.Limit || q.Limit >= maxDeep {
+			return out[:min(want, len(out))], nil
+		}
+	}
+}
+
+// named gives a few files' names in a collection's place, if they are files.
+func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
+	if len(docs) > maxNamed {
+		return "", false
+	}
+	var names []string
+	for _, d := range docs {
+		if a := x.known[d]; a == nil || a.file.ID == "" || strings.Contains(string(d), ",") {
+			return "", false
+		}
+		names = append(names, "file:"+string(d))
+	}
+	return strings.Join(names, ","), true
+}
+
+func (x *searching) about(id corpus.DocumentID) (*about, error) {
+	if a := x.known[id]; a != nil {
+		return a, nil
+	}
+	docs, err := x.o.Index.Describe(x.ctx, x.store, []corpus.DocumentID{id})
+	if err != nil {
+		return nil, err
+	}
+	doc := corpus.Document{ID: id}
+	if len(docs) > 0 {
+		doc = docs[0]
+	}
+	a, err := x.describe(doc)
+	if err == nil {
+		x.known[id] = a
+	}
+	return a, err
+}
+
+func (x *searching) describe(doc corpus.Document) (*about, error) {
+	a := &about{doc: doc}
+	f, err := x.o.Files.File(x.ctx, string(doc.ID))
+	if err != nil {
+		if fault.Public(lost(err, "file")).Code == fault.NotFound {
+			return a, nil // it is from a folder, or just deleted
+		}
+		return nil, err
+	}
+	a.file = f
+	if meta := notedOn(f).Metadata; len(meta) > 0 {
+		_ = json.Unmarshal(meta, &a.noted) // an object, as it was checked
+	}
+	return a, nil
+}
+
+func (a *about) name() string {
+	if a.file.Name != "" {
+		return a.file.Name
+	}
+	if name := path.Base(strings.TrimSuffix(a.doc.URI, "/")); name != "." && name != "/" {
+		return name
+	}
+	return first(a.doc.Title, string(a.doc.ID))
+}
+
+func (a *about) title() string {
+	if a.file.ID != "" {
+		return first(notedOn(a.file).Title, a.doc.Title, a.file.Name)
+	}
+	return a.doc.Title
+}
+
+// of gives the attributes of a passage, or, without one, of the whole document.
+func (a *about) of(c *corpus.Chunk) attributes {
+	return func(key string) (any, truth) {
+		switch key {
+		case "file_id":
+			return string(a.doc.ID), yes
+		case "filename", "name":
+			return a.name(), yes
+		case "title":
+			return a.title(), yes
+		case "content_type", "mime_type", "file_type":
+			return first(a.file.MediaType, a.doc.MediaType), yes
+		case "purpose":
+			return a.file.Purpose, yes
+		case "created_at":
+			return float64(unix(a.file.CreatedAt)), yes
+		case "bytes":
+			return float64(max(a.file.Bytes, a.doc.Bytes)), yes
+		case "segment_index", "chunk_id", "heading", "page":
+			if c == nil {
+				return nil, unknown
+			}
+			return ofChunk(key, c)
+		}
+		v, ok := a.noted[key]
+		if !ok {
+			return nil, no
+		}
+		return v, yes
+	}
+}
+
+func ofChunk(key string, c *corpus.Chunk) (any, truth) {
+	switch key {
+	case "segment_index":
+		return float64(c.Ordinal), yes
+	case "chunk_id":
+		return string(c.ID), yes
+	case "heading":
+		return c.Heading(), yes
+	}
+	if len(c.Pages) == 0 {
+		return nil, no
+	}
+	return float64(c.Pages[0]), yes
+}
+
+func row(c corpus.Chunk, score float64, a *about) knowledge.SearchRow {
+	out := knowledge.SearchRow{FileID: string(c.Document), Filename: a.name(), Score: min(max(score, 0), 1),
+		Content: []knowledge.SearchText{{Type: "text", Text: c.Text}},
+		Attributes: knowledge.SearchAttributes{FileID: string(c.Document), Filename: a.name(), Title: a.title(), ContentType: first(a.file.MediaType, a.doc.MediaType),
+			SegmentIndex: c.Ordinal, ChunkID: string(c.ID), Heading: c.Heading()}}
+	if len(c.Pages) > 0 {
+		out.Attributes.Page = c.Pages[0]
+	}
+	return out
+}

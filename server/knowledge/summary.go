@@ -1,0 +1,166 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// summarizer names what makes summaries here: no model does.
+const summarizer = "extractive"
+
+// The bounds of what a summary is made of: the first passages of the first documents.
+const (
+	maxSummarized = 64    // documents
+	maxSample     = 400   // passages of all of them
+	maxSentence   = 600   // bytes; longer ones are no sentences
+	perToken      = 4     // bytes that a token has, about
+	maxCandidates = 1_000 // sentences
+	tooAlike      = 0.5   // share of a sentence's words that another has said
+)
+
+type summaryParams struct {
+	idParam
+	Model     string `query:"model" description:"Not used: the summary is made of sentences of the documents."`
+	MaxTokens int    `query:"max_tokens" minimum:"1" maximum:"8000" default:"1000"`
+}
+
+func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
+	begun := s.o.Now()
+	tokens, err := number(r, "max_tokens", 1000, 1, 8000)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	info, err := s.o.Files.Store(r.Context(), id)
+	if err != nil {
+		return lost(err, "vector store")
+	}
+	sample, err := s.sample(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	out := knowledge.VectorStoreSummary{VectorStoreID: id, SummaryText: summarize(sample, perToken*tokens), ModelUsed: summarizer, CreatedAt: s.o.Now().Unix()}
+	if out.SummaryText == "" {
+		out.SummaryText = info.Description
+	}
+	out.TokenCount = (len(out.SummaryText) + perToken - 1) / perToken
+	out.DurationMS = s.o.Now().Sub(begun).Milliseconds()
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// sample gives passages of a vector store's documents, of each as many as of the others.
+func (s *routes) sample(ctx context.Context, collection string) ([]corpus.Chunk, error) {
+	docs, err := s.o.Index.Documents(ctx, collection, "", maxSummarized)
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	var out []corpus.Chunk
+	for _, d := range docs {
+		chunks, err := s.o.Index.Within(ctx, collection, d.ID, corpus.Passage, 0, max(1, maxSample/len(docs)))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, chunks...)
+	}
+	return out, nil
+}
+
+// sentence is a candidate for a summary.
+type sentence struct {
+	text  string
+	terms []string
+	score float64
+	place int
+}
+
+// summarize picks the sentences that say most of what the passages have in common, by the centroid of Radev et al. 2004 (MEAD):
+// a term weighs what it is worth over all passages, a sentence what its terms weigh, for its length. Sentences that say again what was
+// picked already are passed over. Those picked stand in the order of the text, in at most most bytes.
+func summarize(passages []corpus.Chunk, most int) string {
+	candidates, weight := candidatesOf(passages)
+	for i := range candidates {
+		c := &candidates[i]
+		for _, t := range c.terms {
+			c.score += weight[t]
+		}
+		c.score /= math.Sqrt(float64(len(c.terms)))
+	}
+	slices.SortStableFunc(candidates, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
+	said := map[string]bool{}
+	var picked []sentence
+	size := 0
+	for _, c := range candidates {
+		if size+len(c.text)+1 > most && len(picked) > 0 {
+			break
+		}
+		again := 0
+		for _, t := range c.terms {
+			if said[t] {
+				again++
+			}
+		}
+		if float64(again) > tooAlike*float64(len(c.terms)) && len(picked) > 0 {
+			continue
+		}
+		for _, t := range c.terms {
+			said[t] = true
+		}
+		picked = append(picked, c)
+		size += len(c.text) + 1
+	}
+	slices.SortFunc(picked, func(a, b sentence) int { return cmp.Compare(a.place, b.place) })
+	var b strings.Builder
+	for i, c := range picked {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(c.text)
+	}
+	return text.Head(b.String(), most)
+}
+
+// candidatesOf gives the sentences of passages, and what each term is worth: how often it is there, times how few passages have it.
+func candidatesOf(passages []corpus.Chunk) ([]sentence, map[string]float64) {
+	tf, df := map[string]float64{}, map[string]int{}
+	var out []sentence
+	for _, p := range passages {
+		in := map[string]bool{}
+		for _, span := range text.Sentences(p.Text) {
+			said := strings.Join(strings.Fields(p.Text[span.Start:span.End]), " ")
+			if len(said) < 20 || len(said) > maxSentence || len(out) == maxCandidates {
+				continue
+			}
+			seen := map[string]bool{}
+			var terms []string
+			for _, t := range text.Terms(said) {
+				tf[t]++
+				if !in[t] {
+					in[t] = true
+					df[t]++
+				}
+				if !seen[t] {
+					seen[t] = true
+					terms = append(terms, t)
+				}
+			}
+			if len(terms) >= 3 {
+				out = append(out, sentence{text: said, terms: terms, place: len(out)})
+			}
+		}
+	}
+	weight := make(map[string]float64, len(tf))
+	for t, n := range tf {
+		weight[t] = (1 + math.Log(n)) * text.IDF(len(passages), df[t])
+	}
+	return out, weight
+}

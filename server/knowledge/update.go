@@ -1,0 +1,123 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// maxStores is how many vector stores one update may put a file into.
+const maxStores = 100
+
+// updateContent notes what a body says on a file, and puts the file into the vector stores that it names.
+func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
+	body, err := server.ReadJSON(r)
+	if err != nil {
+		return err
+	}
+	var in knowledge.DocumentUpdate
+	if err := parse(body, &in); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if _, err := s.o.Files.File(r.Context(), id); err != nil {
+		return lost(err, "file")
+	}
+	changes, err := s.changes(in, body)
+	if err != nil {
+		return err
+	}
+	if in.VectorStoreIDs != nil {
+		if err := s.moveFile(r.Context(), id, in.VectorStoreIDs); err != nil {
+			return err
+		}
+	}
+	if len(changes) > 0 {
+		if _, err := s.o.Files.UpdateFile(r.Context(), id, changes); err != nil {
+			return lost(err, "file")
+		}
+	}
+	d, err := s.o.Files.Document(r.Context(), id)
+	if err != nil {
+		return lost(err, "file")
+	}
+	out := documentOf(d, maxSegments)
+	out.Content = nil // it is what nobody changed
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// changes gives the fields of an update as they are kept, each held to its form and its size.
+func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
+	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
+		return nil, fault.Invalid("read_progress", "want 0 to 1")
+	}
+	if _, err := object("metadata", in.Metadata, maxNoted); err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, fault.Invalid("body", "not valid JSON")
+	}
+	changes := map[string]json.RawMessage{}
+	size := 0
+	for _, name := range []string{"title", "author", "owner", "read_progress", "bookmarks", "highlights", "notes", "related_docs", "permissions", "is_favorite", "metadata"} {
+		value, ok := all[name]
+		if !ok || bytes.Equal(value, []byte("null")) {
+			continue
+		}
+		if size += len(value); size > maxNoted {
+			return nil, fault.Invalid(name, "want at most %d bytes in all fields", maxNoted)
+		}
+		changes[name] = value
+	}
+	if _, ok := changes["read_progress"]; ok {
+		at, err := json.Marshal(naive(s.o.Now()))
+		if err != nil {
+			return nil, err
+		}
+		changes["last_read_at"] = at
+	}
+	return changes, nil
+}
+
+// moveFile makes a file's vector stores those of a list. One that is not there is the request's fault, and nothing is changed then.
+func (s *routes) moveFile(ctx context.Context, id string, want []string) error {
+	if len(want) > maxStores {
+		return fault.Invalid("vector_store_ids", "want at most %d", maxStores)
+	}
+	for _, vs := range want {
+		if _, err := s.o.Files.Store(ctx, vs); err != nil {
+			if fault.Public(lost(err, "vector store")).Code == fault.NotFound {
+				return fault.Invalid("vector_store_ids", "no such vector store")
+			}
+			return err
+		}
+	}
+	d, err := s.o.Files.Document(ctx, id)
+	if err != nil {
+		return lost(err, "file")
+	}
+	for _, vs := range want {
+		if !slices.Contains(d.Stores, vs) {
+			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Join: []string{id}}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, vs := range d.Stores {
+		if !slices.Contains(want, vs) {
+			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Leave: []string{id}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
