@@ -51,7 +51,7 @@ var may = map[string]string{
 	"ledger":                "event fault store",
 	"session":               "corpus event fault store",
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
 	"answer/*":               "answer/prompt corpus event fault index internal/text model",
 	"answer/agent/*":         "answer/agent answer/prompt corpus event internal/text model",
 	"answer/grade/calibrate": "answer/grade",
@@ -69,7 +69,7 @@ var may = map[string]string{
 	// Ways in.
 	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse .",
 	// The routes of a protocol's service besides its stream.
-	"server/*": ". corpus event eventlog fault files index server store wire wire/... ",
+	"server/*": ". corpus event eventlog fault files index internal/text server store wire wire/...",
 	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
 	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",

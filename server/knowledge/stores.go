@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
