@@ -1,11 +1,14 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-rag/sluice/cache"
@@ -38,31 +41,53 @@ func (d documents) Search(ctx context.Context, collection, question string, limi
 	return d.Index.Search(ctx, q)
 }
 
-// caching gives the documents as the cache asks them, if the answer to a question may come from there.
+// caching gives the documents as the cache asks them, if the answer to a question may come from there: not one that depends on
+// what was said before by more than the question, nor one whose model is to vary more than it would.
 func (p *Pipeline) caching(q event.RunStarted) (documents, bool) {
 	versions, ok := p.Index.(index.Versions)
-	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && len(q.Query) <= maxCached
+	alone := len(q.History) == 0 || !model.Heeds(p.generator(q))
+	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && alone && len(q.Query) <= maxCached
 }
 
-// scope is what a question's answer depends on beside its meaning and the documents. Nothing of a session but the question
-// comes into an answer by now; yet in another session the same words may mean another thing.
+// scope is what a question's answer depends on beside its meaning and the documents. In another session the same words may
+// mean another thing. Wishes count only where the generator heeds them.
 func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
-	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: p.Setup + "\x00" + p.Generator.Name()}
+	g := p.generator(q)
+	setup := []string{p.Setup, g.Name()}
+	if len(q.Tools) > 0 || q.Iterations > 0 && q.Mode == event.Agentic {
+		setup = append(setup, "tools", strings.Join(slices.Sorted(slices.Values(q.Tools)), " "), strconv.Itoa(q.Iterations))
+	}
+	if model.Heeds(g) && (q.Instructions != "" || q.Temperature != nil || q.MaxTokens > 0) {
+		heat := -1.0
+		if q.Temperature != nil {
+			heat = *q.Temperature
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %d", q.Instructions, heat, q.MaxTokens))
+		setup = append(setup, "wishes", hex.EncodeToString(sum[:]))
+	}
+	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
 
 // Equal gives a key that is the same for questions that one run may answer: those of the same words that are asked in the same
-// way, of the same documents. It is empty for one that wants a run of its own.
+// way, after the same conversation, of the same documents. It is empty for one that wants a run of its own, as one does whose
+// protocol keeps the run by its id for whoever asked.
 func (p *Pipeline) Equal(ctx context.Context, q event.RunStarted) string {
+	asked := q
+	q.History = nil // it is compared word for word
 	docs, ok := p.caching(q)
-	if !ok || q.Session != "" {
+	if !ok || q.Session != "" || len(q.Request) > 0 && !q.Unstored {
 		return ""
 	}
 	version, err := docs.Version(ctx, q.Collection)
 	if err != nil {
 		return ""
 	}
+	asked.Run, asked.Query = "", strings.Join(strings.Fields(q.Query), " ")
+	if len(q.Request) == 0 {
+		asked.Protocol = "" // any may read it
+	}
 	h := sha256.New()
-	err = json.NewEncoder(h).Encode([]any{p.scope(q), strings.Join(strings.Fields(q.Query), " "), version})
+	err = json.NewEncoder(h).Encode([]any{p.scope(q), asked, version})
 	if err != nil {
 		return ""
 	}
@@ -88,6 +113,7 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, ctx.Err()
 	}
+	e.Analysis.Standalone = j.alone
 	bodies := []event.Body{e.Analysis, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created,
 		Confidence: e.Confidence}}
 	told := map[int]bool{}
@@ -165,7 +191,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 		s.Analysis == nil || len(s.Text) == 0 {
 		return e, false
 	}
-	e = cache.Entry{Question: s.Query, Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
+	e = cache.Entry{Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
 	for _, search := range s.Searches {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false

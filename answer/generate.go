@@ -18,7 +18,11 @@ import (
 
 // generate streams the answer. A citation gives its passage the next number, if it has none.
 func (j *job) generate(ctx context.Context) error {
-	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}}
+	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
+		MaxTokens: j.q.MaxTokens}
+	for _, t := range j.q.History {
+		task.History = append(task.History, model.Message{Role: model.Role(t.Role), Text: t.Text})
+	}
 	if j.analysis.Several {
 		task.Parts = j.analysis.Parts
 	}

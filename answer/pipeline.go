@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/analyze"
+	"github.com/sluice-rag/sluice/answer/condense"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
@@ -30,19 +32,23 @@ const rules = "rules"
 // agentic mode, a planner chooses the searches until the evidence suffices. Its fields are not to be changed once it answers. It may answer many questions at once.
 type Pipeline struct {
 	Index     index.Reader
-	Vectors   Vectors          // nil: searches go by words alone
-	Analyzer  analyze.Analyzer // nil: by rules
-	Drafter   hyde.Writer      // nil: by relevance feedback
+	Vectors   Vectors            // nil: searches go by words alone
+	Condenser condense.Condenser // makes a follow-up self-contained; nil: by rules
+	Analyzer  analyze.Analyzer   // nil: by rules
+	Drafter   hyde.Writer        // nil: by relevance feedback
 	Generator model.Generator
-	Grader    grade.Grader
-	Reranker  rerank.Reranker
-	Verifier  verify.Verifier
-	Planner   agent.Planner    // chooses the tools of agentic mode; nil: rules
-	Graph     index.Graph      // nil: the index, if it is one; without a graph, there are no walks
-	Budget    agent.Budget     // of agentic mode's loop; zero fields: its defaults
-	Now       func() time.Time // for durations; default time.Now
-	Cache     *cache.Cache     // nil: each question is answered anew; the index must be an [index.Versions]
-	Setup     string           // names all that answers depend on beside question and documents: those of another are not taken from the cache
+	// Generators gives the generator that asks the model of a name first; nil for a name that there is not, and for an empty one.
+	// A nil function knows none: the Generator answers. It may be called at once.
+	Generators func(name string) model.Generator
+	Grader     grade.Grader
+	Reranker   rerank.Reranker
+	Verifier   verify.Verifier
+	Planner    agent.Planner    // chooses the tools of agentic mode; nil: rules
+	Graph      index.Graph      // nil: the index, if it is one; without a graph, there are no walks
+	Budget     agent.Budget     // of agentic mode's loop; zero fields: its defaults
+	Now        func() time.Time // for durations; default time.Now
+	Cache      *cache.Cache     // nil: each question is answered anew; the index must be an [index.Versions]
+	Setup      string           // names all that answers depend on beside question and documents: those of another are not taken from the cache
 }
 
 // Vectors places texts in the vector space that searches of a collection use.
@@ -68,7 +74,8 @@ func (o one) Place(ctx context.Context, _, text string, p model.Purpose) (index.
 type job struct {
 	*Pipeline
 	rec      *Recorder
-	q        event.RunStarted
+	q        event.RunStarted // its query is the question as it stands by itself
+	alone    string           // that, if it is not as it was asked
 	analysis analyze.Analysis
 	calls    event.CallID
 	pool     []candidate                       // what was found so far, each chunk once
@@ -94,6 +101,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	if with.Now == nil {
 		with.Now = time.Now
 	}
+	if with.Condenser == nil {
+		with.Condenser = condense.Rules{}
+	}
 	if with.Analyzer == nil {
 		with.Analyzer = analyze.Rules{}
 	}
@@ -106,6 +116,10 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	if with.Planner == nil {
 		with.Planner = agent.Rules{Index: with.Index, Graph: with.Graph}
 	}
+	with.Generator = p.generator(j.q)
+	if n := j.q.Iterations; n > 0 {
+		with.Budget.Iterations = min(n, cmp.Or(max(with.Budget.Iterations, 0), agent.DefaultIterations))
+	}
 	j.Pipeline = &with
 	err := j.answer(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -114,11 +128,21 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	return err
 }
 
+// generator gives the one that a question asks for.
+func (p *Pipeline) generator(q event.RunStarted) model.Generator {
+	if q.Model != "" && p.Generators != nil {
+		if g := p.Generators(q.Model); g != nil {
+			return g
+		}
+	}
+	return p.Generator
+}
+
 func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"rerank", j.rerank}, {"generate", j.generate},
+	}{{"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"rerank", j.rerank}, {"generate", j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.settle(ctx)); err != nil {
@@ -135,6 +159,21 @@ func (j *job) answer(ctx context.Context) error {
 	return nil
 }
 
+// condense makes the question self-contained: whatever follows works on that.
+func (j *job) condense(ctx context.Context) error {
+	if len(j.q.History) == 0 {
+		return nil
+	}
+	said, err := j.Condenser.Condense(ctx, j.q.Query, j.q.History)
+	if err != nil {
+		return err
+	}
+	if said != j.q.Query {
+		j.q.Query, j.alone = said, said
+	}
+	return nil
+}
+
 // analyze answers from the cache or says what the question asks for, and that the answer is not known already.
 func (j *job) analyze(ctx context.Context) error {
 	if known, err := j.recall(ctx); known || err != nil {
@@ -144,7 +183,7 @@ func (j *job) analyze(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By}
+	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By, Standalone: j.alone}
 	switch {
 	case analysis.Mode != event.Agentic:
 		a.Parts, analysis.Mode = nil, event.Direct // which is one search

@@ -21,6 +21,12 @@ type Task struct {
 	Parts    []string           // questions that it asks at once, each to be answered; empty: it asks one thing
 	Passages []Passage          // best first
 	IDF      map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
+
+	// What follows is the asker's, and for generators that are [Heeding].
+	History      []Message // what was said before, the oldest first, by [User] and [Assistant]; the question stands without it
+	Instructions string    // how to answer: never above what the generator is bound to
+	Temperature  *float64  // nil: the generator's own
+	MaxTokens    int       // of the answer, at most; 0: the generator's own limit
 }
 
 // Delta is a piece of an answer as it is generated. Exactly one of its fields is set.
@@ -41,6 +47,16 @@ type Generator interface {
 	// Generate streams the answer to a task. The sequence ends after the last piece or the first error; breaking out of
 	// it or ending ctx stops the model. A generator that finds no answer in the passages says so in words and cites nothing.
 	Generate(ctx context.Context, t Task) iter.Seq2[Delta, error]
+}
+
+// Heeding is also implemented by generators whose answers depend on all of a [Task]; those of others depend on its question,
+// parts and passages alone.
+type Heeding interface{ Heeds() bool }
+
+// Heeds tells whether a generator is [Heeding].
+func Heeds(g Generator) bool {
+	h, ok := g.(Heeding)
+	return ok && h.Heeds()
 }
 
 // Purpose is what a text is embedded for: some models place questions and passages differently.

@@ -27,6 +27,7 @@ type plan struct {
 	kept     []int            // where they stand in the task
 	tokens   int              // of the passages with their fences
 	output   int              // tokens that the answer may have
+	talk     prompt.Answer    // the question with what was said before, and how it is to be answered
 }
 
 // Fit implements [model.Generator]: the best passages until the context ends that the prompt, the answer and a margin leave.
@@ -59,12 +60,39 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 		k.set = &set
 	}
 	k.set.NewTag = func() string { return measuringTag }
-	output := max(1, min(limit(m.opts.MaxTokens, limits.Output), size/4))
+	output := max(1, min(limit(limit(m.opts.MaxTokens, limits.Output), max(0, t.MaxTokens)), size/4))
+	k.talk = talk(t, size)
 	k.base = k.measure(ctx, nil)
 	k.room = size - output - k.base - 64 - size/64 // servers add marks of their own
 	p := k.pack(ctx)
-	p.output = output
+	p.output, p.talk = output, k.talk
 	return p
+}
+
+const (
+	maxTurns = 8       // of what was said before that are shown
+	maxTurn  = 2000    // bytes of one
+	maxSaid  = 8 << 10 // bytes of them together, and of how the asker wants to be answered
+	perToken = 3       // bytes, about
+)
+
+// talk gives the question with the last turns before it and what its asker wishes, each in an eighth of a context of so many
+// tokens at most. What an answer cited counts for nothing by now.
+func talk(t model.Task, size int) prompt.Answer {
+	most := min(size/8*perToken, maxSaid)
+	a := prompt.Answer{Question: t.Question, Wishes: text.Head(t.Instructions, most)}
+	left := most
+	for _, m := range slices.Backward(t.History[max(0, len(t.History)-maxTurns):]) {
+		s := strings.TrimSpace(unmarked(text.Clean(text.Head(m.Text, maxTurn))))
+		if left -= len(s); left < 0 {
+			break
+		}
+		if s != "" {
+			a.History = append(a.History, prompt.Said{Role: string(m.Role), Text: s})
+		}
+	}
+	slices.Reverse(a.History)
+	return a
 }
 
 // packer fills a context with a task's passages.
@@ -76,11 +104,14 @@ type packer struct {
 	read  []corpus.Chunk // of the passages, fit to be read
 	base  int            // tokens of a prompt without passages
 	room  int            // tokens for passages
+	talk  prompt.Answer
 }
 
 // measure counts the tokens of a prompt. One that cannot be written has none: writing it again tells why.
 func (k *packer) measure(ctx context.Context, ps []prompt.Passage) int {
-	messages, err := k.set.Render(prompt.Answer{Question: k.task.Question, Passages: ps})
+	shown := k.talk
+	shown.Passages = ps
+	messages, err := k.set.Render(shown)
 	if err != nil {
 		return 0
 	}

@@ -45,7 +45,10 @@ type Model struct {
 	opts    Options
 }
 
-var _ model.Generator = (*Model)(nil)
+var (
+	_ model.Generator = (*Model)(nil)
+	_ model.Heeding   = (*Model)(nil)
+)
 
 // NewModel makes a generator that asks chat by the prompt answer.md; nil prompts are the program's own. Where the model says
 // nothing, then answers in its place, if it is not nil.
@@ -59,6 +62,9 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then model.Generator, o Opti
 
 // Name gives that of the model.
 func (m *Model) Name() string { return m.chat.Name() }
+
+// Heeds implements [model.Heeding].
+func (m *Model) Heeds() bool { return true }
 
 // Generate implements [model.Generator]. Of a task that [Model.Fit] has not seen, or of one that fits no longer, the model
 // reads what fits.
@@ -114,7 +120,9 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	own, speaks, done := a.patience(ctx)
 	defer done()
 	plan := a.plan(own, t)
-	messages, err := a.prompts.Render(prompt.Answer{Question: t.Question, Passages: ends(plan.passages)})
+	shown := plan.talk
+	shown.Passages = ends(plan.passages)
+	messages, err := a.prompts.Render(shown)
 	if err != nil {
 		return err
 	}
@@ -122,6 +130,9 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 		a.numbers = append(a.numbers, p.ID)
 	}
 	low := temperature
+	if t.Temperature != nil && *t.Temperature == *t.Temperature { // a number
+		low = max(0, min(1, *t.Temperature))
+	}
 	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low}
 	for p, perr := range a.chat.Complete(own, r) {
 		if perr != nil {

@@ -34,10 +34,25 @@ type Verification struct {
 	Passages []Passage
 }
 
-// Answer is what answer.md is about. Its template is given .Question and the list .Passages.
+// Answer is what answer.md is about. Its template is given .Question, the lists .Passages and .History, and .Wishes, which is
+// empty where the asker has none.
 type Answer struct {
 	Question string
 	Passages []Passage
+	History  []Said
+	Wishes   string // how the asker wants to be answered
+}
+
+// Condensing is what condense.md is about. Its template is given .Question and the list .History.
+type Condensing struct {
+	Question string
+	History  []Said
+}
+
+// Said is a turn of a conversation, the program's own answers included: they are quoted like anything else.
+type Said struct {
+	Role string // as the program says it: user or assistant
+	Text string
 }
 
 // Passage is a piece of a document as a prompt shows it.
@@ -102,7 +117,37 @@ func (f fence) passages(ps []Passage) []Quote {
 	return out
 }
 
+// said quotes the turns of a conversation. A template may do without them.
+func (f fence) said(all []Said) []Quote {
+	out := make([]Quote, len(all))
+	for i, t := range all {
+		by := "user"
+		if t.Role == "assistant" {
+			by = t.Role
+		}
+		out[i] = f.spare("turn", fmt.Sprintf(" by=%q", by), t.Text, maxSaid)
+	}
+	return out
+}
+
+// wishes quotes those of an asker. A template may do without them.
+func (f fence) wishes(s string) Quote {
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return f.spare("wishes", "", s, maxWishes)
+}
+
 type (
+	answerView struct {
+		Question          Quote
+		Passages, History []Quote
+		Wishes            Quote
+	}
+	condenseView struct {
+		Question Quote
+		History  []Quote
+	}
 	questionView struct{ Question Quote }
 	passagesView struct {
 		Question Quote
@@ -121,12 +166,14 @@ func (Hypothesis) name() string   { return "hyde" }
 func (Grading) name() string      { return "grade" }
 func (Verification) name() string { return "verify" }
 func (Answer) name() string       { return "answer" }
+func (Condensing) name() string   { return "condense" }
 
 func (Analysis) answer() int       { return 400 }
 func (Hypothesis) answer() int     { return 300 }
 func (g Grading) answer() int      { return 64 + 24*len(g.Passages) }
 func (v Verification) answer() int { return 64 + 64*len(v.Claims) }
 func (Answer) answer() int         { return 0 }
+func (c Condensing) answer() int   { return 200 + len(c.Question)/2 }
 
 func (a Analysis) fenced(f fence) any   { return questionView{f.question(a.Question)} }
 func (h Hypothesis) fenced(f fence) any { return questionView{f.question(h.Question)} }
@@ -134,7 +181,10 @@ func (g Grading) fenced(f fence) any {
 	return passagesView{f.question(g.Question), f.passages(g.Passages)}
 }
 func (a Answer) fenced(f fence) any {
-	return passagesView{f.question(a.Question), f.passages(a.Passages)}
+	return answerView{f.question(a.Question), f.passages(a.Passages), f.said(a.History), f.wishes(a.Wishes)}
+}
+func (c Condensing) fenced(f fence) any {
+	return condenseView{f.question(c.Question), f.said(c.History)}
 }
 func (v Verification) fenced(f fence) any {
 	view := claimsView{Question: f.question(v.Question), Passages: f.passages(v.Passages)}
@@ -148,13 +198,15 @@ func (v Verification) fenced(f fence) any {
 func samples() map[string][]Data {
 	ps := []Passage{{ID: 1, Heading: "A heading", Text: "One passage."}, {ID: 2, Text: "Another passage."}}
 	cs := []Claim{{ID: 1, Text: "One claim.", Cites: []int{1, 2}}, {ID: 2, Text: "Another claim."}}
+	said := []Said{{"user", "What was asked before?"}, {"assistant", "What was answered."}}
 	const q = "What is asked?"
 	return map[string][]Data{
 		"analyze":  {Analysis{q}, Analysis{}},
 		"hyde":     {Hypothesis{q}, Hypothesis{}},
 		"grade":    {Grading{q, ps}, Grading{}},
 		"verify":   {Verification{q, cs, ps}, Verification{}},
-		"answer":   {Answer{q, ps}, Answer{}},
+		"answer":   {Answer{q, ps, said, "Briefly."}, Answer{q, ps, nil, ""}, Answer{}},
+		"condense": {Condensing{q, said}, Condensing{}},
 		"propose":  {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
 		"entities": {Naming{ps[0]}, Naming{}},
 		"plan":     {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},

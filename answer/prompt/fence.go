@@ -20,6 +20,8 @@ const (
 	maxHeading  = 300
 	maxPassage  = 64 << 10
 	maxClaim    = 4 << 10
+	maxSaid     = 8 << 10
+	maxWishes   = 8 << 10
 )
 
 // Quote is text from outside in its fence.
@@ -50,9 +52,14 @@ func randomTag() string {
 
 // quote puts a text into a fence. Attributes are written by the program alone.
 func (f fence) quote(kind, attributes, s string, most int) Quote {
-	q := Quote(fmt.Sprintf("<%s%s tag=%q>\n%s\n</%s %s>", kind, attributes, f.tag, f.harmless(s, most), kind, f.tag))
+	q := f.spare(kind, attributes, s, most)
 	*f.all = append(*f.all, q)
 	return q
+}
+
+// spare puts a text into a fence that a template may leave out.
+func (f fence) spare(kind, attributes, s string, most int) Quote {
+	return Quote(fmt.Sprintf("<%s%s tag=%q>\n%s\n</%s %s>", kind, attributes, f.tag, f.harmless(s, most), kind, f.tag))
 }
 
 // harmless gives text that cannot end its fence.
@@ -66,7 +73,7 @@ func (f fence) harmless(s string, most int) string {
 
 var (
 	// fenceRE is what looks like the mark of a fence.
-	fenceRE = regexp.MustCompile(`(?i)[<＜﹤〈][\s\pZ/∕／]*(?:question|passage|claim)`)
+	fenceRE = regexp.MustCompile(`(?i)[<＜﹤〈][\s\pZ/∕／]*(?:question|passage|claim|turn|wishes)`)
 	// controlRE is what servers may read as the control words of a model's chat format, wherever it stands: ChatML, Llama,
 	// Gemma, Mistral, DeepSeek, and the marks of reasoning and tool calls.
 	controlRE = regexp.MustCompile(`(?i)<[|｜][^|｜<>\n]{1,64}[|｜]>|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|tool_call|tool_response)>|` +

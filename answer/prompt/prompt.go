@@ -14,7 +14,7 @@
 //
 // The first line is [system], and what stands before and after a part is trimmed. What a template is given is told by
 // the type of the same name: [Analysis] for analyze.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification]
-// for verify.md, [Planning] for plan.md, [Proposing] for propose.md, [Naming] for entities.md and [Answer] for answer.md. Text
+// for verify.md, [Planning] for plan.md, [Proposing] for propose.md, [Naming] for entities.md, [Condensing] for condense.md and [Answer] for answer.md. Text
 // from outside comes to it in a fence already, so that no template can forget one:
 //
 //	<passage id="3" tag="f3a9c1d2e4b58607">

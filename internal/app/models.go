@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/agent/calling"
 	"github.com/sluice-rag/sluice/answer/analyze"
+	"github.com/sluice-rag/sluice/answer/condense"
 	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
@@ -110,13 +112,15 @@ func (m *Models) Names() (write []string, embed string) {
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
 	overlap := verify.Overlap{Tokens: m.Local}
 	p.Generator, p.Grader, p.Verifier = m.Local, m.grader, overlap
+	p.Generators = m.generators(cfg, logger)
 	if len(m.Chats) == 0 {
 		return
 	}
 	chain := failover.New(m.Chats, failover.Options{Logger: logger})
-	p.Generator = generate.NewModel(chain, m.Prompts, m.Local, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
+	p.Generator = m.writer(chain, cfg)
 	judge := prompt.NewJudge(chain)
 	if cfg.Judges("analyze") {
+		p.Condenser = condense.NewModel(judge, m.Prompts, condense.Rules{}, condense.Options{})
 		p.Analyzer = analyze.NewModel(judge, m.Prompts, analyze.Rules{}, analyze.Options{})
 	}
 	if cfg.Judges("plan") {
@@ -132,6 +136,35 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	if cfg.Judges("verify") {
 		p.Verifier = verify.NewModel(judge, m.Prompts, overlap, verify.Options{})
 	}
+}
+
+// Extractive is the name by which a question may ask for the local model, beside its own.
+const Extractive = "extractive"
+
+// generators gives what finds the generator that asks the model of a name first, and the others where it fails. The models are
+// compared by the names that they have when they are asked for: a server may tell its model's late.
+func (m *Models) generators(cfg config.Models, logger *slog.Logger) func(name string) model.Generator {
+	first := make([]model.Generator, len(m.Chats))
+	for i, c := range m.Chats {
+		order := append([]model.Chat{c}, slices.Delete(slices.Clone(m.Chats), i, i+1)...)
+		first[i] = m.writer(failover.New(order, failover.Options{Logger: logger}), cfg)
+	}
+	return func(name string) model.Generator {
+		if name == Extractive || name == m.Local.Name() {
+			return m.Local
+		}
+		for i, c := range m.Chats {
+			if c.Name() == name {
+				return first[i]
+			}
+		}
+		return nil
+	}
+}
+
+// writer gives the generator on a chain of models.
+func (m *Models) writer(chain model.Chat, cfg config.Models) model.Generator {
+	return generate.NewModel(chain, m.Prompts, m.Local, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
 }
 
 // proposer gives what makes sentences stand alone.

@@ -1,0 +1,321 @@
+package condense
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// form is how a word stands for something that was said.
+type form int
+
+const (
+	none   form = iota
+	person      // he, her
+	thing       // it
+	many        // they
+	place       // there
+	points      // this, that
+)
+
+// pronoun is a word that stands for something.
+type pronoun struct {
+	form form
+	of   bool   // it says whose something is
+	the  string // the article of what it stands for, where the word tells
+}
+
+var english = map[string]pronoun{
+	"he": {form: person}, "him": {form: person}, "she": {form: person}, "her": {form: person}, "his": {form: person, of: true}, "hers": {form: person, of: true},
+	"it": {form: thing}, "its": {form: thing, of: true}, "they": {form: many}, "them": {form: many}, "their": {form: many, of: true}, "theirs": {form: many, of: true},
+	"there": {form: place}, "this": {form: points}, "that": {form: points}, "these": {form: points}, "those": {form: points},
+	"he's": {form: person}, "she's": {form: person}, "it's": {form: thing}, "they're": {form: many},
+}
+
+var germans = map[string]pronoun{
+	"er": {form: person, the: "der"}, "ihn": {form: person, the: "den"}, "ihm": {form: person, the: "dem"}, "sie": {form: person, the: "die"}, "es": {form: thing, the: "das"},
+	"dort": {form: place}, "sein": {form: thing, of: true}, "seine": {form: thing, of: true}, "seinen": {form: thing, of: true}, "seiner": {form: thing, of: true},
+	"ihr": {form: thing, of: true}, "ihre": {form: thing, of: true}, "ihren": {form: thing, of: true}, "dessen": {form: thing, of: true}, "deren": {form: thing, of: true},
+}
+
+var (
+	// idle is where it and there stand for nothing.
+	idle = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
+		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|` +
+		`(?:is|are|was|were|be|been|will|isn['’]t|aren['’]t|do|does) there|there (?:is|are|was|were|be|been|exist)|gibt es|es gibt|wird es|ist es (?:möglich|erlaubt|wahr))\b`)
+	// own are what the asker has before them, and no question before told of.
+	own     = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
+	clauses = map[string]bool{"and": true, "or": true, "but": true, "when": true, "if": true, "because": true, "while": true, "before": true, "after": true, "since": true, "und": true, "als": true, "wenn": true, "weil": true}
+	// verbsBehind may follow a that which stands for something.
+	verbsBehind = words("mean means work works cost costs happen happens happened matter matters include includes cause causes apply compare come take get made affect")
+)
+
+// resolve replaces the words of a question that stand for something said before.
+func (c *talk) resolve(q string) string {
+	if c.about == "" && c.last.answer == "" {
+		return q
+	}
+	table := english
+	if c.german {
+		table = germans
+	}
+	ws := text.Words(q)
+	spans := idle.FindAllStringIndex(q, -1)
+	var out strings.Builder
+	done := 0
+	for i, w := range ws {
+		p, ok := table[strings.ReplaceAll(w.Text, "’", "'")]
+		if !ok || upper(q[w.Start:w.End]) && i > 0 || inside(spans, w.Start, w.End) || c.internal(q, ws, i, p) {
+			continue
+		}
+		by, to := c.stand(q, ws, i, p)
+		if by == "" {
+			continue
+		}
+		out.WriteString(q[done:w.Start] + by)
+		done = to
+		if done >= len(q) {
+			break
+		}
+	}
+	if done == 0 {
+		return q
+	}
+	return out.String() + q[min(done, len(q)):]
+}
+
+func inside(spans [][]int, from, to int) bool {
+	for _, s := range spans {
+		if s[0] <= from && to <= s[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// internal tells whether the pronoun at i stands for something in the question itself: a name before it, or what an earlier
+// clause is about.
+func (c *talk) internal(q string, ws []text.Token, i int, p pronoun) bool {
+	if i == 0 || p.form == points || p.form == place {
+		return false
+	}
+	clause := false
+	for k := 1; k < i; k++ {
+		clause = clause || clauses[ws[k].Text] || strings.ContainsAny(q[ws[k-1].End:ws[k].Start], ",;:")
+	}
+	for _, ph := range phrases(q[:ws[i].Start]) {
+		said := q[ph.from:ph.to]
+		if whose := p.of || p.form != thing; ph.name && (whose || clause) && ph.from > 0 || clause && !ph.name && article(first(said)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stand gives what the pronoun at i is replaced by, and the end of what is replaced; nothing where it is to stay.
+func (c *talk) stand(q string, ws []text.Token, i int, p pronoun) (by string, end int) {
+	w := ws[i]
+	end = w.End
+	next := ""
+	if i+1 < len(ws) && adjoins(q, ws, i+1) {
+		next = ws[i+1].Text
+	}
+	switch {
+	case p.form == points:
+		return c.pointed(q, ws, i, next)
+	case w.Text == "her" && next != "" && !text.Stop(next) && !preposition(next) && !adverb(next):
+		p.of = true
+	case p.form == place && (next != "" && !preposition(next) && !adverb(next) || i == 0):
+		return "", 0
+	}
+	by = c.antecedent(p)
+	if by == "" {
+		return "", 0
+	}
+	if p.the != "" && !named(by) || p.the != "" && c.german && article(first(by)) {
+		by = p.the + " " + bare(by)
+	}
+	return c.written(by, p, w.Text, i == 0), end
+}
+
+// written gives what stands in a pronoun's place in its form.
+func (c *talk) written(by string, p pronoun, word string, opens bool) string {
+	switch {
+	case p.of && c.german:
+		by = "von " + by
+	case p.of && strings.HasSuffix(by, "s"):
+		by += "'"
+	case p.of:
+		by += "'s"
+	case p.form == place && !c.german:
+		by = "in " + by
+	case p.form == place:
+		by = "in " + by
+	case strings.HasSuffix(word, "'s") || strings.HasSuffix(word, "’s"):
+		by += " is"
+	case strings.HasSuffix(word, "re"):
+		by += " are"
+	}
+	if opens {
+		return capital(by)
+	}
+	return by
+}
+
+// pointed gives what stands for this, that, these and those.
+func (c *talk) pointed(q string, ws []text.Token, i int, next string) (by string, end int) {
+	w := ws[i]
+	plain := next == "" || auxWords[next] || verbsBehind[next] || preposition(next)
+	before := ""
+	if i > 0 {
+		before = ws[i-1].Text
+	}
+	switch {
+	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || preposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
+		return "", 0 // the tower that is open
+	case w.Text == "those" && (next == "who" || next == "that"):
+		return "", 0
+	case plain:
+		by = c.antecedent(pronoun{form: thing})
+		if by == "" {
+			return "", 0
+		}
+		if i == 0 {
+			by = capital(by)
+		}
+		return by, w.End
+	case own.MatchString(next) && next != "year" && next != "time", text.Stop(next):
+		return "", 0
+	case w.Text == "that" && i > 0 && !auxWords[before] && !preposition(before) && !whWords[before] && !verbish(before):
+		return "", 0 // a relative clause
+	}
+	noun := ws[i+1]
+	if next == "year" || next == "time" {
+		if year := yearRE.FindString(c.last.answer); year != "" && w.Text != "this" {
+			return year, noun.End
+		}
+		if year := yearRE.FindString(c.last.asked); year != "" && w.Text != "this" {
+			return year, noun.End
+		}
+		return "", 0
+	}
+	by = c.antecedent(pronoun{form: thing})
+	if by == "" || strings.Contains(strings.ToLower(by), next) { // this tower: the tower of Farland
+		return by, noun.End
+	}
+	if named(by) && !article(first(by)) {
+		return "the " + q[noun.Start:noun.End] + " " + by, noun.End
+	}
+	return by, noun.End
+}
+
+func verbish(w string) bool {
+	return w == "about" || w == "find" || w == "use" || w == "built" || w == "made" || w == "wrote" || w == "does" || strings.HasSuffix(w, "ed")
+}
+
+// antecedent gives what a pronoun stands for: the name that the last answer gave where it was asked for, or what was asked about.
+func (c *talk) antecedent(p pronoun) string {
+	prev := c.last.asked
+	defined := definesRE.MatchString(strings.TrimRight(prev, " .!"))
+	who := strings.HasPrefix(strings.ToLower(strings.TrimLeft(prev, "¿¡ ")), "who") || strings.HasPrefix(strings.ToLower(prev), "wer")
+	where := asksWhere.MatchString(prev)
+	given := c.given()
+	switch p.form {
+	case person:
+		if c.german {
+			break // er and sie are things, too
+		}
+		if who && !defined && len(given) > 0 {
+			return given[0]
+		}
+		if n := lastName(prev); n != "" {
+			return n
+		}
+		if len(given) > 0 {
+			return given[0]
+		}
+	case many:
+		if who && !defined && len(given) > 1 {
+			return strings.Join(given[:min(len(given), 3)], " and ")
+		}
+		if two := pair(prev); two != "" {
+			return two
+		}
+		if !who && !defined && len(given) > 0 && whichRE.MatchString(prev) {
+			if two := pair(c.last.answer); two != "" {
+				return two
+			}
+			return given[0]
+		}
+	case place:
+		if len(given) > 0 && (where || identityRE.MatchString(prev) && !who) {
+			return given[0]
+		}
+	case thing, points:
+		if !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
+			return given[0]
+		}
+	}
+	if c.german && who && !defined && p.form == person && len(given) > 0 && p.the != "das" {
+		if n := lastName(prev); n == "" || article(first(n)) {
+			return given[0]
+		}
+	}
+	return c.about
+}
+
+var (
+	whichRE   = regexp.MustCompile(`(?i)^\W*(?:which|welche[rsnm]?)\s`)
+	asksWhere = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
+	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
+)
+
+// given lists the names in the last answer that the question does not have.
+func (c *talk) given() []string {
+	asked := strings.ToLower(c.last.asked)
+	var out []string
+	answer := text.Head(c.last.answer, maxAnswer)
+	for _, s := range text.Sentences(answer) {
+		one := answer[s.Start:s.End]
+		for _, p := range phrases(one) {
+			name := one[p.from:p.to]
+			if !p.name || strings.Contains(asked, strings.ToLower(bare(name))) || !unicode.IsUpper([]rune(bare(name))[0]) || months[strings.ToLower(first(name))] {
+				continue
+			}
+			out = append(out, asGiven(name, p.from == 0))
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+// asGiven gives a name of an answer as it stands in a question: without the verb behind it, and with a small article where that
+// opened the answer and belongs to no title.
+func asGiven(name string, opens bool) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "'s"), "’s")
+	ws := strings.Fields(name)
+	if n := len(ws); n > 1 && !upper(ws[n-1]) && strings.HasSuffix(ws[n-1], "s") {
+		ws = ws[:n-1]
+	}
+	if opens && len(ws) == 2 && article(strings.ToLower(ws[0])) {
+		ws[0] = strings.ToLower(ws[0])
+	}
+	return strings.Join(ws, " ")
+}
+
+var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
+
+// lastName gives the last name of a question that has no article.
+func lastName(q string) string {
+	all := phrases(q)
+	for i := len(all) - 1; i >= 0; i-- {
+		if s := q[all[i].from:all[i].to]; all[i].name && !article(first(s)) {
+			return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,298 @@
+package condense
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// phrase is a piece of a question that names something: s[from:to].
+type phrase struct {
+	from, to int
+	name     bool // it holds a name
+}
+
+var (
+	quotedRE = regexp.MustCompile(`["“„«]([^"“”„«»]{2,80})["”“»]`)
+	// kindRE is what a question asks to be told of what it is about.
+	kindRE = regexp.MustCompile(`(?i)^(?:(?:the|some|all|any|die|der|das)\s+)?(?:(?:different|main|first|most common|common|various|many|key|biggest|typical)\s+)*(?:types?|kinds?|sorts?|causes?|symptoms?|signs?|origins?|history|differences?|effects?|advantages?|disadvantages?|benefits?|purposes?|importance|` +
+		`uses?|examples?|features?|parts?|members?|names?|height|size|age|length|price|cost|number|population|capital|meaning|definition|role|status|` +
+		`Geschichte|Höhe|Größe|Preis|Arten|Ursachen|Symptome|Hauptstadt)\s+(?:of|for|in|between|von|des|der)\s+`)
+	// identityRE asks for something by what is known of it: its name is the answer.
+	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b` +
+		`|(?:who|whose|wer|wessen)\b|(?:what|which|was|wie)\s+(?:is|was|are|were|ist|war|heißt|hieß)\s+(?:the|die|der|das)\s+[\pL\s'’-]{2,60}\s(?:of|for|in|von|des|der)\s|welche[rsnm]?\s)`)
+	// definesRE asks what or who something is that it names.
+	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?)\s*\??$`)
+)
+
+// topic gives what a question is about: what it quotes, the name in it, or else the words behind those that ask.
+func topic(q string) string {
+	q = strings.TrimRight(strings.TrimSpace(text.Head(q, maxAsked)), " ?.!")
+	if m := quotedRE.FindString(q); m != "" {
+		return m
+	}
+	if m := definesRE.FindStringSubmatch(q); m != nil && len(text.Words(m[1])) <= maxTopic {
+		return defined(m[1])
+	}
+	all := phrases(q)
+	for _, p := range all {
+		if p.name {
+			return q[p.from:p.to]
+		}
+	}
+	rest := opened(q)
+	for range 3 {
+		cut := kindRE.ReplaceAllString(rest, "")
+		if cut == rest {
+			break
+		}
+		rest = cut
+	}
+	return clip(rest)
+}
+
+// defined gives the name that a text begins with, as far as it is no predicate.
+func defined(s string) string {
+	for i, w := range text.Words(s) {
+		if i > 0 && predicates[w.Text] && !upper(s[w.Start:w.End]) {
+			return strings.TrimSpace(s[:w.Start])
+		}
+	}
+	return s
+}
+
+var openedRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)(?:(?:` + wh + `)\s+)?`)
+
+// opened gives a question without the words that ask.
+func opened(q string) string {
+	if m := openedRE.FindString(q); m != "" {
+		return q[len(m):]
+	}
+	if m := asksRE.FindStringSubmatch(q); m != nil {
+		_, rest, _ := strings.Cut(m[2], " ")
+		if doing[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
+			return unverbed(rest)
+		}
+		return rest
+	}
+	if auxRE.MatchString(q) {
+		_, rest, _ := strings.Cut(q, " ")
+		if doing[first(q)] {
+			return unverbed(rest)
+		}
+		return rest
+	}
+	if m := whRE.FindString(q); m != "" { // who built the tower
+		rest := strings.TrimSpace(q[len(m):])
+		if all := phrases(rest); len(all) > 0 {
+			return rest[all[len(all)-1].from:all[len(all)-1].to]
+		}
+		if _, behind, ok := strings.Cut(rest, " "); ok {
+			return behind
+		}
+		return rest
+	}
+	return q
+}
+
+var doing = words("do does did can could should will would may might must has have had kann können soll darf muss")
+
+// unverbed drops the verb that follows what somebody does, where it is at the end.
+func unverbed(s string) string {
+	head := s
+	for i, w := range text.Words(s) {
+		if i > 0 && preposition(w.Text) {
+			head = strings.TrimSpace(s[:w.Start])
+			break
+		}
+	}
+	ws := text.Words(head)
+	if len(ws) < 2 || len(ws) == 2 && article(ws[0].Text) {
+		return head
+	}
+	return strings.TrimSpace(head[:ws[len(ws)-1].Start])
+}
+
+// maxTopic is how many words of a question may be what it is about.
+const maxTopic = 6
+
+// clip gives the beginning of a text that names something: up to a word that predicates, or that tells where, when or how.
+func clip(s string) string {
+	ws := text.Words(s)
+	end := len(s)
+	for i, w := range ws {
+		if i == 0 {
+			continue
+		}
+		loose := preposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
+		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || text.Stop(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
+			end = w.Start
+			break
+		}
+	}
+	s = strings.Trim(s[:end], " ,;:")
+	switch ws := text.Words(s); {
+	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || text.Stop(ws[0].Text)):
+		return ""
+	case ws[len(ws)-1].Text == "of" || ws[len(ws)-1].Text == "for":
+		return strings.TrimSpace(s[:ws[len(ws)-1].Start])
+	}
+	return s
+}
+
+// phrases gives the names in a question, and what stands behind articles, in their order.
+func phrases(q string) []phrase {
+	ws := text.Words(q)
+	var out []phrase
+	for i := 0; i < len(ws); i++ {
+		w := ws[i]
+		written := q[w.Start:w.End]
+		begins := i == 0
+		switch {
+		case article(w.Text) && i+1 < len(ws):
+			p := phrase{from: w.Start}
+			k := i + 1
+			for ; k < len(ws) && k <= i+maxTopic && adjoins(q, ws, k); k++ {
+				t := q[ws[k].Start:ws[k].End]
+				switch {
+				case upper(t):
+					p.name = true
+				case ws[k].Text == "of" && k > i+1 && !p.name && ofName(q, ws, k+1):
+					goto closed // the keeper of the Farland lighthouse: two things
+				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || article(ws[k+1].Text)):
+				case article(ws[k].Text) && ws[k-1].Text == "of":
+				case predicates[ws[k].Text] || text.Stop(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
+					goto closed
+				case k > i+2 && !p.name: // a noun with one word before it
+					goto closed
+				}
+			}
+		closed:
+			if k > i+1 {
+				p.to = ws[k-1].End
+				out = append(out, p)
+				i = k - 1
+			}
+		case upper(written) && written != "I" && !(begins && (function(w.Text) || text.Stop(w.Text) || imperativeRE.MatchString(q))):
+			k := i + 1
+			for ; k < len(ws) && k <= i+maxTopic+2 && adjoins(q, ws, k); k++ {
+				t := q[ws[k].Start:ws[k].End]
+				link := links[ws[k].Text] && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || ws[k+1].Text == "the")
+				if !upper(t) && !link {
+					break
+				}
+			}
+			if begins && k == 1 && len(ws) > 1 {
+				continue // any word may open a question
+			}
+			if yearRE.MatchString(written) && k == i+1 {
+				continue
+			}
+			out = append(out, phrase{w.Start, ws[k-1].End, true})
+			i = k - 1
+		}
+	}
+	return out
+}
+
+// links may stand within a name.
+var links = words("of the de da di del la le von van der den at du bin al dos")
+
+// ofName tells whether a name, perhaps with an article, begins at k.
+func ofName(q string, ws []text.Token, k int) bool {
+	if k < len(ws) && article(ws[k].Text) {
+		k++
+	}
+	return k < len(ws) && upper(q[ws[k].Start:ws[k].End])
+}
+
+// adjoins tells whether nothing but a blank stands before the word at k.
+func adjoins(q string, ws []text.Token, k int) bool {
+	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
+}
+
+// like gives the phrase of a question that another is to stand for: a name for a name, and otherwise what it is about.
+func like(q, by string) string {
+	all := phrases(q)
+	name := named(by)
+	leads := article(first(by))
+	best := ""
+	for _, p := range all {
+		s := q[p.from:p.to]
+		if possessive(q, p) {
+			continue
+		}
+		switch {
+		case name && p.name && article(first(s)) == leads:
+			return s
+		case name && p.name && best == "":
+			best = s
+		case !name && !p.name:
+			best = s // the last one
+		}
+	}
+	if best != "" {
+		return best
+	}
+	about := topic(q)
+	if about != "" && strings.Contains(q, about) {
+		return about
+	}
+	for _, p := range all {
+		best = q[p.from:p.to]
+	}
+	return best
+}
+
+// possessive tells whether a phrase says whose something is.
+func possessive(q string, p phrase) bool {
+	rest := q[p.to:]
+	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
+}
+
+// numbered gives the place of a noun with a number in a question, where a phrase is the same noun with another: from is below 0
+// where there is none.
+func numbered(q, phrase string) (from, to int) {
+	m := numberedRE.FindStringSubmatch(phrase)
+	if m == nil {
+		return -1, -1
+	}
+	for _, at := range numberedIn.FindAllStringSubmatchIndex(q, 8) {
+		if strings.EqualFold(q[at[2]:at[3]], m[1]) {
+			return at[0], at[1]
+		}
+	}
+	return -1, -1
+}
+
+var (
+	numberedRE = regexp.MustCompile(`^(\pL+)\s+[0-9][0-9.]*[a-z]?$`)
+	numberedIn = regexp.MustCompile(`(\pL+)\s+[0-9][0-9.]*[a-z]?\b`)
+)
+
+// sited gives the place of the last phrase of a question that says where, with an article; from is below 0 if there is none.
+func sited(q string) (from, to int) {
+	if all := sitedRE.FindAllStringIndex(q, 8); len(all) > 0 {
+		return all[len(all)-1][0], all[len(all)-1][1]
+	}
+	return -1, -1
+}
+
+var sitedRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
+
+// prepositional gives the place of the last phrase that begins with a preposition; from is below 0 if there is none.
+func prepositional(q, with string) (from, to int) {
+	ws := text.Words(q)
+	for i := len(ws) - 2; i > 0; i-- {
+		if ws[i].Text != with || whWords[ws[i+1].Text] {
+			continue
+		}
+		k := i + 1
+		for k < len(ws) && !(k > i+1 && (preposition(ws[k].Text) || auxWords[ws[k].Text] || predicates[ws[k].Text])) && k <= i+maxTopic {
+			k++
+		}
+		return ws[i].Start, ws[k-1].End
+	}
+	return -1, -1
+}

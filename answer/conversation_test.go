@@ -1,0 +1,251 @@
+package answer_test
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/cache"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// begin answers what begins a run.
+func begin(t *testing.T, a answer.Answerer, start event.RunStarted) []event.Event {
+	t.Helper()
+	start.Run, start.Protocol = "run_1", "test"
+	if start.Mode == "" {
+		start.Mode = event.Agentic
+	}
+	if start.Collection == "" {
+		start.Collection = corpus.DefaultCollection
+	}
+	if start.TopK == 0 {
+		start.TopK = 5
+	}
+	store := eventlog.NewMemory()
+	rec, err := answer.NewRecorder(t.Context(), store, time.Now, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Run(t.Context(), a, rec, nil) // it is in the log
+	log, err := store.Load(t.Context(), "run_1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := event.CheckLog(log, true); err != nil {
+		t.Fatalf("%v\n%s", err, kinds(log))
+	}
+	legal(t, log)
+	return log
+}
+
+// talked is what was said before.
+func talked(lines ...string) (out []event.Turn) {
+	for i, s := range lines {
+		out = append(out, event.Turn{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
+	}
+	return out
+}
+
+var aboutKeeper = talked(keeper, "The keeper of the Farland lighthouse is Ada Brook.⟦⟦1⟧⟧")
+
+func TestFollowUpIsAnsweredAsAWhole(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []event.Mode{event.Agentic, event.Direct} {
+		log := begin(t, library(), event.RunStarted{Query: "What does its lamp burn?", Mode: mode, History: aboutKeeper})
+		s := event.Fold(log)
+		const want = "What does the Farland lighthouse's lamp burn?"
+		if s.Analysis.Standalone != want || s.Query != "What does its lamp burn?" || !strings.Contains(string(s.Text), "rapeseed oil") {
+			t.Errorf("%s: %q becomes %q: %q", mode, s.Query, s.Analysis.Standalone, s.Text)
+		}
+		if s.Searches[0].Query != want {
+			t.Errorf("%s: searched for %q", mode, s.Searches[0].Query)
+		}
+	}
+	if s := event.Fold(begin(t, library(), event.RunStarted{Query: "How long does sourdough rise?", History: aboutKeeper})); s.Analysis.Standalone != "" {
+		t.Errorf("%q", s.Analysis.Standalone)
+	}
+}
+
+// heeding is a generator that says what it was told to and heeds all of its tasks.
+type heeding struct {
+	speaker
+	name  string
+	heeds bool
+}
+
+func (h heeding) Name() string { return h.name }
+func (h heeding) Heeds() bool  { return h.heeds }
+
+func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
+	t.Parallel()
+	var got model.Task
+	p := library()
+	p.Generator = speaker(func(_ context.Context, task model.Task) iter.Seq2[model.Delta, error] {
+		got = task
+		return func(func(model.Delta, error) bool) {}
+	})
+	heat := 0.7
+	begin(t, p, event.RunStarted{Query: "What does its lamp burn?", History: aboutKeeper, Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99})
+	got.Passages, got.IDF = nil, nil
+	want := model.Task{Question: "What does the Farland lighthouse's lamp burn?", Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99,
+		History: []model.Message{{Role: model.User, Text: aboutKeeper[0].Text}, {Role: model.Assistant, Text: aboutKeeper[1].Text}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestCacheOfConversations: an answer in which nothing of the history is but the question is kept as that to the whole question;
+// one of a model that reads the history is not kept, nor taken.
+func TestCacheOfConversations(t *testing.T) {
+	t.Parallel()
+	follow := event.RunStarted{Query: "What does its lamp burn?", History: aboutKeeper}
+	alone := event.RunStarted{Query: "What does the Farland lighthouse's lamp burn?"}
+	elsewhere := event.RunStarted{Query: follow.Query, History: talked("What is heated to 250 degrees?", "The oven is.")}
+	for _, heeds := range []bool{false, true} {
+		p := caching(t)
+		said := speaking(model.Delta{Text: "The lamp of the Farland lighthouse burns whale-free rapeseed oil."}, model.Delta{Cite: 1})
+		p.Generator = heeding{said, "speaker", heeds}
+		if cached(begin(t, p, follow)) {
+			t.Fatal("an empty cache has an answer")
+		}
+		for name, start := range map[string]event.RunStarted{"the same": follow, "the whole question": alone} {
+			log := begin(t, p, start)
+			if s := event.Fold(log); s.Cached() == heeds || s.Cached() && (s.Analysis.Standalone != "") != (len(start.History) > 0) {
+				t.Errorf("heeds %v: %s: cached %v, %q", heeds, name, s.Cached(), s.Analysis.Standalone)
+			}
+			if heeds {
+				break // the whole question's answer would be kept from now on
+			}
+		}
+		if cached(begin(t, p, elsewhere)) {
+			t.Errorf("heeds %v: the same words after another conversation were given the answer", heeds)
+		}
+		if heeds && p.Cache.Stats().Entries != 0 {
+			t.Error("an answer that depends on a conversation was kept")
+		}
+	}
+}
+
+func TestWishesHaveTheirOwnAnswers(t *testing.T) {
+	t.Parallel()
+	hot, cold := 0.9, 0.1
+	for name, c := range map[string]struct {
+		heeds bool
+		one   event.RunStarted
+		two   event.RunStarted
+		same  bool
+	}{
+		"instructions":             {true, event.RunStarted{Instructions: "Rhyme."}, event.RunStarted{}, false},
+		"instructions not heeded":  {false, event.RunStarted{Instructions: "Rhyme."}, event.RunStarted{}, true},
+		"temperature":              {true, event.RunStarted{Temperature: &hot}, event.RunStarted{Temperature: &cold}, false},
+		"length":                   {true, event.RunStarted{MaxTokens: 10}, event.RunStarted{}, false},
+		"the same wishes":          {true, event.RunStarted{Instructions: "Rhyme.", Temperature: &hot}, event.RunStarted{Instructions: "Rhyme.", Temperature: &hot}, true},
+		"another model":            {true, event.RunStarted{Model: "other"}, event.RunStarted{}, false},
+		"a model that there's not": {true, event.RunStarted{Model: "none"}, event.RunStarted{}, true},
+		"rounds":                   {false, event.RunStarted{Iterations: 1}, event.RunStarted{}, false},
+		"tools":                    {false, event.RunStarted{Tools: []string{event.ToolListDocuments}}, event.RunStarted{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := caching(t)
+			said := speaking(model.Delta{Text: "The keeper of the Farland lighthouse is Ada Brook."}, model.Delta{Cite: 1})
+			p.Generator = heeding{said, "speaker", c.heeds}
+			p.Generators = func(name string) model.Generator {
+				if name == "other" {
+					return heeding{said, name, c.heeds}
+				}
+				return nil
+			}
+			c.one.Query, c.two.Query = keeper, keeper
+			begin(t, p, c.one)
+			if got := cached(begin(t, p, c.two)); got != c.same {
+				t.Errorf("cached: %v", got)
+			}
+			c.one.Mode, c.two.Mode, c.one.Collection, c.two.Collection = event.Agentic, event.Agentic, corpus.DefaultCollection, corpus.DefaultCollection
+			one, two := p.Equal(t.Context(), c.one), p.Equal(t.Context(), c.two)
+			if one == "" || two == "" || one == two && !c.same {
+				t.Errorf("%q and %q", one, two)
+			}
+		})
+	}
+}
+
+// TestEqualQuestions: one run answers those that are asked in the same way after the same conversation.
+func TestEqualQuestions(t *testing.T) {
+	t.Parallel()
+	c, err := cache.Open(filepath.Join(t.TempDir(), "cache.db"), cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	p := library()
+	p.Cache, p.Generator = c, heeding{speaking(), "speaker", true}
+	base := event.RunStarted{Run: "run_1", Protocol: "a", Query: "What does  it burn?", Collection: corpus.DefaultCollection, TopK: 5, Mode: event.Direct, History: aboutKeeper}
+	key := p.Equal(t.Context(), base)
+	for name, c := range map[string]struct {
+		change func(q *event.RunStarted)
+		same   bool
+	}{
+		"another run":          {func(q *event.RunStarted) { q.Run, q.Protocol, q.Query = "run_2", "b", " What does it burn?" }, true},
+		"another conversation": {func(q *event.RunStarted) { q.History = talked("What is the oven?", "It is hot.") }, false},
+		"no conversation":      {func(q *event.RunStarted) { q.History = nil }, false},
+		"wishes":               {func(q *event.RunStarted) { q.Instructions = "Rhyme." }, false},
+		"not kept":             {func(q *event.RunStarted) { q.Unstored = true }, false},
+	} {
+		q := base
+		c.change(&q)
+		if got := p.Equal(t.Context(), q); got == "" || (got == key) != c.same {
+			t.Errorf("%s: %q and %q", name, key, got)
+		}
+	}
+	for name, change := range map[string]func(q *event.RunStarted){
+		"kept for whoever asked": func(q *event.RunStarted) { q.Request = []byte(`{}`) },
+		"of a session":           func(q *event.RunStarted) { q.Session = "s" },
+		"without the cache":      func(q *event.RunStarted) { q.NoCache = true },
+	} {
+		q := base
+		change(&q)
+		if got := p.Equal(t.Context(), q); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestModelIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := library()
+	p.Generators = func(name string) model.Generator {
+		if name == "other" {
+			return heeding{speaking(model.Delta{Text: "So says the other."}), name, true}
+		}
+		return nil
+	}
+	for asked, want := range map[string]string{"other": "other", "none": "sluice-extractive", "": "sluice-extractive"} {
+		s := event.Fold(begin(t, p, event.RunStarted{Query: keeper, Model: asked}))
+		if s.Generation.Model != want {
+			t.Errorf("%q: %s", asked, s.Generation.Model)
+		}
+	}
+}
+
+func TestRoundsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, budget, want int }{{1, 0, 1}, {2, 0, 2}, {2, 1, 1}, {100, 3, 3}, {0, 2, 2}, {-1, 2, 2}} {
+		p := library()
+		p.Budget.Iterations = c.budget
+		s := event.Fold(begin(t, p, event.RunStarted{Query: "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?", Iterations: c.asked}))
+		if s.Iterations != c.want {
+			t.Errorf("%+v: %d", c, s.Iterations)
+		}
+	}
+}
