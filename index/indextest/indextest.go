@@ -22,7 +22,8 @@ import (
 // it closes the last by t.Cleanup. A back end that keeps its data elsewhere takes dir for the data's name.
 type Open func(t *testing.T, dir string) index.Index
 
-// Exercise checks that an index does what [index.Index] says, and [index.Spaces] and [index.Graph] where it is one.
+// Exercise checks that an index does what [index.Index] says, and [index.Spaces], [index.Graph], [index.Sets] and
+// [index.Contents] where it is one.
 func Exercise(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string
@@ -62,6 +63,14 @@ func Exercise(t *testing.T, open Open) {
 		{"GraphWhileWritten", graphWhileWritten},
 		{"GraphHostile", graphHostile},
 		{"GraphRefuse", graphRefuse},
+		{"SetsMembers", setsMembers},
+		{"SetsRefuse", setsRefuse},
+		{"SetsLikeAnother", setsLikeAnother},
+		{"SetsWalk", setsWalk},
+		{"SetsWhileRead", setsWhileRead},
+		{"SetsReopen", setsReopen},
+		{"SetsModel", setsModel},
+		{"Contents", contents},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}

@@ -1,0 +1,449 @@
+package indextest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// sorted is an index that keeps sets.
+type sorted interface {
+	index.Index
+	index.Sets
+	index.Contents
+	index.Versions
+}
+
+func openSets(t *testing.T, open Open, dir string) sorted {
+	t.Helper()
+	x, ok := open(t, dir).(sorted)
+	if !ok {
+		t.Skip("keeps no sets")
+	}
+	return x
+}
+
+func join(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
+	t.Helper()
+	if err := x.Join(t.Context(), collection, set, ids); err != nil {
+		t.Fatalf("join %s: %v", set, err)
+	}
+}
+
+func leave(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
+	t.Helper()
+	if err := x.Leave(t.Context(), collection, set, ids); err != nil {
+		t.Fatalf("leave %s: %v", set, err)
+	}
+}
+
+// inSets names what is in some sets of c.
+func inSets(sets ...string) string { return index.Scope{Collection: "c", Sets: sets}.Name() }
+
+// alone names documents of c by themselves.
+func alone(ids ...corpus.DocumentID) string {
+	return index.Scope{Collection: "c", Documents: ids}.Name()
+}
+
+// found gives the documents that a search for a word finds in a scope, in order.
+func found(t *testing.T, x index.Reader, scope, word string) (ids []string) {
+	t.Helper()
+	for _, h := range search(t, x, index.Query{Collection: scope, Text: word, Limit: index.MaxLimit}) {
+		ids = append(ids, string(h.Chunk.Document))
+	}
+	return slices.Compact(slices.Sorted(slices.Values(ids)))
+}
+
+func wantFound(t *testing.T, x index.Reader, scope string, ids ...string) {
+	t.Helper()
+	if d := cmp.Diff(ids, found(t, x, scope, "apple")); d != "" {
+		t.Errorf("found in %q (-want +got):\n%s", scope, d)
+	}
+}
+
+func setsMembers(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	apple := func(id string) { put(t, x, "c", id, "", passage("apple "+id, 1, 0)) }
+	wantFound(t, x, inSets("s"))
+	join(t, x, "c", "s", "a", "b") // before there is anything
+	wantFound(t, x, inSets("s"))
+	for _, id := range []string{"a", "b", "d", "e"} {
+		apple(id)
+	}
+	join(t, x, "c", "s", "d", "d", "a")
+	join(t, x, "c", "s2", "e", "a")
+	wantFound(t, x, inSets("s"), "a", "b", "d")
+	wantFound(t, x, inSets("s2"), "a", "e")
+	wantFound(t, x, inSets("s2", "s"), "a", "b", "d", "e")
+	wantFound(t, x, inSets("S"))
+	wantFound(t, x, inSets("s", "none"), "a", "b", "d")
+	wantFound(t, x, alone("e"), "e")
+	wantFound(t, x, alone("none", "b", "e"), "b", "e")
+	wantFound(t, x, index.Scope{Collection: "c", Sets: []string{"s2"}, Documents: []corpus.DocumentID{"b"}}.Name(), "a", "b", "e")
+	wantFound(t, x, "c", "a", "b", "d", "e")
+
+	apple("a") // another of the same id, which stays
+	wantFound(t, x, inSets("s"), "a", "b", "d")
+	if n := len(search(t, x, index.Query{Collection: inSets("s"), Text: "apple"})); n != 3 {
+		t.Errorf("%d of 3 passages after one was put anew", n)
+	}
+	leave(t, x, "c", "s", "a", "e", "none")
+	leave(t, x, "c", "nowhere", "a")
+	leave(t, x, "nowhere", "s", "b")
+	wantFound(t, x, inSets("s"), "b", "d")
+	wantFound(t, x, inSets("s2"), "a", "e")
+
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "b", "f"}); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, x, inSets("s"), "d")
+	wantFound(t, x, inSets("s2"), "e")
+	apple("a") // another document of its id: in no set
+	wantFound(t, x, inSets("s", "s2"), "d", "e")
+	wantFound(t, x, alone("a"), "a")
+	join(t, x, "c", "s", "a", "later")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"later"}); err != nil { // it ends that it was to be a member
+		t.Fatal(err)
+	}
+	apple("later")
+	wantFound(t, x, inSets("s"), "a", "d")
+
+	put(t, x, "other", "d", "", passage("apple in another collection"))
+	wantFound(t, x, index.Scope{Collection: "other", Sets: []string{"s"}}.Name())
+	for range 2 {
+		if err := errors.Join(x.Disband(t.Context(), "c", "s"), x.Disband(t.Context(), "c", "none"), x.Disband(t.Context(), "nowhere", "s")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantFound(t, x, inSets("s"))
+	wantFound(t, x, inSets("s2"), "e")
+	wantFound(t, x, "c", "a", "d", "e", "later")
+	join(t, x, "c", "s", "later")
+	wantFound(t, x, inSets("s"), "later")
+}
+
+func setsRefuse(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	ctx := t.Context()
+	put(t, x, "c", "a", "", passage("apple", 1, 0).in("s"))
+	join(t, x, "c", "s", "a")
+	scope := inSets("s")
+	d, es := document(scope, "b", "", passage("apple"))
+	refused(t, "put into a set", x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es}), "collection")
+	refused(t, "delete from a set", x.Delete(ctx, scope, []corpus.DocumentID{"a"}), "collection")
+	refused(t, "join within a set", x.Join(ctx, scope, "s", []corpus.DocumentID{"a"}), "collection")
+	refused(t, "leave within a set", x.Leave(ctx, alone("a"), "s", []corpus.DocumentID{"a"}), "collection")
+	refused(t, "disband within a set", x.Disband(ctx, scope, "s"), "collection")
+	for _, set := range []string{"", "a b", "a\x00b", "a\x1fsb", "é", "a/b", strings.Repeat("a", 300)} {
+		refused(t, fmt.Sprintf("join %.20q", set), x.Join(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
+		refused(t, fmt.Sprintf("leave %.20q", set), x.Leave(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
+		refused(t, fmt.Sprintf("disband %.20q", set), x.Disband(ctx, "c", set), "set")
+	}
+	for _, id := range []corpus.DocumentID{"", "\xff"} {
+		refused(t, fmt.Sprintf("join of %q", id), x.Join(ctx, "c", "s", []corpus.DocumentID{"a", id}), "document")
+	}
+	if s, ok := x.(index.Spaces); ok {
+		refs, _, err := s.Missing(ctx, "c", "new", "", 1)
+		if err != nil || len(refs) != 1 {
+			t.Fatal(refs, err)
+		}
+		_, _, err = s.Missing(ctx, scope, "new", "", 1)
+		refused(t, "missing of a set", err, "collection")
+		refused(t, "vectors of a set", s.SetVectors(ctx, scope, "new", []string{refs[0].Ref}, [][]float32{{1}}), "collection")
+		refused(t, "complete of a set", s.Complete(ctx, scope, "s"), "collection")
+		refused(t, "drop of a set", s.Drop(ctx, scope, "s"), "collection")
+		if c, err := s.Spaces(ctx, scope); err != nil || len(c.Spaces) != 1 || c.Spaces[0].Name != "s" {
+			t.Errorf("spaces of a set: %v, %v", c, err)
+		}
+	}
+	for _, name := range []string{"c\x1f", "c\x1fx", "c\x1fs", "c\x1fsa\x00b", scope + "\x1f", "\x1fsé", "c" + strings.Repeat("\x1fsa", 200_000)} {
+		_, err := x.Search(ctx, index.Query{Collection: name, Text: "apple"})
+		refused(t, fmt.Sprintf("search of %.20q", name), err, "collection")
+		_, err = x.Documents(ctx, name, "", 0)
+		refused(t, fmt.Sprintf("documents of %.20q", name), err, "collection")
+	}
+	wantFound(t, x, scope, "a")
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, err := range []error{x.Join(stopped, "c", "s", []corpus.DocumentID{"b"}), x.Leave(stopped, "c", "s", []corpus.DocumentID{"a"}),
+		x.Disband(stopped, "c", "s")} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+	wantFound(t, x, scope, "a")
+}
+
+// setsLikeAnother joins ids and sets whose names are parts of one another.
+func setsLikeAnother(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	ids := []corpus.DocumentID{"a", "ab", "a\x00b", "b", "s", "a\x1fb", "é", "ê"}
+	for _, id := range ids {
+		put(t, x, "c", string(id), "", passage("apple"))
+	}
+	join(t, x, "c", "s", "a", "é")
+	join(t, x, "c", "sa", "ab", "b")
+	join(t, x, "c", "sab", "a\x00b")
+	wantFound(t, x, inSets("s"), "a", "é")
+	wantFound(t, x, inSets("sa"), "ab", "b")
+	wantFound(t, x, inSets("sab"), "a\x00b")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, x, inSets("s"), "é")
+	wantFound(t, x, inSets("sa"), "ab", "b")
+	wantFound(t, x, inSets("sab"), "a\x00b")
+	if err := x.Disband(t.Context(), "c", "sa"); err != nil {
+		t.Fatal(err)
+	}
+	wantFound(t, x, inSets("s", "sa", "sab"), "a\x00b", "é")
+}
+
+func contents(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	d, es := document("c", "a", "T", passage("zero"), piece{level: corpus.Sentence, text: "one"}, passage("two"), passage("three"), passage("four"))
+	es[2].Ordinal, es[3].Ordinal, es[4].Ordinal = 9, 4, 7 // not in the order of the entries
+	slices.Reverse(es[2:])
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, x, "c", "bare", "")
+	put(t, x, "c", "b", "", passage("b"))
+	join(t, x, "c", "s", "a", "bare", "none")
+	got, err := x.Describe(t.Context(), "c", []corpus.DocumentID{"none", "b", "", "a", "a\x00", "bare"})
+	if err != nil || len(got) != 3 || got[0].ID != "b" || got[2].ID != "bare" {
+		t.Fatalf("described %v, %v", got, err)
+	}
+	if diff := cmp.Diff(d, got[1]); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+	got, err = x.Describe(t.Context(), inSets("s"), []corpus.DocumentID{"none", "b", "a", "bare"})
+	if err != nil || len(got) != 2 || got[0].ID != "a" || got[0].Collection != "c" || got[1].ID != "bare" {
+		t.Errorf("described %v, %v", got, err)
+	}
+	for _, c := range []struct {
+		scope       string
+		id          corpus.DocumentID
+		level       corpus.Level
+		from, limit int
+		want        string
+	}{
+		{"c", "a", corpus.Passage, 0, 0, "zero three four two"},
+		{inSets("s"), "a", corpus.Passage, 0, 0, "zero three four two"},
+		{alone("a"), "a", corpus.Passage, 0, 2, "zero three"},
+		{"c", "a", corpus.Passage, 4, 2, "three four"},
+		{"c", "a", corpus.Passage, 5, 2, "four two"},
+		{"c", "a", corpus.Passage, -1, 1, "zero"},
+		{"c", "a", corpus.Passage, 10, 0, ""},
+		{"c", "a", corpus.Sentence, 1, 0, "one"},
+		{"c", "a", corpus.Section, 0, 0, ""},
+		{"c", "none", corpus.Passage, 0, 0, ""},
+		{inSets("s"), "b", corpus.Passage, 0, 0, ""},
+		{alone("b"), "a", corpus.Passage, 0, 0, ""},
+		{"none", "a", corpus.Passage, 0, 0, ""},
+	} {
+		chunks, err := x.Within(t.Context(), c.scope, c.id, c.level, c.from, c.limit)
+		var texts []string
+		for _, ch := range chunks {
+			texts = append(texts, ch.Text)
+		}
+		if got := strings.Join(texts, " "); got != c.want || err != nil {
+			t.Errorf("within %s of %q at %v from %d, %d: %q, %v; want %q", c.id, c.scope, c.level, c.from, c.limit, got, err, c.want)
+		}
+	}
+	_, err = x.Within(t.Context(), "c", "a", 0, 0, 0)
+	refused(t, "no level", err, "level")
+}
+
+// setsWalk leaves out of a set the passage that would join two of its members.
+func setsWalk(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	g := graphOf(t, x)
+	films(t, x, "c")
+	join(t, x, "c", "s", "film", "mother", "town1", "town2") // the director, who leads from one to the other, is not in it
+	scope := inSets("s")
+	for _, question := range []string{"", "Who is the mother of the director of the film?"} {
+		for _, w := range []index.Walk{
+			{Entities: []string{"Polish-Russian War"}},
+			{Chunks: []corpus.ChunkID{"film/0"}},
+			{Chunks: []corpus.ChunkID{"director/0", "writer/0"}, Entities: []string{"Xawery Żuławski"}},
+		} {
+			w.Collection, w.Question, w.Limit = scope, question, 100
+			rs, err := g.Walk(t.Context(), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range reached(t, w, rs) {
+				if path := strings.Join(rs[i].Path, "; "); !slices.Contains([]string{"film/0", "mother/0", "town1/0", "town2/0"}, id) ||
+					strings.Contains(path, "Town 3") || strings.HasPrefix(path, "Xawery Żuławski; Xawery") {
+					t.Errorf("walked to %s by %s", id, path)
+				}
+				if strings.HasSuffix(strings.Join(rs[i].Path, "; "), "Xawery Żuławski; Małgorzata Braunek") {
+					t.Errorf("by one who is not there: %v", rs[i].Path)
+				}
+			}
+		}
+	}
+	wantEntities(t, entities(t, g, scope, "Xawery Żuławski, Dorota Masłowska, Town 3 and Town 1 in Poland"),
+		index.Entity{Name: "Xawery Żuławski", Chunks: 1}, index.Entity{Name: "Dorota Masłowska", Chunks: 1},
+		index.Entity{Name: "Town 1", Chunks: 1, About: 1}, index.Entity{Name: "Poland", Chunks: 4})
+	wantEntities(t, entities(t, g, alone("town1"), "Xawery Żuławski and Małgorzata Braunek"))
+	got, err := g.Mentioned(t.Context(), scope, []corpus.ChunkID{"director/0", "film/0", "town3/0"})
+	if err != nil || len(got) != 3 || len(got[0])+len(got[2]) != 0 || len(got[1]) != 5 {
+		t.Errorf("mentioned %v, %v", got, err)
+	}
+	// The same as where nothing else is.
+	for _, id := range []string{"film", "mother", "town1", "town2"} {
+		copied(t, x, "c", "only", corpus.DocumentID(id))
+	}
+	films(t, x, "whole")
+	w := index.Walk{Chunks: []corpus.ChunkID{"film/0"}, Limit: 100}
+	w.Collection = scope
+	in := walked(t, g, w)
+	w.Collection = "only"
+	if d := cmp.Diff(walked(t, g, w), in); d != "" || len(in) != 3 {
+		t.Errorf("walk (-in a collection +in a set of them):\n%s", d)
+	}
+}
+
+// copied puts one of the documents that [films] makes into another collection too.
+func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) {
+	t.Helper()
+	chunks, err := x.Chunks(t.Context(), from, []corpus.ChunkID{corpus.ChunkID(id + "/0")})
+	if err != nil || len(chunks) != 1 {
+		t.Fatal(chunks, err)
+	}
+	var names []string
+	es, err := x.(index.Graph).Mentioned(t.Context(), from, []corpus.ChunkID{chunks[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range es[0] {
+		if e.Name != chunks[0].Title {
+			names = append(names, e.Name)
+		}
+	}
+	name(t, x, to, string(id), chunks[0].Title, chunks[0].Text, names...)
+}
+
+// setsWhileRead joins, leaves, replaces and deletes beside searches, each of which sees all that stays and nothing of what is not
+// in the set.
+func setsWhileRead(t *testing.T, open Open) {
+	x := openSets(t, open, t.TempDir())
+	for _, id := range []string{"fixed", "replaced", "outside", "toggled"} {
+		put(t, x, "c", id, "", passage("apple", 1, 0), passage("apple", 1, 1))
+	}
+	join(t, x, "c", "s", "fixed", "replaced")
+	ctx := context.Background()
+	scope := inSets("s")
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for r := range 3 {
+		readers.Go(func() {
+			last := uint64(0)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				v, err := x.Version(ctx, scope)
+				if err != nil || v < last {
+					t.Errorf("version %d after %d, %v", v, last, err)
+					return
+				}
+				last = v
+				q := index.Query{Collection: scope, Text: "apple", Limit: 100}
+				if r == 1 {
+					q.Text, q.Vector = "", []float32{1, 0}
+				}
+				hits, err := x.Search(ctx, q)
+				if err != nil {
+					t.Errorf("search: %v", err)
+					return
+				}
+				n := map[corpus.DocumentID]int{}
+				for _, h := range hits {
+					n[h.Chunk.Document]++
+				}
+				if n["fixed"] != 2 || n["replaced"] != 2 || n["outside"] != 0 || n["toggled"]%2 != 0 || n["new"]%2 != 0 {
+					t.Errorf("passages found: %v", n)
+					return
+				}
+				cs, err := x.Chunks(ctx, scope, []corpus.ChunkID{"outside/0", "fixed/1"})
+				if err != nil || len(cs) != 1 {
+					t.Errorf("chunks %v, %v", cs, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 12 {
+		put(t, x, "c", "replaced", "", passage("apple", 1, 0), passage(fmt.Sprintf("apple %d", i), 1, 1))
+		join(t, x, "c", "s", "toggled", "new")
+		put(t, x, "c", "new", "", passage("apple", 1, 0), passage("apple", 1, 1))
+		wantFound(t, x, scope, "fixed", "new", "replaced", "toggled")
+		leave(t, x, "c", "s", "toggled")
+		wantFound(t, x, scope, "fixed", "new", "replaced")
+		if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"new"}); err != nil {
+			t.Fatal(err)
+		}
+		wantFound(t, x, scope, "fixed", "replaced")
+	}
+	close(done)
+	readers.Wait()
+}
+
+func setsReopen(t *testing.T, open Open) {
+	dir := t.TempDir()
+	x := openSets(t, open, dir)
+	for _, id := range []string{"a", "b", "d"} {
+		put(t, x, "c", id, "", passage("apple", 1, 0))
+	}
+	join(t, x, "c", "s", "a", "b", "later")
+	join(t, x, "c", "gone", "a")
+	leave(t, x, "c", "s", "b")
+	if err := x.Disband(t.Context(), "c", "gone"); err != nil {
+		t.Fatal(err)
+	}
+	scopes := []string{inSets("s"), inSets("gone"), alone("d"), inSets("s", "gone"), alone("none")}
+	before := map[string]uint64{}
+	for _, s := range scopes {
+		v, err := x.Version(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[s] = v
+	}
+	for range 2 {
+		x = openSets(t, open, dir)
+		for _, s := range scopes {
+			if v, err := x.Version(t.Context(), s); err != nil || v != before[s] {
+				t.Errorf("version of %q is %d after %d, %v", s, v, before[s], err)
+			}
+		}
+		wantFound(t, x, inSets("s"), "a")
+		wantFound(t, x, inSets("gone"))
+	}
+	put(t, x, "c", "later", "", passage("apple"))
+	wantFound(t, x, inSets("s"), "a", "later")
+	if v, err := x.Version(t.Context(), inSets("s")); err != nil || v <= before[inSets("s")] {
+		t.Errorf("version %d after %d, %v", v, before[inSets("s")], err)
+	}
+	x = openSets(t, open, dir)
+	wantFound(t, x, inSets("s"), "a", "later")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	x = openSets(t, open, dir)
+	wantFound(t, x, inSets("s"), "later")
+}
