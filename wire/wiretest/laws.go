@@ -19,6 +19,9 @@ type Subject struct {
 	// Read gives what a client knows after the frames, in a form that is the same for all streams that mean the same:
 	// text joined, snapshots that another one replaces left out. It fails on frames that no client could read.
 	Read func(frames []wire.Frame) ([]string, error)
+	// Lasting, if set, says that frames tell states: a client that misses any of them but the last so many knows the same in
+	// the end.
+	Lasting int
 }
 
 // Laws checks the protocol over the logs under random cuts of each:
@@ -27,6 +30,7 @@ type Subject struct {
 //   - Every cursor resumes: what came before it and what a resumed stream gives add up to the same.
 //   - Cursors rise from frame to frame and read back as they were written; data is one line.
 //   - Projecting the same batches twice gives the same bytes.
+//   - Where frames tell states, any of them but the last ones can be missed; see [Subject.Lasting].
 func Laws(t *testing.T, s Subject, logs map[string][]event.Event) {
 	t.Helper()
 	for name, log := range logs {
@@ -45,6 +49,7 @@ func Laws(t *testing.T, s Subject, logs map[string][]event.Event) {
 					t.Fatalf("the same batches give other frames (-first +second):\n%s", diff)
 				}
 				s.resumes(t, rng, log, frames, want)
+				s.misses(t, rng, frames, want)
 			}
 		})
 	}
@@ -69,6 +74,28 @@ func (s Subject) resumes(t *testing.T, rng *rand.Rand, log []event.Event, frames
 		}
 		if diff := lines(want, s.read(t, slices.Concat(frames[:i+1], rest))); diff != "" {
 			t.Fatalf("resumed behind %s, the story differs (-whole +resumed):\n%s", frames[i].ID, diff)
+		}
+	}
+}
+
+// misses leaves frames out, from a few to all that may be missed.
+func (s Subject) misses(t *testing.T, rng *rand.Rand, frames []wire.Frame, want []string) {
+	t.Helper()
+	if s.Lasting == 0 {
+		return
+	}
+	if len(frames) < s.Lasting {
+		t.Fatalf("%d frames, of which the last %d matter", len(frames), s.Lasting)
+	}
+	for _, share := range []float64{0.1, 0.5, 0.9, 1} {
+		var seen []wire.Frame
+		for i, f := range frames {
+			if i >= len(frames)-s.Lasting || rng.Float64() >= share {
+				seen = append(seen, f)
+			}
+		}
+		if diff := lines(want, s.read(t, seen)); diff != "" {
+			t.Fatalf("with %d of %d frames seen, the story differs (-whole +seen):\n%s", len(seen), len(frames), diff)
 		}
 	}
 }

@@ -1,0 +1,211 @@
+package knowledge
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+)
+
+// maxListed is how many passages a search lists that the answer was made from.
+const maxListed = 5
+
+// listedByDefault is how many documents a list of them shows where nobody says.
+const listedByDefault = 10
+
+// itemOf gives the type and the prefix of the ids of a tool's items. What finds passages is a file search, in whatever way.
+func itemOf(tool string) (kind, prefix string) {
+	switch tool {
+	case event.ToolReadPages:
+		return ItemPageReader, "pr_"
+	case event.ToolListDocuments:
+		return ItemListDocuments, "ld_"
+	}
+	return ItemFileSearch, "fs_"
+}
+
+// start adds the item of a call; nil where there are too many.
+func (p *projection) start(call event.CallID, tool string, iteration int, reason string) *segment {
+	if len(p.calls) >= maxCalls {
+		return nil
+	}
+	kind, prefix := itemOf(tool)
+	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.base, call), Status: StatusInProgress, Tool: clip(tool, maxBrief), Iteration: iteration,
+		Progress: new(0.0)}, nil)
+	p.callSize += len(s.data)
+	p.calls[call] = s
+	p.trace(s, "round %d: %s", iteration, cmp.Or(clip(reason, maxHeading), tool))
+	return s
+}
+
+// trace adds a line to what a call tells of itself.
+func (p *projection) trace(s *segment, format string, args ...any) {
+	if p.r.Effort == EffortDev && s != nil {
+		if s.ExecutionTrace != "" {
+			s.ExecutionTrace += "\n"
+		}
+		s.ExecutionTrace = clip(s.ExecutionTrace+fmt.Sprintf(format, args...), maxTrace)
+	}
+}
+
+func (p *projection) searches(b event.RetrievalStarted) *segment {
+	s := p.start(b.Call, b.Tool, b.Iteration, b.Reason)
+	if s != nil {
+		s.Queries = []string{clip(b.Query, maxQuery)}
+		p.trace(s, "%s: %s", b.Tool, clip(b.Query, maxHeading))
+		p.call(s)
+	}
+	return s
+}
+
+// found ends a search.
+func (p *projection) found(b event.RetrievalFinished) *segment {
+	s := p.calls[b.Call]
+	if s == nil {
+		return nil
+	}
+	s.found = make([]corpus.ChunkID, len(b.Found))
+	best := 0.0
+	for i, f := range b.Found {
+		s.found[i] = f.Chunk
+		best = max(best, f.Score)
+	}
+	if p.trace(s, "%d passages in %d ms, the best at %.2f", len(b.Found), b.Duration, best); b.Error != "" {
+		p.trace(s, "%s", b.Error)
+	}
+	p.ended(s, b.Error != "", new(len(b.Found)), b.Duration)
+	return s
+}
+
+// ended gives a call its last status.
+func (p *projection) ended(s *segment, failed bool, results *int, took event.Millis) {
+	s.Status, s.ResultCount, s.DurationMS = StatusCompleted, results, took
+	if s.Progress = new(1.0); failed {
+		s.Status, s.ResultCount = failedStatus(s.Type), nil
+	}
+	p.call(s)
+}
+
+// failedStatus is what a type of call says of one that failed.
+func failedStatus(kind string) string {
+	switch kind {
+	case ItemListDocuments, ItemPageReader, ItemReasoning, ItemMessage:
+		return StatusIncomplete
+	}
+	return StatusFailed
+}
+
+// input is what the tools are given and what they give, by the names that they use.
+type input struct {
+	Query      string            `json:"query"`
+	Document   string            `json:"document"`
+	DocumentID string            `json:"document_id"`
+	Start      float64           `json:"start_page"`
+	End        float64           `json:"end_page"`
+	Limit      float64           `json:"limit"`
+	Error      string            `json:"error"`
+	SubQueries []string          `json:"sub_queries"`
+	Passages   []json.RawMessage `json:"passages"`
+	Pages      []json.RawMessage `json:"pages"`
+	Documents  []json.RawMessage `json:"documents"`
+}
+
+// inputOf reads what it can; the fields of a wrong type stay empty.
+func inputOf(raw json.RawMessage) (in input) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return in
+	}
+	for name, v := range map[string]any{"query": &in.Query, "document": &in.Document, "document_id": &in.DocumentID, "start_page": &in.Start,
+		"end_page": &in.End, "limit": &in.Limit, "error": &in.Error, "sub_queries": &in.SubQueries, "passages": &in.Passages, "pages": &in.Pages,
+		"documents": &in.Documents} {
+		_ = json.Unmarshal(fields[name], v) // one of another type is none
+	}
+	return in
+}
+
+// page gives a number of a page, or of documents, from 1; 0 for what is none.
+func page(f float64) int {
+	if f != math.Trunc(f) || f < 1 || f > math.MaxInt32 {
+		return 0
+	}
+	return int(f)
+}
+
+func (p *projection) uses(b event.ToolCalled) *segment {
+	s := p.start(b.Call, b.Tool, b.Iteration, b.Reason)
+	if s == nil {
+		return nil
+	}
+	in := inputOf(b.Input)
+	switch s.Type {
+	case ItemPageReader:
+		s.DocumentID = clip(cmp.Or(in.DocumentID, in.Document), maxFile)
+		s.StartPage, s.EndPage = page(in.Start), page(in.End)
+	case ItemListDocuments:
+		s.Count = cmp.Or(page(in.Limit), listedByDefault)
+		fallthrough
+	default:
+		s.Queries = []string{clip(cmp.Or(in.Query, p.state.Query), maxQuery)}
+	}
+	p.call(s)
+	return s
+}
+
+func (p *projection) used(b event.ToolReturned) *segment {
+	s := p.calls[b.Call]
+	if s == nil {
+		return nil
+	}
+	in := inputOf(b.Result)
+	if len(in.SubQueries) > 0 {
+		s.Queries = nil
+		for _, q := range in.SubQueries[:min(len(in.SubQueries), maxListed)] {
+			s.Queries = append(s.Queries, clip(q, maxQuery))
+		}
+	}
+	var results *int
+	if n := max(len(in.Passages), len(in.Pages), len(in.Documents)); n > 0 || len(in.SubQueries) == 0 {
+		results = &n
+	}
+	p.trace(s, "%s in %d ms", b.Tool, b.Duration)
+	p.ended(s, in.Error != "", results, b.Duration)
+	return s
+}
+
+// graded tells the calls of a round how what they found was judged. A passage that stands in for a sentence of it was found too.
+func (p *projection) graded(b event.Graded) {
+	for _, s := range p.items {
+		for _, g := range b.Grades {
+			if g.Parent != "" && slices.Contains(s.found, g.Chunk) && !slices.Contains(s.found, g.Parent) {
+				s.found = append(s.found, g.Parent)
+			}
+		}
+		if p.r.Effort == EffortDev && s.Tool != "" && s.Iteration == b.Iteration && s.Status == StatusCompleted {
+			p.trace(s, "graded: %d correct, %d ambiguous, %d incorrect; %s", b.Correct, b.Ambiguous, b.Incorrect, b.Action)
+			p.call(s)
+		}
+	}
+}
+
+// annotation is a source as a citation of its file.
+func annotation(s event.Source) Annotation {
+	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: clip(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
+		Snippet: clip(s.Text, snippets[0]), Heading: clip(s.Heading, maxHeading), Score: round(s.Score), ChunkID: string(s.Chunk)}
+	if len(s.Pages) > 0 {
+		a.Page = max(s.Pages[0], 0)
+	}
+	return a
+}
+
+// round keeps four decimals.
+func round(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return math.Round(f*1e4) / 1e4
+}

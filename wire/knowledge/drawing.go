@@ -1,0 +1,290 @@
+package knowledge
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// maxLine bounds a snapshot in bytes: the public client reads lines of up to 128 KiB. What grows without end is bounded by
+// less: the calls and their queries, the annotations, whose snippets become shorter the more there are, and what a model
+// thinks. The answer's text has what they leave.
+const (
+	maxLine        = 120_000
+	maxCalls       = 48
+	maxCallBytes   = 24 << 10
+	maxAnnotations = 64
+	maxQuotedBytes = 24 << 10
+	maxThoughts    = 8 << 10
+)
+
+// beside is what stands beside the answer's text at least, in a snapshot or in a delta, in bytes.
+const beside = 500
+
+// snippets are the most characters of a snippet, in the order in which they are tried until the annotations fit. At 0 headings
+// are left out too. leastWithText is the one that makes room for a text that does not fit.
+var snippets = [...]int{400, 200, 100, 50, 0}
+
+const leastWithText = 2
+
+// The most characters of what else stands in a snapshot.
+const (
+	maxQuery   = 500
+	maxBrief   = 60 // of a query, where there are too many calls
+	maxHeading = 120
+	maxFile    = 255
+	maxTrace   = 1000
+	maxNotice  = 500
+)
+
+// behindText is how the JSON of an item goes on behind its text, if it has one: the text is the last that stands in it.
+const behindText = `"}]}`
+
+// drawing is a response with the JSON of its parts.
+type drawing struct {
+	most  int      // bytes of a snapshot; 0: any number
+	r     Response // without its output
+	base  string   // what ids of items are made of
+	head  []byte   // up to the output's first item
+	tail  []byte   // behind its last
+	stale bool     // head and tail are not what r says
+	items []*segment
+	size  int // of all parts but the answer's text
+
+	answer   *segment
+	thought  *segment
+	notes    []Annotation // of the answer, with whole texts; cut to what fits by quote
+	numbers  map[int]int  // of a source, to its annotation's
+	level    int          // of the snippets
+	callSize int
+}
+
+// segment is an output item with its JSON.
+type segment struct {
+	Item
+	place int
+	data  []byte // all of it, or what stands before its text
+	text  *growing
+	found []corpus.ChunkID // by a search
+}
+
+func newDrawing(most int) *drawing {
+	return &drawing{most: most, numbers: map[int]int{}, stale: true, r: Response{Object: "response", Status: StatusInProgress, Output: []Item{},
+		Echo: Echo{Tools: []Tool{}, ToolChoice: []byte(`"auto"`), ParallelToolCalls: true}}}
+}
+
+// encode makes the JSON of an item anew.
+func (d *drawing) encode(s *segment) {
+	d.size -= len(s.data)
+	if s.data = sse.AppendJSON(s.data[:0], s.Item); s.text != nil {
+		s.data = s.data[:len(s.data)-len(behindText)]
+	}
+	d.size += len(s.data)
+}
+
+// add puts an item behind the others.
+func (d *drawing) add(it Item, text *growing) *segment {
+	s := &segment{Item: it, text: text, place: len(d.items)}
+	d.items = append(d.items, s)
+	d.encode(s)
+	return s
+}
+
+// frameParts makes head and tail anew where they have changed.
+func (d *drawing) frameParts() {
+	if !d.stale {
+		return
+	}
+	d.stale = false
+	const output = `"output":[`
+	all := sse.AppendJSON(nil, d.r)
+	at := bytes.Index(all, []byte(output)) + len(output) // no text in JSON holds it, since its quotes would be escaped
+	d.size -= len(d.head) + len(d.tail)
+	d.head, d.tail = all[:at:at], all[at:]
+	d.size += len(d.head) + len(d.tail)
+}
+
+// cutMark is what stands behind a text that is cut off.
+const cutMark = ellipsis + `","truncated":true}]}`
+
+// snapshot appends the response as it is now.
+func (d *drawing) snapshot(dst []byte) []byte {
+	d.frameParts()
+	dst = append(dst, d.head...)
+	for i, s := range d.items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, s.data...)
+		if s.text == nil {
+			continue
+		}
+		text, whole := s.text.esc, !s.text.full
+		if s == d.answer && d.most > 0 {
+			text, whole = s.text.within(d.room())
+		}
+		dst = append(dst, text...)
+		switch {
+		case whole:
+			dst = append(dst, behindText...)
+		case s == d.answer:
+			dst = append(dst, cutMark...)
+		default:
+			dst = append(append(dst, ellipsis...), behindText...)
+		}
+	}
+	return append(dst, d.tail...)
+}
+
+// room is what the other parts leave for the answer's text.
+func (d *drawing) room() int {
+	room := d.most - d.size - len(d.items)*(len(behindText)+len(","+ellipsis)) - len(cutMark)
+	if d.thought != nil {
+		room -= len(d.thought.text.esc)
+	}
+	return room
+}
+
+// fit makes room for the answer's text, if it needs more than there is.
+func (d *drawing) fit() {
+	d.frameParts()
+	if d.most > 0 && d.level < leastWithText && len(d.answer.text.esc) > d.room() {
+		d.level = leastWithText
+		d.quote()
+	}
+}
+
+// message gives the item of the answer.
+func (d *drawing) message() *segment {
+	if d.answer == nil {
+		d.answer = d.add(messageItem("msg_"+d.base, StatusInProgress), &growing{most: max(d.most-beside, 0), gap: true})
+	}
+	return d.answer
+}
+
+func messageItem(id, status string) Item {
+	return Item{Type: ItemMessage, ID: id, Role: event.RoleAssistant, Status: status,
+		Content: []Part{{Type: "output_text", Annotations: []Annotation{}}}}
+}
+
+// thoughts gives the item of what the model thinks.
+func (d *drawing) thoughts() *segment {
+	if d.thought == nil {
+		d.thought = d.add(Item{Type: ItemReasoning, ID: "rs_" + d.base, Status: StatusInProgress, Summary: []Summary{{Type: "summary_text"}}},
+			&growing{most: maxThoughts, gap: true})
+	}
+	return d.thought
+}
+
+// notice adds a message that is not the answer's.
+func (d *drawing) notice(text string) {
+	it := messageItem("msg_"+d.base+"_note", StatusCompleted)
+	it.Content[0].Text = plain(clip(text, maxNotice))
+	d.add(it, nil)
+}
+
+// plain takes the brackets of markers out of a text that is shown as an answer.
+func plain(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\u27e6", "["), "\u27e7", "]")
+}
+
+// settle gives an item that is in progress its last status.
+func (d *drawing) settle(s *segment, status string) {
+	if s != nil && (s.Status == StatusInProgress || s.Status == StatusSearching) {
+		s.Status = status
+		d.encode(s)
+	}
+}
+
+// call encodes a call with what of it fits.
+func (d *drawing) call(s *segment) {
+	d.callSize -= len(s.data)
+	d.encode(s)
+	if d.callSize += len(s.data); d.callSize > maxCallBytes {
+		s.ExecutionTrace, s.Annotations = "", nil
+		for i, q := range s.Queries {
+			s.Queries[i] = clip(q, maxBrief)
+		}
+		s.Queries = s.Queries[:min(len(s.Queries), 1)]
+		d.callSize -= len(s.data)
+		d.encode(s)
+		d.callSize += len(s.data)
+	}
+}
+
+// number gives the annotation of a source, counted from 1, and adds one for a source that has none: 0 if there is no room.
+// Sources are numbered in the order in which they are cited first, and so annotations are.
+func (d *drawing) number(c event.Cited) (n int, added bool) {
+	if n = d.numbers[c.N]; n == 0 && len(d.notes) < maxAnnotations {
+		n, added = len(d.notes)+1, true
+		d.numbers[c.N] = n
+		d.notes = append(d.notes, Annotation{Type: "file_citation", Filename: string(c.Chunk), ChunkID: string(c.Chunk)})
+	}
+	if n == 0 || c.Source == nil && !added {
+		return n, added
+	}
+	if c.Source != nil {
+		d.notes[n-1] = annotation(*c.Source)
+	}
+	d.quote()
+	return n, added
+}
+
+// quote encodes the answer with its annotations, and their snippets as long as they fit.
+func (d *drawing) quote() {
+	for {
+		m := d.message()
+		m.Content[0].Annotations = make([]Annotation, len(d.notes))
+		for i, a := range d.notes {
+			m.Content[0].Annotations[i] = d.brief(a)
+		}
+		if d.encode(m); d.most == 0 || len(m.data) <= maxQuotedBytes || d.level == len(snippets)-1 {
+			return
+		}
+		d.level++
+	}
+}
+
+// brief gives an annotation as it is shown now.
+func (d *drawing) brief(a Annotation) Annotation {
+	most := snippets[d.level]
+	a.Snippet = clip(a.Snippet, max(most, 1))
+	if most == 0 {
+		a.Snippet, a.Heading = "", ""
+	}
+	return a
+}
+
+// complete tells of the sources what their citations may have left out.
+func (d *drawing) complete(sources []event.Source) {
+	changed := false
+	for _, s := range sources {
+		if n := d.numbers[s.N]; n > 0 && d.notes[n-1].FileID == "" {
+			d.notes[n-1] = annotation(s)
+			changed = true
+		}
+	}
+	if changed {
+		d.quote()
+	}
+	for _, s := range d.items {
+		if s.Type != ItemFileSearch || len(s.found) == 0 {
+			continue
+		}
+		s.Annotations = nil
+		for _, source := range sources {
+			if slices.Contains(s.found, source.Chunk) && len(s.Annotations) < maxListed {
+				a := annotation(source)
+				a.Snippet, a.Heading, a.ChunkID = "", "", ""
+				s.Annotations = append(s.Annotations, a)
+			}
+		}
+		if len(s.Annotations) > 0 {
+			d.call(s)
+		}
+	}
+}

@@ -1,0 +1,419 @@
+package knowledge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/wiretest"
+)
+
+// forms are those that the laws are held in.
+var forms = map[string]knowledge.Protocol{"snapshots": {}, "deltas": {Delta: true}}
+
+// client is what one of ours does with a stream: it keeps the newest snapshot and appends deltas to it.
+type client struct {
+	last knowledge.Response
+	done bool
+}
+
+func (c *client) take(f wire.Frame) error {
+	if c.done {
+		return fmt.Errorf("%s follows done", f.Event)
+	}
+	switch {
+	case f.Event == knowledge.EventDone:
+		c.done = true
+		return strict(f.Data, new(knowledge.Done))
+	case bytes.HasPrefix(f.Data, []byte(`{"item_id"`)):
+		return c.delta(f)
+	}
+	c.last = knowledge.Response{}
+	return strict(f.Data, &c.last)
+}
+
+func (c *client) delta(f wire.Frame) error {
+	switch f.Event {
+	case knowledge.EventTextDelta:
+		var d knowledge.TextDelta
+		if err := strict(f.Data, &d); err != nil {
+			return err
+		}
+		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemMessage)
+		if err == nil {
+			it.Content[d.ContentIndex].Text += d.Delta
+			err = inRange(it.Content[d.ContentIndex].Text, len(it.Content[0].Annotations))
+		}
+		return err
+	case knowledge.EventReasoningDelta:
+		var d knowledge.ReasoningDelta
+		if err := strict(f.Data, &d); err != nil {
+			return err
+		}
+		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemReasoning)
+		if err == nil {
+			it.Summary[d.SummaryIndex].Text += d.Delta
+		}
+		return err
+	case knowledge.EventAnnotationAdded:
+		var d knowledge.AnnotationAdded
+		if err := strict(f.Data, &d); err != nil {
+			return err
+		}
+		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemMessage)
+		if err == nil && len(it.Content[0].Annotations) != d.AnnotationIndex {
+			return fmt.Errorf("annotation %d follows %d", d.AnnotationIndex, len(it.Content[0].Annotations))
+		}
+		if err == nil {
+			it.Content[0].Annotations = append(it.Content[0].Annotations, d.Annotation)
+		}
+		return err
+	}
+	return fmt.Errorf("%s is no delta", f.Event)
+}
+
+// item gives the item that a delta belongs to. One that no snapshot has shown comes to be with its first delta.
+func (c *client) item(id string, place int, kind string) (*knowledge.Item, error) {
+	if place == len(c.last.Output) {
+		it := knowledge.Item{Type: kind, ID: id, Status: knowledge.StatusInProgress}
+		if kind == knowledge.ItemMessage {
+			it.Role, it.Content = "assistant", []knowledge.Part{{Type: "output_text", Annotations: []knowledge.Annotation{}}}
+		} else {
+			it.Summary = []knowledge.Summary{{Type: "summary_text"}}
+		}
+		c.last.Output = append(c.last.Output, it)
+	}
+	if place > len(c.last.Output) || c.last.Output[place].ID != id {
+		return nil, fmt.Errorf("a delta of %s, which is not item %d", id, place)
+	}
+	return &c.last.Output[place], nil
+}
+
+func strict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
+}
+
+// newest gives the response that a client of snapshots ends with: it looks at the last two frames only.
+func newest(frames []wire.Frame) ([]string, error) {
+	if len(frames) < 2 {
+		return nil, fmt.Errorf("%d frames", len(frames))
+	}
+	var c client
+	for _, f := range frames[len(frames)-2:] {
+		if err := c.take(f); err != nil {
+			return nil, fmt.Errorf("frame %s %s: %w", f.ID, f.Event, err)
+		}
+	}
+	if !c.done {
+		return nil, errors.New("no done")
+	}
+	out, err := json.MarshalIndent(c.last, "", "\t")
+	return strings.Split(string(out), "\n"), err
+}
+
+// added gives the same of a client of deltas, and what the deltas of each item add up to.
+func added(frames []wire.Frame) ([]string, error) {
+	texts := map[string]string{}
+	for _, f := range frames {
+		if !bytes.HasPrefix(f.Data, []byte(`{"item_id"`)) {
+			continue
+		}
+		var d struct {
+			knowledge.TextDelta
+			SummaryIndex    int                  `json:"summary_index"`
+			AnnotationIndex int                  `json:"annotation_index"`
+			Annotation      knowledge.Annotation `json:"annotation"`
+		}
+		if err := strict(f.Data, &d); err != nil {
+			return nil, fmt.Errorf("frame %s %s: %w", f.ID, f.Event, err)
+		}
+		texts[d.ItemID] += d.Delta + d.Annotation.ChunkID
+	}
+	out, err := newest(frames)
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		out = append(out, id+": "+texts[id])
+	}
+	return out, err
+}
+
+// logs are those of the goldens and many at random.
+func logs(t *testing.T) map[string][]event.Event {
+	t.Helper()
+	all := maps.Clone(stories())
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range 30 {
+		log := eventlogtest.RandomLog(rng, 8*i)
+		if i%2 == 0 {
+			tell(rng, log)
+		}
+		all[fmt.Sprintf("random %d", i)] = log
+	}
+	all["long"] = eventlogtest.RandomLog(rng, 700)
+	return all
+}
+
+// tell gives the first citation of each source what a pipeline tells with it, and the run a request of the protocol.
+func tell(rng *rand.Rand, log []event.Event) {
+	seen := map[int]bool{}
+	for i, e := range log {
+		switch b := e.Body.(type) {
+		case event.Cited:
+			if !seen[b.N] {
+				seen[b.N] = true
+				b.Source = &event.Source{N: b.N, Chunk: b.Chunk, Document: "file_1", Name: "a \u2028 ⟦⟦9⟧⟧.md", Title: "A", Ordinal: rng.IntN(9), Heading: "H",
+					Text: strings.Repeat("größer \u0085", rng.IntN(200)), Score: rng.Float64(), Pages: []int{3, 4}}
+				log[i].Body = b
+			}
+		case event.RunStarted:
+			b.Protocol = knowledge.Name
+			q, err := knowledge.Decode([]byte(`{"input":"x","effort":"dev","tools":[{"type":"web_search"},{"type":"file_search","vector_store_ids":["a"]},{"type":"page_reader"}],
+				"metadata":{"a":"\u2028"},"tool_choice":{"type":"file_search"},"temperature":0.5,"text":{"format":{"type":"text"}}}`), 99)
+			if err != nil {
+				panic(err)
+			}
+			b.Request = q.Request
+			log[i].Body = b
+		}
+	}
+}
+
+func TestLaws(t *testing.T) {
+	wiretest.Laws(t, wiretest.Subject{Protocol: forms["snapshots"], Read: newest, Lasting: 2}, logs(t))
+}
+
+func TestLawsOfDeltas(t *testing.T) {
+	wiretest.Laws(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t))
+}
+
+// TestEverySnapshotIsStrict holds each frame of each form to the contract.
+func TestEverySnapshotIsStrict(t *testing.T) {
+	for name, log := range logs(t) {
+		for form, p := range forms {
+			var c client
+			for _, f := range wiretest.Project(p.New(), single(log)) {
+				err := c.take(f)
+				if bytes.HasPrefix(f.Data, []byte(`{"id"`)) {
+					err = errors.Join(err, validate(f.Data))
+				}
+				if err != nil {
+					t.Fatalf("%s, %s: frame %s %s: %v\n%s", name, form, f.ID, f.Event, err, f.Data)
+				}
+			}
+		}
+	}
+}
+
+// TestFormsAgree: snapshots, deltas and the one object tell the same in the end, and deltas alone give the text.
+func TestFormsAgree(t *testing.T) {
+	for name, log := range logs(t) {
+		snapshots := wiretest.Project(forms["snapshots"].New(), [][]event.Event{log})
+		deltas := wiretest.Project(forms["deltas"].New(), single(log))
+		last, end := snapshots[len(snapshots)-2], deltas[len(deltas)-2]
+		if diff := cmp.Diff(string(last.Data), string(end.Data)); diff != "" || last.ID != end.ID || last.Event != end.Event {
+			t.Errorf("%s: the forms end otherwise (-snapshots +deltas): %s", name, diff)
+		}
+		var r knowledge.Response
+		if err := json.Unmarshal(last.Data, &r); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, knowledge.ResponseOf(log)); diff != "" {
+			t.Errorf("%s: the one object differs (-stream +object): %s", name, diff)
+		}
+		var text, thought strings.Builder
+		for _, f := range deltas {
+			var d knowledge.TextDelta
+			if err := json.Unmarshal(f.Data, &d); err != nil {
+				t.Fatal(err)
+			}
+			switch f.Event {
+			case knowledge.EventTextDelta:
+				text.WriteString(d.Delta)
+			case knowledge.EventReasoningDelta:
+				thought.WriteString(d.Delta)
+			}
+		}
+		for _, it := range r.Output {
+			if it.Type == knowledge.ItemMessage && !strings.HasSuffix(it.ID, "_note") && it.Content[0].Text != text.String() {
+				t.Errorf("%s: the deltas add up to %q, want %q", name, text.String(), it.Content[0].Text)
+			}
+			if it.Type == knowledge.ItemReasoning && !strings.HasSuffix(it.Summary[0].Text, "…") && it.Summary[0].Text != thought.String() {
+				t.Errorf("%s: the thoughts add up to %q, want %q", name, thought.String(), it.Summary[0].Text)
+			}
+		}
+	}
+}
+
+// TestTextOfABatchIsOneFrame: what begins or ends something is shown by itself, and of text the newest.
+func TestTextOfABatchIsOneFrame(t *testing.T) {
+	log := stories()["direct"]
+	for cuts, want := range map[string]int{"one": 1, "single": 8} {
+		batches := [][]event.Event{log}
+		if cuts == "single" {
+			batches = single(log)
+		}
+		var names []string
+		texts := 0
+		for _, f := range wiretest.Project(forms["snapshots"].New(), batches) {
+			if f.Event == knowledge.EventTextDelta {
+				texts++
+				continue
+			}
+			names = append(names, f.Event)
+		}
+		if texts != want {
+			t.Errorf("%s: %d frames of text, want %d", cuts, texts, want)
+		}
+		if diff := cmp.Diff([]string{"response.created", "response.in_progress", "response.file_search_call.in_progress", "response.file_search_call.searching",
+			"response.file_search_call.completed", "response.in_progress", "response.output_text.done", "response.in_progress", "response.completed", "done"}, names); diff != "" {
+			t.Errorf("%s: %s", cuts, diff)
+		}
+	}
+}
+
+func TestGoldens(t *testing.T) {
+	for name, log := range stories() {
+		t.Run(name, func(t *testing.T) {
+			if err := event.CheckLog(log, true); err != nil {
+				t.Fatal(err)
+			}
+			p := knowledge.Protocol{Delta: strings.HasSuffix(name, "delta")}
+			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(p, single(log)))
+		})
+	}
+}
+
+// TestWaits: what waits makes frames of text or none, whatever else may come with it.
+func TestWaits(t *testing.T) {
+	for name, log := range logs(t) {
+		shown := map[event.Seq]string{}
+		for _, f := range wiretest.Project(forms["snapshots"].New(), single(log)) {
+			shown[f.ID.Seq] = f.Event
+		}
+		for _, e := range log {
+			text := slices.Contains([]string{"", knowledge.EventTextDelta, knowledge.EventReasoningDelta}, shown[e.Seq])
+			if (knowledge.Protocol{}).Waits(e.Body) != text && len(shown) < 100 {
+				t.Errorf("%s: %s shows %q", name, e.Body.Kind(), shown[e.Seq])
+			}
+		}
+	}
+}
+
+func TestInterval(t *testing.T) {
+	for p, want := range map[knowledge.Protocol]time.Duration{
+		{}: 100 * time.Millisecond, {PerSecond: 0.1}: 10 * time.Second, {PerSecond: 100}: 10 * time.Millisecond, {Delta: true}: 0, {Delta: true, PerSecond: 5}: 0,
+	} {
+		if got := p.Interval(); got != want {
+			t.Errorf("%+v: %s", p, got)
+		}
+	}
+}
+
+// single gives each event a batch of its own.
+func single(log []event.Event) [][]event.Event {
+	var out [][]event.Event
+	for i := range log {
+		out = append(out, log[i:i+1])
+	}
+	return out
+}
+
+// logOf dates bodies 10 ms apart.
+func logOf(bodies ...event.Body) []event.Event {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var log []event.Event
+	for i, b := range bodies {
+		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
+	}
+	return log
+}
+
+// asked is the start of a run that came by a request of the protocol.
+func asked(body string) []event.Body {
+	q, err := knowledge.Decode([]byte(body), 1000)
+	if err != nil {
+		panic(err)
+	}
+	start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Query: q.Query, Mode: q.Mode, Collection: q.Collection, TopK: 5, Model: q.Model, Tools: q.Tools,
+		Temperature: q.Temperature, Iterations: q.Iterations, Request: q.Request}
+	return []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: q.Mode, By: "rules"}}
+}
+
+const direct = `{"model":"qwen-max-latest","effort":"low","store":true,"temperature":0.7,"max_output_tokens":1000,"instructions":null,
+	"input":[{"role":"user","content":"How do tokens arrive?"}],"tools":[{"type":"file_search","vector_store_ids":["vs"],"max_num_results":10}]}`
+
+func source(n int) *event.Source {
+	return &event.Source{N: n, Chunk: corpus.ChunkID(fmt.Sprintf("c_%d", n)), Document: corpus.DocumentID(fmt.Sprintf("file_%d", n)), Title: "Streams", Name: "streams.md",
+		Ordinal: 3 * n, Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may arrive one by one.", Score: 0.87, Cited: true}
+}
+
+// search is a call that finds something.
+func search(call event.CallID, iteration int) []event.Body {
+	return []event.Body{
+		event.RetrievalStarted{Call: call, Tool: event.ToolHybridSearch, Query: "How do tokens arrive?", Iteration: iteration},
+		event.RetrievalFinished{Call: call, Tool: event.ToolHybridSearch, Duration: 62, Found: []event.Found{
+			{Chunk: "c_1", Level: corpus.Passage, Score: 0.84721}, {Chunk: "c_8", Level: corpus.Sentence, Score: 0.5}}},
+		event.Graded{Iteration: iteration, Correct: 1, Ambiguous: 1, Action: event.Proceed, By: "rules", Grades: []event.Grade{
+			{Chunk: "c_1", Score: 0.87, Class: event.Correct}, {Chunk: "c_8", Score: 0.62, Class: event.Ambiguous, Expanded: true, NewScore: 0.78, Parent: "c_2"}}},
+	}
+}
+
+// said is an answer that is whole.
+func said() []event.Body {
+	return []event.Body{
+		event.Reranked{Method: "colbert", Inputs: 2, TopScore: 4.23, Duration: 85, Outputs: []event.Found{{Chunk: "c_1", Score: 4.23}}},
+		event.GenerationStarted{Chunks: 2, Tokens: 342, Model: "qwen3:8b"},
+		event.Token{Text: "Tokens"}, event.Token{Text: ` "may"`}, event.Token{Text: " arrive ⟦⟦7⟧⟧"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)},
+		event.Token{Text: " or\nbatched. "}, event.Cited{N: 2, Chunk: "c_2", Source: source(2)}, event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: "End."},
+		event.GenerationFinished{Reason: "stop"},
+		event.ModelUsed{Step: "generate", Model: "qwen3:8b", Calls: 1, Input: 400, Output: 20, Reasoning: 5, Cached: 100},
+		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{{Text: "One.", Verdict: event.Supported}, {Text: "Two.", Verdict: event.PartiallySupported}}},
+		event.Attributed{By: "rules", Sources: []event.Source{*source(1), *source(2)}}, event.RunFinished{},
+	}
+}
+
+// stories are the logs whose streams are kept.
+func stories() map[string][]event.Event {
+	agentic := slices.Concat(asked(`{"input":"How do tokens arrive?","effort":"dev","tools":[{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"}]}`),
+		[]event.Body{event.Reasoned{Text: "Let me "}, event.Reasoned{Text: "see."}, event.CacheChecked{}}, search(1, 1), []event.Body{
+			event.ToolCalled{Call: 2, Tool: event.ToolDecomposeQuery, Input: []byte(`{"query":"How do tokens arrive?"}`), Iteration: 2, Reason: "the question is made of several"},
+			event.ToolCalled{Call: 3, Tool: event.ToolReadPages, Input: []byte(`{"document_id":"file_1","start_page":2,"end_page":3}`), Iteration: 2},
+			event.ToolReturned{Call: 3, Tool: event.ToolReadPages, Result: []byte(`{"error":"there is no such document"}`), Duration: 3},
+			event.ToolReturned{Call: 2, Tool: event.ToolDecomposeQuery, Result: []byte(`{"sub_queries":["How?","When?"]}`), Duration: 4},
+			event.ToolCalled{Call: 4, Tool: event.ToolListDocuments, Input: []byte(`{}`), Iteration: 2},
+			event.ToolReturned{Call: 4, Tool: event.ToolListDocuments, Result: []byte(`{"documents":[{"id":"file_1"}]}`), Duration: 4},
+		}, search(5, 3), said())
+	cached := append(asked(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
+		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache"}, event.RunFinished{})
+	part := slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), []event.Body{event.GenerationStarted{Model: "qwen3:8b"}, event.Token{Text: "Tokens may"}})
+	return map[string][]event.Event{
+		"direct":       logOf(slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), said())...),
+		"direct delta": logOf(slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), said())...),
+		"agentic":      logOf(agentic...),
+		"cached":       logOf(cached...),
+		"no documents": logOf(append(asked(direct), event.CacheChecked{},
+			event.RunFailed{Code: fault.NoDocuments, Message: "no documents are indexed in the collection"})...),
+		"failed": logOf(append(part, event.GenerationFinished{Reason: "error"}, event.RunFailed{Code: fault.Model, Message: "the model failed"})...),
+		"timeout": logOf(append(part, event.GenerationFinished{Reason: "timeout"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "retrieval"},
+			event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...),
+		"cancelled": logOf(append(asked(direct), event.CacheChecked{}, search(1, 1)[0], event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
+	}
+}
