@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -27,7 +28,9 @@ type askCmd struct {
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"How the question is answered: direct, with one search, or agentic, with tools chosen until the evidence suffices."`
 	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
 	NoCache  bool     `name:"no-cache" help:"Answer anew: take nothing from the cache and keep nothing in it."`
-	JSON     bool     `name:"json" help:"Print one event a line."`
+	JSON     bool     `name:"json" xor:"form" help:"Print one event a line, as it goes over the wire."`
+	Display  string   `default:"auto" enum:"auto,rich,plain,json" xor:"form" help:"How it is shown: rich, a live panel on a terminal; plain, lines; json, one object at the end. auto is rich on a terminal and plain elsewhere."`
+	Stream   bool     `help:"With --display json: print the state as an object a line each time that it changes."`
 	Question []string `arg:"" help:"The question."`
 }
 
@@ -42,60 +45,73 @@ func (c *askCmd) Run(e *env) (err error) {
 	if _, err := forge.DecodeRequest(body, int(e.cfg.Runs.MaxQuery)); err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}
-	events, done, err := c.source(e, q)
+	if c.Stream && c.Display != displayJSON {
+		return errors.New("ask: --stream: goes with --display json alone")
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	s, done, err := c.source(ctx, e, q)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	show := newDisplay(e).show
 	if c.JSON {
-		show = func(ev client.Event) error {
-			_, err := fmt.Fprintf(e.Out, "%s\n", ev.Data)
-			return err
-		}
+		return printEvents(e, s)
 	}
-	for ev, err := range events {
-		if err != nil {
-			return err
-		}
-		if err := show(ev); err != nil {
-			return err
-		}
-		if ev.Last() && ev.Name == "error" {
-			return exit(1)
-		}
+	last, err := display.Run(s, newDisplay(e, c.Display, c.Stream, cancel))
+	if err != nil {
+		return err
+	}
+	if last.Failure != nil {
+		return exit(1)
 	}
 	return nil
 }
 
-// source gives the answer's events: from a server, or from an engine in this process.
-func (c *askCmd) source(e *env, q forge.Request) (iter.Seq2[client.Event, error], func() error, error) {
+// printEvents prints what the stream tells, an event a line.
+func printEvents(e *env, s *client.Stream) error {
+	for ev, err := range s.Events() {
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(e.Out, "%s\n", ev.Data); err != nil {
+			return err
+		}
+	}
+	if s.Snapshot().Failure != nil {
+		return exit(1)
+	}
+	return nil
+}
+
+// source gives the answer's stream: of a server, or of an engine in this process.
+func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.Stream, func() error, error) {
 	url := c.Server
 	if url == "" {
-		url, _ = running(e.ctx, e.cfg.Store.Data)
+		url, _ = running(ctx, e.cfg.Store.Data)
 	}
 	if url != "" {
 		cl, err := client.New(url, client.Options{})
 		if err != nil {
 			return nil, nil, err
 		}
-		return cl.Ask(e.ctx, q).Events(), func() error { return nil }, nil
+		return cl.Ask(ctx, q), func() error { return nil }, nil
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
 		// What a run survives is shown as it happens; a log would say it again, in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, err := app.Open(e.ctx, e.cfg, logger)
+	a, err := app.Open(ctx, e.cfg, logger)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.Engine.Ask(e.ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+	run, err := a.Engine.Ask(ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, NoCache: q.NoCache, Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	return local(e.ctx, a, run), a.Close, nil
+	return client.NewStream(q.Query, local(ctx, a, run)), a.Close, nil
 }
 
 // local gives a run's events as a client of a server would get them.
@@ -110,7 +126,7 @@ func local(ctx context.Context, a *app.App, run event.RunID) iter.Seq2[client.Ev
 			}
 			frames = p.Project(frames[:0], batch)
 			for _, f := range frames {
-				ev := client.Event{Run: string(run), ID: f.ID.String(), Name: f.Event, Data: append(json.RawMessage(nil), f.Data...)}
+				ev := client.Event{Run: string(run), Protocol: forge.Name, ID: f.ID.String(), Name: f.Event, Data: append(json.RawMessage(nil), f.Data...)}
 				if !yield(ev, nil) {
 					return
 				}

@@ -107,9 +107,14 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// paint gives what wraps text in a colour where w is a terminal and nobody has asked for none (https://no-color.org).
+// coloured tells whether w is a terminal that shows colours and nobody has asked for none (https://no-color.org).
+func coloured(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// paint gives what wraps text in a colour where w shows any.
 func paint(w io.Writer) func(code, text string) string {
-	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !coloured(w) {
 		return func(_, text string) string { return text }
 	}
 	return func(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
@@ -117,7 +122,6 @@ func paint(w io.Writer) func(code, text string) string {
 
 // The colours used.
 const (
-	dim   = "2"
 	bold  = "1"
 	green = "32"
 	amber = "33"

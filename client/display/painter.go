@@ -1,0 +1,117 @@
+package display
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	xansi "github.com/charmbracelet/x/ansi"
+)
+
+// painter keeps some lines at the end of what a terminal shows up to date. It writes the lines that changed and nothing else, in one piece that
+// terminals show at once if they can (mode 2026), and moves the cursor by lines only, so that it need not know where on the screen it is. It is
+// not Bubble Tea's renderer since that draws everything anew when the number of lines changes, and leaves what it drew before behind in
+// terminals that keep what is erased.
+type painter struct {
+	out    io.Writer
+	lines  []string // as they are shown; the cursor stands in the last
+	hidden bool     // the cursor is
+	frames int      // written so far
+	drawn  int      // lines written so far
+}
+
+const (
+	beginSync  = "\x1b[?2026h"
+	endSync    = "\x1b[?2026l"
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	eraseRight = "\x1b[K"
+	eraseLine  = "\x1b[2K"
+)
+
+// up moves the cursor to the beginning of a line so many lines above.
+func up(n int) string {
+	if n <= 0 {
+		return "\r"
+	}
+	return "\x1b[" + strconv.Itoa(n) + "A\r"
+}
+
+// paint shows the lines, each at most as wide as the terminal.
+func (p *painter) paint(lines []string) error {
+	if len(lines) == 0 {
+		lines = []string{""}
+	}
+	for len(lines) < len(p.lines) { // what is no longer there is blank, and the place is kept
+		lines = append(lines, "")
+	}
+	var b strings.Builder
+	at := max(len(p.lines)-1, 0) // the line that the cursor is in
+	move := func(i int) {
+		if i < at {
+			b.WriteString(up(at - i))
+		} else {
+			b.WriteString("\r" + strings.Repeat("\n", i-at))
+		}
+		at = i
+	}
+	for i, line := range lines {
+		if i < len(p.lines) && p.lines[i] == line {
+			continue
+		}
+		move(i)
+		b.WriteString(line + eraseRight)
+		p.drawn++
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	move(len(lines) - 1)
+	p.lines = lines
+	p.frames++
+	return p.write(beginSync + b.String() + endSync)
+}
+
+func (p *painter) write(s string) error {
+	if !p.hidden {
+		p.hidden = true
+		s = hideCursor + s
+	}
+	_, err := io.WriteString(p.out, s)
+	return err
+}
+
+// resized takes up that the terminal is so many columns wide now. Terminals break lines that no longer fit, so there may be more of them; what is
+// shown is erased, and drawn anew by the next call of paint.
+func (p *painter) resized(width int) error {
+	if len(p.lines) == 0 {
+		return nil
+	}
+	rows := 0
+	for _, line := range p.lines {
+		rows += max((xansi.StringWidth(line)+width-1)/max(width, 1), 1)
+	}
+	return p.erase(rows)
+}
+
+// erase takes so many lines, up from the cursor's, off the screen, one by one: a screen that is erased as a whole goes into the
+// scrollback of some terminals.
+func (p *painter) erase(rows int) error {
+	if len(p.lines) == 0 {
+		return nil
+	}
+	p.lines = nil
+	return p.write(beginSync + strings.Repeat(eraseLine+"\x1b[A", rows-1) + eraseLine + "\r" + endSync)
+}
+
+// close erases the lines and gives the cursor back.
+func (p *painter) close() error {
+	err := p.erase(len(p.lines))
+	if p.hidden {
+		p.hidden = false
+		if _, werr := io.WriteString(p.out, showCursor); err == nil {
+			err = werr
+		}
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	xansi "github.com/charmbracelet/x/ansi"
+
+	"github.com/sluice-rag/sluice/client"
+)
+
+// Panel draws snapshots of one run after the other as lines for a terminal, in its sixteen colours: the steps with what they took, the answer as
+// Markdown, a table of the citations, and how sure it is. It keeps what of an answer is drawn already, so that a long one costs no more than a
+// short one. It is for one goroutine. [Rich] puts it on a terminal by itself; other programs of Bubble Tea may show it among their own.
+type Panel struct {
+	md     markdown
+	scroll int // lines that the answer is scrolled back; 0: the end is shown and followed
+	most   int // lines that it could be
+	began  map[int]time.Time
+	run    string
+}
+
+// NewPanel makes a panel.
+func NewPanel() *Panel { return &Panel{began: map[int]time.Time{}} }
+
+// The styles.
+var (
+	faint = lipgloss.NewStyle().Faint(true)
+	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	wary  = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	busy  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+	heavy = lipgloss.NewStyle().Bold(true)
+)
+
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+// Scroll moves the answer back by so many lines, or forward by a negative number. At the end, it follows what comes.
+func (p *Panel) Scroll(lines int) { p.scroll = min(max(p.scroll+lines, 0), p.most) }
+
+// Live draws a snapshot while the run goes on, in at most height lines of at most width columns. Of an answer that is longer it shows the end, or
+// where it is scrolled to. Now moves what moves.
+func (p *Panel) Live(s *client.Snapshot, width, height int, now time.Time) string {
+	if s.Run != p.run {
+		p.run, p.scroll = s.Run, 0
+		clear(p.began)
+	}
+	width, height = max(width, 10), max(height, 3)
+	steps := p.steps(s, width, now, true)
+	answer := p.answer(s, width)
+	if len(answer) > 0 {
+		if most := max(height/3, 2); len(steps) > most { // the last ones tell where it is
+			hidden := len(steps) - most + 1
+			steps = append([]string{faint.Render(xansi.Truncate(fmt.Sprintf("          %s before", count(hidden, "step")), width, "…"))}, steps[hidden:]...)
+		}
+		steps = append(steps, "")
+	}
+	room := max(height-len(steps)-1, 1)
+	lines := append(steps, p.window(answer, room)...)
+	lines = append(lines, p.status(s, width, now))
+	if len(lines) > height {
+		lines = lines[len(lines)-height:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// window gives the lines of the answer that are in view.
+func (p *Panel) window(lines []string, room int) []string {
+	most := max(len(lines)-room, 0)
+	if p.scroll > 0 { // what is read stays where it is
+		p.scroll += most - p.most
+	}
+	p.most = most
+	p.scroll = min(max(p.scroll, 0), most)
+	end := len(lines) - p.scroll
+	return lines[max(end-room, 0):end]
+}
+
+// status is the last line of a live panel.
+func (p *Panel) status(s *client.Snapshot, width int, now time.Time) string {
+	word := "asking"
+	switch {
+	case s.Status.Final():
+		word = string(s.Status)
+	case s.Answer == client.Running && s.Text != "":
+		word = "answering"
+	case s.Reasoning != "" && s.Text == "":
+		word = "thinking: " + tail(Line(lastPart(s.Reasoning)), width)
+	case s.Status == client.Running:
+		word = "searching"
+	}
+	line := busy.Render(string(spin(now))) + " " + faint.Render(word)
+	if p.scroll > 0 {
+		line += faint.Render(fmt.Sprintf("  %d lines below", p.scroll))
+	} else if p.most > 0 {
+		line += faint.Render(fmt.Sprintf("  %d lines above", p.most))
+	}
+	return xansi.Truncate(line, width, "…")
+}
+
+func spin(now time.Time) rune {
+	return spinner[int(now.UnixMilli()/100)%len(spinner)]
+}
+
+// lastPart gives the end of a text that may be long.
+func lastPart(s string) string {
+	if len(s) > 2000 {
+		s = strings.ToValidUTF8(s[len(s)-2000:], "")
+	}
+	return s
+}
+
+// tail gives the end of a line that fits beside a word.
+func tail(s string, width int) string {
+	room := max(width-16, 1)
+	if n := xansi.StringWidth(s); n > room {
+		return "…" + xansi.TruncateLeft(s, n-room+1, "")
+	}
+	return s
+}
+
+// steps draws the steps, a line each; live ones that run show for how long.
+func (p *Panel) steps(s *client.Snapshot, width int, now time.Time, live bool) []string {
+	var lines []string
+	for i, step := range s.Steps {
+		if step.Kind != client.Stage && step.Kind != client.Search && step.Kind != client.Tool {
+			continue
+		}
+		mark, more := good.Render("✓"), ""
+		switch step.Status {
+		case client.Completed:
+		case client.Running, client.Waiting:
+			mark = faint.Render("·")
+			if live {
+				mark = busy.Render(string(spin(now)))
+				if p.began[i].IsZero() {
+					p.began[i] = now
+				}
+				more = fmt.Sprintf("  %.1f s", now.Sub(p.began[i]).Seconds())
+			}
+		case client.Failed:
+			mark = bad.Render("✗")
+		default:
+			mark = wary.Render("!")
+		}
+		if step.Timed {
+			more = fmt.Sprintf("  %d ms", step.Took)
+		}
+		line := fmt.Sprintf("%s %-8s %s", mark, Line(step.Name), Line(step.Detail))
+		lines = append(lines, xansi.Truncate(line, max(width-len(more), 4), "…")+faint.Render(more))
+	}
+	for _, w := range s.Warnings {
+		lines = append(lines, xansi.Truncate(wary.Render("! warning ")+" "+Line(w.Message)+" ("+Line(w.Code)+")", width, "…"))
+	}
+	return lines
+}
+
+// answer draws the text.
+func (p *Panel) answer(s *client.Snapshot, width int) []string {
+	if s.Text == "" {
+		return nil
+	}
+	return p.md.lines(settled(s.Text, s.Answer.Final()), width)
+}
+
+// Final draws a run that has ended, or whose stream broke off for a cause: all of it, however long.
+func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
+	width = max(width, 10)
+	lines := p.steps(s, width, time.Time{}, false)
+	if answer := p.answer(s, width); len(answer) > 0 {
+		lines = append(append(lines, ""), answer...)
+	}
+	if len(s.Citations) > 0 {
+		lines = append(append(lines, ""), citations(s, width)...)
+	}
+	lines = append(lines, "")
+	for _, w := range cautions(s) {
+		lines = append(lines, wary.Render(xansi.Truncate("! "+w, width, "…")))
+	}
+	switch {
+	case cause != nil:
+		lines = append(lines, wary.Render("! the stream broke off"))
+	case s.Failure != nil:
+		lines = append(lines, strings.Split(bad.Render(xansi.Wrap("✗ "+Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", width, "")), "\n")...)
+		if s.Failure.Code == "NO_DOCUMENTS" {
+			lines = append(lines, "  add some with: sluice ingest PATH")
+		}
+	default:
+		lines = append(lines, bar(s.Confidence)+" "+strings.Join(strings.Split(faint.Render(xansi.Wrap(footer(s), max(width-12, 10), "")), "\n"), "\n           "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// bar draws a confidence in ten cells.
+func bar(confidence float64) string {
+	n := int(min(max(confidence, 0), 1)*10 + 0.5)
+	style := good
+	switch {
+	case confidence < 0.4:
+		style = bad
+	case confidence < 0.7:
+		style = wary
+	}
+	return style.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 10-n))
+}
+
+// maxRows bounds the table of citations.
+const maxRows = 100
+
+// citations draws the table: number, place, passage, and how much of the answer each carries.
+func citations(s *client.Snapshot, width int) []string {
+	rows := s.Citations[:min(len(s.Citations), maxRows)]
+	weighed := false
+	for _, c := range rows {
+		weighed = weighed || c.Weight > 0
+	}
+	head := []string{"", "source", "passage"}
+	if weighed {
+		head = append(head, "share")
+	}
+	t := table.New().Headers(head...).Wrap(false).Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).
+		BorderLeft(false).BorderRight(false).BorderColumn(false).BorderStyle(faint).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			style := lipgloss.NewStyle().PaddingRight(1)
+			switch {
+			case row == table.HeaderRow || col == 2:
+				style = style.Faint(true)
+			case col == 0:
+				style = style.Foreground(lipgloss.Cyan)
+			}
+			return style
+		})
+	place := max((width-12)*2/5, 8)
+	for _, c := range rows {
+		row := []string{fmt.Sprintf("[%d]", c.N), xansi.Truncate(where(c), place, "…"), xansi.Truncate(Line(c.Snippet), max(width-place-14, 4), "…")}
+		if weighed {
+			row = append(row, fmt.Sprintf("%.0f %%", 100*c.Weight))
+		}
+		t.Row(row...)
+	}
+	lines := strings.Split(t.String(), "\n")
+	for i := range lines {
+		lines[i] = xansi.Truncate(trimmed(lines[i]), width, "")
+	}
+	if more := len(s.Citations) - len(rows); more > 0 {
+		lines = append(lines, faint.Render(fmt.Sprintf("and %d more", more)))
+	}
+	if s.Uncited > 0 {
+		lines = append(lines, faint.Render(count(s.Uncited, "passage")+" read and not cited"))
+	}
+	return lines
+}
