@@ -1,19 +1,31 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/store"
 )
 
-// Index is what the service asks of an index.
+// Index is what the service asks of an index. One that is also [index.Versions] has what folders hold counted once for each version.
 type Index interface {
 	index.Index
 	index.Sets
@@ -25,8 +37,11 @@ type Ingester interface {
 	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error)
 }
 
-// Fetcher writes what a URL gives to w and says its media type. Its errors are fit to be shown and name no more of the URL than its host.
+// Fetcher gets URLs, as that of package fetch does. Errors are fit to be shown and name no more of a URL than its host.
 type Fetcher interface {
+	// Check tells at once what makes a URL one that is never fetched.
+	Check(url string) error
+	// Fetch writes what a URL gives to w and says its media type.
 	Fetch(ctx context.Context, url string, w io.Writer) (mediaType string, err error)
 }
 
@@ -41,12 +56,36 @@ type Options struct {
 	MaxFileBytes int64         // of one file; 64 MiB
 	MaxJoin      int           // files that join or leave a vector store in one call; 10,000
 	MaxListed    int           // files that a vector store lists, and passages that a document shows; 10,000
-	Deadline     time.Duration // of one file's reading; 30 minutes
-	Collections  []string      // collections of folders that [Service.Stores] lists besides; "default"
+	Deadline     time.Duration // of one file's fetching, reading and indexing; 30 minutes
+	Grace        time.Duration // for one that does not stop by then, before it is left alone; 10 seconds
+	Collections  []string      // collections of folders that [Service.Stores] lists besides; [corpus.DefaultCollection]
 
 	Now    func() time.Time
-	NewID  func() string // of files; UUIDs in the order of time
+	NewID  func() string // of files and vector stores; UUIDs in the order of time
 	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.Workers = cmp.Or(max(o.Workers, 0), 2)
+	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
+	o.MaxJoin = cmp.Or(max(o.MaxJoin, 0), 10_000)
+	o.MaxListed = cmp.Or(max(o.MaxListed, 0), 10_000)
+	o.Deadline = cmp.Or(max(o.Deadline, 0), 30*time.Minute)
+	o.Grace = cmp.Or(max(o.Grace, 0), 10*time.Second)
+	if o.Collections == nil {
+		o.Collections = []string{corpus.DefaultCollection}
+	}
+	o.Collections = slices.Sorted(slices.Values(o.Collections))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Document is a file with its text.
@@ -75,4 +114,171 @@ type StoreChange struct {
 	Metadata    json.RawMessage // takes the place of what was
 	Lifetime    *time.Duration  // from now; 0: for ever
 	Join, Leave []string        // ids of files
+}
+
+// sweepEvery is how often what has expired is looked for when nobody asks.
+const sweepEvery = time.Minute
+
+// Service keeps files. Its methods may be called at once. Errors that are due to the caller are [fault.Error]s: NotFound for an
+// id that is not there, InvalidRequest with the field, Conflict, TooLarge.
+type Service struct {
+	dir  string
+	opts Options
+	lock *flock.Flock
+
+	ctx  context.Context // of all work; ends with Close
+	stop context.CancelFunc
+	wake chan struct{} // tells workers of a task
+	work sync.WaitGroup
+
+	// Locks are taken in this order.
+	life  sync.Mutex // vector stores being made and ended: the index knows of one's end before another of its id begins
+	sets  sync.Mutex // the index being told of changes
+	blobs sync.Mutex // bytes being placed with the row that names them, or removed with the last one
+
+	loose atomic.Bool // some change could not be told to the index
+
+	mu       sync.Mutex
+	running  map[string]*attempt // by file
+	removing map[string]bool     // files whose deletion is under way
+	news     chan struct{}       // closed, and made anew, when something ended
+	folders  map[string]folder   // what is known of collections of folders
+}
+
+// Open opens the service in dir, making it if there is none. One process at a time has it open. What a crash left half done
+// is finished or undone: the index is told what it missed, and tasks that were not final begin again. Workers run until Close.
+func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
+	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, removing: map[string]bool{},
+		news: make(chan struct{}), folders: map[string]folder{}}
+	s.wake = make(chan struct{}, s.opts.Workers)
+	for _, sub := range []string{dirStaged, dirBlobs} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("open files: %w", err)
+		}
+	}
+	s.lock = flock.New(filepath.Join(dir, "LOCK"))
+	if ok, err := s.lock.TryLock(); err != nil || !ok {
+		return nil, errors.Join(fault.New(fault.Conflict, "another process has the files open"), err)
+	}
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.recover(ctx); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("open files: %w", errors.Join(err, s.lock.Unlock()))
+	}
+	for range s.opts.Workers {
+		s.work.Go(s.worker)
+	}
+	s.work.Go(s.sweeper)
+	return s, nil
+}
+
+// recover brings store, index and disk to agree.
+func (s *Service) recover(ctx context.Context) error {
+	if err := s.recoverBlobs(ctx); err != nil {
+		return err
+	}
+	if _, err := s.opts.Store.Requeue(ctx, s.opts.Now()); err != nil {
+		return err
+	}
+	if err := s.tell(ctx); err != nil {
+		return err
+	}
+	return s.rebuild(ctx)
+}
+
+// rebuild has all files read again where the index holds none of them, as when its folder was lost.
+func (s *Service) rebuild(ctx context.Context) error {
+	docs, err := s.opts.Index.Documents(ctx, Collection, "", 1)
+	if err != nil || len(docs) > 0 {
+		return err
+	}
+	for after := ""; ; {
+		fs, err := s.opts.Store.Files(ctx, after, 500)
+		if err != nil || len(fs) == 0 {
+			return err
+		}
+		for _, f := range fs {
+			after = f.ID
+			if f.Status != store.Completed {
+				continue
+			}
+			ids, err := s.opts.Store.StoresOf(ctx, f.ID)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := s.opts.Index.Join(ctx, Collection, id, []corpus.DocumentID{corpus.DocumentID(f.ID)}); err != nil {
+					return err
+				}
+			}
+			if _, err := s.retry(ctx, f.ID); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Close stops the workers and waits for them. Files that were being read are taken up when the service is opened again.
+func (s *Service) Close() error {
+	s.stop()
+	s.work.Wait()
+	return s.lock.Unlock()
+}
+
+// Task gives a task. That of a file is "upload-" with its id; "create-" and "vectorize-" with a vector store's id tell of it as
+// it is now.
+func (s *Service) Task(ctx context.Context, id string) (store.Task, error) {
+	t, err := s.opts.Store.Task(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return s.storeTask(ctx, id)
+	}
+	if err != nil {
+		return t, err
+	}
+	if t.Status == store.Running {
+		s.mu.Lock()
+		if a := s.running[t.Resource]; a != nil {
+			t.Progress = a.share()
+		}
+		s.mu.Unlock()
+	}
+	return t, nil
+}
+
+// Await gives a task once it is final.
+func (s *Service) Await(ctx context.Context, id string) (store.Task, error) {
+	for {
+		s.mu.Lock()
+		news := s.news
+		s.mu.Unlock()
+		t, err := s.Task(ctx, id)
+		if err != nil || t.Status.Final() {
+			return t, err
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return t, ctx.Err()
+		case <-s.ctx.Done():
+			return t, errClosed()
+		}
+	}
+}
+
+func errClosed() error { return fault.New(fault.Unavailable, "the service is stopping") }
+
+// tellNews wakes those who wait for something to end.
+func (s *Service) tellNews() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// lost makes the error of an id that is not there one for the caller.
+func lost(err error, what string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fault.Wrap(fault.NotFound, err, "no such %s", what)
+	}
+	return err
 }

@@ -132,7 +132,7 @@ type Files interface {
 	AddFile(ctx context.Context, f File, t Task, stores []string) error
 	// File gives a file, or [ErrNotFound].
 	File(ctx context.Context, id string) (File, error)
-	// FileOf gives a file with the bytes of a hash that has not failed, a completed one first; or [ErrNotFound].
+	// FileOf gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
 	FileOf(ctx context.Context, sha256 string) (File, error)
 	// Files lists files.
 	Files(ctx context.Context, after string, limit int) ([]File, error)

@@ -58,7 +58,7 @@ func (s *Store) FileOf(ctx context.Context, sha256 string) (store.File, error) {
 		return store.File{}, wrap("find file", store.ErrNotFound)
 	}
 	f, err := one(ctx, s.read, scanFile, "SELECT "+fileColumns+` FROM files WHERE sha256 = ? AND sha256 <> ''
-		AND status NOT IN ('failed', 'cancelled') ORDER BY status <> 'completed', created_at LIMIT 1`, sha256)
+		ORDER BY status <> 'completed', status IN ('failed', 'cancelled'), created_at LIMIT 1`, sha256)
 	return f, wrap("find file", err)
 }
 

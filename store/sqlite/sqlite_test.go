@@ -69,7 +69,7 @@ func TestQuestionsUseIndexes(t *testing.T) {
 	defer db.Close()
 	for _, query := range []string{
 		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",
-		"SELECT id FROM files WHERE sha256 = 'a' AND sha256 <> '' AND status NOT IN ('failed', 'cancelled') ORDER BY status <> 'completed', created_at LIMIT 1",
+		"SELECT id FROM files WHERE sha256 = 'a' AND sha256 <> '' ORDER BY status <> 'completed', status IN ('failed', 'cancelled'), created_at LIMIT 1",
 		"SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= 5 ORDER BY expires_at LIMIT 5",
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",

@@ -1,0 +1,154 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// tellTime bounds how long the index is told of changes for one call.
+const tellTime = 5 * time.Minute
+
+// tell tells the index what it has yet to be told. What it is told is what the store says now, so that the order of changes does not
+// matter, nor that one is told twice. Changes that others made are told along.
+func (s *Service) tell(ctx context.Context) error {
+	s.sets.Lock()
+	defer s.sets.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime) // what is noted is to be told, whoever still waits for it
+	defer cancel()
+	for {
+		changes, err := s.opts.Store.Changes(ctx, 0, 5000)
+		if err == nil {
+			err = s.tellAll(ctx, changes)
+		}
+		if err == nil && len(changes) > 0 {
+			err = s.opts.Store.Settle(ctx, changes)
+		}
+		s.loose.Store(err != nil)
+		if err != nil {
+			return fmt.Errorf("tell the index of changes: %w", err)
+		}
+		if len(changes) == 0 {
+			return nil
+		}
+		s.tellNews()
+	}
+}
+
+// tellAll tells changes, those of one kind and vector store at once.
+func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
+	type group struct {
+		set  string
+		join bool
+	}
+	var gone []corpus.DocumentID
+	var order []group
+	groups := map[group][]corpus.DocumentID{}
+	for _, c := range changes {
+		switch {
+		case c.Store == "" && !c.Holds:
+			gone = append(gone, corpus.DocumentID(c.File))
+		case c.File == "" && !c.Holds:
+			if err := s.opts.Index.Disband(ctx, Collection, c.Store); err != nil {
+				return err
+			}
+		case c.Store != "" && c.File != "":
+			g := group{c.Store, c.Holds}
+			if groups[g] == nil {
+				order = append(order, g)
+			}
+			groups[g] = append(groups[g], corpus.DocumentID(c.File))
+		}
+	}
+	for _, g := range order {
+		do := s.opts.Index.Leave
+		if g.join {
+			do = s.opts.Index.Join
+		}
+		if err := do(ctx, Collection, g.set, groups[g]); err != nil {
+			return err
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return s.opts.Index.Delete(ctx, Collection, gone)
+}
+
+// forgetAfter is how long a task is told of whose file or vector store is gone.
+const forgetAfter = 24 * time.Hour
+
+// sweeper sweeps now and then until the service is closed.
+func (s *Service) sweeper() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+		err := s.Sweep(s.ctx)
+		if err == nil && s.loose.Load() {
+			err = s.tell(s.ctx)
+		}
+		if err == nil {
+			_, err = s.opts.Store.Forget(s.ctx, s.opts.Now().Add(-forgetAfter))
+		}
+		if err != nil && s.ctx.Err() == nil {
+			s.opts.Logger.Error("sweep files", "error", err)
+		}
+	}
+}
+
+// Sweep deletes the vector stores whose time is over. Where there is none, it asks one row: questions to vector stores are
+// answered after it, so that none sees one that has expired.
+func (s *Service) Sweep(ctx context.Context) error {
+	for {
+		ids, err := s.opts.Store.Expired(ctx, s.opts.Now(), 100)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if err := s.expire(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// expire deletes a vector store if its time is over.
+func (s *Service) expire(ctx context.Context, id string) error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	c, err := s.opts.Store.Store(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.expired(c) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.endStore(ctx, id)
+}
+
+func (s *Service) expired(c store.Counted) bool {
+	return !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(s.opts.Now())
+}
+
+// endStore removes a vector store and has the index know, under the lock of life.
+func (s *Service) endStore(ctx context.Context, id string) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := s.opts.Store.RemoveStore(ctx, id); err != nil {
+		return lost(err, "vector store")
+	}
+	now := s.opts.Now().UTC()
+	if err := s.opts.Store.PutTask(ctx, store.Task{ID: "delete-" + id, Type: "delete", Status: store.Completed, Progress: 100, Resource: id,
+		CreatedAt: now, UpdatedAt: now}); err != nil {
+		return err
+	}
+	return s.tell(ctx)
+}

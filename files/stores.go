@@ -1,0 +1,421 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// The bounds of what is said of a vector store, in bytes.
+const (
+	maxStoreName   = 512
+	maxDescription = 8 << 10
+	maxMetadata    = 64 << 10
+)
+
+// folder is what is known of a collection made from folders.
+type folder struct {
+	version   uint64
+	documents int
+	bytes     int64
+	since     time.Time // when the first of its documents by id was indexed
+}
+
+// folder counts the documents of a collection of folders; one that is none has none. Where the index tells versions, it counts
+// once for each.
+func (s *Service) folder(ctx context.Context, id string) (folder, error) {
+	if id == Collection || id == "" || len(id) > 255 || strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return folder{}, nil
+	}
+	versions, ok := s.opts.Index.(index.Versions)
+	version := uint64(0)
+	if ok {
+		var err error
+		if version, err = versions.Version(ctx, id); err != nil || version == 0 {
+			return folder{}, err
+		}
+		s.mu.Lock()
+		known := s.folders[id]
+		s.mu.Unlock()
+		if known.version == version {
+			return known, nil
+		}
+	}
+	out := folder{version: version}
+	for after := corpus.DocumentID(""); ; {
+		docs, err := s.opts.Index.Documents(ctx, id, after, 1000)
+		if err != nil {
+			return folder{}, err
+		}
+		if len(docs) == 0 {
+			break
+		}
+		if out.documents == 0 {
+			out.since = docs[0].IndexedAt
+		}
+		for _, d := range docs {
+			out.documents++
+			out.bytes += d.Bytes
+		}
+		after = docs[len(docs)-1].ID
+	}
+	if ok && out.documents > 0 { // an index has few collections with documents
+		s.mu.Lock()
+		s.folders[id] = out
+		s.mu.Unlock()
+	}
+	return out, nil
+}
+
+// kept gives what is kept of a vector store; [store.ErrNotFound] where there is nothing, or its time is over.
+func (s *Service) kept(ctx context.Context, id string) (store.Counted, error) {
+	c, err := s.opts.Store.Store(ctx, id)
+	if err == nil && s.expired(c) {
+		if err = s.expire(ctx, id); err == nil {
+			err = store.ErrNotFound
+		}
+	}
+	return c, err
+}
+
+// ensureRecord makes the record of a collection of folders that is to have files too. Of what is neither that nor a vector store it is
+// [store.ErrNotFound].
+func (s *Service) ensureRecord(ctx context.Context, id string) error {
+	_, err := s.kept(ctx, id)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	f, err := s.folder(ctx, id)
+	if err != nil {
+		return err
+	}
+	if f.documents == 0 || !index.ValidSet(id) {
+		return store.ErrNotFound
+	}
+	s.life.Lock()
+	defer s.life.Unlock()
+	if err := s.tell(ctx); err != nil {
+		return err
+	}
+	err = s.opts.Store.AddStore(ctx, store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: s.opts.Now().UTC()})
+	if errors.Is(err, store.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// CreateStore makes a vector store and puts files into it.
+func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error) {
+	if n.ID == "" {
+		n.ID = "vs_" + strings.ReplaceAll(s.opts.NewID(), "-", "")
+	} else if !validID(n.ID) || n.ID == Collection {
+		return StoreInfo{}, fault.Invalid("id", "want 1 to %d letters, digits, dashes and underscores, and not %q", maxID, Collection)
+	}
+	n.Name = cmp.Or(n.Name, n.ID)
+	if err := errors.Join(checkStore(n.Name, n.Description, n.Metadata, n.Lifetime), s.checkFiles("file_ids", n.Files)); err != nil {
+		return StoreInfo{}, err
+	}
+	for _, id := range n.Files {
+		if _, err := s.opts.Store.File(ctx, id); err != nil {
+			return StoreInfo{}, unknownFile("file_ids", id, err)
+		}
+	}
+	if err := s.Sweep(ctx); err != nil {
+		return StoreInfo{}, err
+	}
+	if f, err := s.folder(ctx, n.ID); err != nil || f.documents > 0 {
+		return StoreInfo{}, cmp.Or(err, error(fault.New(fault.Conflict, "%s is a collection made from folders", n.ID)))
+	}
+	if err := s.addStore(ctx, n); err != nil {
+		return StoreInfo{}, err
+	}
+	if len(n.Files) > 0 {
+		if err := s.opts.Store.Join(ctx, n.ID, n.Files); err != nil {
+			return StoreInfo{}, joinFault("file_ids", err)
+		}
+		if err := s.tell(ctx); err != nil {
+			return StoreInfo{}, err
+		}
+	}
+	return s.Store(ctx, n.ID)
+}
+
+func (s *Service) addStore(ctx context.Context, n NewStore) error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.loose.Load() { // the index may still have one of this id
+		if err := s.tell(ctx); err != nil {
+			return err
+		}
+	}
+	now := s.opts.Now().UTC()
+	v := store.VectorStore{ID: n.ID, Name: n.Name, Description: n.Description, Metadata: n.Metadata, CreatedAt: now, UpdatedAt: now}
+	if n.Lifetime > 0 {
+		v.ExpiresAt = now.Add(n.Lifetime)
+	}
+	err := s.opts.Store.AddStore(ctx, v)
+	if errors.Is(err, store.ErrExists) {
+		return fault.Wrap(fault.Conflict, err, "a vector store of the id %s is there already", n.ID)
+	}
+	return err
+}
+
+func checkStore(name, description string, metadata json.RawMessage, lifetime time.Duration) error {
+	switch {
+	case len(name) > maxStoreName:
+		return fault.Invalid("name", "want at most %d bytes", maxStoreName)
+	case len(description) > maxDescription:
+		return fault.Invalid("description", "want at most %d bytes", maxDescription)
+	case metadata != nil && (len(metadata) > maxMetadata || !isObject(metadata)):
+		return fault.Invalid("metadata", "want an object of at most %d bytes", maxMetadata)
+	case lifetime < 0:
+		return fault.Invalid("expires_after", "want 0 or more")
+	}
+	return nil
+}
+
+func (s *Service) checkFiles(field string, ids []string) error {
+	if len(ids) > s.opts.MaxJoin {
+		return fault.Invalid(field, "want at most %d ids", s.opts.MaxJoin)
+	}
+	for _, id := range ids {
+		if !validID(id) {
+			return fault.Invalid(field, "no file has such an id: %.80q", id)
+		}
+	}
+	return nil
+}
+
+func unknownFile(field, id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fault.Invalid(field, "no such file: %s", id)
+	}
+	return err
+}
+
+func joinFault(field string, err error) error {
+	if m, ok := errors.AsType[*store.Missing](err); ok && m.What == "file" {
+		return unknownFile(field, m.ID, err)
+	}
+	return lost(err, "vector store")
+}
+
+// Store gives a vector store. A collection made from folders is one too: it counts its documents, together with the files that joined it.
+func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
+	c, err := s.kept(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return StoreInfo{}, err
+	}
+	there := err == nil
+	f, err := s.folder(ctx, id)
+	if err != nil {
+		return StoreInfo{}, err
+	}
+	if !there && f.documents == 0 {
+		return StoreInfo{}, lost(store.ErrNotFound, "vector store")
+	}
+	info := both(id, c, f)
+	ms, err := s.members(ctx, id, f, "", s.opts.MaxListed)
+	for _, m := range ms {
+		info.Files = append(info.Files, m.File)
+	}
+	return info, err
+}
+
+// both joins what is kept of a vector store with what a folder holds.
+func both(id string, c store.Counted, f folder) StoreInfo {
+	info := StoreInfo{VectorStore: c.VectorStore, Counts: c.Counts, Bytes: c.Bytes + f.bytes}
+	if c.ID == "" {
+		info.VectorStore = store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: f.since}
+	}
+	info.Counts.Completed += f.documents
+	info.Counts.Total += f.documents
+	return info
+}
+
+// Stores lists vector stores by id after the given one; their Files are nil. Collections of folders are among them as far as Options name them.
+func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreInfo, error) {
+	if err := s.Sweep(ctx); err != nil {
+		return nil, err
+	}
+	limit = listing(limit)
+	kept, err := s.opts.Store.Stores(ctx, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	var out []StoreInfo
+	for _, c := range kept {
+		f, err := s.folder(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, both(c.ID, c, f))
+	}
+	for _, id := range s.opts.Collections {
+		if id <= after || slices.ContainsFunc(kept, func(c store.Counted) bool { return c.ID == id }) {
+			continue
+		}
+		f, err := s.folder(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if f.documents > 0 {
+			out = append(out, both(id, store.Counted{}, f))
+		}
+	}
+	slices.SortFunc(out, func(a, b StoreInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return out[:min(len(out), limit)], nil
+}
+
+// Members lists a vector store's files by id after the given one.
+func (s *Service) Members(ctx context.Context, id, after string, limit int) ([]store.Membership, error) {
+	_, err := s.kept(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	there := err == nil
+	f, err := s.folder(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !there && f.documents == 0 {
+		return nil, lost(store.ErrNotFound, "vector store")
+	}
+	return s.members(ctx, id, f, after, limit)
+}
+
+// members lists the files that joined a vector store together with what its folder holds.
+func (s *Service) members(ctx context.Context, id string, f folder, after string, limit int) ([]store.Membership, error) {
+	limit = listing(limit)
+	out, err := s.opts.Store.Members(ctx, id, after, limit)
+	if err != nil || f.documents == 0 {
+		return out, err
+	}
+	docs, err := s.opts.Index.Documents(ctx, id, corpus.DocumentID(after), limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		out = append(out, store.Membership{Store: id, File: string(d.ID), Status: store.Completed})
+	}
+	slices.SortFunc(out, func(a, b store.Membership) int { return cmp.Compare(a.File, b.File) })
+	return out[:min(len(out), limit)], nil
+}
+
+// ModifyStore changes a vector store. A file that is not there refuses all of it. Files that leave are found in it by no search that begins
+// afterwards; those that join are counted as in progress until they are indexed.
+func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (StoreInfo, error) {
+	if err := errors.Join(s.checkFiles("join_file_ids", c.Join), s.checkFiles("left_file_ids", c.Leave)); err != nil {
+		return StoreInfo{}, err
+	}
+	for _, file := range c.Join {
+		if slices.Contains(c.Leave, file) {
+			return StoreInfo{}, fault.Invalid("left_file_ids", "the file is to join as well: %s", file)
+		}
+	}
+	var name, description string
+	var lifetime time.Duration
+	for _, field := range []struct{ to, from *string }{{&name, c.Name}, {&description, c.Description}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	if c.Lifetime != nil {
+		lifetime = *c.Lifetime
+	}
+	if err := checkStore(name, description, c.Metadata, lifetime); err != nil {
+		return StoreInfo{}, err
+	}
+	if err := s.ensureRecord(ctx, id); err != nil {
+		return StoreInfo{}, lost(err, "vector store")
+	}
+	if lifetime > 0 {
+		if f, err := s.folder(ctx, id); err != nil || f.documents > 0 {
+			return StoreInfo{}, cmp.Or(err, error(fault.Invalid("expires_after", "a collection made from folders does not expire")))
+		}
+	}
+	if len(c.Join) > 0 {
+		if err := s.opts.Store.Join(ctx, id, c.Join); err != nil {
+			return StoreInfo{}, joinFault("join_file_ids", err)
+		}
+	}
+	if len(c.Leave) > 0 {
+		if err := s.opts.Store.Leave(ctx, id, c.Leave); err != nil {
+			return StoreInfo{}, lost(err, "vector store")
+		}
+	}
+	_, err := s.opts.Store.UpdateStore(ctx, id, func(v *store.VectorStore) error {
+		v.Name, v.UpdatedAt = cmp.Or(name, v.Name), s.opts.Now().UTC()
+		if c.Description != nil {
+			v.Description = description
+		}
+		if c.Metadata != nil {
+			v.Metadata = c.Metadata
+		}
+		if c.Lifetime != nil {
+			v.ExpiresAt = time.Time{}
+			if lifetime > 0 {
+				v.ExpiresAt = v.UpdatedAt.Add(lifetime)
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(s.tell(ctx), lost(err, "vector store")); err != nil {
+		return StoreInfo{}, err
+	}
+	return s.Store(ctx, id)
+}
+
+// DeleteStore deletes a vector store: no search that begins afterwards finds anything in it. Its files stay. A collection made from folders is
+// not deleted by it, which is a Conflict.
+func (s *Service) DeleteStore(ctx context.Context, id string) error {
+	if f, err := s.folder(ctx, id); err != nil || f.documents > 0 {
+		return cmp.Or(err, error(fault.New(fault.Conflict, "%s is made from folders, which this does not delete: have its files leave it", id)))
+	}
+	if _, err := s.kept(ctx, id); err != nil {
+		return lost(err, "vector store")
+	}
+	s.life.Lock()
+	defer s.life.Unlock()
+	return s.endStore(ctx, id)
+}
+
+// storeTask tells of a vector store as of a task.
+func (s *Service) storeTask(ctx context.Context, id string) (store.Task, error) {
+	kind, of, _ := strings.Cut(id, "-")
+	if kind != "create" && kind != "vectorize" {
+		return store.Task{}, lost(store.ErrNotFound, "task")
+	}
+	info, err := s.Store(ctx, of)
+	if err != nil {
+		if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.NotFound {
+			err = lost(store.ErrNotFound, "task")
+		}
+		return store.Task{}, err
+	}
+	t := store.Task{ID: id, Type: kind, Status: store.Completed, Progress: 100, Resource: of, CreatedAt: info.CreatedAt, UpdatedAt: info.UpdatedAt}
+	if n := info.Counts; kind == "vectorize" && n.InProgress > 0 {
+		t.Status, t.Progress = store.Running, 100*float64(n.Total-n.InProgress)/float64(n.Total)
+	}
+	return t, nil
+}
+
+// StoresOf lists the ids of the vector stores that a file joined.
+func (s *Service) StoresOf(ctx context.Context, id string) ([]string, error) {
+	ids, err := s.opts.Store.StoresOf(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("list vector stores: %w", err)
+	}
+	return ids, nil
+}

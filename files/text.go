@@ -1,0 +1,164 @@
+package files
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// The bounds of pages.
+const (
+	pageText = 3000    // bytes of a page where the format has none: as many whole passages as fit, and one at least
+	maxPages = 200     // that are given at once
+	maxAsked = 2 << 20 // bytes of pages that are given at once, about
+)
+
+// find gives a file or, where no file has the id, a document of the default collection; doc is zero where the file is not indexed.
+func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus.Document, err error) {
+	collection := Collection
+	f, err = s.File(ctx, id)
+	if err != nil {
+		if e := fault.Public(err); e.Code != fault.NotFound {
+			return f, doc, err
+		}
+		collection = corpus.DefaultCollection
+	}
+	docs, failed := s.opts.Index.Describe(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
+	switch {
+	case failed != nil:
+		return f, doc, failed
+	case len(docs) > 0:
+		doc = docs[0]
+	case err != nil:
+		return f, doc, err
+	}
+	if f.ID == "" {
+		f = store.File{ID: id, Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes, Status: store.Completed,
+			CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
+	}
+	return f, doc, nil
+}
+
+// Document gives a file with its text. Documents of folders, of the default collection, are found by their ids too.
+func (s *Service) Document(ctx context.Context, id string) (Document, error) {
+	f, doc, err := s.find(ctx, id)
+	if err != nil {
+		return Document{}, err
+	}
+	out := Document{File: f, Document: doc}
+	if out.Stores, err = s.StoresOf(ctx, id); err != nil || doc.ID == "" {
+		return out, err
+	}
+	if doc.Collection == corpus.DefaultCollection {
+		out.Stores = []string{corpus.DefaultCollection}
+	}
+	out.Segments, err = s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, 0, s.opts.MaxListed+1)
+	if out.More = len(out.Segments) > s.opts.MaxListed; out.More {
+		out.Segments = out.Segments[:s.opts.MaxListed]
+	}
+	return out, err
+}
+
+// Segments gives a document's passages whose ordinal is from or more, at most limit (0: Options.MaxListed).
+func (s *Service) Segments(ctx context.Context, id string, from, limit int) ([]corpus.Chunk, error) {
+	_, doc, err := s.find(ctx, id)
+	if err != nil || doc.ID == "" {
+		return nil, err
+	}
+	if limit <= 0 || limit > s.opts.MaxListed {
+		limit = s.opts.MaxListed
+	}
+	return s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, max(from, 0), limit)
+}
+
+// Pages gives a document's pages from..to, counted from 1; a from of 0 is the first, a to of 0 the last, and at most some 200 come
+// at once. They are the format's own: a passage stands on the page that it begins on, and also on the ones after it where no other
+// begins. Where the format has none, a page is as many whole passages as fit 3,000 bytes.
+func (s *Service) Pages(ctx context.Context, id string, from, to int) ([]Page, error) {
+	_, doc, err := s.find(ctx, id)
+	if err != nil || doc.ID == "" {
+		return nil, err
+	}
+	p := &pager{own: doc.Pages > 0, from: max(from, 1), to: to}
+	for at := 0; ; {
+		chunks, err := s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, at, 500)
+		if err != nil || len(chunks) == 0 {
+			return p.end(), err
+		}
+		for _, c := range chunks {
+			if at = c.Ordinal + 1; !p.add(c) {
+				return p.end(), nil
+			}
+		}
+	}
+}
+
+// pager puts passages on pages.
+type pager struct {
+	own      bool // pages are the format's
+	from, to int
+	out      []Page
+	size     int
+
+	number int // of the page at hand; 0: none
+	text   []string
+	bytes  int
+	last   corpus.Chunk // the passage before
+}
+
+// add puts a passage on its page, and says whether more are wanted.
+func (p *pager) add(c corpus.Chunk) bool {
+	switch {
+	case p.own:
+		begins := max(p.number, 1)
+		if len(c.Pages) > 0 {
+			begins = max(begins, c.Pages[0])
+		}
+		for p.number < begins {
+			if p.turn(); p.number < begins && slices.Contains(p.last.Pages, p.number) {
+				p.text = append(p.text, p.last.Text)
+			}
+		}
+	case p.number == 0 || p.bytes+len(c.Text) > pageText:
+		p.turn()
+	}
+	if p.full() {
+		return false
+	}
+	p.text, p.last = append(p.text, c.Text), c
+	p.bytes += len(c.Text) + 2
+	return true
+}
+
+func (p *pager) full() bool {
+	return p.to > 0 && p.number > p.to || len(p.out) >= maxPages || p.size > maxAsked
+}
+
+// turn ends the page at hand and begins the next one.
+func (p *pager) turn() {
+	if len(p.text) > 0 && p.number >= p.from && !p.full() {
+		text := strings.Join(p.text, "\n\n")
+		p.out = append(p.out, Page{Number: p.number, Text: text})
+		p.size += len(text)
+	}
+	p.number++
+	p.text, p.bytes = nil, 0
+}
+
+// end gives the pages, with those that the last passage reaches into.
+func (p *pager) end() []Page {
+	if p.number > 0 {
+		p.turn()
+		for p.own && slices.Contains(p.last.Pages, p.number) {
+			p.text = []string{p.last.Text}
+			p.turn()
+		}
+	}
+	return p.out
+}
