@@ -19,6 +19,7 @@ type metrics struct {
 	readers  prometheus.Gauge
 	frames   prometheus.Counter
 	made     prometheus.Counter
+	held     prometheus.Gauge
 	requests *prometheus.CounterVec
 }
 
@@ -28,10 +29,11 @@ func newMetrics(reg *prometheus.Registry, e *sluice.Engine) (*metrics, error) {
 		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_total", Help: "Frames sent."}),
 		made: prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_made_total",
 			Help: "Frames made for streams whose readers share them, which are the compressed ones and those with a pace."}),
+		held: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_held_bytes", Help: "Bytes of frames held for readers that share them."}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
 			Help: "Requests by route and status."}, []string{"route", "status"}),
 	}
-	for _, c := range []prometheus.Collector{m.readers, m.frames, m.made, m.requests, collectors.NewGoCollector(),
+	for _, c := range []prometheus.Collector{m.readers, m.frames, m.made, m.held, m.requests, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
 			func() float64 { return float64(e.Live()) })} {

@@ -94,6 +94,7 @@ func (s *Server) detach(r *roll) {
 	if r.readers--; r.readers == 0 {
 		delete(s.rolls, r.form)
 		r.press.close() // nobody is left who could use it
+		s.metrics.held.Sub(float64(r.held))
 	}
 }
 
@@ -192,6 +193,8 @@ func (r *roll) add(chunks ...chunk) {
 	if len(chunks) == 0 {
 		return
 	}
+	before := r.held
+	defer func() { r.s.metrics.held.Add(float64(r.held - before)) }()
 	for _, c := range chunks {
 		r.chunks = append(r.chunks, c)
 		r.held += len(c.b) + room

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestSumsJoin(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, 100<<10)
+	for i := range text {
+		text[i] = byte(rng.Uint32())
+	}
+	for range 200 {
+		own, from := text[:rng.IntN(200)], rng.IntN(len(text))
+		to := from + rng.IntN(len(text)-from)
+		var a, b, told sum
+		a.add(text[:from])
+		b.add(text[:to])
+		told.add(own)
+		told.join(a, b)
+		want := crc32.ChecksumIEEE(append(bytes.Clone(own), text[from:to]...))
+		if told.crc != want || told.n != uint64(len(own)+to-from) {
+			t.Fatalf("%d bytes and those from %d to %d: %v, want %08x", len(own), from, to, told, want)
+		}
+	}
+}
+
+// decoders read bodies of each coding, those of others' making among them.
+func decoders(t *testing.T, coding string) map[string]func(body []byte) ([]byte, error) {
+	out := map[string]func([]byte) ([]byte, error){}
+	if coding == "gzip" {
+		out["compress/gzip"] = func(b []byte) ([]byte, error) {
+			r, err := gzip.NewReader(bytes.NewReader(b))
+			if err != nil {
+				return nil, err
+			}
+			r.Multistream(false)
+			return io.ReadAll(r)
+		}
+	} else {
+		out["klauspost"] = func(b []byte) ([]byte, error) {
+			r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1))
+			if err != nil {
+				return nil, err
+			}
+			defer r.Close()
+			return io.ReadAll(r)
+		}
+	}
+	if path, err := exec.LookPath(coding); err == nil && testing.Short() == false {
+		out[path] = func(b []byte) ([]byte, error) {
+			cmd := exec.CommandContext(t.Context(), path, "-dc")
+			cmd.Stdin = bytes.NewReader(b)
+			return cmd.Output()
+		}
+	}
+	return out
+}
+
+// TestBlocksOfManyCompressors: blocks of one compressor may follow those of another in one frame, whatever they hold.
+func TestBlocksOfManyCompressors(t *testing.T) {
+	t.Parallel()
+	for _, c := range codings {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for name, decode := range decoders(t, c.name) {
+				rng := rand.New(rand.NewPCG(3, 4))
+				rounds := 200
+				if strings.HasPrefix(name, "/") {
+					rounds = 5
+				}
+				for range rounds {
+					body, want := bodyOfMany(t, c, rng)
+					if got, err := decode(body); err != nil || !bytes.Equal(got, want) {
+						t.Fatalf("%s: %d bytes of %d, %v", name, len(got), len(want), err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func bodyOfMany(t *testing.T, c *coding, rng *rand.Rand) (body, want []byte) {
+	body = append(body, c.head...)
+	var told sum
+	for part := range 6 {
+		pr := &press{coding: c, head: true, told: told}
+		pr.comp = c.open(&pr.out)
+		if part > 0 {
+			body = append(body, pr.cut().b...)
+			want = append(want, c.filler...)
+		}
+		for range 1 + rng.IntN(4) {
+			// Periods that are the first offsets of a frame, and others.
+			text := make([]byte, 1+rng.IntN(4000))
+			period := []int{1, 4, 8, 3, 50}[rng.IntN(5)]
+			for i := range text {
+				if text[i] = byte('a' + rng.IntN(5)); i >= period && rng.IntN(50) > 0 {
+					text[i] = text[i-period]
+				}
+			}
+			b, err := pr.write(nil, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, want = append(body, b...), append(want, text...)
+		}
+		told = pr.told
+		pr.close()
+	}
+	return c.end(body, told), want
+}
+
+// TestBridgeSetsTheOffsets: a block that begins with repeated offsets finds those of a frame's start, behind whatever came
+// before.
+func TestBridgeSetsTheOffsets(t *testing.T) {
+	t.Parallel()
+	var c *coding
+	for _, c = range codings {
+		if c.name == "zstd" {
+			break
+		}
+	}
+	// Two bytes as they are and one sequence, whose offset is the one used last, or the third of those used last.
+	repeat := func(which byte) []byte {
+		lits := "xabcdefgh"
+		block := append([]byte{byte(len(lits)) << 3}, lits...)
+		switch which {
+		case 1: // code 0 stands for 1: the offset used last
+			block = append(block, 1, 0x54, 9, 0, 0, 1)
+		case 3: // code 1 and the bit 1 stand for 3: the third
+			block = append(block, 1, 0x54, 9, 1, 0, 3)
+		}
+		n := len(block)<<3 | 4
+		return append([]byte{byte(n), byte(n >> 8), byte(n >> 16)}, block...)
+	}
+	for which, want := range map[byte]string{1: "xabcdefghhhh", 3: "xabcdefghabc"} {
+		pr := &press{coding: c, head: true}
+		pr.comp = c.open(&pr.out)
+		other, err := pr.write(nil, []byte(strings.Repeat("some other text ", 20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := append(append([]byte{}, c.head...), other...)
+		body = append(append(append(body, c.bridge...), repeat(which)...), c.tail...)
+		for name, decode := range decoders(t, "zstd") {
+			got, err := decode(body)
+			if err != nil || !strings.HasSuffix(string(got), string(c.filler)+want) {
+				t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,468 @@
+package server_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// compressions are the codings whose frames readers share.
+var compressions = []string{"gzip", "zstd"}
+
+// figure is what a metric without labels stands at.
+func (s *site) figure(name string) float64 {
+	s.t.Helper()
+	families, err := s.metrics.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range families {
+		if m := f.GetMetric(); f.GetName() == name {
+			return m[0].GetGauge().GetValue() + m[0].GetCounter().GetValue()
+		}
+	}
+	s.t.Fatalf("no figure %s", name)
+	return 0
+}
+
+// inflated reads a whole compressed body, and sees that no event lies across a boundary of decoders.
+func inflated(body []byte, coding string) (string, error) {
+	var r io.Reader
+	switch coding {
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		z.Multistream(false)
+		r = z
+	case "zstd":
+		z, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return "", err
+		}
+		defer z.Close()
+		r = z
+	default:
+		return string(body), nil
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return "", err
+	}
+	const boundary = 16 << 10
+	at := 0
+	for ev := range strings.SplitAfterSeq(string(text), "\n\n") {
+		ev, from := strings.TrimLeft(ev, ": \n"), at+len(ev)-len(strings.TrimLeft(ev, ": \n"))
+		at = from + len(ev)
+		if strings.HasPrefix(ev, "id:") && len(ev) <= boundary && from/boundary != (at-1)/boundary {
+			return "", fmt.Errorf("an event of %d bytes lies across a boundary at %d", len(ev), from)
+		}
+	}
+	return string(text), nil
+}
+
+// eventsOf reads the events of a body.
+func eventsOf(text string) ([]sse.Event, error) {
+	var evs []sse.Event
+	for ev, err := range sse.NewReader(strings.NewReader(text), 0).All() {
+		if err != nil {
+			return evs, err
+		}
+		evs = append(evs, ev)
+	}
+	return evs, nil
+}
+
+// received reads a stream to its end.
+func received(res *http.Response) ([]sse.Event, error) {
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	text, err := inflated(body, res.Header.Get("Content-Encoding"))
+	if err != nil {
+		return nil, err
+	}
+	return eventsOf(text)
+}
+
+// partly reads a compressed stream until n events were read, and leaves.
+func partly(res *http.Response, n int, pause func()) ([]sse.Event, error) {
+	defer res.Body.Close()
+	var z io.Reader = res.Body
+	switch res.Header.Get("Content-Encoding") {
+	case "gzip":
+		z = &lazily{open: func() (io.Reader, error) { return gzip.NewReader(res.Body) }}
+	case "zstd":
+		d, err := zstd.NewReader(res.Body, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		z = d
+	}
+	r := sse.NewReader(z, 0)
+	var evs []sse.Event
+	for len(evs) < n {
+		ev, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return evs, nil
+		}
+		if err != nil {
+			return evs, err
+		}
+		evs = append(evs, ev)
+		pause()
+	}
+	return evs, nil
+}
+
+// TestThousandReadersShareFrames: what a thousand readers get was projected and compressed once.
+func TestThousandReadersShareFrames(t *testing.T) {
+	t.Parallel()
+	for _, coding := range compressions {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 1000
+				steps := make(chan struct{})
+				bodies := everything(30, 5)
+				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				defer s.close()
+				first := s.ask("why?", "Accept-Encoding", coding)
+				run := first.Header.Get("Sluice-Run-Id")
+				var wg sync.WaitGroup
+				var mu sync.Mutex
+				distinct := map[string]int{}
+				read := func(res *http.Response) {
+					defer res.Body.Close()
+					body, err := io.ReadAll(res.Body)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					distinct[string(body)]++
+					mu.Unlock()
+				}
+				wg.Go(func() { read(first) })
+				for range n - 1 {
+					wg.Go(func() {
+						res, err := s.try(t.Context(), "GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						read(res)
+					})
+				}
+				for range bodies {
+					synctest.Wait()
+					steps <- struct{}{}
+				}
+				wg.Wait()
+				if len(distinct) != 1 {
+					t.Errorf("%d different bodies", len(distinct))
+				}
+				for body := range distinct {
+					text, err := inflated([]byte(body), coding)
+					evs, rerr := eventsOf(text)
+					if err := errors.Join(err, rerr, new(checker).all(evs)); err != nil {
+						t.Fatal(err)
+					}
+					if made, sent := s.figure("sluice_stream_frames_made_total"), s.figure("sluice_stream_frames_total"); made != float64(len(evs)) || sent != made*float64(n) {
+						t.Errorf("%g frames made and %g sent, of %d", made, sent, len(evs))
+					}
+				}
+				if held := s.figure("sluice_stream_held_bytes"); held != 0 {
+					t.Errorf("%g bytes are still held", held)
+				}
+			})
+		})
+	}
+}
+
+// TestReadersOfAllKinds: readers that come late, leave and come back, and take their time, all read the whole run, and what
+// each of their connections sent can be decompressed.
+func TestReadersOfAllKinds(t *testing.T) {
+	t.Parallel()
+	for _, coding := range compressions {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(coding, seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { readersOfAllKinds(t, coding, seed) })
+			})
+		}
+	}
+}
+
+func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
+	bodies := everything(150, 5)
+	want := ""
+	for i, b := range bodies { // long enough for many boundaries
+		if token, ok := b.(event.Token); ok {
+			token.Text += strings.Repeat(" more", 150)
+			want += token.Text
+			bodies[i] = token
+		}
+	}
+	want += " [1]"
+	steps := make(chan struct{})
+	s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+	defer s.close()
+	first := s.ask("why?", "Accept-Encoding", coding)
+	run := first.Header.Get("Sluice-Run-Id")
+	var wg sync.WaitGroup
+	check := func(who string, evs []sse.Event, err error) {
+		if err == nil {
+			err = new(checker).all(evs)
+		}
+		if text, _ := told(evs); err != nil || text != want {
+			t.Errorf("%s: %d events, %v: %.60q", who, len(evs), err, text)
+		}
+	}
+	wg.Go(func() {
+		evs, err := received(first)
+		check("the first", evs, err)
+	})
+	for i := range 25 {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		wg.Go(func() {
+			time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
+			var evs []sse.Event
+			last := ""
+			for range rng.IntN(6) { // connections that are left
+				res, err := s.try(t.Context(), "GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding, "Last-Event-ID", last)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				more, err := partly(res, 1+rng.IntN(40), func() { time.Sleep(time.Duration(rng.IntN(30)) * time.Millisecond) })
+				if err != nil {
+					t.Errorf("reader %d behind %q: %v", i, last, err)
+					return
+				}
+				if evs = append(evs, more...); len(evs) > 0 {
+					last = evs[len(evs)-1].ID
+				}
+				time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
+			}
+			res, err := s.try(t.Context(), "GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding, "Last-Event-ID", last)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			more, err := received(res)
+			check(fmt.Sprintf("reader %d behind %q", i, last), append(evs, more...), err)
+		})
+	}
+	for range bodies {
+		time.Sleep(20 * time.Millisecond)
+		steps <- struct{}{}
+	}
+	wg.Wait()
+}
+
+// TestKilledAtEveryFrame: a reader that is cut off behind each frame of a live run, while others read on, comes back to where
+// it was.
+func TestKilledAtEveryFrame(t *testing.T) {
+	t.Parallel()
+	for _, coding := range compressions {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				bodies := everything(40, 2)
+				steps := make(chan struct{})
+				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				defer s.close()
+				first := s.ask("why?", "Accept-Encoding", coding)
+				run := first.Header.Get("Sluice-Run-Id")
+				var wg sync.WaitGroup
+				var stays []sse.Event
+				wg.Go(func() {
+					var err error
+					if stays, err = received(first); err != nil {
+						t.Error(err)
+					}
+				})
+				wg.Go(func() {
+					for range bodies {
+						time.Sleep(50 * time.Millisecond)
+						steps <- struct{}{}
+					}
+				})
+				var evs []sse.Event
+				for last, ended := "", false; !ended; last = evs[len(evs)-1].ID {
+					res := s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding, "Last-Event-ID", last)
+					if res.StatusCode == http.StatusNoContent {
+						res.Body.Close()
+						break
+					}
+					more, err := partly(res, 1, func() {})
+					if err != nil || len(more) == 0 {
+						t.Fatalf("behind %q: %d events, %v", last, len(more), err)
+					}
+					evs = append(evs, more...)
+				}
+				wg.Wait()
+				if err := errors.Join(new(checker).all(evs), new(checker).all(stays)); err != nil {
+					t.Fatal(err)
+				}
+				if text, _ := told(evs); text != everythingText(40) {
+					t.Errorf("text %q", text)
+				}
+			})
+		})
+	}
+}
+
+// noise is text that hardly compresses.
+func noise(rng *rand.Rand, n int) string {
+	b := make([]byte, n/2)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return hex.EncodeToString(b)
+}
+
+// TestReaderThatStallsHoldsLittle: what is held for a reader that takes nothing has a bound, and when it goes on it lacks
+// nothing.
+func TestReaderThatStallsHoldsLittle(t *testing.T) {
+	t.Parallel()
+	for _, coding := range compressions {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(5, 6))
+				bodies := analysed(event.CacheChecked{}, event.GenerationStarted{})
+				text := ""
+				for range 700 {
+					piece := noise(rng, 6000)
+					bodies = append(bodies, event.Token{Text: piece})
+					text += piece
+				}
+				bodies = append(bodies, event.GenerationFinished{Reason: "stop"}, event.Verified{}, event.Attributed{})
+				steps := make(chan struct{})
+				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{WriteTimeout: time.Hour})
+				defer s.close()
+				stalls := s.ask("why?", "Accept-Encoding", coding)
+				late := s.do("GET", "/runs/"+stalls.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", coding)
+				var wg sync.WaitGroup
+				read := func(res *http.Response) {
+					evs, err := received(res)
+					if err == nil {
+						err = new(checker).all(evs)
+					}
+					if got, _ := told(evs); err != nil || got != text {
+						t.Errorf("%d bytes of %d, %v", len(got), len(text), err)
+					}
+				}
+				wg.Go(func() { read(late) })
+				most := 0.0
+				for range bodies {
+					steps <- struct{}{}
+					synctest.Wait()
+					most = max(most, s.figure("sluice_stream_held_bytes"))
+				}
+				if most > 1<<20 || most < 1<<19 {
+					t.Errorf("%g bytes were held", most)
+				}
+				read(stalls)
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// TestLeaderLeaves: whichever reader makes the frames for the others, when it leaves another does.
+func TestLeaderLeaves(t *testing.T) {
+	t.Parallel()
+	for _, coding := range compressions {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				bodies := everything(30, 2)
+				steps := make(chan struct{})
+				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				defer s.close()
+				first := s.ask("why?", "Accept-Encoding", coding)
+				run := first.Header.Get("Sluice-Run-Id")
+				var leave []context.CancelFunc
+				var wg sync.WaitGroup
+				for range len(bodies) - 1 {
+					ctx, cancel := context.WithCancel(t.Context())
+					leave = append(leave, cancel)
+					wg.Go(func() {
+						res, err := s.try(ctx, "GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						defer res.Body.Close()
+						_, _ = io.Copy(io.Discard, res.Body)
+					})
+				}
+				var evs []sse.Event
+				wg.Go(func() {
+					var err error
+					if evs, err = received(first); err != nil {
+						t.Error(err)
+					}
+				})
+				for i := range bodies {
+					synctest.Wait()
+					if i < len(leave) {
+						leave[i]()
+						synctest.Wait()
+					}
+					steps <- struct{}{}
+				}
+				wg.Wait()
+				if err := new(checker).all(evs); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestBodiesOfNothing: a compressed stream of no frame is one all the same.
+func TestBodiesOfNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, script(func(ctx context.Context, r *answer.Recorder) error { return emit(ctx, r, everything(3, 1)...) }), sluice.Options{}, server.Options{})
+		defer s.close()
+		run, evs := s.answered("why?")
+		for _, coding := range compressions {
+			res := s.do("POST", "/api/query/stream", "", "Accept-Encoding", coding, "Sluice-Run-Id", run, "Last-Event-ID", evs[len(evs)-1].ID)
+			if got, err := received(res); err != nil || len(got) != 0 || res.Header.Get("Content-Encoding") != coding {
+				t.Errorf("%s: %v, %v", coding, got, err)
+			}
+			got, err := received(s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding))
+			if text, _ := told(got); err != nil || text != everythingText(3) || !slices.ContainsFunc(got, func(e sse.Event) bool { return e.Name == "done" }) {
+				t.Errorf("%s: %v, %v", coding, got, err)
+			}
+		}
+	})
+}
