@@ -244,7 +244,11 @@ func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
 
 // outline gives the document's headings, each indented by its depth. A document whose headings cannot be read has none.
 func (s *routes) outline(ctx context.Context, d files.Document) string {
-	sections, err := s.o.Index.Within(ctx, d.Document.Collection, d.Document.ID, corpus.Section, 0, maxOutline)
+	collection := d.Document.Collection
+	if collection == files.Collection {
+		collection = scopeOf(string(d.Document.ID))
+	}
+	sections, err := s.o.Index.Within(ctx, collection, d.Document.ID, corpus.Section, 0, maxOutline)
 	if err != nil {
 		return ""
 	}
@@ -258,6 +262,9 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// scopeOf is the name of one file's part of the index; see package index/scope.
+func scopeOf(id string) string { return "file:" + id }
 
 // documentOf gives a document with at most limit segments, and no more text than one reply may have.
 func documentOf(d files.Document, limit int) knowledge.Document {

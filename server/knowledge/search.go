@@ -221,7 +221,7 @@ func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
 		if a := x.known[d]; a == nil || a.file.ID == "" || strings.Contains(string(d), ",") {
 			return "", false
 		}
-		names = append(names, "file:"+string(d))
+		names = append(names, scopeOf(string(d)))
 	}
 	return strings.Join(names, ","), true
 }

@@ -68,7 +68,7 @@ func TestVectorStoreRefused(t *testing.T) {
 	check(t, err)
 	for body, want := range map[string]int{
 		`{"name":"x","id":"../x"}`: 400, `{"name":"x","id":"a b"}`: 400, `{"name":"a\u0000b"}`: 400, `{"name":"` + strings.Repeat("x", 600) + `"}`: 400,
-		`{"name":1}`: 400, `{"name":"x","file_ids":["nothing"]}`: 404, `{"name":"x","file_ids":"nothing"}`: 400, `{"name":"x","metadata":[]}`: 400,
+		`{"name":1}`: 400, `{"name":"x","file_ids":["nothing"]}`: 400, `{"name":"x","file_ids":"nothing"}`: 400, `{"name":"x","metadata":[]}`: 400,
 		`{"name":"x","expires_after":-1}`: 400, string(long): 400, `[]`: 400, ``: 415, `{"name":"x","id":"vs"}`: 409,
 		`{"name":"` + strings.Repeat("x", 2<<20) + `"}`: 413,
 	} {
@@ -80,7 +80,7 @@ func TestVectorStoreRefused(t *testing.T) {
 			t.Errorf("%.60s: status %d, want %d: %.200s", body, status, want, b)
 		}
 	}
-	for body, want := range map[string]int{`{"name":""}`: 400, `{"join_file_ids":["nothing"]}`: 404, `{"join_file_ids":[1]}`: 400, `{"left_file_ids":["nothing"]}`: 0} {
+	for body, want := range map[string]int{`{"name":""}`: 400, `{"join_file_ids":["nothing"]}`: 400, `{"join_file_ids":[1]}`: 400, `{"left_file_ids":["nothing"]}`: 0} {
 		if status, b := s.do("POST", "/v1/vector_stores/vs", "application/json", strings.NewReader(body)); want != 0 && status != want {
 			t.Errorf("%s: status %d, want %d: %s", body, status, want, b)
 		}
