@@ -145,7 +145,7 @@ func serveWhole(t *testing.T) string {
 func serveScripts(t *testing.T) string {
 	t.Helper()
 	e := sluice.New(script{}, sluice.Options{MaxRuns: 1000})
-	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	s, err := server.New(e, server.Options{Protocols: protocols(), Routes: routes(e), Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,12 +176,17 @@ func (script) Answer(ctx context.Context, r *answer.Recorder) error {
 		return emit(append(opening, event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
 			event.Token{Text: "One by öne."}, event.Attributed{Sources: sources(3), By: "cache"})...)
 	case "failing":
-		if err := emit(append(opening, answered(9, 2)[:12]...)...); err != nil {
+		if err := emit(append(opening, answered(9, 2)[:14]...)...); err != nil {
 			return err
 		}
 		return fault.New(fault.Model, "the model went away")
+	case "thinking":
+		for i := range 30 {
+			opening = append(opening, event.Reasoned{Text: fmt.Sprintf("thöught %d\n", i)})
+		}
+		return emit(append(opening, answered(9, 2)...)...)
 	case "waiting":
-		if err := emit(append(opening, answered(9, 2)[:12]...)...); err != nil {
+		if err := emit(append(opening, answered(9, 2)[:14]...)...); err != nil {
 			return err
 		}
 		<-ctx.Done()

@@ -4,9 +4,9 @@ package typescript_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,8 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/internal/app"
-	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/server"
+	service "github.com/sluice-rag/sluice/server/knowledge"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")
@@ -47,17 +52,12 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// document asks a server of the default settings, which has every route.
+// document asks a server that has every protocol and route, and nothing behind them.
 func document(t *testing.T) []byte {
 	t.Helper()
-	cfg := config.Default()
-	cfg.Store.Data = t.TempDir()
-	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	s, err := a.Server("0") // the version of the server is not the types' business
+	e := sluice.New(nil, sluice.Options{})
+	// The version of the server is not the types' business.
+	s, err := server.New(e, server.Options{Protocols: protocols(), Routes: routes(e), Version: "0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,4 +68,11 @@ func document(t *testing.T) []byte {
 		t.Fatalf("%v: %.200s", err, w.Body)
 	}
 	return append(bytes.TrimRight(out.Bytes(), "\n"), '\n')
+}
+
+func protocols() []wire.Entry { return []wire.Entry{forge.Entry(), knowledge.Entry()} }
+
+// routes are those of the service, of which those of responses work.
+func routes(e *sluice.Engine) []server.Route {
+	return service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
 }

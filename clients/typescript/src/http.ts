@@ -41,6 +41,10 @@ export interface Call extends CallOptions {
    * server said that it did not take it (429, or 503 with Retry-After).
    */
   repeatable?: boolean;
+  /** Whether it can not be sent again at all, since its body is gone. */
+  once?: boolean;
+  /** In place of the client's own. */
+  fetch?: (input: string, init?: RequestInit) => Promise<Response>;
   /** Statuses of 400 and over that are answers. */
   accept?: number[];
 }
@@ -98,7 +102,7 @@ export class Http {
       if (init.body instanceof ReadableStream) init.duplex = "half"; // which the platforms that can do it ask for
     }
     call.signal?.throwIfAborted();
-    const send = this.#o.fetch ?? ((input: string, init?: RequestInit) => globalThis.fetch(input, init));
+    const send = call.fetch ?? this.#o.fetch ?? ((input: string, init?: RequestInit) => globalThis.fetch(input, init));
     return send(this.url(call.path, call.query), init);
   }
 
@@ -112,7 +116,7 @@ export class Http {
         const asked = retryAfter(res);
         const again = res.status === 429 || (res.status === 503 && (call.repeatable || asked !== undefined)) ||
           (call.repeatable && (res.status === 502 || res.status === 504));
-        if (!again || failures >= this.retries || (asked ?? 0) > (this.#o.maxRetryAfter ?? 60_000)) throw await refusal(res);
+        if (!again || call.once || failures >= this.retries || (asked ?? 0) > (this.#o.maxRetryAfter ?? 60_000)) throw await refusal(res);
         res.body?.cancel().catch(() => {});
         wait = asked ?? 0;
       } catch (err) {

@@ -1,8 +1,12 @@
+import { Files } from "./files.js";
 import { AskStream, lastOfForge } from "./forge.js";
 import { type CallOptions, Http, type Options } from "./http.js";
+import { Responses, type ResponseStream } from "./responses.js";
 import { Runs, streamOf } from "./runs.js";
+import { VectorStores } from "./stores.js";
 import { Reader } from "./stream.js";
-import type { AskRequest, Health } from "./types.js";
+import { Tasks } from "./tasks.js";
+import type { AskRequest, Health, ResponseRequest, ServerStatus } from "./types.js";
 
 /**
  * A client of one server. It holds no connection, and everything of it may be used at once.
@@ -15,11 +19,19 @@ import type { AskRequest, Health } from "./types.js";
 export class Sluice {
   /** Questions that were asked. */
   readonly runs: Runs;
+  readonly responses: Responses;
+  readonly files: Files;
+  readonly vectorStores: VectorStores;
+  readonly tasks: Tasks;
   readonly #http: Http;
 
   constructor(o: Options = {}) {
     this.#http = new Http(o);
     this.runs = new Runs(this.#http);
+    this.responses = new Responses(this.#http);
+    this.files = new Files(this.#http);
+    this.vectorStores = new VectorStores(this.#http);
+    this.tasks = new Tasks(this.#http);
   }
 
   /**
@@ -35,6 +47,22 @@ export class Sluice {
     }));
   }
 
+  /**
+   * Asks a question of files and vector stores; each event brings the whole response so far. It is sent when the stream is first
+   * read, and goes on as `ask` does.
+   *
+   *     const stream = sluice.respond({ input: "What happens to a slow reader?", tools: [{ type: "file_search", vector_store_ids: [store.id] }] });
+   *     for await (const { response } of stream) show(outputText(response));
+   */
+  respond(request: ResponseRequest, o: CallOptions = {}): ResponseStream {
+    return this.responses.respond(request, o);
+  }
+
+  /** Tells how the server and its parts are. */
+  status(o: CallOptions = {}): Promise<ServerStatus> {
+    return this.#http.json({ path: "/v1/serverstatus", repeatable: true, signal: o.signal });
+  }
+
   /** Tells whether the server lives. */
   health(o: CallOptions = {}): Promise<Health> {
     return this.#http.json({ path: "/healthz", repeatable: true, signal: o.signal });
@@ -48,8 +76,13 @@ export class Sluice {
 
 export { ConnectionError, ProtocolError, SluiceError } from "./errors.js";
 export { type AskState, AskStream } from "./forge.js";
+export { type FileFields, Files, type Uploadable, type UploadOptions } from "./files.js";
 export type { CallOptions, Options } from "./http.js";
+export { citations, outputText, type ResponseEvent, Responses, ResponseStream, type ResponseStreamOptions } from "./responses.js";
 export { Runs, type RunStreamOptions } from "./runs.js";
 export { EventParser, readEvents, type ReadOptions, type ServerSentEvent } from "./sse.js";
 export { type Frame, FrameStream, RunStream } from "./stream.js";
+export { VectorStores } from "./stores.js";
+export { Tasks, type WaitOptions } from "./tasks.js";
 export type * from "./types.js";
+export type { UploadProgress } from "./upload.js";

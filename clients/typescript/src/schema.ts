@@ -156,7 +156,7 @@ export interface paths {
                 header?: {
                     /** @description With Sluice-Run-Id: go on behind this event. */
                     "Last-Event-ID"?: string;
-                    /** @description The run to go on with; the body is then ignored. */
+                    /** @description The run to go on with. Of the body, only what says how to stream counts then. */
                     "Sluice-Run-Id"?: string;
                 };
                 path?: never;
@@ -197,6 +197,15 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -515,7 +524,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"];
                     };
                 };
                 /** @description No Content */
@@ -541,6 +550,1298 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List files */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description An id: the list goes on behind it. */
+                    after?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFileList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Upload a file, or have one fetched */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "multipart/form-data": components["schemas"]["FormDataKnowledgeUploadForm"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFile"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a file */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFile"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Delete a file */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a file with its text */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Segments wanted. */
+                    limit?: number;
+                    /** @description The first segment wanted, from 0. */
+                    start_segment?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeDocument"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Note something on a file */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeUpdateRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeDocument"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/{id}/pages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show pages of a file's text */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The last one. */
+                    end_page?: number;
+                    /** @description The first page wanted, from 1. */
+                    start_page?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgePages"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List stored responses, the newest first */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description An id: the list goes on behind it. */
+                    after?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponseList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Answer a question and stream every step */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description With Sluice-Run-Id: go on behind this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description The run to go on with. Of the body, only what says how to stream counts then. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeRequest"];
+                };
+            };
+            responses: {
+                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                        "text/event-stream": components["schemas"]["KnowledgeEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Gateway Timeout */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a stored response, or stream it */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The id of the last event received, of a stream. */
+                    starting_after?: string;
+                    /** @description Stream it, live or finished. */
+                    stream?: boolean;
+                };
+                header?: {
+                    /** @description The same. */
+                    "Last-Event-ID"?: string;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                        "text/event-stream": components["schemas"]["KnowledgeResponse"] | components["schemas"]["KnowledgeTextDelta"] | components["schemas"]["KnowledgeReasoningDelta"] | components["schemas"]["KnowledgeAnnotationAdded"] | components["schemas"]["KnowledgeDone"];
+                    };
+                };
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Delete a stored response */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a response */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/serverstatus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how the server is */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeServerStatus"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/serverstatus/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell whether the server is healthy */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeServerHealth"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show work in the background */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeTask"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List vector stores */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description An id: the list goes on behind it. */
+                    after?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeVectorStoreList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Create a vector store */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeVectorStoreRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeVectorStore"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a vector store */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeVectorStore"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Change a vector store, and let files join or leave it */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeStoreUpdate"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeVectorStore"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        /** Delete a vector store, and none of its files */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files of a vector store */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description An id: the list goes on behind it. */
+                    after?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFileList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Search a vector store */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["KnowledgeSearchRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeSearchPage"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores/{id}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell what a vector store is about */
+        get: {
+            parameters: {
+                query?: {
+                    max_tokens?: number;
+                    /** @description Not used: the summary is made of sentences of the documents. */
+                    model?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeVectorStoreSummary"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
             };
@@ -775,6 +2076,653 @@ export interface components {
             /** @enum {string} */
             type: "verification";
         };
+        FormDataKnowledgeUploadForm: {
+            file?: components["schemas"]["MultipartFileHeader"];
+            /** @description Its media type. */
+            file_type?: string;
+            /** @description To be used as the file's id. */
+            id?: string;
+            /** @description That the bytes must have: 32 hexadecimal digits. */
+            md5?: string;
+            /** @description Of the file of the URL. */
+            name?: string;
+            /** @description A JSON object; kept with the file. */
+            parse_options?: string;
+            /** @default general */
+            purpose?: string;
+            request_id?: string;
+            /** @description A file of the same bytes that is there already is given instead. */
+            skip_exists?: boolean;
+            /** @description Fetched in the background; http or https. In the part "file"'s place. */
+            url?: string;
+        };
+        KnowledgeAnnotation: {
+            chunk_id?: string;
+            file_id: string;
+            filename: string;
+            heading?: string;
+            /** @description Of the passage among the segments of its file, from 0. */
+            index: number;
+            /** @description The first that it is on. */
+            page?: number;
+            /** Format: double */
+            score?: number;
+            /** @description At most 400 characters; fewer where many passages are cited. */
+            snippet?: string;
+            /** @enum {string} */
+            type: "file_citation";
+        };
+        KnowledgeAnnotationAdded: {
+            annotation: components["schemas"]["KnowledgeAnnotation"];
+            annotation_index: number;
+            content_index: number;
+            item_id: string;
+            output_index: number;
+        };
+        KnowledgeContent: {
+            abstract: string;
+            contexts: string[];
+            encoding: string;
+            file_type: string;
+            /** @description Segments follow those that are here. */
+            has_more: boolean;
+            /** @description The MD5 of the bytes. */
+            id: string;
+            images: string[];
+            keywords: string[];
+            language: string;
+            metadata: unknown;
+            /** @description Give it as start_segment to get them. */
+            next_segment?: number;
+            /** @description The headings, a line each. */
+            outline: string;
+            page_count: number;
+            segments: components["schemas"]["KnowledgeSegment"][];
+            status: string;
+            summary: string;
+            url: string;
+            vector_store_ids: string[];
+        };
+        KnowledgeDeleted: {
+            deleted: boolean;
+            id: string;
+            object: string;
+            task_id?: string;
+        };
+        KnowledgeDocument: {
+            author: string;
+            bookmarks: number[];
+            /** Format: int64 */
+            bytes: number;
+            /** @description Left out until the file is indexed. */
+            content?: components["schemas"]["KnowledgeContent"];
+            content_type: string;
+            /** @description UTC, ISO 8601 with microseconds and without a zone. */
+            created_at: string;
+            filename: string;
+            highlights: string[];
+            id: string;
+            is_delete: boolean;
+            is_favorite: boolean;
+            last_read_at?: string;
+            md5: string;
+            md5sum: string;
+            metadata: unknown;
+            mime_type: string;
+            notes: string[];
+            /** @enum {string} */
+            object: "file";
+            owner: string;
+            permissions: string[];
+            processing_error_message?: string;
+            purpose: string;
+            /** Format: double */
+            read_progress: number;
+            related_docs: string[];
+            /** Format: int64 */
+            size: number;
+            /** @enum {string} */
+            status: "uploaded" | "processing" | "processed" | "error" | "cancelled";
+            task_id: string;
+            title: string;
+            updated_at: string;
+            url: string;
+            vector_store_ids: string[];
+        };
+        KnowledgeDone: Record<string, never>;
+        KnowledgeEvent: components["schemas"]["KnowledgeResponse"] | components["schemas"]["KnowledgeTextDelta"] | components["schemas"]["KnowledgeReasoningDelta"] | components["schemas"]["KnowledgeAnnotationAdded"] | components["schemas"]["KnowledgeDone"];
+        KnowledgeFault: {
+            /** @enum {string} */
+            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE";
+            detail: components["schemas"]["KnowledgeFaultDetail"];
+            message: string;
+        };
+        KnowledgeFaultDetail: {
+            /** @description Such as input[2].content[0].type. */
+            field?: string;
+        };
+        KnowledgeFile: {
+            /**
+             * Format: int64
+             * @description 0 until a file of a URL was fetched.
+             */
+            bytes: number;
+            content_type: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            filename: string;
+            id: string;
+            md5: string;
+            metadata: unknown;
+            /** @enum {string} */
+            object: "file";
+            processing_error_message?: string;
+            purpose: string;
+            /** @enum {string} */
+            status: "uploaded" | "processing" | "processed" | "error" | "cancelled";
+            /** @description "upload-" and the file's id; also where the file was there already. */
+            task_id: string;
+            /** Format: int64 */
+            updated_at: number;
+            /** @description Where it was fetched. */
+            url?: string;
+        };
+        KnowledgeFileCounts: {
+            cancelled: number;
+            completed: number;
+            failed: number;
+            in_progress: number;
+            total: number;
+        };
+        KnowledgeFileList: {
+            data: components["schemas"]["KnowledgeFile"][];
+            first_id?: string;
+            has_more: boolean;
+            /** @description Give it as after to get the next page. */
+            last_id?: string;
+            /** @enum {string} */
+            object: "list";
+        };
+        KnowledgeIncompleteDetails: {
+            /** @enum {string} */
+            reason: "max_output_tokens" | "content_filter";
+        };
+        KnowledgeInputDetails: {
+            cached_tokens: number;
+        };
+        KnowledgeItem: {
+            annotations?: components["schemas"]["KnowledgeAnnotation"][];
+            content?: components["schemas"]["KnowledgePart"][];
+            /** @description How many documents are listed, at most. */
+            count?: number;
+            document_id?: string;
+            duration_ms?: components["schemas"]["EventMillis"];
+            end_page?: number;
+            /** @description Lines of text. */
+            execution_trace?: string;
+            id: string;
+            iteration?: number;
+            progress?: number;
+            queries?: string[];
+            result_count?: number;
+            /** @enum {string} */
+            role?: "assistant";
+            start_page?: number;
+            /** @enum {string} */
+            status: "in_progress" | "searching" | "completed" | "incomplete" | "failed";
+            summary?: components["schemas"]["KnowledgeSummary"][];
+            /** @description The tool behind the call, by its name in the run's events. */
+            tool?: string;
+            /** @enum {string} */
+            type: "message" | "reasoning" | "file_search_call" | "web_search_call" | "list_documents_call" | "page_reader_call";
+        };
+        KnowledgeMessage: {
+            /** @description Text, or a list of parts: input_text and output_text with text, input_file with file_id. */
+            content: unknown;
+            /** @enum {string} */
+            role: "user" | "assistant" | "system" | "developer";
+        };
+        KnowledgeOutputDetails: {
+            reasoning_tokens: number;
+        };
+        KnowledgePage: {
+            content: string;
+            /** @description From 1. */
+            page_number: number;
+        };
+        KnowledgePages: {
+            file_id: string;
+            /** @description Pages of those asked for are left out. */
+            has_more: boolean;
+            /** @description Give it as start_page to get them. */
+            next_page?: number;
+            /** @enum {string} */
+            object: "list";
+            pages: components["schemas"]["KnowledgePage"][];
+        };
+        KnowledgePart: {
+            annotations: components["schemas"]["KnowledgeAnnotation"][];
+            text: string;
+            truncated?: boolean;
+            /** @enum {string} */
+            type: "output_text";
+        };
+        KnowledgeReasoning: {
+            /** @enum {string} */
+            effort?: "low" | "medium" | "high";
+            /** @enum {string} */
+            summary?: "auto" | "concise" | "detailed";
+        };
+        KnowledgeReasoningDelta: {
+            delta: string;
+            item_id: string;
+            output_index: number;
+            summary_index: number;
+        };
+        KnowledgeRequest: {
+            /**
+             * @description How much is done to find an answer.
+             * @default medium
+             * @enum {string}
+             */
+            effort?: "low" | "medium" | "high" | "dev";
+            /** @description The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false. */
+            input?: unknown;
+            /** @description How to answer; heeded by models. */
+            instructions?: string;
+            /** @description Of the answer. max_tokens is another name. */
+            max_output_tokens?: number;
+            max_tokens?: number;
+            /** @description The same as a list. Answered with one object unless stream is true. */
+            messages?: components["schemas"]["KnowledgeMessage"][];
+            /** @description At most 16 pairs; repeated. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description One that the server does not have is another word for its first. */
+            model?: string;
+            /** @description Answer anew. */
+            no_cache?: boolean;
+            /** @description Repeated, and without effect. */
+            parallel_tool_calls?: boolean;
+            /** @description The response that this one follows: its question and answer go before the input. */
+            previous_response_id?: string;
+            /** @description Its effort stands in for effort. */
+            reasoning?: components["schemas"]["KnowledgeReasoning"];
+            /**
+             * @description Repeated, and without effect.
+             * @enum {string}
+             */
+            service_tier?: "auto" | "default" | "flex";
+            /**
+             * Format: double
+             * @description Snapshots that show nothing but more text, at most.
+             * @default 10
+             */
+            snapshots_per_second?: number;
+            /**
+             * @description False: nothing is kept once the answer was read.
+             * @default true
+             */
+            store?: boolean;
+            /** @description Whether the answer is a stream. */
+            stream?: boolean;
+            stream_options?: components["schemas"]["KnowledgeStreamOptions"];
+            temperature?: number;
+            /** @description Repeated; json_object and json_schema are taken for text. */
+            text?: components["schemas"]["KnowledgeTextFormat"];
+            /** @description Repeated, and without effect. */
+            tool_choice?: unknown;
+            /** @description Where and with what to look. Tools of other types are ignored. */
+            tools?: components["schemas"]["KnowledgeTool"][];
+            /** @description Repeated, and without effect. */
+            top_p?: number;
+            /**
+             * @description Repeated, and without effect.
+             * @enum {string}
+             */
+            truncation?: "auto" | "disabled";
+            /** @description Repeated. */
+            user?: string;
+        };
+        KnowledgeResponse: {
+            /** @description An earlier answer is given again. */
+            cached?: boolean;
+            /** @description How far the sources carry the answer, once that was checked. */
+            confidence?: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            duration_ms?: components["schemas"]["EventMillis"];
+            /** @enum {string} */
+            effort?: "low" | "medium" | "high" | "dev";
+            error?: components["schemas"]["KnowledgeResponseError"];
+            /** @description The run's. */
+            id: string;
+            incomplete_details?: components["schemas"]["KnowledgeIncompleteDetails"];
+            max_output_tokens?: number;
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description As asked for. */
+            model: string;
+            /** @enum {string} */
+            object: "response";
+            output: components["schemas"]["KnowledgeItem"][];
+            parallel_tool_calls: boolean;
+            previous_response_id?: string;
+            reasoning?: components["schemas"]["KnowledgeReasoning"];
+            run_id: string;
+            /** @enum {string} */
+            service_tier?: "auto" | "default" | "flex";
+            /** @enum {string} */
+            status: "in_progress" | "completed" | "failed" | "incomplete";
+            store?: boolean;
+            temperature?: number;
+            text?: components["schemas"]["KnowledgeTextFormat"];
+            /** @description none, auto, required, or an object with a type. */
+            tool_choice: unknown;
+            /** @description Those of a type that there is. */
+            tools: components["schemas"]["KnowledgeTool"][];
+            top_p?: number;
+            /** @enum {string} */
+            truncation?: "auto" | "disabled";
+            /** @description There once the response has ended. */
+            usage?: components["schemas"]["KnowledgeUsage"];
+            user?: string;
+            verification?: components["schemas"]["KnowledgeVerification"];
+        };
+        KnowledgeResponseError: {
+            /** @enum {string} */
+            code: "server_error" | "rate_limit_exceeded" | "invalid_prompt";
+            message: string;
+            reason: string;
+        };
+        KnowledgeResponseList: {
+            data: components["schemas"]["KnowledgeResponseSummary"][];
+            first_id?: string;
+            has_more: boolean;
+            /** @description Give it as after to get the next page. */
+            last_id?: string;
+            /** @enum {string} */
+            object: "list";
+        };
+        KnowledgeResponseSummary: {
+            collection: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            id: string;
+            /** @description As asked for. */
+            model: string;
+            /** @enum {string} */
+            object: "response";
+            previous_response_id?: string;
+            /** @description That it was asked by. */
+            protocol: string;
+            query: string;
+            /** @enum {string} */
+            status: "in_progress" | "completed" | "failed" | "incomplete";
+        };
+        KnowledgeSearchAttributes: {
+            chunk_id: string;
+            content_type: string;
+            file_id: string;
+            filename: string;
+            heading?: string;
+            /** @description The first that it is on. */
+            page?: number;
+            segment_index: number;
+            title: string;
+        };
+        KnowledgeSearchPage: {
+            /** @description Best first; first passages of other documents, at score 0, fill it up. */
+            data: components["schemas"]["KnowledgeSearchRow"][];
+            has_more: boolean;
+            next_page: string;
+            /** @enum {string} */
+            object: "vector_store.search_results.page";
+            request_id: string;
+            search_query: string;
+        };
+        KnowledgeSearchRequest: {
+            /** @description A comparison of an attribute, or several joined by and or or. */
+            filters?: unknown;
+            max_num_results?: number;
+            query: string;
+            /** @default 10 */
+            top_k?: number;
+        };
+        KnowledgeSearchRow: {
+            attributes: components["schemas"]["KnowledgeSearchAttributes"];
+            content: components["schemas"]["KnowledgeSearchText"][];
+            file_id: string;
+            filename: string;
+            /** Format: double */
+            score: number;
+        };
+        KnowledgeSearchText: {
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        };
+        KnowledgeSegment: {
+            content: string;
+            id: string;
+            /** @description From 0. */
+            index: number;
+            metadata: components["schemas"]["KnowledgeSegmentMetadata"];
+            url: string;
+        };
+        KnowledgeSegmentMetadata: {
+            chunk_id: string;
+            end: number;
+            heading?: string;
+            pages?: number[];
+            /** @description Byte offsets into the document's extracted text. */
+            start: number;
+        };
+        KnowledgeServerHealth: {
+            issues?: string[];
+            /** @enum {string} */
+            status: "healthy" | "unhealthy";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            timestamp: number;
+        };
+        KnowledgeServerStatus: {
+            features: {
+                [key: string]: boolean;
+            };
+            metrics: {
+                [key: string]: number;
+            };
+            services: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            status: "healthy" | "degraded" | "unhealthy";
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            timestamp: number;
+            /**
+             * Format: int64
+             * @description Seconds.
+             */
+            uptime: number;
+            version: string;
+        };
+        KnowledgeStoreUpdate: {
+            description?: string;
+            /** @description Seconds from now; 0: never. */
+            expires_after?: number;
+            join_file_ids?: string[];
+            left_file_ids?: string[];
+            /** @description An object, which takes the place of the one before. */
+            metadata?: unknown;
+            name?: string;
+        };
+        KnowledgeStreamOptions: {
+            /**
+             * @description delta: text is told in pieces, and snapshots come where items begin and end.
+             * @default snapshot
+             * @enum {string}
+             */
+            mode?: "snapshot" | "delta";
+            /** Format: double */
+            snapshots_per_second?: number;
+        };
+        KnowledgeSummary: {
+            /** @description At most 8 KiB; what follows is left out. */
+            text: string;
+            /** @enum {string} */
+            type: "summary_text";
+        };
+        KnowledgeTask: {
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            data: unknown;
+            /** @description The same. */
+            error_message?: string;
+            failure_reason?: string;
+            id: string;
+            /** @enum {string} */
+            object: "task";
+            /** Format: double */
+            progress: number;
+            resource_id: string;
+            /** @enum {string} */
+            status: "pending" | "in_progress" | "completed" | "failed" | "cancelled";
+            type: string;
+            /** Format: int64 */
+            updated_at: number;
+        };
+        KnowledgeTextDelta: {
+            content_index: number;
+            delta: string;
+            item_id: string;
+            output_index: number;
+        };
+        KnowledgeTextFormat: {
+            format: {
+                /** @enum {string} */
+                type: "text";
+            };
+        };
+        KnowledgeTool: {
+            max_num_results?: number;
+            /** @enum {string} */
+            type: "file_search" | "list_documents" | "page_reader" | "file_reader" | "web_search";
+            vector_store_ids?: string[];
+        };
+        KnowledgeUpdateRequest: {
+            author?: string;
+            bookmarks?: number[];
+            highlights?: string[];
+            is_favorite?: boolean;
+            /** @description An object, which takes the place of the one before. */
+            metadata?: unknown;
+            notes?: string[];
+            owner?: string;
+            permissions?: string[];
+            read_progress?: number;
+            related_docs?: string[];
+            title?: string;
+            /** @description The vector stores that the file shall be in, and no others. */
+            vector_store_ids?: string[];
+        };
+        KnowledgeUsage: {
+            input_tokens: number;
+            input_tokens_details: components["schemas"]["KnowledgeInputDetails"];
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["KnowledgeOutputDetails"];
+            total_tokens: number;
+        };
+        KnowledgeVectorStore: {
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            description: string;
+            /** Format: int64 */
+            expires_at?: number;
+            file_counts: components["schemas"]["KnowledgeFileCounts"];
+            /** @description At most 10,000; GET …/files lists them all. */
+            file_ids: string[];
+            id: string;
+            metadata: unknown;
+            name: string;
+            /** @enum {string} */
+            object: "vector_store";
+            /** @enum {string} */
+            status: "in_progress" | "completed";
+            /** @description Of the creation, or of what the change set off. */
+            task_id?: string;
+            /** Format: int64 */
+            updated_at: number;
+        };
+        KnowledgeVectorStoreList: {
+            /** @description Without the ids of their files. */
+            data: components["schemas"]["KnowledgeVectorStore"][];
+            first_id?: string;
+            has_more: boolean;
+            /** @description Give it as after to get the next page. */
+            last_id?: string;
+            /** @enum {string} */
+            object: "list";
+        };
+        KnowledgeVectorStoreRequest: {
+            description?: string;
+            /** @description Seconds from now; 0: never. */
+            expires_after?: number;
+            file_ids?: string[];
+            /** @description To be used as the store's id: letters, digits, dashes and underscores. */
+            id?: string;
+            /** @description An object. */
+            metadata?: unknown;
+            name?: string;
+        };
+        KnowledgeVectorStoreSummary: {
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            created_at: number;
+            /** Format: int64 */
+            duration_ms: number;
+            model_used: string;
+            summary_text: string;
+            /** @description Estimated. */
+            token_count: number;
+            vector_store_id: string;
+        };
+        KnowledgeVerification: {
+            claims: number;
+            /** @description The sources do not carry the answer. */
+            flagged?: boolean;
+            partially_supported: number;
+            supported: number;
+            unsupported: number;
+        };
+        /** Format: binary */
+        MultipartFileHeader: string;
         ServerCancelling: {
             run_id: string;
             /**

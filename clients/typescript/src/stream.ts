@@ -165,7 +165,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   protected abstract take(frame: Frame): E | undefined;
 
   /** The whole, once it is there. */
-  protected abstract whole(): NonNullable<S>;
+  protected abstract whole(): NonNullable<S> | Promise<NonNullable<S>>;
 
   async *[Symbol.asyncIterator](): AsyncGenerator<E, void, undefined> {
     const queue: E[] = [];

@@ -31,3 +31,62 @@ export type RunDetail = Omit<Reply<paths["/api/runs/{id}"]["get"]>, "answer"> & 
 export type Cancelling = paths["/runs/{id}/cancel"]["post"]["responses"][202]["content"]["application/json"];
 /** The state of the server. */
 export type Health = Reply<paths["/healthz"]["get"]>;
+
+type Method<P extends keyof paths, M extends keyof paths[P]> = paths[P][M];
+
+/** The parameters of the service's lists. */
+export type ListQuery = Query<Method<"/v1/files", "get">>;
+/** A deletion that was done. */
+export type Deleted = Reply<Method<"/v1/files/{id}", "delete">>;
+
+/** JSON that is an object. */
+export type JsonObject = Record<string, unknown>;
+type WithMetadata<T> = Omit<T, "metadata"> & { metadata: JsonObject };
+type MayHaveMetadata<T> = Omit<T, "metadata"> & { metadata?: JsonObject };
+
+/** A file that was uploaded. */
+export type StoredFile = WithMetadata<Reply<Method<"/v1/files/{id}", "get">>>;
+export type FileList = Omit<Reply<Method<"/v1/files", "get">>, "data"> & { data: StoredFile[] };
+/** A file with its text in segments, which are what citations count. */
+export type FileDocument = WithMetadata<Reply<Method<"/v1/files/{id}/content", "get">>>;
+export type DocumentUpdate = MayHaveMetadata<Body<Method<"/v1/files/{id}/content", "post">>>;
+export type ContentQuery = Query<Method<"/v1/files/{id}/content", "get">>;
+export type FilePages = Reply<Method<"/v1/files/{id}/pages", "get">>;
+export type FilePagesQuery = Query<Method<"/v1/files/{id}/pages", "get">>;
+/** Work in the background. */
+export type Task = Reply<Method<"/v1/tasks/{id}", "get">>;
+
+/** A named set of files. */
+export type VectorStore = WithMetadata<Reply<Method<"/v1/vector_stores/{id}", "get">>>;
+export type VectorStoreList = Omit<Reply<Method<"/v1/vector_stores", "get">>, "data"> & { data: VectorStore[] };
+export type VectorStoreRequest = MayHaveMetadata<Body<Method<"/v1/vector_stores", "post">>>;
+export type VectorStoreUpdate = MayHaveMetadata<Body<Method<"/v1/vector_stores/{id}", "post">>>;
+export type SearchRequest = Omit<Body<Method<"/v1/vector_stores/{id}/search", "post">>, "filters"> & { filters?: JsonObject };
+export type SearchPage = Reply<Method<"/v1/vector_stores/{id}/search", "post">>;
+export type VectorStoreSummary = Reply<Method<"/v1/vector_stores/{id}/summary", "get">>;
+
+/** What is said: text, or parts of which a file may be one. */
+export interface InputMessage {
+  role: "user" | "assistant" | "system" | "developer";
+  content: string | ({ type: "input_text" | "output_text"; text: string } | { type: "input_file"; file_id: string })[];
+}
+type RawRequest = Body<Method<"/v1/responses", "post">>;
+/** A question in the knowledge protocol: `input` is the question, or what was said so far with the question as the last message. */
+export type ResponseRequest = Omit<RawRequest, "input" | "messages" | "stream"> & { input: string | InputMessage[] };
+type RawResponse = Reply<Method<"/v1/responses/{id}", "get">>;
+type RawItem = RawResponse["output"][number];
+type ItemOf<T extends RawItem["type"], Has extends keyof RawItem> = Omit<RawItem, "type" | Has> & { type: T } & Required<Pick<RawItem, Has>>;
+export type MessageItem = ItemOf<"message", "role" | "content">;
+export type ReasoningItem = ItemOf<"reasoning", "summary">;
+export type SearchItem = ItemOf<"file_search_call" | "web_search_call" | "list_documents_call", "queries">;
+export type PageReaderItem = ItemOf<"page_reader_call", "document_id">;
+/** What a response is made of, told apart by `type`: calls of tools, what a model thought, and the message. */
+export type OutputItem = MessageItem | ReasoningItem | SearchItem | PageReaderItem;
+/** The state of an answer, whole with each snapshot. */
+export type Response = Omit<RawResponse, "output"> & { output: OutputItem[] };
+/** A passage that a text cites. */
+export type Annotation = NonNullable<RawItem["annotations"]>[number];
+export type ResponseList = Reply<Method<"/v1/responses", "get">>;
+export type ResponseSummary = ResponseList["data"][number];
+/** How the server is. */
+export type ServerStatus = Reply<Method<"/v1/serverstatus", "get">>;
