@@ -18,18 +18,21 @@ import (
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // Protocols gives every protocol, the default one first.
-func Protocols() []wire.Entry { return []wire.Entry{forge.Entry()} }
+func Protocols() []wire.Entry { return []wire.Entry{forge.Entry(), knowledge.Entry()} }
 
 // App is everything that is open. Close it when done.
 type App struct {
@@ -42,6 +45,8 @@ type App struct {
 	Registry *prometheus.Registry
 	logger   *slog.Logger
 	vectors  *vectors
+	scopes   *scope.Reader // the index by the names that askers give
+	files    uploads
 	cache    *cache.Cache // nil: no answers are kept
 }
 
@@ -50,6 +55,9 @@ var ErrInUse = errors.New("the data folder is in use by another process")
 
 // Open opens the data folder and what is in it, and ends the runs that an earlier process left open.
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
+	if cfg.Store.Collection == files.Collection {
+		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)
+	}
 	m, err := OpenModels(ctx, cfg, logger)
 	if err != nil {
 		return nil, err
@@ -76,10 +84,11 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v}
+	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v,
+		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
 	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes),
 		Proposer: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
-	pipeline := &answer.Pipeline{Index: ix, Vectors: v.keeper, Reranker: reranker(m),
+	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
@@ -131,7 +140,8 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
-		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version})
+		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version,
+		Routes: a.fileRoutes(version)})
 }
 
 // Close ends the runs that are left and closes everything.
@@ -139,7 +149,7 @@ func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = a.Engine.Close(stopped) // the error is that of the context
-	if err := errors.Join(a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
+	if err := errors.Join(a.closeFiles(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
 		return fmt.Errorf("close data folder: %w", err)
 	}
 	return nil

@@ -58,6 +58,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 			return err
 		}
 	}
+	if err := a.OpenFiles(e.ctx); err != nil {
+		return err
+	}
 	s, err := a.Server(version())
 	if err != nil {
 		return err

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/knowledge"
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/store/sqlite"
+)
+
+// uploads is what keeps the files that people send.
+type uploads struct {
+	store interface {
+		store.Store
+		Close() error
+	}
+	service *files.Service
+}
+
+// OpenFiles opens what keeps the files that people upload, and goes on with the work on them that an earlier process left. Programs
+// that only look need not.
+func (a *App) OpenFiles(ctx context.Context) error {
+	dir := filepath.Join(a.Config.Store.Data, "files")
+	allowed, err := a.Config.Files.Allowed()
+	if err != nil {
+		return fmt.Errorf("open files: fetch-allow %w", err)
+	}
+	kept, err := sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+	if err != nil {
+		return err
+	}
+	a.files.store = kept
+	a.files.service, err = files.Open(ctx, dir, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: a.Ingester,
+		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
+		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger,
+		Collections: []string{a.Config.Store.Collection}})
+	return err
+}
+
+// fileRoutes gives the routes of files, vector stores and stored responses.
+func (a *App) fileRoutes(version string) []server.Route {
+	if a.files.service == nil {
+		return nil
+	}
+	return knowledge.Routes(knowledge.Options{Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search,
+		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
+}
+
+// search is one search by words and, where the embedder answers, by vectors.
+func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	p, err := a.scopes.Place(ctx, q.Collection, text.Head(q.Text, maxSearch), model.ForQuery)
+	if err == nil {
+		q.Space, q.Vector, q.Weights = p.Space, p.Vector, p.Weights
+	} else if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	q.Levels = []corpus.Level{corpus.Passage}
+	return a.scopes.Search(ctx, q)
+}
+
+// maxSearch bounds what of a query is embedded, in bytes.
+const maxSearch = 8192
+
+func (a *App) closeFiles() error {
+	var err error
+	if a.files.service != nil {
+		err = a.files.service.Close()
+	}
+	if a.files.store != nil {
+		if cerr := a.files.store.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
