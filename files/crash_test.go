@@ -1,0 +1,277 @@
+package files_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// The variables by which a test tells the child that it starts where it works and at which step it is killed.
+const (
+	crashDir  = "SLUICE_FILES_CRASH_DIR"
+	crashStep = "SLUICE_FILES_CRASH_STEP"
+)
+
+// fuse kills the process before and after steps that change something.
+type fuse struct{ left atomic.Int64 }
+
+func (f *fuse) burn() {
+	if f.left.Add(-1) == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (f *fuse) around(do func() error) error {
+	f.burn()
+	err := do()
+	f.burn()
+	return err
+}
+
+// fusedStore and fusedIndex are those with a fuse at what is changed in them.
+type fusedStore struct {
+	inner
+	*fuse
+}
+
+// inner is a store by a name that none of its methods has.
+type inner interface{ store.Store }
+
+func (s fusedStore) AddFile(ctx context.Context, f store.File, t store.Task, stores []string) error {
+	return s.around(func() error { return s.inner.AddFile(ctx, f, t, stores) })
+}
+
+func (s fusedStore) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (t store.Task, err error) {
+	err = s.around(func() error { t, err = s.inner.UpdateTask(ctx, id, change); return err })
+	return t, err
+}
+
+func (s fusedStore) RemoveFile(ctx context.Context, id string, at time.Time) (f store.File, last bool, err error) {
+	err = s.around(func() error { f, last, err = s.inner.RemoveFile(ctx, id, at); return err })
+	return f, last, err
+}
+
+func (s fusedStore) Join(ctx context.Context, id string, ids []string) error {
+	return s.around(func() error { return s.inner.Join(ctx, id, ids) })
+}
+
+func (s fusedStore) Leave(ctx context.Context, id string, ids []string) error {
+	return s.around(func() error { return s.inner.Leave(ctx, id, ids) })
+}
+
+func (s fusedStore) RemoveStore(ctx context.Context, id string) error {
+	return s.around(func() error { return s.inner.RemoveStore(ctx, id) })
+}
+
+func (s fusedStore) Settle(ctx context.Context, changes []store.Change) error {
+	return s.around(func() error { return s.inner.Settle(ctx, changes) })
+}
+
+type fusedIndex struct {
+	files.Index
+	*fuse
+}
+
+func (x fusedIndex) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
+	return x.around(func() error { return x.Index.Put(ctx, docs, entries) })
+}
+
+func (x fusedIndex) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	return x.around(func() error { return x.Index.Delete(ctx, collection, ids) })
+}
+
+func (x fusedIndex) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.around(func() error { return x.Index.Join(ctx, collection, set, ids) })
+}
+
+func (x fusedIndex) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.around(func() error { return x.Index.Leave(ctx, collection, set, ids) })
+}
+
+func (x fusedIndex) Disband(ctx context.Context, collection, set string) error {
+	return x.around(func() error { return x.Index.Disband(ctx, collection, set) })
+}
+
+// TestCrashChild is what a test of crashes starts as a process of its own. By itself it does nothing.
+func TestCrashChild(t *testing.T) {
+	dir := os.Getenv(crashDir)
+	if dir == "" {
+		t.Skip("run by TestCrash")
+	}
+	step, err := strconv.ParseInt(os.Getenv(crashStep), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fuse{}
+	f.left.Store(1 << 40)
+	p := newPlace(t, func(p *place, o *options) {
+		if o.dir = dir; p != nil {
+			o.Workers = 1
+			x := fusedIndex{p.index, f}
+			o.Store, o.Index = fusedStore{p.store, f}, x
+			o.Ingest = newIngester(x)
+		}
+	})
+	f.left.Store(step)
+	p.newStore("a")
+	p.newStore("b")
+	fern := p.indexed(files.Upload{ID: "fern", Stores: []string{"a"}}, ferns)
+	p.send(files.Upload{ID: "copy", Stores: []string{"a", "b"}}, ferns)
+	moss := p.indexed(files.Upload{ID: "moss", Stores: []string{"b"}}, "Mosses have spores too.")
+	change := func(id string, c files.StoreChange) {
+		_, err := p.ModifyStore(t.Context(), id, c)
+		p.must(err)
+	}
+	change("b", files.StoreChange{Join: []string{fern}})
+	change("a", files.StoreChange{Leave: []string{fern}, Join: []string{moss}})
+	p.must(p.DeleteFile(t.Context(), moss))
+	p.must(p.DeleteStore(t.Context(), "b"))
+	p.must(p.DeleteFile(t.Context(), "copy"))
+	fmt.Println("reached the end with", f.left.Load(), "left")
+}
+
+// crash runs the child until it is killed at a step, and says whether it came to its end before.
+func crash(t *testing.T, dir string, step int) (ended bool) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
+	child.Env = append(os.Environ(), crashDir+"="+dir, crashStep+"="+strconv.Itoa(step))
+	out, err := child.CombinedOutput()
+	if err == nil {
+		return true
+	}
+	status, ok := errors.AsType[*exec.ExitError](err)
+	if ws, isWait := status.Sys().(syscall.WaitStatus); !ok || !isWait || ws.Signal() != syscall.SIGKILL {
+		t.Fatalf("step %d: %v\n%s", step, err, out)
+	}
+	return false
+}
+
+// TestCrash kills a process at each step that changes something, and holds that what is opened afterwards is sound: no task runs
+// for ever, the index has what the store says, no bytes are left.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	stride := 1
+	if raceEnabled {
+		stride = 9
+	}
+	for step := 1; ; step += stride {
+		dir := t.TempDir()
+		if crash(t, dir, step) {
+			if step < 40 {
+				t.Errorf("the child changes no more than %d things", step)
+			}
+			return
+		}
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			p := newPlace(t, func(_ *place, o *options) { o.dir = dir })
+			fs, err := p.Files(t.Context(), "", 100)
+			p.must(err)
+			for _, f := range fs {
+				p.await(f.ID, store.Completed)
+			}
+			p.sound()
+		})
+	}
+}
+
+func TestCrashLoopEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var id string
+	for try := range 5 {
+		var h *held
+		p := newPlace(t, func(p *place, o *options) {
+			if o.dir = dir; p != nil {
+				h = newHeld(o.Ingest)
+				o.Ingest, o.Workers = h, 1
+			}
+		})
+		if try == 0 {
+			id = p.send(files.Upload{}, ferns)
+		}
+		if try < 3 {
+			<-h.begun
+			// As a killed process leaves it: begun, and not ended.
+			_, err := p.store.UpdateTask(t.Context(), "upload-"+id, func(t *store.Task, _ *store.File) error { t.Tries++; return nil })
+			p.must(err)
+			p.close()
+			continue
+		}
+		if task := p.await(id, store.Failed); !strings.Contains(task.Failure, "3 times") {
+			t.Errorf("failed with %q", task.Failure)
+		}
+		p.close()
+	}
+}
+
+func TestCloseAndOpenAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var h *held
+	p := newPlace(t, func(p *place, o *options) {
+		if o.dir = dir; p != nil {
+			h = newHeld(o.Ingest)
+			o.Ingest, o.Workers = h, 1
+		}
+	})
+	p.newStore("a")
+	first, second := p.send(files.Upload{Stores: []string{"a"}}, ferns), p.send(files.Upload{}, "Mosses.")
+	<-h.begun
+	p.close()
+	p = newPlace(t, func(_ *place, o *options) { o.dir = dir })
+	if task := p.await(first, store.Completed); task.Tries != 1 {
+		t.Errorf("stopping in order counts as %d tries", task.Tries)
+	}
+	p.await(second, store.Completed)
+	p.finds("a", "spores", first)
+	p.sound()
+
+	// An index that was lost is made again.
+	p.close()
+	if err := os.RemoveAll(filepath.Join(dir, "index")); err != nil {
+		t.Fatal(err)
+	}
+	p = newPlace(t, func(_ *place, o *options) { o.dir = dir })
+	p.await(first, store.Completed)
+	p.await(second, store.Completed)
+	p.finds("a", "spores", first)
+	p.sound()
+}
+
+func TestLeftoversAreRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := newPlace(t, func(_ *place, o *options) { o.dir = dir })
+	p.indexed(files.Upload{}, ferns)
+	kept := p.blobs()[0]
+	p.close()
+	stray := strings.Repeat("ab", 32)
+	at := filepath.Join(dir, "files")
+	for name, text := range map[string]string{
+		"staged/new.123": "half", "staged/" + stray + ".9": "no row", "staged/" + kept + ".8": ferns, "staged/" + stray + ".going": "", "staged/" + kept + ".going": "",
+		"blobs/ab/" + stray: "no row",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700), os.WriteFile(filepath.Join(at, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newPlace(t, func(_ *place, o *options) { o.dir = dir }).sound()
+}

@@ -1,0 +1,393 @@
+package files_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/store"
+)
+
+func TestStoresShareFiles(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	p.newStore("a")
+	p.newStore("c")
+	fern := p.indexed(files.Upload{Stores: []string{"a"}}, ferns)
+	moss := p.indexed(files.Upload{}, "Mosses have spores too.")
+	before, err := p.index.Terms(t.Context(), files.Collection, nil)
+	p.must(err)
+	info, err := p.CreateStore(t.Context(), files.NewStore{ID: "b", Name: "B", Description: "D", Metadata: json.RawMessage(`{"k":"v"}`), Files: []string{fern, moss}})
+	p.must(err)
+	want := []string{fern, moss}
+	slices.Sort(want)
+	if info.Name != "B" || info.Description != "D" || string(info.Metadata) != `{"k":"v"}` || !slices.Equal(info.Files, want) || info.Bytes != int64(len(ferns)+len("Mosses have spores too.")) {
+		t.Errorf("store %+v", info)
+	}
+	// A file in three stores is stored once.
+	_, err = p.ModifyStore(t.Context(), "c", files.StoreChange{Join: []string{fern}})
+	p.must(err)
+	after, err := p.index.Terms(t.Context(), files.Collection, nil)
+	p.must(err)
+	if after.Chunks != before.Chunks || len(p.blobs()) != 2 {
+		t.Errorf("%d chunks and then %d, %d blobs", before.Chunks, after.Chunks, len(p.blobs()))
+	}
+	for set, want := range map[string][]string{"a": {fern}, "b": {fern, moss}, "c": {fern}, "d": {}} {
+		p.finds(set, "spores", want...)
+	}
+	ids, err := p.StoresOf(t.Context(), fern)
+	p.must(err)
+	if !slices.Equal(ids, []string{"a", "b", "c"}) {
+		t.Errorf("stores of the file: %v", ids)
+	}
+	p.sound()
+
+	_, err = p.ModifyStore(t.Context(), "b", files.StoreChange{Leave: []string{fern, "stranger"}})
+	p.must(err)
+	p.finds("b", "spores", moss)
+	p.must(p.DeleteStore(t.Context(), "a"))
+	p.finds("a", "spores")
+	p.finds("c", "spores", fern)
+	_, err = p.Store(t.Context(), "a")
+	refused(t, "deleted", err, fault.NotFound, "")
+	task, err := p.Task(t.Context(), "delete-a")
+	p.must(err)
+	if task.Status != store.Completed {
+		t.Errorf("task %+v", task)
+	}
+	refused(t, "deleted twice", p.DeleteStore(t.Context(), "a"), fault.NotFound, "")
+	// One of the same id begins with nothing.
+	p.newStore("a")
+	p.finds("a", "spores")
+	p.must(p.DeleteFile(t.Context(), fern))
+	p.counts("c", 0, 0, 0)
+	p.sound()
+}
+
+func TestModifyStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	id := p.indexed(files.Upload{}, ferns)
+	p.newStore("a")
+	name, none, hour := "N", "", time.Hour
+	info, err := p.ModifyStore(t.Context(), "a", files.StoreChange{Name: &name, Description: &name, Metadata: json.RawMessage(`{"x":1}`), Lifetime: &hour, Join: []string{id}})
+	p.must(err)
+	if info.Name != "N" || info.Description != "N" || info.ExpiresAt.IsZero() || string(info.Metadata) != `{"x":1}` || info.Counts.Completed != 1 {
+		t.Errorf("store %+v", info)
+	}
+	never := time.Duration(0)
+	info, err = p.ModifyStore(t.Context(), "a", files.StoreChange{Description: &none, Lifetime: &never})
+	p.must(err)
+	if info.Name != "N" || info.Description != "" || !info.ExpiresAt.IsZero() || string(info.Metadata) != `{"x":1}` {
+		t.Errorf("store %+v", info)
+	}
+	for what, c := range map[string]struct {
+		id    string
+		c     files.StoreChange
+		code  fault.Code
+		field string
+	}{
+		"no store":      {"no", files.StoreChange{Name: &name}, fault.NotFound, ""},
+		"all files":     {"files", files.StoreChange{Name: &name}, fault.NotFound, ""},
+		"no file":       {"a", files.StoreChange{Name: &none, Join: []string{id, "nobody"}}, fault.InvalidRequest, "join_file_ids"},
+		"odd file":      {"a", files.StoreChange{Join: []string{"a\x1fb"}}, fault.InvalidRequest, "join_file_ids"},
+		"odd leaver":    {"a", files.StoreChange{Leave: []string{"../x"}}, fault.InvalidRequest, "left_file_ids"},
+		"in and out":    {"a", files.StoreChange{Join: []string{id}, Leave: []string{id}}, fault.InvalidRequest, "left_file_ids"},
+		"many":          {"a", files.StoreChange{Join: make([]string, 10_001)}, fault.InvalidRequest, "join_file_ids"},
+		"no object":     {"a", files.StoreChange{Metadata: json.RawMessage(`[]`)}, fault.InvalidRequest, "metadata"},
+		"another scope": {"a\x1fsb", files.StoreChange{Name: &name}, fault.NotFound, ""},
+	} {
+		_, err := p.ModifyStore(t.Context(), c.id, c.c)
+		refused(t, what, err, c.code, c.field)
+	}
+	for what, c := range map[string]struct {
+		n     files.NewStore
+		code  fault.Code
+		field string
+	}{
+		"taken":     {files.NewStore{ID: "a"}, fault.Conflict, ""},
+		"odd":       {files.NewStore{ID: "a b"}, fault.InvalidRequest, "id"},
+		"all files": {files.NewStore{ID: "files"}, fault.InvalidRequest, "id"},
+		"no file":   {files.NewStore{ID: "new", Files: []string{"nobody"}}, fault.InvalidRequest, "file_ids"},
+		"long":      {files.NewStore{Name: strings.Repeat("n", 1000)}, fault.InvalidRequest, "name"},
+		"past":      {files.NewStore{Lifetime: -1}, fault.InvalidRequest, "expires_after"},
+	} {
+		_, err := p.CreateStore(t.Context(), c.n)
+		refused(t, what, err, c.code, c.field)
+	}
+	_, err = p.Store(t.Context(), "new")
+	refused(t, "made halfway", err, fault.NotFound, "")
+	named, err := p.CreateStore(t.Context(), files.NewStore{})
+	p.must(err)
+	if !strings.HasPrefix(named.ID, "vs_") || named.Name != named.ID {
+		t.Errorf("store %+v", named)
+	}
+	p.sound()
+}
+
+func TestStoresExpire(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(1_800_000_000)
+	p := newPlace(t, func(_ *place, o *options) { o.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
+	id := p.indexed(files.Upload{}, ferns)
+	for _, vs := range []string{"read", "listed", "swept", "stays", "again"} {
+		n := files.NewStore{ID: vs, Files: []string{id}, Lifetime: time.Minute}
+		if vs == "stays" {
+			n.Lifetime = 0
+		}
+		_, err := p.CreateStore(t.Context(), n)
+		p.must(err)
+	}
+	now.Add(59)
+	p.must(p.Sweep(t.Context()))
+	p.finds("read", "spores", id)
+	now.Add(1)
+	_, err := p.Store(t.Context(), "read")
+	refused(t, "read", err, fault.NotFound, "")
+	p.finds("read", "spores")
+	_, err = p.ModifyStore(t.Context(), "listed", files.StoreChange{Join: []string{id}})
+	refused(t, "changed", err, fault.NotFound, "")
+	p.newStore("again")
+	p.finds("again", "spores")
+	p.must(p.Sweep(t.Context()))
+	p.finds("swept", "spores")
+	p.finds("stays", "spores", id)
+	infos, err := p.Stores(t.Context(), "", 10)
+	p.must(err)
+	if len(infos) != 2 {
+		t.Errorf("stores %+v", infos)
+	}
+	p.sound()
+}
+
+func TestFoldersAreStores(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, func(_ *place, o *options) { o.MaxListed = 4 })
+	_, err := p.Store(t.Context(), "default")
+	refused(t, "a folder of nothing", err, fault.NotFound, "")
+	var docs []ingest.Source
+	for i := range 3 {
+		docs = append(docs, ingest.Source{URI: fmt.Sprint(i, ".md"), Data: []byte("Lichens are two beings.")})
+	}
+	g := ingest.New(p.index, nil, ingest.Options{})
+	_, err = g.IngestDocuments(t.Context(), "", docs, nil)
+	p.must(err)
+	info := p.counts("default", 0, 3, 0)
+	if info.Name != "default" || info.CreatedAt.IsZero() || len(info.Files) != 3 || info.Bytes != int64(3*len(docs[0].Data)) {
+		t.Errorf("store %+v", info)
+	}
+	_, err = p.CreateStore(t.Context(), files.NewStore{ID: "default"})
+	refused(t, "made", err, fault.Conflict, "")
+	refused(t, "deleted", p.DeleteStore(t.Context(), "default"), fault.Conflict, "")
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Join: []string{info.Files[0]}})
+	refused(t, "a folder's document joins", err, fault.InvalidRequest, "join_file_ids")
+	first, second := p.indexed(files.Upload{}, ferns), p.indexed(files.Upload{}, ferns)
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Join: []string{first, second}})
+	p.must(err)
+	info = p.counts("default", 0, 5, 0)
+	if len(info.Files) != 4 || !slices.IsSorted(info.Files) {
+		t.Errorf("files %v", info.Files)
+	}
+	var members []string
+	for after := ""; ; {
+		ms, err := p.Members(t.Context(), "default", after, 2)
+		p.must(err)
+		if len(ms) == 0 {
+			break
+		}
+		for _, m := range ms {
+			members, after = append(members, m.File), m.File
+		}
+	}
+	if len(members) != 5 || !slices.IsSorted(members) {
+		t.Errorf("members %v", members)
+	}
+	p.finds("default", "spores", first, second)
+	hour := time.Hour
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Lifetime: &hour})
+	refused(t, "expires", err, fault.InvalidRequest, "expires_after")
+	_, err = g.IngestDocuments(t.Context(), "", []ingest.Source{{URI: "9.md", Data: []byte("Algae.")}}, nil)
+	p.must(err)
+	p.counts("default", 0, 6, 0)
+	p.newStore("zoo")
+	infos, err := p.Stores(t.Context(), "", 10)
+	p.must(err)
+	if len(infos) != 2 || infos[0].ID != "default" || infos[0].Counts.Total != 6 || infos[1].ID != "zoo" {
+		t.Errorf("stores %+v", infos)
+	}
+}
+
+// flaky is an ingester every third of whose files fails.
+type flaky struct {
+	files.Ingester
+	n *atomic.Int32
+}
+
+func (f flaky) IngestFile(ctx context.Context, in ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+	if f.n.Add(1)%3 == 0 {
+		return ingest.Taken{}, fault.New(fault.InvalidRequest, "it is the third")
+	}
+	return f.Ingester.IngestFile(ctx, in, progress)
+}
+
+// TestCountsAreTrueAtEveryMoment reads counts while files come, join, fail and go: they add up, and completed are at most those that
+// a search finds afterwards.
+func TestCountsAreTrueAtEveryMoment(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, func(p *place, o *options) {
+		if p != nil {
+			o.Ingest = flaky{o.Ingest, new(atomic.Int32)}
+		}
+	})
+	p.newStore("a")
+	p.newStore("b")
+	stop := make(chan struct{})
+	var reader, writers sync.WaitGroup
+	reader.Go(func() {
+		for {
+			for _, id := range []string{"a", "b"} {
+				info, err := p.Store(p.ctx(), id)
+				n := info.Counts
+				if err != nil || n.InProgress+n.Completed+n.Failed+n.Cancelled != n.Total || min(n.InProgress, n.Completed, n.Failed, n.Cancelled) < 0 {
+					t.Errorf("%s counts %+v: %v", id, n, err)
+					return
+				}
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for w := range 2 {
+		writers.Go(func() {
+			for i := range 8 {
+				f, _, err := p.Upload(p.ctx(), files.Upload{Stores: []string{"a"}, Body: strings.NewReader(fmt.Sprintf("Text %d of %d.", i, w))})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				change := files.StoreChange{Join: []string{f.ID}}
+				if _, err := p.ModifyStore(p.ctx(), "b", change); err != nil {
+					t.Error(err)
+				}
+				switch i % 4 {
+				case 0:
+					err = p.DeleteFile(p.ctx(), f.ID)
+				case 1:
+					_, err = p.ModifyStore(p.ctx(), "a", files.StoreChange{Leave: []string{f.ID}})
+				default:
+					_, err = p.Await(p.ctx(), "upload-"+f.ID)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	for _, id := range []string{"a", "b"} {
+		if _, err := p.Await(t.Context(), "vectorize-"+id); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	reader.Wait()
+	fs, err := p.Files(t.Context(), "", 100)
+	p.must(err)
+	for _, f := range fs {
+		if _, err := p.Await(t.Context(), "upload-"+f.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	p.sound()
+}
+
+// failing is an index that cannot be told of sets for a while.
+type failing struct {
+	files.Index
+	broken atomic.Bool
+}
+
+var errBroken = errors.New("the index is broken")
+
+func (f *failing) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Index.Join(ctx, collection, set, ids)
+}
+
+func (f *failing) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Index.Leave(ctx, collection, set, ids)
+}
+
+func (f *failing) Disband(ctx context.Context, collection, set string) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Index.Disband(ctx, collection, set)
+}
+
+func (f *failing) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	if f.broken.Load() {
+		return errBroken
+	}
+	return f.Index.Delete(ctx, collection, ids)
+}
+
+var _ index.Sets = (*failing)(nil)
+
+func TestIndexThatFailsIsToldLater(t *testing.T) {
+	t.Parallel()
+	var f *failing
+	p := newPlace(t, func(p *place, o *options) {
+		if p != nil {
+			f = &failing{Index: o.Index}
+			o.Index = f
+		}
+	})
+	fern, moss := p.indexed(files.Upload{}, ferns), p.indexed(files.Upload{ID: "moss"}, "Mosses have spores too.")
+	p.newStore("a", fern)
+	f.broken.Store(true)
+	_, err := p.ModifyStore(t.Context(), "a", files.StoreChange{Join: []string{moss}})
+	if !errors.Is(err, errBroken) {
+		t.Errorf("joined: %v", err)
+	}
+	p.counts("a", 1, 1, 0) // what is not found yet is in progress
+	if err := p.DeleteFile(t.Context(), moss); !errors.Is(err, errBroken) {
+		t.Errorf("deleted: %v", err)
+	}
+	if err := p.DeleteStore(t.Context(), "a"); !errors.Is(err, errBroken) {
+		t.Errorf("deleted: %v", err)
+	}
+	// What the index may still have of an id is not to be had by another of it.
+	if _, err := p.CreateStore(t.Context(), files.NewStore{ID: "a"}); !errors.Is(err, errBroken) {
+		t.Errorf("made again: %v", err)
+	}
+	if _, _, err := p.Upload(t.Context(), files.Upload{ID: "moss", Body: strings.NewReader("x")}); !errors.Is(err, errBroken) {
+		t.Errorf("uploaded again: %v", err)
+	}
+	f.broken.Store(false)
+	p.newStore("a")
+	p.finds("a", "spores")
+	p.finds("", "spores", fern)
+	p.sound()
+}
