@@ -364,14 +364,28 @@ func writeForever(dir string) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		if err := turn(x, i, corpus.DocumentID(id)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		fmt.Print(".")
 	}
+}
+
+// turn puts documents into a set and takes them out of it again, by turns.
+func turn(x *embedded.Index, i int, id corpus.DocumentID) error {
+	ids := []corpus.DocumentID{id, "never"}
+	if i/7%2 == 0 {
+		return x.Join(context.Background(), "c", "s", ids)
+	}
+	return x.Leave(context.Background(), "c", "s", ids[:1])
 }
 
 func whole(t *testing.T, dir string) {
 	t.Helper()
 	x := open(t, dir)
 	defer closeIndex(t, x)
+	inSet(t, x)
 	docs, err := x.Documents(t.Context(), "c", "", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -407,6 +421,23 @@ func whole(t *testing.T, dir string) {
 				wantNamed(t, x, "Name "+text, 40)
 			}
 			wantNamed(t, x, d.Title, 40)
+		}
+	}
+}
+
+// inSet checks that what is found in the set is what is listed in it.
+func inSet(t *testing.T, x *embedded.Index) {
+	t.Helper()
+	scope := index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
+	docs, err := x.Documents(t.Context(), scope, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []index.Query{{Text: "steady"}, {Vector: []float32{1, 0}}} {
+		q.Collection, q.Limit = scope, 1000
+		hits, err := x.Search(t.Context(), q)
+		if err != nil || len(hits) != 40*len(docs) {
+			t.Errorf("%d documents in the set but %d passages found, %v", len(docs), len(hits), err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (s rowSet) change(removed, added [][2]uint64) rowSet {
 			if r[0] < gone[i][0] {
 				left = append(left, [2]uint64{r[0], gone[i][0]})
 			}
-			r[0] = min(max(r[0], gone[i][1]), r[1])
+			r[0] = min(gone[i][1], r[1])
 		}
 		if r[0] < r[1] {
 			left = append(left, r)

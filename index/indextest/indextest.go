@@ -68,6 +68,7 @@ func Exercise(t *testing.T, open Open) {
 		{"SetsLikeAnother", setsLikeAnother},
 		{"SetsWalk", setsWalk},
 		{"SetsWhileRead", setsWhileRead},
+		{"SetsReadFirst", setsReadFirst},
 		{"SetsReopen", setsReopen},
 		{"SetsModel", setsModel},
 		{"Contents", contents},

@@ -305,7 +305,6 @@ func setsWalk(t *testing.T, open Open) {
 	for _, id := range []string{"film", "mother", "town1", "town2"} {
 		copied(t, x, "c", "only", corpus.DocumentID(id))
 	}
-	films(t, x, "whole")
 	w := index.Walk{Chunks: []corpus.ChunkID{"film/0"}, Limit: 100}
 	w.Collection = scope
 	in := walked(t, g, w)
@@ -387,7 +386,7 @@ func setsWhileRead(t *testing.T, open Open) {
 			}
 		})
 	}
-	for i := range 12 {
+	for i := range 6 {
 		put(t, x, "c", "replaced", "", passage("apple", 1, 0), passage(fmt.Sprintf("apple %d", i), 1, 1))
 		join(t, x, "c", "s", "toggled", "new")
 		put(t, x, "c", "new", "", passage("apple", 1, 0), passage("apple", 1, 1))
@@ -401,6 +400,48 @@ func setsWhileRead(t *testing.T, open Open) {
 	}
 	close(done)
 	readers.Wait()
+}
+
+// setsReadFirst reads sets for the first time since the index was opened, while a member is replaced.
+func setsReadFirst(t *testing.T, open Open) {
+	dir := t.TempDir()
+	x := openSets(t, open, dir)
+	replace := func(i int) {
+		put(t, x, "c", "replaced", "", passage("apple"), passage(fmt.Sprintf("apple %d", i)))
+	}
+	const sets = 24
+	for i := range sets {
+		join(t, x, "c", fmt.Sprint(i), "replaced")
+	}
+	replace(0)
+	x = openSets(t, open, dir)
+	var reader sync.WaitGroup
+	begun, done := make(chan struct{}), make(chan struct{})
+	reader.Go(func() {
+		defer close(done)
+		for i := range sets {
+			<-begun
+			for range 3 * i { // the first reading falls at another moment of the writing each time
+				if _, err := x.Search(context.Background(), index.Query{Collection: "c", Text: "apple"}); err != nil {
+					t.Error(err)
+				}
+			}
+			hits, err := x.Search(context.Background(), index.Query{Collection: inSets(fmt.Sprint(i)), Text: "apple"})
+			if err != nil || len(hits) != 2 {
+				t.Errorf("set %d: %d of 2 passages, %v", i, len(hits), err)
+			}
+		}
+	})
+	for i := 1; ; i++ {
+		select {
+		case <-done:
+			reader.Wait()
+			return
+		case begun <- struct{}{}:
+		default:
+		}
+		replace(i)
+	}
 }
 
 func setsReopen(t *testing.T, open Open) {

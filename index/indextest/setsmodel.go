@@ -358,13 +358,17 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 
 // setsModel changes documents and sets at random and looks at scopes at random.
 func setsModel(t *testing.T, open Open) {
-	for seed := range uint64(3) {
-		w := &world{t: t, x: openSets(t, open, t.TempDir()), r: rand.New(rand.NewPCG(seed, 1)), docs: map[corpus.DocumentID][]index.Entry{},
+	for seed := range uint64(2) {
+		dir := t.TempDir()
+		w := &world{t: t, x: openSets(t, open, dir), r: rand.New(rand.NewPCG(seed, 1)), docs: map[corpus.DocumentID][]index.Entry{},
 			puts: map[corpus.DocumentID]int{}, sets: map[string]map[corpus.DocumentID]bool{"s": {}, "t": {}, "u": {}}, before: map[string]seen{}}
-		for i := range 60 {
+		for i := range 45 {
 			w.step()
-			if i%2 > 0 {
+			if i%4 > 0 {
 				continue
+			}
+			if i == 20 {
+				w.x = openSets(t, open, dir)
 			}
 			s := index.Scope{Collection: "c"}
 			for _, set := range []string{"s", "t", "none"} {
@@ -377,6 +381,7 @@ func setsModel(t *testing.T, open Open) {
 			}
 			w.check(s)
 			w.check(index.Scope{Collection: "c", Sets: []string{"u"}})
+			w.check(index.Scope{Collection: "c", Documents: []corpus.DocumentID{"d03"}})
 			if t.Failed() {
 				t.Fatalf("seed %d, step %d", seed, i)
 			}

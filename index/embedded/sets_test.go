@@ -1,0 +1,164 @@
+package embedded_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+var scopeS = index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
+
+// edited changes documents.db of a closed index.
+func edited(t *testing.T, dir string, do func(tx *bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(do), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func formatOf(t *testing.T, dir string) (format string) {
+	t.Helper()
+	edited(t, dir, func(tx *bolt.Tx) error {
+		format = string(tx.Bucket([]byte("meta")).Get([]byte("format")))
+		return nil
+	})
+	return format
+}
+
+// TestFormatWithoutSets opens a folder that a version made which knew no sets; only once there is one, that version would not
+// open it again.
+func TestFormatWithoutSets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := open(t, dir)
+	if err := put(t.Context(), x, "a", "apple", 3); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	edited(t, dir, func(tx *bolt.Tx) error {
+		return errors.Join(tx.DeleteBucket([]byte("sets")), tx.DeleteBucket([]byte("members")), tx.DeleteBucket([]byte("memberships")))
+	})
+	x = open(t, dir)
+	if n := count(t, x, "apple", corpus.Passage); n != 3 {
+		t.Errorf("%d of 3 passages", n)
+	}
+	closeIndex(t, x)
+	if f := formatOf(t, dir); f != "3" {
+		t.Errorf("format %s without a set", f)
+	}
+	x = open(t, dir)
+	if err := x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	if f := formatOf(t, dir); f != "4" {
+		t.Errorf("format %s with a set", f)
+	}
+	x = open(t, dir)
+	if hits, err := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"}); err != nil || len(hits) != 3 {
+		t.Errorf("%d of 3 passages in the set, %v", len(hits), err)
+	}
+}
+
+// TestDamagedMembers damages a set: what reads it says so, and the collection is read as ever.
+func TestDamagedMembers(t *testing.T) {
+	t.Parallel()
+	for _, bucket := range []string{"members", "sets"} {
+		dir := t.TempDir()
+		x := open(t, dir)
+		if err := errors.Join(put(t.Context(), x, "a", "apple", 2), x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"})); err != nil {
+			t.Fatal(err)
+		}
+		closeIndex(t, x)
+		edited(t, dir, func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte(bucket))
+			k, v := b.Cursor().First()
+			v = bytes.Clone(v)
+			v[len(v)-1] ^= 1
+			return b.Put(bytes.Clone(k), v)
+		})
+		x = open(t, dir)
+		if n := count(t, x, "apple", corpus.Passage); n != 2 {
+			t.Errorf("%d of 2 passages", n)
+		}
+		_, err1 := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"})
+		_, err2 := x.Version(t.Context(), scopeS)
+		for _, err := range []error{err1, err2} {
+			if err == nil || !strings.Contains(err.Error(), "documents.db") || !strings.Contains(err.Error(), "set") {
+				t.Errorf("%s: error %v", bucket, err)
+			}
+		}
+	}
+}
+
+// TestDeletedMemberIsInNoFile deletes a document that was to be in a set, and never was put.
+func TestDeletedMemberIsInNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := open(t, dir)
+	if err := errors.Join(put(t.Context(), x, "a", "apple", 1), x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a", "vanishing-id"}),
+		x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	if files := holding(t, dir, "vanishing-id"); files != nil {
+		t.Error(files)
+	}
+}
+
+// TestManySets asks for more sets than are held in memory, in a collection of many segments with many deletions.
+func TestManySets(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	for i := range 12 {
+		putRange(t, x, "d", 40*i, 40*i+40, "apple", 1)
+	}
+	var gone []corpus.DocumentID
+	for i := range 480 {
+		id := corpus.DocumentID(fmt.Sprintf("d%d", i))
+		switch {
+		case i%5 == 4:
+			gone = append(gone, id)
+		case i%3 == 0:
+			if i > 60 {
+				continue
+			}
+			if err := x.Join(t.Context(), "c", fmt.Sprintf("s%d", i%10), []corpus.DocumentID{id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := x.Delete(t.Context(), "c", gone); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for i := range 10 {
+		scope := index.Scope{Collection: "c", Sets: []string{fmt.Sprintf("s%d", i)}}.Name()
+		docs, err := x.Documents(t.Context(), scope, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := x.Search(t.Context(), index.Query{Collection: scope, Text: "apple", Limit: 1000})
+		if err != nil || len(hits) != len(docs) {
+			t.Errorf("%d of %d passages in %q, %v", len(hits), len(docs), scope, err)
+		}
+		for _, h := range hits {
+			all[string(h.Chunk.Document)] = true
+		}
+	}
+	if len(all) != 17 {
+		t.Errorf("%d of 17 members", len(all))
+	}
+}
