@@ -1,0 +1,95 @@
+"""Uploads a file, waits until it is indexed, asks questions about it, cites, and deletes it, with nothing but the standard library.
+
+    python3 examples/knowledge.py notes.md "What do my notes say?" "And why?"
+
+Each event of an answer's stream has the whole answer so far, so that a reader who misses some loses nothing.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+import urllib.parse
+import urllib.request
+import uuid
+
+BASE = os.environ.get("SLUICE_URL", "http://127.0.0.1:8000")
+
+
+def call(method, path, body=None, kind="application/json"):
+    """Makes a request and gives the object that it is answered with."""
+    if body is not None and kind == "application/json":
+        body = json.dumps(body).encode()
+    request = urllib.request.Request(BASE + path, body, {"Content-Type": kind} if body is not None else {}, method=method)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
+def upload(path):
+    """Uploads a file and waits until questions find it."""
+    boundary = uuid.uuid4().hex
+    with open(path, "rb") as source:
+        content = source.read()
+    name = urllib.parse.quote(os.path.basename(path))
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    file = call("POST", "/v1/files", head + content + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}")
+    while True:
+        task = call("GET", "/v1/tasks/" + file["task_id"])
+        if task["status"] == "completed":
+            return file
+        if task["status"] in ("failed", "cancelled"):
+            raise SystemExit(task.get("failure_reason", task["status"]))
+        time.sleep(0.2)
+
+
+def snapshots(store, messages):
+    """Yields the states of an answer, the last of them whole."""
+    question = {"input": messages, "tools": [{"type": "file_search", "vector_store_ids": [store]}]}
+    request = urllib.request.Request(BASE + "/v1/responses", json.dumps(question).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        for line in response:
+            if line.startswith(b"event: done"):
+                return
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])
+    raise SystemExit("the stream broke off")
+
+
+def text_of(response):
+    """Gives an answer's text with its citations, the n-th of which ⟦⟦n⟧⟧ marks."""
+    text, citations = "", []
+    for item in response["output"]:
+        for part in item.get("content", []):
+            text += part["text"]
+            citations += part["annotations"]
+    return text, citations
+
+
+def main():
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
+    file = upload(sys.argv[1])
+    print("uploaded", file["filename"])
+    store = call("POST", "/v1/vector_stores", {"name": "example", "file_ids": [file["id"]]})["id"]
+    messages = []
+    for question in sys.argv[2:]:
+        messages.append({"role": "user", "content": question})
+        shown = ""
+        print("\n>", question)
+        for response in snapshots(store, messages):
+            text, citations = text_of(response)
+            if text.startswith(shown):
+                print(re.sub("⟦⟦(\\d+)⟧⟧", r"[\1]", text[len(shown):]), end="", flush=True)
+                shown = text
+        print()
+        for n, citation in enumerate(citations, 1):
+            print(f"[{n}] {citation['filename']}, passage {citation['index']}")
+        messages.append({"role": "assistant", "content": text})
+    call("DELETE", "/v1/vector_stores/" + store)
+    call("DELETE", "/v1/files/" + file["id"])
+    print("\ndeleted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Uploads a file, waits until it is indexed, puts it into a vector store, asks a question about it and deletes all of it again.
+#
+#	examples/knowledge.sh notes.md "What do my notes say?"
+set -euo pipefail
+url=${SLUICE_URL:-http://127.0.0.1:8000}
+file=${1:?name a file}
+question=${2:?ask something about it}
+
+request() { curl -sS --fail-with-body "$@"; }
+
+# field prints a text field of the JSON object that it reads. A real program has a parser for that.
+field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | sed 's/^[^:]*: *"//; s/"$//'; }
+
+quote() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+
+echo "== upload"
+uploaded=$(request "$url/v1/files" -F "file=@$file" -F purpose=qa)
+id=$(field id <<<"$uploaded")
+task=$(field task_id <<<"$uploaded")
+echo "file $id"
+
+echo "== wait"
+while :; do
+	status=$(request "$url/v1/tasks/$task" | field status)
+	echo "$status"
+	case $status in
+	completed) break ;;
+	failed | cancelled) exit 1 ;;
+	esac
+	sleep 0.2
+done
+
+echo "== vector store"
+store=$(request "$url/v1/vector_stores" -H 'Content-Type: application/json' -d "{\"name\": \"example\", \"file_ids\": [\"$id\"]}" | field id)
+echo "vector store $store"
+
+echo "== ask: each event has the whole answer so far"
+request -N "$url/v1/responses" -H 'Content-Type: application/json' -d "{
+	\"input\": [{\"role\": \"user\", \"content\": \"$(quote "$question")\"}],
+	\"tools\": [{\"type\": \"file_search\", \"vector_store_ids\": [\"$store\"]}]}"
+
+echo "== the best passages, without an answer"
+request "$url/v1/vector_stores/$store/search" -H 'Content-Type: application/json' -d "{\"query\": \"$(quote "$question")\", \"top_k\": 3}"
+
+echo "== delete"
+request -X DELETE "$url/v1/vector_stores/$store"
+request -X DELETE "$url/v1/files/$id"

@@ -1,0 +1,94 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/server/knowledge"
+)
+
+// program finds one of several programs, the first that passes a probe. Where none is there it fails if it must be, and skips elsewhere.
+func program(t *testing.T, names []string, probe ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil && (len(probe) == 0 || exec.Command(path, probe...).Run() == nil) {
+			return path
+		}
+	}
+	message := strings.Join(names, " or ") + " is needed, for " + strings.Join(probe, " ")
+	if os.Getenv("CI") == "true" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+func pythons() []string {
+	if p := os.Getenv("PYTHON"); p != "" {
+		return []string{p}
+	}
+	return []string{"python3", "/usr/bin/python3"}
+}
+
+func run(t *testing.T, s *site, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "SLUICE_URL="+s.url, "PYTHONIOENCODING=utf-8", "no_proxy=*")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// TestStrictClient runs a client that is as strict as the service's public one.
+func TestStrictClient(t *testing.T) {
+	t.Parallel()
+	python := program(t, pythons(), "-c", "import httpx")
+	for name, set := range map[string]setting{
+		"as it is":      func(*sluice.Options, *files.Options, *knowledge.Options) {},
+		"one at a time": func(eo *sluice.Options, fo *files.Options, _ *knowledge.Options) { fo.Workers = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, set)
+			run(t, s, python, "testdata/clients/forge.py", s.url)
+		})
+	}
+}
+
+// TestExamples runs the examples that upload a file and ask about it.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "notes on gold.md")
+	check(t, os.WriteFile(file, []byte(gold), 0o600))
+	const question = "Why does gold settle behind the riffles?"
+	for name, cmd := range map[string][]string{
+		"knowledge.sh": {program(t, []string{"bash"}), "../../examples/knowledge.sh", file, question},
+		"knowledge.py": {program(t, pythons(), "-c", "import urllib.request"), "../../examples/knowledge.py", file, question, "And what carries the gravel away?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "knowledge.sh" {
+				program(t, []string{"curl"})
+			}
+			s := newSite(t)
+			out := run(t, s, cmd[0], cmd[1:]...)
+			if !strings.Contains(out, "because it is heavier than gravel. ") || !strings.Contains(out, "notes on gold.md") {
+				t.Errorf("output: %s", out)
+			}
+			if list := s.get("/v1/files")["data"].([]any); len(list) != 0 {
+				t.Errorf("files are left: %v", list)
+			}
+			if list := s.get("/v1/vector_stores")["data"].([]any); strings.Contains(fmt.Sprint(list), "name:example") {
+				t.Errorf("vector stores are left: %v", list)
+			}
+		})
+	}
+}
