@@ -18,7 +18,7 @@ func (c *Client) Ask(ctx context.Context, q forge.Request) *Stream {
 
 // AskOnce asks a question and gives the whole answer when it is there. An answer that is not whole comes with the error that says why.
 func (c *Client) AskOnce(ctx context.Context, q forge.Request) (a forge.Answer, err error) {
-	if err = c.send(ctx, "ask", http.MethodPost, "/api/query", q, &a); err == nil && a.Error != nil {
+	if err = c.send(ctx, "ask", "/api/query", q, &a); err == nil && a.Error != nil {
 		err = fmt.Errorf("ask: %w", &fault.Error{Code: fault.Code(a.Error.Code), Message: a.Error.Message})
 	}
 	return a, err
@@ -45,7 +45,7 @@ func (c *Client) resume(ctx context.Context, protocol, view, run, after string) 
 // asking makes the stream of a question.
 func (c *Client) asking(ctx context.Context, protocol, view, path, question string, body any) *Stream {
 	return c.stream(ctx, protocol, view, question, func() (*http.Response, error) {
-		r, err := encoded(http.MethodPost, path, body)
+		r, err := encoded(path, body)
 		if err != nil {
 			return nil, err
 		}

@@ -90,13 +90,13 @@ type request struct {
 
 func get(path string) request { return request{method: http.MethodGet, path: path} }
 
-// encoded is a request with a JSON body.
-func encoded(method, path string, v any) (request, error) {
+// encoded is a POST with a JSON body.
+func encoded(path string, v any) (request, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return request{}, fmt.Errorf("encode request: %w", err)
 	}
-	return request{method: method, path: path, kind: "application/json", size: int64(len(b)),
+	return request{method: http.MethodPost, path: path, kind: "application/json", size: int64(len(b)),
 		body: func() (io.Reader, error) { return strings.NewReader(string(b)), nil }}, nil
 }
 
@@ -168,9 +168,9 @@ func (c *Client) call(ctx context.Context, what string, r request, v any) error 
 	return nil
 }
 
-// send is call with a JSON body.
-func (c *Client) send(ctx context.Context, what, method, path string, body, v any) error {
-	r, err := encoded(method, path, body)
+// send is call for a POST with a JSON body.
+func (c *Client) send(ctx context.Context, what, path string, body, v any) error {
+	r, err := encoded(path, body)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

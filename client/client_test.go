@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 type script func(ctx context.Context, r *answer.Recorder) error
@@ -49,7 +50,7 @@ func words(n, source int) script {
 func serve(t *testing.T, a answer.Answerer) (string, *sluice.Engine) {
 	t.Helper()
 	e := sluice.New(a, sluice.Options{})
-	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry()}})
+	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestStreamGoesOnThroughEveryCut(t *testing.T) {
 		t.Fatalf("%q %v %v", want, names, err)
 	}
 	const longest = 400 // bytes of an event with its frame
-	for after := int64(longest); after < 2*longest; after += 7 {
+	for after := int64(longest); after < 2*longest; after += 17 {
 		for _, cleanly := range []bool{false, true} {
 			var connections atomic.Int64
 			c := dial(t, url, client.Options{HTTP: cutting(after, cleanly, &connections), Backoff: 1})
@@ -295,9 +296,12 @@ func TestRefusalsAreFaults(t *testing.T) {
 		want   fault.Error
 	}{
 		"of the server":    {400, `{"type":"error","code":"INVALID_REQUEST","message":"query: required","field":"query"}`, fault.Error{Code: fault.InvalidRequest, Message: "query: required", Field: "query"}},
+		"of the service":   {400, `{"code":"INVALID_REQUEST","message":"input: required","detail":{"field":"input"}}`, fault.Error{Code: fault.InvalidRequest, Message: "input: required", Field: "input"}},
+		"as OpenAI's":      {404, `{"error":{"code":"model_not_found","message":"no such model","param":"model"}}`, fault.Error{Code: fault.NotFound, Message: "no such model", Field: "model"}},
+		"of the other":     {413, `{"code":1,"message":"too big"}`, fault.Error{Code: fault.TooLarge, Message: "too big"}},
 		"of a proxy":       {502, "<html>bad gateway</html>", fault.Error{Code: fault.Internal, Message: "the server answered 502"}},
 		"without a body":   {500, "", fault.Error{Code: fault.Internal, Message: "the server answered 500"}},
-		"with another one": {404, `{"detail":"x"}`, fault.Error{Code: fault.Internal, Message: "the server answered 404"}},
+		"with another one": {404, `{"detail":"x"}`, fault.Error{Code: fault.NotFound, Message: "the server answered 404"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -158,7 +158,7 @@ func (c *Client) Pages(ctx context.Context, id string, first, last int) (p knowl
 
 // UpdateFile changes what is noted on a file.
 func (c *Client) UpdateFile(ctx context.Context, id string, u knowledge.DocumentUpdate) (d knowledge.Document, err error) {
-	err = c.send(ctx, "update file", http.MethodPost, "/v1/files/"+url.PathEscape(id)+"/content", u, &d)
+	err = c.send(ctx, "update file", "/v1/files/"+url.PathEscape(id)+"/content", u, &d)
 	return d, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -33,7 +35,7 @@ func (f *Fold) addForge(ev Event) error {
 	}
 	switch ev.Name {
 	case "token":
-		return on(ev, func(v forge.Token) { f.addText(marked(v.Content)) })
+		return on(ev, func(v forge.Token) { f.addText(f.marked(v.Content)) })
 	case "verification":
 		return on(ev, f.verified)
 	case "sources":
@@ -206,8 +208,9 @@ func (f *Fold) failed(v forge.Error) {
 	f.ended(status)
 }
 
-// marked gives a token as the snapshot's text has it: the protocol tells a citation as a token of its own, " [2]".
-func marked(token string) string {
+// marked gives a token as the snapshot's text has it. The protocol tells a citation as a token of its own, " [2]"; its blank is left out behind
+// another blank or marker, as the knowledge protocol does.
+func (f *Fold) marked(token string) string {
 	inner, ok := strings.CutPrefix(token, " [")
 	if !ok {
 		return token
@@ -216,6 +219,10 @@ func marked(token string) string {
 	n, err := strconv.Atoi(digits)
 	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
 		return token
+	}
+	have := f.text.String()
+	if last, _ := utf8.DecodeLastRuneInString(have); have == "" || unicode.IsSpace(last) || strings.HasSuffix(have, closing) {
+		return marker(n)
 	}
 	return " " + marker(n)
 }

@@ -26,7 +26,7 @@ func (c *Client) Respond(ctx context.Context, q knowledge.Request) *Stream {
 func (c *Client) RespondOnce(ctx context.Context, q knowledge.Request) (r knowledge.Response, err error) {
 	stream := false
 	q.Stream = &stream
-	if err = c.send(ctx, "respond", http.MethodPost, "/v1/responses", q, &r); err == nil && r.Error != nil {
+	if err = c.send(ctx, "respond", "/v1/responses", q, &r); err == nil && r.Error != nil {
 		err = fmt.Errorf("respond: %w", &fault.Error{Code: fault.Code(r.Error.Reason), Message: r.Error.Message})
 	}
 	return r, err

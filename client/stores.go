@@ -13,7 +13,7 @@ func storePath(id string) string { return "/v1/vector_stores/" + url.PathEscape(
 
 // CreateStore makes a vector store, of files that are there already or of none.
 func (c *Client) CreateStore(ctx context.Context, r knowledge.VectorStoreRequest) (s knowledge.VectorStore, err error) {
-	err = c.send(ctx, "create vector store", http.MethodPost, "/v1/vector_stores", r, &s)
+	err = c.send(ctx, "create vector store", "/v1/vector_stores", r, &s)
 	return s, err
 }
 
@@ -37,7 +37,7 @@ func (c *Client) StoreFiles(ctx context.Context, id string, limit int, after str
 
 // ModifyStore changes a vector store.
 func (c *Client) ModifyStore(ctx context.Context, id string, u knowledge.VectorStoreUpdate) (s knowledge.VectorStore, err error) {
-	err = c.send(ctx, "modify vector store", http.MethodPost, storePath(id), u, &s)
+	err = c.send(ctx, "modify vector store", storePath(id), u, &s)
 	return s, err
 }
 
@@ -53,7 +53,7 @@ func (c *Client) Leave(ctx context.Context, id string, files ...string) (knowled
 
 // SearchStore finds passages of a vector store, the best first.
 func (c *Client) SearchStore(ctx context.Context, id string, q knowledge.SearchRequest) (p knowledge.SearchPage, err error) {
-	r, err := encoded(http.MethodPost, storePath(id)+"/search", q)
+	r, err := encoded(storePath(id)+"/search", q)
 	if err != nil {
 		return p, err
 	}

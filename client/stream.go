@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -32,6 +33,7 @@ type Stream struct {
 	after  string
 	cursor wire.Cursor
 	over   bool
+	ending bool // Cancel was called
 }
 
 // NewStream is a stream of events that come from elsewhere than a server, such as an engine in the same process.
@@ -98,7 +100,13 @@ func (s *Stream) Cancel(ctx context.Context) error {
 	if run == "" {
 		return errors.New("cancel run: the server has not told its id yet")
 	}
-	return s.cancel(ctx, run)
+	if err := s.cancel(ctx, run); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
+	return nil
 }
 
 // Wait reads what is left of the stream and gives the last snapshot. A run that failed is no error: see [Snapshot.Failure].
@@ -241,6 +249,10 @@ func (s *Stream) take(ev *Event) (fresh bool, err error) {
 	}
 	if ev.Last() {
 		s.over = true
+		if s.ending && s.fold.s.Status == Incomplete { // the knowledge protocol has no word for it
+			s.fold.ended(Cancelled)
+			s.fold.s.Failure = &Failure{Code: fault.Cancelled, Message: "the run was cancelled by request"}
+		}
 	}
 	return true, nil
 }

@@ -33,7 +33,6 @@ var (
 	wary  = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red)
 	busy  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
-	heavy = lipgloss.NewStyle().Bold(true)
 )
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
