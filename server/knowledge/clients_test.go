@@ -7,10 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sluice-rag/sluice"
-	"github.com/sluice-rag/sluice/files"
-	"github.com/sluice-rag/sluice/server/knowledge"
 )
 
 // program finds one of several programs, the first that passes a probe. Where none is there it fails if it must be, and skips elsewhere.
@@ -52,8 +48,8 @@ func TestStrictClient(t *testing.T) {
 	t.Parallel()
 	python := program(t, pythons(), "-c", "import httpx")
 	for name, set := range map[string]setting{
-		"as it is":      func(*sluice.Options, *files.Options, *knowledge.Options) {},
-		"one at a time": func(eo *sluice.Options, fo *files.Options, _ *knowledge.Options) { fo.Workers = 1 },
+		"as it is":      func(*parts) {},
+		"one at a time": func(p *parts) { p.files.Workers = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

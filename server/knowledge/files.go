@@ -21,7 +21,7 @@ import (
 // The bounds of a document in one reply. What is beyond them is asked for by the next segment or page.
 const (
 	maxSegments = 500
-	maxText     = 2 << 20 // bytes of text
+	maxText     = 1 << 20 // bytes of text
 	maxOutline  = 200     // headings
 	maxNoted    = 64 << 10
 )

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -15,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/store"
 )
 
 func hash(text string) string {
@@ -172,20 +176,50 @@ func TestEmptyFile(t *testing.T) {
 
 func TestUploadOfURL(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	// No address of this machine may be fetched, and a server without a fetcher takes no URL at all.
-	page := httptest.NewServer(http.NotFoundHandler())
-	defer page.Close()
-	form := url.Values{"url": {page.URL + "/a.md"}, "name": {"a.md"}, "file_type": {"text/markdown"}, "purpose": {"general"}}
-	status, b := s.do("POST", "/v1/files", "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
-	if status == http.StatusOK {
-		end, err := s.files.Await(t.Context(), object(t, b)["task_id"].(string))
-		check(t, err)
-		if end.Status != "failed" {
-			t.Errorf("an address of this machine was fetched: %s", end.Status)
+	pages := http.NewServeMux()
+	pages.HandleFunc("GET /a.md", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, gold) })
+	pages.Handle("GET /away", http.RedirectHandler("/a.md", http.StatusFound))
+	web := httptest.NewServer(pages)
+	defer web.Close()
+	here := netip.MustParsePrefix("127.0.0.0/8")
+	open := newSite(t, func(p *parts) { p.files.Fetch = fetch.New(fetch.Options{Allow: []netip.Prefix{here}}) })
+	closed := newSite(t, func(p *parts) { p.files.Fetch = fetch.New(fetch.Options{}) })
+	none := newSite(t)
+	ask := func(s *site, values url.Values) (int, map[string]any) {
+		status, b := s.do("POST", "/v1/files", "application/x-www-form-urlencoded", strings.NewReader(values.Encode()))
+		return status, object(t, b)
+	}
+	form := func(path string) url.Values {
+		return url.Values{"url": {web.URL + path}, "name": {"a.md"}, "file_type": {"text/markdown"}, "purpose": {"general"}}
+	}
+	for path, want := range map[string]store.Status{"/a.md": store.Completed, "/away": store.Completed, "/nothing": store.Failed} {
+		status, f := ask(open, form(path))
+		if status != http.StatusOK || f["filename"] != "a.md" || f["task_id"] != "upload-"+f["id"].(string) {
+			t.Fatalf("%s: status %d: %v", path, status, f)
 		}
-	} else if status != http.StatusBadRequest {
-		t.Errorf("status %d: %s", status, b)
+		end, err := open.files.Await(t.Context(), f["task_id"].(string))
+		check(t, err)
+		if end.Status != want {
+			t.Errorf("%s: %s: %s", path, end.Status, end.Failure)
+		}
+		task := open.get("/v1/tasks/" + f["task_id"].(string))
+		if why, _ := task["failure_reason"].(string); (why != "") != (want == store.Failed) {
+			t.Errorf("%s: task: %v", path, task)
+		}
+		if d := open.get("/v1/files/" + f["id"].(string) + "/content"); (d["content"] == nil) != (want == store.Failed) {
+			t.Errorf("%s: content: %v", path, d["content"])
+		}
+	}
+	if status, f := ask(closed, form("/a.md")); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(f), "url") {
+		t.Errorf("an address of this machine: status %d: %v", status, f)
+	}
+	if status, f := ask(none, form("/a.md")); status != http.StatusBadRequest {
+		t.Errorf("without a fetcher: status %d: %v", status, f)
+	}
+	for _, bad := range []string{"file:///etc/passwd", "ftp://example.com/a", "javascript:1", "http://", "//example.com/a", "not a url"} {
+		if status, f := ask(open, url.Values{"url": {bad}}); status != http.StatusBadRequest {
+			t.Errorf("%s: status %d: %v", bad, status, f)
+		}
 	}
 }
 
@@ -401,5 +435,32 @@ func TestHostilePaths(t *testing.T) {
 				t.Errorf("%s %.80s: status %d: %s", method, path, status, b)
 			}
 		}
+	}
+}
+
+// TestContentIsBounded gives a text that is too long for one reply in several.
+func TestContentIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.uploaded("long.txt", strings.Repeat(strings.Repeat("x", 2000)+"\n\n", 600)) // 1.2 MB
+	total, at, more := 0, 0.0, true
+	for more {
+		status, b := s.do("GET", fmt.Sprintf("/v1/files/%s/content?start_segment=%v", id, at), "", nil)
+		if status != http.StatusOK || len(b) > 3<<19 {
+			t.Fatalf("status %d, %d bytes", status, len(b))
+		}
+		c := object(t, b)["content"].(map[string]any)
+		for _, seg := range c["segments"].([]any) {
+			total += len(seg.(map[string]any)["content"].(string))
+		}
+		if more = c["has_more"].(bool); more {
+			if next := c["next_segment"].(float64); next <= at {
+				t.Fatalf("from %v to %v", at, next)
+			}
+			at = c["next_segment"].(float64)
+		}
+	}
+	if total < 1_200_000 {
+		t.Errorf("%d bytes of text", total)
 	}
 }

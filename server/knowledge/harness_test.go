@@ -47,7 +47,15 @@ type site struct {
 	stop     func()
 }
 
-type setting func(*sluice.Options, *files.Options, *knowledge.Options)
+// parts are what a site is made of; settings change them before it is.
+type parts struct {
+	engine   sluice.Options
+	files    files.Options
+	routes   knowledge.Options
+	answerer answer.Answerer // the pipeline with what needs no model
+}
+
+type setting func(*parts)
 
 func newSite(t testing.TB, settings ...setting) *site {
 	t.Helper()
@@ -65,22 +73,22 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	vectors := answer.By(words)
 	reader := scope.New(ix, files.Collection, scope.Options{Vectors: vectors})
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{})}
-	eo := sluice.Options{}
-	fo := files.Options{Store: kept, Index: ix, Ingest: s.ingester}
-	ko := knowledge.Options{Index: reader, Version: "test", Search: func(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	p := parts{files: files.Options{Store: kept, Index: ix, Ingest: s.ingester}}
+	p.routes = knowledge.Options{Index: reader, Version: "test", Search: func(ctx context.Context, q index.Query) ([]index.Hit, error) {
 		if at, err := reader.Place(ctx, q.Collection, q.Text, model.ForQuery); err == nil {
 			q.Space, q.Vector = at.Space, at.Vector
 		}
 		return reader.Search(ctx, q)
 	}}
+	p.answerer = &answer.Pipeline{Index: reader, Vectors: reader, Generator: words, Grader: grade.Coverage{}, Reranker: rerank.New(words), Verifier: verify.Overlap{}}
 	for _, set := range settings {
-		set(&eo, &fo, &ko)
+		set(&p)
 	}
-	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), fo)
+	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), p.files)
 	check(t, err)
-	s.engine = sluice.New(&answer.Pipeline{Index: reader, Vectors: reader, Generator: words, Grader: grade.Coverage{}, Reranker: rerank.New(words), Verifier: verify.Overlap{}}, eo)
-	ko.Files, ko.Engine = s.files, s.engine
-	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: knowledge.Routes(ko), Registry: prometheus.NewRegistry()})
+	s.engine = sluice.New(p.answerer, p.engine)
+	p.routes.Files, p.routes.Engine = s.files, s.engine
+	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
 	check(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)

@@ -1,7 +1,9 @@
 package knowledge_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -169,5 +172,97 @@ func TestDeletedFileIsNotAnswered(t *testing.T) {
 	s.json(200, "DELETE", "/v1/files/"+g, "")
 	if _, r := s.answered("vs", question); strings.Contains(fmt.Sprint(r["output"]), g) {
 		t.Error("cited after it was deleted")
+	}
+}
+
+// waiting answers with a word, and with another once it is let go on or stopped.
+type waiting struct{ begun, goOn chan struct{} }
+
+func (a waiting) Answer(ctx context.Context, r *answer.Recorder) error {
+	for _, b := range []event.Body{event.QueryAnalyzed{Mode: event.Direct}, event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "Well, "}} {
+		if err := r.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	close(a.begun)
+	select {
+	case <-a.goOn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for _, b := range []event.Body{event.Token{Text: "yes."}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, event.Attributed{}} {
+		if err := r.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestLiveResponse is read while it is being answered, and then to its end.
+func TestLiveResponse(t *testing.T) {
+	t.Parallel()
+	a := waiting{make(chan struct{}), make(chan struct{})}
+	s := newSite(t, func(p *parts) { p.answerer = a })
+	run, err := s.engine.Ask(t.Context(), sluice.Question{Query: "Is it?", Unstored: true})
+	check(t, err)
+	<-a.begun
+	id := string(run)
+	if r := s.get("/v1/responses/" + id); r["status"] != "in_progress" || !strings.Contains(fmt.Sprint(r["output"]), "Well, ") {
+		t.Errorf("%v", r)
+	}
+	if list := s.get("/v1/responses")["data"].([]any); len(list) != 0 {
+		t.Errorf("what is not to be stored is listed: %v", list)
+	}
+	res, err := http.Get(s.url + "/v1/responses/" + id + "?stream=true") //nolint:noctx // it ends with the run
+	check(t, err)
+	defer res.Body.Close()
+	next, stop := iter.Pull2(sse.NewReader(res.Body, 0).All())
+	defer stop()
+	ev, err, _ := next()
+	check(t, err)
+	if ev.Name != "response.created" {
+		t.Errorf("first event: %s", ev.Name)
+	}
+	close(a.goOn)
+	var last sse.Event
+	for ev, err, ok := next(); ok && ev.Name != "done"; ev, err, ok = next() {
+		check(t, err)
+		last = ev
+	}
+	if last.Name != "response.completed" || !strings.Contains(last.Data, "Well, yes.") {
+		t.Errorf("last event: %s: %s", last.Name, last.Data)
+	}
+}
+
+// TestCancelledResponse tells in its reply that it was.
+func TestCancelledResponse(t *testing.T) {
+	t.Parallel()
+	a := waiting{make(chan struct{}), make(chan struct{})}
+	s := newSite(t, func(p *parts) { p.answerer = a })
+	run, err := s.engine.Ask(t.Context(), sluice.Question{Query: "Is it?"})
+	check(t, err)
+	<-a.begun
+	r := s.json(200, "POST", "/v1/responses/"+string(run)+"/cancel", "")
+	if status := r["status"]; status == "in_progress" || status == "completed" || !strings.Contains(fmt.Sprint(r["output"]), "Well, ") {
+		t.Errorf("%v", r)
+	}
+	list := s.get("/v1/responses")["data"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["status"] != r["status"] {
+		t.Errorf("listed as %v, answered as %v", list, r["status"])
+	}
+}
+
+// TestDeleteLiveResponse stops it first.
+func TestDeleteLiveResponse(t *testing.T) {
+	t.Parallel()
+	a := waiting{make(chan struct{}), make(chan struct{})}
+	s := newSite(t, func(p *parts) { p.answerer = a })
+	run, err := s.engine.Ask(t.Context(), sluice.Question{Query: "Is it?"})
+	check(t, err)
+	<-a.begun
+	s.json(200, "DELETE", "/v1/responses/"+string(run), "")
+	s.json(404, "GET", "/v1/responses/"+string(run), "")
+	if n := s.engine.Live(); n != 0 {
+		t.Errorf("%d runs are live", n)
 	}
 }

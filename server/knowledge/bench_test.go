@@ -1,0 +1,118 @@
+package knowledge_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+)
+
+// quick answers at once, in some hundred events.
+type quick struct{}
+
+func (quick) Answer(ctx context.Context, r *answer.Recorder) error {
+	source := event.Source{N: 1, Chunk: "c", Document: "d", Title: "Gold", Name: "gold.md", Text: strings.Repeat("Gold settles. ", 20), Cited: true, Weight: 1}
+	bodies := []event.Body{event.QueryAnalyzed{Mode: event.Direct}, event.CacheChecked{}, event.GenerationStarted{}}
+	for range 100 {
+		bodies = append(bodies, event.Token{Text: "word "})
+	}
+	bodies = append(bodies, event.Cited{N: 1, Chunk: "c", Source: &source}, event.GenerationFinished{Reason: "stop"}, event.Verified{},
+		event.Attributed{Sources: []event.Source{source}})
+	for _, b := range bodies {
+		if err := r.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored asks n questions and gives the responses' ids, the newest first.
+func (s *site) stored(n int) []string {
+	s.t.Helper()
+	ids := make([]string, n)
+	for i := range n {
+		id, err := s.engine.Ask(s.t.Context(), sluice.Question{Query: fmt.Sprintf("What is said of %d?", i)})
+		check(s.t, err)
+		for _, err := range s.engine.Events(s.t.Context(), id, 0) {
+			check(s.t, err)
+		}
+		ids[n-1-i] = string(id)
+	}
+	return ids
+}
+
+// TestThousandResponses pages through them, and deletes them one by one.
+func TestThousandResponses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *parts) { p.answerer = quick{} })
+	want := s.stored(1000)
+	var seen []string
+	after := ""
+	for more := true; more; {
+		list := s.get("/v1/responses?limit=100&after=" + after)
+		for _, r := range list["data"].([]any) {
+			seen = append(seen, r.(map[string]any)["id"].(string))
+		}
+		after, more = list["last_id"].(string), list["has_more"].(bool)
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Fatal(diff)
+	}
+	for _, id := range want {
+		if status, b := s.do("DELETE", "/v1/responses/"+id, "", nil); status != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", id, status, b)
+		}
+	}
+	if list := s.get("/v1/responses?limit=100"); len(list["data"].([]any)) != 0 || list["has_more"] != false {
+		t.Errorf("%v", list)
+	}
+}
+
+// BenchmarkResponses lists, reads and deletes among a thousand stored responses on disk.
+func BenchmarkResponses(b *testing.B) {
+	log, err := filelog.Open(filepath.Join(b.TempDir(), "runs"), filelog.Options{})
+	check(b, err)
+	s := newSite(b, func(p *parts) { p.answerer, p.engine.Store = quick{}, log })
+	b.Cleanup(func() { s.stop(); check(b, log.Close()) })
+	ids := s.stored(1000)
+	request := func(method, path string) {
+		if status, body := s.do(method, path, "", nil); status != http.StatusOK {
+			b.Fatalf("%s %s: status %d: %s", method, path, status, body)
+		}
+	}
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			request("GET", "/v1/responses?limit=100")
+		}
+	})
+	b.Run("page", func(b *testing.B) {
+		for b.Loop() {
+			request("GET", "/v1/responses?limit=100&after="+ids[899])
+		}
+	})
+	b.Run("get", func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			request("GET", "/v1/responses/"+ids[i%len(ids)])
+			i++
+		}
+	})
+	b.Run("delete", func(b *testing.B) {
+		b.StopTimer()
+		for range b.N { //nolint:modernize // b.Loop does not stop
+			id := s.stored(1)[0]
+			b.StartTimer()
+			request("DELETE", "/v1/responses/"+id)
+			b.StopTimer()
+		}
+	})
+}
