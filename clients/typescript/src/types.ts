@@ -85,7 +85,7 @@ export type OutputItem = MessageItem | ReasoningItem | SearchItem | PageReaderIt
 /** The state of an answer, whole with each snapshot. */
 export type Response = Omit<RawResponse, "output"> & { output: OutputItem[] };
 /** A passage that a text cites. */
-export type Annotation = NonNullable<RawItem["annotations"]>[number];
+export type Annotation = MessageItem["content"][number]["annotations"][number];
 export type ResponseList = Reply<Method<"/v1/responses", "get">>;
 export type ResponseSummary = ResponseList["data"][number];
 /** How the server is. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { ConnectionError, Sluice, SluiceError } from "@sluice-rag/client";
-import { all, client, scripted, via } from "./support.js";
+import { all, client, scripted } from "./support.js";
 
 const direct = client({ baseUrl: scripted });
 
@@ -112,11 +112,6 @@ test("client: health, readiness, and runs page by page", async () => {
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual((await direct.runs.list({ limit: 1 })).runs.length, 1);
   await assert.rejects(direct.runs.get("a/b?c"), { name: "SluiceError", status: 404 });
-});
-
-test("client: what ends while it is read as JSON is read again", async () => {
-  const { baseUrl } = via("plain");
-  assert.equal((await client({ baseUrl }).health()).status, "ok");
 });
 
 test("package: what is published is for browsers too, and needs nothing", async () => {
