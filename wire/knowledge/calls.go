@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 )
 
-// maxListed is how many passages a search lists that the answer was made from.
+// maxListed is how many parts of a question are shown.
 const maxListed = 5
 
 // listedByDefault is how many documents a list of them shows where nobody says.
@@ -34,11 +32,11 @@ func (p *projection) start(call event.CallID, tool string, iteration int, reason
 		return nil
 	}
 	kind, prefix := itemOf(tool)
-	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.base, call), Status: StatusInProgress, Tool: clip(tool, maxBrief), Iteration: iteration,
+	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.base, call), Status: StatusInProgress, Tool: short(tool, maxBrief), Iteration: iteration,
 		Progress: new(0.0)}, nil)
 	p.callSize += len(s.data)
 	p.calls[call] = s
-	p.trace(s, "round %d: %s", iteration, cmp.Or(clip(reason, maxHeading), tool))
+	p.trace(s, "round %d: %s", iteration, cmp.Or(short(reason, maxHeading), tool))
 	return s
 }
 
@@ -48,15 +46,15 @@ func (p *projection) trace(s *segment, format string, args ...any) {
 		if s.ExecutionTrace != "" {
 			s.ExecutionTrace += "\n"
 		}
-		s.ExecutionTrace = clip(s.ExecutionTrace+fmt.Sprintf(format, args...), maxTrace)
+		s.ExecutionTrace = short(s.ExecutionTrace+fmt.Sprintf(format, args...), maxTrace)
 	}
 }
 
 func (p *projection) searches(b event.RetrievalStarted) *segment {
 	s := p.start(b.Call, b.Tool, b.Iteration, b.Reason)
 	if s != nil {
-		s.Queries = []string{clip(b.Query, maxQuery)}
-		p.trace(s, "%s: %s", b.Tool, clip(b.Query, maxHeading))
+		s.Queries = []string{short(b.Query, maxQuery)}
+		p.trace(s, "%s: %s", b.Tool, short(b.Query, maxHeading))
 		p.call(s)
 	}
 	return s
@@ -68,10 +66,8 @@ func (p *projection) found(b event.RetrievalFinished) *segment {
 	if s == nil {
 		return nil
 	}
-	s.found = make([]corpus.ChunkID, len(b.Found))
 	best := 0.0
-	for i, f := range b.Found {
-		s.found[i] = f.Chunk
+	for _, f := range b.Found {
 		best = max(best, f.Score)
 	}
 	if p.trace(s, "%d passages in %d ms, the best at %.2f", len(b.Found), b.Duration, best); b.Error != "" {
@@ -144,13 +140,13 @@ func (p *projection) uses(b event.ToolCalled) *segment {
 	in := inputOf(b.Input)
 	switch s.Type {
 	case ItemPageReader:
-		s.DocumentID = clip(cmp.Or(in.DocumentID, in.Document), maxFile)
+		s.DocumentID = short(cmp.Or(in.DocumentID, in.Document), MaxNameLength)
 		s.StartPage, s.EndPage = page(in.Start), page(in.End)
 	case ItemListDocuments:
 		s.Count = cmp.Or(page(in.Limit), listedByDefault)
 		fallthrough
 	default:
-		s.Queries = []string{clip(cmp.Or(in.Query, p.state.Query), maxQuery)}
+		s.Queries = []string{short(cmp.Or(in.Query, p.state.Query), maxQuery)}
 	}
 	p.call(s)
 	return s
@@ -165,7 +161,7 @@ func (p *projection) used(b event.ToolReturned) *segment {
 	if len(in.SubQueries) > 0 {
 		s.Queries = nil
 		for _, q := range in.SubQueries[:min(len(in.SubQueries), maxListed)] {
-			s.Queries = append(s.Queries, clip(q, maxQuery))
+			s.Queries = append(s.Queries, short(q, maxQuery))
 		}
 	}
 	var results *int
@@ -177,14 +173,9 @@ func (p *projection) used(b event.ToolReturned) *segment {
 	return s
 }
 
-// graded tells the calls of a round how what they found was judged. A passage that stands in for a sentence of it was found too.
+// graded tells the calls of a round how what they found was judged.
 func (p *projection) graded(b event.Graded) {
 	for _, s := range p.items {
-		for _, g := range b.Grades {
-			if g.Parent != "" && slices.Contains(s.found, g.Chunk) && !slices.Contains(s.found, g.Parent) {
-				s.found = append(s.found, g.Parent)
-			}
-		}
 		if p.r.Effort == EffortDev && s.Tool != "" && s.Iteration == b.Iteration && s.Status == StatusCompleted {
 			p.trace(s, "graded: %d correct, %d ambiguous, %d incorrect; %s", b.Correct, b.Ambiguous, b.Incorrect, b.Action)
 			p.call(s)
@@ -194,8 +185,8 @@ func (p *projection) graded(b event.Graded) {
 
 // annotation is a source as a citation of its file.
 func annotation(s event.Source) Annotation {
-	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: clip(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
-		Snippet: clip(s.Text, snippets[0]), Heading: clip(s.Heading, maxHeading), Score: round(s.Score), ChunkID: string(s.Chunk)}
+	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
+		Snippet: clip(s.Text, snippets[0]), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
 	}

@@ -2,10 +2,8 @@ package knowledge
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -17,7 +15,7 @@ const (
 	maxLine        = 120_000
 	maxCalls       = 48
 	maxCallBytes   = 24 << 10
-	maxAnnotations = 64
+	maxAnnotations = MaxTopK
 	maxQuotedBytes = 24 << 10
 	maxThoughts    = 8 << 10
 )
@@ -26,23 +24,20 @@ const (
 const beside = 500
 
 // snippets are the most characters of a snippet, in the order in which they are tried until the annotations fit. At 0 headings
-// are left out too. leastWithText is the one that makes room for a text that does not fit.
+// are left out too, and names are cut. leastWithText is the one that makes room for a text that does not fit.
 var snippets = [...]int{400, 200, 100, 50, 0}
 
 const leastWithText = 2
 
-// The most characters of what else stands in a snapshot.
+// The most bytes of what else stands in a snapshot.
 const (
 	maxQuery   = 500
-	maxBrief   = 60 // of a query, where there are too many calls
+	maxBrief   = 60 // of a query and a name, where there are too many
 	maxHeading = 120
 	maxFile    = 255
 	maxTrace   = 1000
 	maxNotice  = 500
 )
-
-// behindText is how the JSON of an item goes on behind its text, if it has one: the text is the last that stands in it.
-const behindText = `"}]}`
 
 // drawing is a response with the JSON of its parts.
 type drawing struct {
@@ -67,9 +62,9 @@ type drawing struct {
 type segment struct {
 	Item
 	place int
-	data  []byte // all of it, or what stands before its text
+	data  []byte // all of it but the text
+	at    int    // where the text stands, if there is one
 	text  *growing
-	found []corpus.ChunkID // by a search
 }
 
 func newDrawing(most int) *drawing {
@@ -79,9 +74,10 @@ func newDrawing(most int) *drawing {
 
 // encode makes the JSON of an item anew.
 func (d *drawing) encode(s *segment) {
+	const text = `"text":"` // nothing else in an item holds it: in a string, its quotes would be escaped
 	d.size -= len(s.data)
 	if s.data = sse.AppendJSON(s.data[:0], s.Item); s.text != nil {
-		s.data = s.data[:len(s.data)-len(behindText)]
+		s.at = bytes.Index(s.data, []byte(text)) + len(text)
 	}
 	d.size += len(s.data)
 }
@@ -108,8 +104,8 @@ func (d *drawing) frameParts() {
 	d.size += len(d.head) + len(d.tail)
 }
 
-// cutMark is what stands behind a text that is cut off.
-const cutMark = ellipsis + `","truncated":true}]}`
+// cut stands behind a text that is cut off, in the place of its last quote.
+const cut = ellipsis + `","truncated":true`
 
 // snapshot appends the response as it is now.
 func (d *drawing) snapshot(dst []byte) []byte {
@@ -119,22 +115,22 @@ func (d *drawing) snapshot(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, s.data...)
 		if s.text == nil {
+			dst = append(dst, s.data...)
 			continue
 		}
 		text, whole := s.text.esc, !s.text.full
 		if s == d.answer && d.most > 0 {
 			text, whole = s.text.within(d.room())
 		}
-		dst = append(dst, text...)
-		switch {
+		dst = append(append(dst, s.data[:s.at]...), text...)
+		switch rest := s.data[s.at:]; {
 		case whole:
-			dst = append(dst, behindText...)
+			dst = append(dst, rest...)
 		case s == d.answer:
-			dst = append(dst, cutMark...)
+			dst = append(append(dst, cut...), rest[1:]...)
 		default:
-			dst = append(append(dst, ellipsis...), behindText...)
+			dst = append(append(dst, ellipsis...), rest...)
 		}
 	}
 	return append(dst, d.tail...)
@@ -142,7 +138,7 @@ func (d *drawing) snapshot(dst []byte) []byte {
 
 // room is what the other parts leave for the answer's text.
 func (d *drawing) room() int {
-	room := d.most - d.size - len(d.items)*(len(behindText)+len(","+ellipsis)) - len(cutMark)
+	room := d.most - d.size - len(d.items)*len(","+ellipsis) - len(cut)
 	if d.thought != nil {
 		room -= len(d.thought.text.esc)
 	}
@@ -183,7 +179,7 @@ func (d *drawing) thoughts() *segment {
 // notice adds a message that is not the answer's.
 func (d *drawing) notice(text string) {
 	it := messageItem("msg_"+d.base+"_note", StatusCompleted)
-	it.Content[0].Text = plain(clip(text, maxNotice))
+	it.Content[0].Text = plain(short(text, maxNotice))
 	d.add(it, nil)
 }
 
@@ -205,9 +201,9 @@ func (d *drawing) call(s *segment) {
 	d.callSize -= len(s.data)
 	d.encode(s)
 	if d.callSize += len(s.data); d.callSize > maxCallBytes {
-		s.ExecutionTrace, s.Annotations = "", nil
+		s.ExecutionTrace, s.DocumentID = "", short(s.DocumentID, maxBrief)
 		for i, q := range s.Queries {
-			s.Queries[i] = clip(q, maxBrief)
+			s.Queries[i] = short(q, maxBrief)
 		}
 		s.Queries = s.Queries[:min(len(s.Queries), 1)]
 		d.callSize -= len(s.data)
@@ -254,7 +250,7 @@ func (d *drawing) brief(a Annotation) Annotation {
 	most := snippets[d.level]
 	a.Snippet = clip(a.Snippet, max(most, 1))
 	if most == 0 {
-		a.Snippet, a.Heading = "", ""
+		a.Snippet, a.Heading, a.Filename = "", "", short(a.Filename, maxBrief)
 	}
 	return a
 }
@@ -270,21 +266,5 @@ func (d *drawing) complete(sources []event.Source) {
 	}
 	if changed {
 		d.quote()
-	}
-	for _, s := range d.items {
-		if s.Type != ItemFileSearch || len(s.found) == 0 {
-			continue
-		}
-		s.Annotations = nil
-		for _, source := range sources {
-			if slices.Contains(s.found, source.Chunk) && len(s.Annotations) < maxListed {
-				a := annotation(source)
-				a.Snippet, a.Heading, a.ChunkID = "", "", ""
-				s.Annotations = append(s.Annotations, a)
-			}
-		}
-		if len(s.Annotations) > 0 {
-			d.call(s)
-		}
 	}
 }

@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -146,7 +147,7 @@ func added(frames []wire.Frame) ([]string, error) {
 		if err := strict(f.Data, &d); err != nil {
 			return nil, fmt.Errorf("frame %s %s: %w", f.ID, f.Event, err)
 		}
-		texts[d.ItemID] += d.Delta + d.Annotation.ChunkID
+		texts[d.ItemID] += d.Delta + d.Annotation.Filename
 	}
 	out, err := newest(frames)
 	for _, id := range slices.Sorted(maps.Keys(texts)) {
@@ -155,19 +156,19 @@ func added(frames []wire.Frame) ([]string, error) {
 	return out, err
 }
 
-// logs are those of the goldens and many at random.
-func logs(t *testing.T) map[string][]event.Event {
+// logs are those of the goldens and so many at random.
+func logs(t *testing.T, n int) map[string][]event.Event {
 	t.Helper()
 	all := maps.Clone(stories())
 	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 30 {
-		log := eventlogtest.RandomLog(rng, 8*i)
+	for i := range n {
+		log := eventlogtest.RandomLog(rng, 150*i/n)
 		if i%2 == 0 {
 			tell(rng, log)
 		}
 		all[fmt.Sprintf("random %d", i)] = log
 	}
-	all["long"] = eventlogtest.RandomLog(rng, 700)
+	all["long"] = eventlogtest.RandomLog(rng, 300)
 	return all
 }
 
@@ -197,22 +198,31 @@ func tell(rng *rand.Rand, log []event.Event) {
 }
 
 func TestLaws(t *testing.T) {
-	wiretest.Laws(t, wiretest.Subject{Protocol: forms["snapshots"], Read: newest, Lasting: 2}, logs(t))
+	wiretest.Laws(t, wiretest.Subject{Protocol: forms["snapshots"], Read: newest, Lasting: 2}, logs(t, 20))
 }
 
 func TestLawsOfDeltas(t *testing.T) {
-	wiretest.Laws(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t))
+	wiretest.Laws(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t, 10))
 }
+
+// ending is what the events that end a response say of it.
+var ending = map[string]string{knowledge.EventCompleted: "completed", knowledge.EventIncomplete: "incomplete", knowledge.EventFailed: "failed"}
 
 // TestEverySnapshotIsStrict holds each frame of each form to the contract.
 func TestEverySnapshotIsStrict(t *testing.T) {
-	for name, log := range logs(t) {
+	for name, log := range logs(t, 20) {
 		for form, p := range forms {
 			var c client
 			for _, f := range wiretest.Project(p.New(), single(log)) {
 				err := c.take(f)
 				if bytes.HasPrefix(f.Data, []byte(`{"id"`)) {
 					err = errors.Join(err, validate(f.Data))
+				}
+				if want, status := ending[f.Event], c.last.Status; !c.done && status != cmp.Or(want, knowledge.StatusInProgress) {
+					err = errors.Join(err, fmt.Errorf("its status is %s", status))
+				}
+				if c.done && c.last.Status == knowledge.StatusInProgress {
+					err = errors.Join(err, errors.New("nothing says how it ended"))
 				}
 				if err != nil {
 					t.Fatalf("%s, %s: frame %s %s: %v\n%s", name, form, f.ID, f.Event, err, f.Data)
@@ -224,18 +234,18 @@ func TestEverySnapshotIsStrict(t *testing.T) {
 
 // TestFormsAgree: snapshots, deltas and the one object tell the same in the end, and deltas alone give the text.
 func TestFormsAgree(t *testing.T) {
-	for name, log := range logs(t) {
+	for name, log := range logs(t, 20) {
 		snapshots := wiretest.Project(forms["snapshots"].New(), [][]event.Event{log})
 		deltas := wiretest.Project(forms["deltas"].New(), single(log))
 		last, end := snapshots[len(snapshots)-2], deltas[len(deltas)-2]
-		if diff := cmp.Diff(string(last.Data), string(end.Data)); diff != "" || last.ID != end.ID || last.Event != end.Event {
+		if diff := gocmp.Diff(string(last.Data), string(end.Data)); diff != "" || last.ID != end.ID || last.Event != end.Event {
 			t.Errorf("%s: the forms end otherwise (-snapshots +deltas): %s", name, diff)
 		}
 		var r knowledge.Response
 		if err := json.Unmarshal(last.Data, &r); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(r, knowledge.ResponseOf(log)); diff != "" {
+		if diff := gocmp.Diff(r, knowledge.ResponseOf(log)); diff != "" {
 			t.Errorf("%s: the one object differs (-stream +object): %s", name, diff)
 		}
 		var text, thought strings.Builder
@@ -282,7 +292,7 @@ func TestTextOfABatchIsOneFrame(t *testing.T) {
 		if texts != want {
 			t.Errorf("%s: %d frames of text, want %d", cuts, texts, want)
 		}
-		if diff := cmp.Diff([]string{"response.created", "response.in_progress", "response.file_search_call.in_progress", "response.file_search_call.searching",
+		if diff := gocmp.Diff([]string{"response.created", "response.in_progress", "response.file_search_call.in_progress", "response.file_search_call.searching",
 			"response.file_search_call.completed", "response.in_progress", "response.output_text.done", "response.in_progress", "response.completed", "done"}, names); diff != "" {
 			t.Errorf("%s: %s", cuts, diff)
 		}
@@ -303,7 +313,7 @@ func TestGoldens(t *testing.T) {
 
 // TestWaits: what waits makes frames of text or none, whatever else may come with it.
 func TestWaits(t *testing.T) {
-	for name, log := range logs(t) {
+	for name, log := range logs(t, 20) {
 		shown := map[event.Seq]string{}
 		for _, f := range wiretest.Project(forms["snapshots"].New(), single(log)) {
 			shown[f.ID.Seq] = f.Event

@@ -210,7 +210,7 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 // begins takes up what was asked. What other protocols keep of their requests is not ours to read.
 func (p *projection) begins(b event.RunStarted, e event.Event) {
 	p.base = strings.TrimPrefix(string(b.Run), "run_")
-	p.r.ID, p.r.RunID, p.r.CreatedAt, p.r.Model = string(b.Run), string(b.Run), e.At.Unix(), clip(b.Model, MaxNameLength)
+	p.r.ID, p.r.RunID, p.r.CreatedAt, p.r.Model = string(b.Run), string(b.Run), e.At.Unix(), short(b.Model, MaxNameLength)
 	if b.Model == "" {
 		p.r.Model = modelName
 	}
@@ -227,7 +227,7 @@ func (p *projection) begins(b event.RunStarted, e event.Event) {
 func (p *projection) refuseWeb() {
 	for _, t := range p.r.Tools {
 		if t.Type == toolWebSearch {
-			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.base, Status: StatusFailed, Queries: []string{clip(p.state.Query, maxQuery)}}, nil)
+			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.base, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
 			return
 		}
 	}
@@ -263,11 +263,17 @@ func (p *projection) generated(b event.GenerationFinished) {
 
 // ends gives everything its last status and the name of the last snapshot's event.
 func (p *projection) ends() string {
-	sum := p.state.Cost()
+	name := p.concludes()
 	p.stale = true
 	if p.answer != nil {
 		p.fit()
 	}
+	return name
+}
+
+// concludes does what [projection.ends] says.
+func (p *projection) concludes() string {
+	sum := p.state.Cost()
 	p.r.DurationMS = event.MillisOf(p.state.Elapsed())
 	p.r.Usage = &Usage{InputTokens: sum.Input, InputTokensDetails: InputDetails{sum.Cached}, OutputTokens: sum.Output,
 		OutputTokenDetails: OutputDetails{sum.Reasoning}, TotalTokens: sum.Input + sum.Output}
@@ -298,7 +304,7 @@ func (p *projection) ends() string {
 // fails ends a run that was stopped, and says why in a message: the only part of a failure that everybody is shown.
 func (p *projection) fails(b event.RunFailed) string {
 	if b.Code == fault.NoDocuments && len(p.calls) == 0 {
-		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.base, Status: StatusFailed, Queries: []string{clip(p.state.Query, maxQuery)}}, nil)
+		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.base, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
 	}
 	for _, s := range p.items {
 		p.settle(s, failedStatus(s.Type))
@@ -309,7 +315,7 @@ func (p *projection) fails(b event.RunFailed) string {
 		return EventIncomplete
 	}
 	p.r.Status = StatusFailed
-	p.r.Error = &ResponseError{Code: codeOf(b.Code), Message: clip(b.Message, maxNotice), Reason: string(b.Code)}
+	p.r.Error = &ResponseError{Code: codeOf(b.Code), Message: short(b.Message, maxNotice), Reason: string(b.Code)}
 	return EventFailed
 }
 

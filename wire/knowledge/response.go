@@ -26,7 +26,7 @@ const (
 )
 
 // Response is the state of an answer: each snapshot of a stream, and the object that a request without a stream is answered
-// with. What changes most often stands last, where it compresses best.
+// with. Once a text grows, nothing before it changes: a compressor that is quick finds what it has seen by its beginning.
 type Response struct {
 	ID        string `json:"id" description:"The run's."`
 	Object    string `json:"object" enum:"response"`
@@ -90,7 +90,7 @@ type TextFormat struct {
 //
 //   - message: role, content
 //   - reasoning: summary
-//   - file_search_call: queries, result_count, annotations once completed
+//   - file_search_call: queries, result_count
 //   - web_search_call: queries; always failed, since there is no web search
 //   - list_documents_call: queries, count
 //   - page_reader_call: document_id, start_page, end_page
@@ -100,7 +100,6 @@ type Item struct {
 	Type           string       `json:"type" enum:"message,reasoning,file_search_call,web_search_call,list_documents_call,page_reader_call"`
 	ID             string       `json:"id"`
 	Role           string       `json:"role,omitempty" enum:"assistant"`
-	Status         string       `json:"status" enum:"in_progress,searching,completed,incomplete,failed"`
 	Queries        []string     `json:"queries,omitzero"`
 	Count          int          `json:"count,omitempty" description:"How many documents are listed, at most."`
 	DocumentID     string       `json:"document_id,omitempty"`
@@ -112,9 +111,9 @@ type Item struct {
 	Iteration      int          `json:"iteration,omitempty"`
 	DurationMS     event.Millis `json:"duration_ms,omitempty"`
 	ExecutionTrace string       `json:"execution_trace,omitempty" description:"Lines of text."`
-	Annotations    []Annotation `json:"annotations,omitzero"`
 	Summary        []Summary    `json:"summary,omitzero"`
 	Content        []Part       `json:"content,omitzero"`
+	Status         string       `json:"status" enum:"in_progress,searching,completed,incomplete,failed"`
 }
 
 // Summary is a text of a reasoning item.
@@ -125,12 +124,12 @@ type Summary struct {
 
 // Part is a part of a message: its text. The marker ⟦⟦n⟧⟧ in it stands behind what annotation n carries, counted from 1.
 type Part struct {
-	Type        string       `json:"type" enum:"output_text"`
-	Annotations []Annotation `json:"annotations"`
-	Text        string       `json:"text"`
+	Type string `json:"type" enum:"output_text"`
+	Text string `json:"text"`
 	// Truncated tells that a snapshot shows the text's beginning only, so that it fits into a line of 120 KB. The response as one
 	// JSON object has the whole text.
-	Truncated bool `json:"truncated,omitempty"`
+	Truncated   bool         `json:"truncated,omitempty"`
+	Annotations []Annotation `json:"annotations"`
 }
 
 // Annotation is a passage that a text cites. No passage is there twice.
@@ -143,7 +142,7 @@ type Annotation struct {
 	Page     int     `json:"page,omitempty" description:"The first that it is on."`
 	Heading  string  `json:"heading,omitempty"`
 	Score    float64 `json:"score,omitempty"`
-	ChunkID  string  `json:"chunk_id,omitempty"`
+	ChunkID  string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`
 }
 
 // ResponseError says why a response failed, in the protocol's words; Reason is a code of ours.

@@ -117,6 +117,18 @@ func clip(s string, most int) string {
 	return s
 }
 
+// short cuts a text to so many bytes at a character, with an ellipsis as the last.
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	n := most - len(ellipsis)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + ellipsis
+}
+
 // sentence makes a message one that can be read by itself.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
