@@ -23,8 +23,10 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // docs is where the pages are.
@@ -140,7 +142,9 @@ func TestForgeExamples(t *testing.T) {
 func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "http.md")
-	s, err := server.New(sluice.New(nil, sluice.Options{}), server.Options{Protocols: []wire.Entry{forge.Entry()}})
+	engine := sluice.New(nil, sluice.Options{})
+	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
+		Routes: service.Routes(service.Options{Engine: engine})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ type routes struct {
 
 // Routes gives the routes. Their errors have the form of the knowledge protocol's.
 func Routes(o Options) []server.Route {
-	if o.Search == nil {
+	if o.Search == nil && o.Index != nil { // a document of the routes needs neither
 		o.Search = o.Index.Search
 	}
 	if o.Unwell == nil {

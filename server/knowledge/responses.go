@@ -86,7 +86,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 				list.Data = append(list.Data, summaryResponse(run))
 			}
 		}
-		if len(runs) <= limit {
+		if len(runs) == 0 { // fewer than were asked for may only be those that are there just now
 			break
 		}
 	}
