@@ -51,7 +51,7 @@ var may = map[string]string{
 	"ledger":                "event fault store",
 	"session":               "corpus event fault store",
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
 	"answer/*":               "answer/prompt corpus event fault index internal/text model",
 	"answer/agent/*":         "answer/agent answer/prompt corpus event internal/text model",
 	"answer/grade/calibrate": "answer/grade",

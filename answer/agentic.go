@@ -28,6 +28,11 @@ func (j *job) agentic(ctx context.Context) error {
 	t := &tools{job: j, asked: agent.Asked(j.q.Query)}
 	view := agent.View{Collection: j.q.Collection, Question: t.asked, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
 		Chained: j.analysis.Chained, TopK: j.q.TopK}
+	for _, tool := range []string{event.ToolReadPages, event.ToolListDocuments} {
+		if j.offered(tool) {
+			view.Tools = append(view.Tools, tool)
+		}
+	}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
 		Spent: func() int { return j.notes.on("plan") }, Told: j.think})
 	if err == nil && t.worked == 0 {
@@ -65,13 +70,16 @@ type tools struct {
 // tool is an action on its way.
 type tool struct {
 	agent.Action
-	call   event.CallID
-	round  int     // its iteration
-	search *search // of a search
-	found  []judged
-	parts  []string
-	from   []string // entities where a walk started
-	failed error
+	call     event.CallID
+	round    int     // its iteration
+	search   *search // of a search
+	found    []judged
+	parts    []string
+	from     []string         // entities where a walk started
+	named    []candidate      // of a tool that reads documents as such
+	count    int              // of documents
+	document *corpus.Document // whose pages are read
+	failed   error
 }
 
 // Do implements [agent.Tools]. The starts are told in the order of the actions, the results as they come.
@@ -112,6 +120,10 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 	case event.ToolDecomposeQuery:
 		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason,
 			Input: object(decomposeInput{Query: a.Query})})
+	case event.ToolReadPages:
+		return t.beginPages(ctx, a)
+	case event.ToolListDocuments:
+		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(listInput{a.Query})})
 	}
 	a.search = t.search(a.Tool, a.Query)
 	a.search.call, a.search.asked, a.search.weight = a.call, t.judgedBy(a.Asked), cmp.Or(max(0, min(1, a.Weight)), 1)
@@ -172,6 +184,10 @@ func (t *tools) do(ctx context.Context, a *tool) error {
 		result, err = t.decompose(ctx, a)
 	case event.ToolHydeSearch:
 		err = t.draft(ctx, a)
+	case event.ToolReadPages:
+		result, err = t.readPages(ctx, a)
+	case event.ToolListDocuments:
+		result, err = t.listDocuments(ctx, a)
 	default:
 		err = t.find(ctx, a.search)
 	}
@@ -202,6 +218,9 @@ func (t *tools) fail(ctx context.Context, a *tool, err error) error {
 		a.failed = fault.Wrap(fault.Timeout, err, "it took longer than there was time for searching")
 	}
 	public := fault.Public(a.failed)
+	if agent.AsSuch(a.Tool) && public.Code == fault.NotFound {
+		return nil // which its result tells
+	}
 	if a.search != nil {
 		a.search.hits, a.search.failed = nil, public.Message
 	}
@@ -216,6 +235,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 		for _, d := range a.found {
 			t.add(candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, path: d.path, place: d.place})
 		}
+		t.take(a.named)
 		searched = searched || a.search != nil
 		switch {
 		case a.failed != nil:
@@ -223,7 +243,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 		case a.search != nil:
 			searches = append(searches, a.search)
 			t.worked++
-		case a.Tool == event.ToolGraphTraverse:
+		case a.Tool == event.ToolGraphTraverse, agent.AsSuch(a.Tool):
 			t.worked++
 		}
 	}
@@ -252,7 +272,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 	out := make([]agent.Outcome, len(begun))
 	for i, a := range begun {
-		o := agent.Outcome{Action: a.Action, Parts: a.parts, Entities: a.from}
+		o := agent.Outcome{Action: a.Action, Parts: a.parts, Entities: a.from, Count: a.count}
 		if a.failed != nil {
 			o.Failed = fault.Public(a.failed).Message
 		}
@@ -263,6 +283,9 @@ func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 		}
 		for _, d := range a.found {
 			o.Found = t.evidence(o.Found, d.Hit.Chunk.ID)
+		}
+		for _, c := range a.named {
+			o.Found = t.evidence(o.Found, c.Chunk.ID)
 		}
 		out[i] = o
 	}

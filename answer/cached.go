@@ -191,6 +191,11 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 		s.Analysis == nil || len(s.Text) == 0 {
 		return e, false
 	}
+	for _, c := range s.Calls {
+		if c.Tool == event.ToolListDocuments || c.Tool == event.ToolReadPages {
+			return e, false // another document may answer tomorrow, and no search would tell
+		}
+	}
 	e = cache.Entry{Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
 	for _, search := range s.Searches {
 		if search.Result == nil || search.Result.Error != "" {

@@ -18,12 +18,15 @@ import (
 
 // generate streams the answer. A citation gives its passage the next number, if it has none.
 func (j *job) generate(ctx context.Context) error {
-	task := model.Task{Question: j.q.Query, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
+	if j.listing != nil {
+		return j.enumerate(ctx)
+	}
+	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Whole: j.whole, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
 		MaxTokens: j.q.MaxTokens}
 	for _, t := range j.q.History {
 		task.History = append(task.History, model.Message{Role: model.Role(t.Role), Text: t.Text})
 	}
-	if j.analysis.Several {
+	if j.analysis.Several && !j.whole && j.focus == "" {
 		task.Parts = j.analysis.Parts
 	}
 	for i, c := range j.context {
@@ -112,6 +115,9 @@ func (j *job) number(place int) int {
 
 // verify holds each claim against what it cites.
 func (j *job) verify(ctx context.Context) error {
+	if j.listing != nil {
+		return j.attest(ctx)
+	}
 	check, err := j.Verifier.Verify(ctx, j.q.Query, j.claims)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type candidate struct {
 	asked string   // the question that the grade is for
 	path  []string // how the graph led to it
 	place float64  // where the searches that found it put it, 0..1
+	kept  bool     // it was asked for by name, and is read whatever its grade
 }
 
 // judged is a hit of a round with its grade.
@@ -211,8 +212,9 @@ func (j *job) add(c candidate) {
 		c.path = known.path
 	}
 	c.place = max(c.place, known.place)
+	kept := c.kept || known.kept
 	if c.grade > known.grade {
 		*known = c
 	}
-	known.path, known.place = c.path, c.place
+	known.path, known.place, known.kept = c.path, c.place, kept
 }

@@ -89,6 +89,10 @@ type job struct {
 	finished bool                         // the sources are listed
 	names    map[corpus.DocumentID]string // of the files of documents that are read
 
+	focus   string   // the question about what was asked for by name, where the rest of it only names that
+	whole   bool     // an account is asked for of what was asked for by name
+	listing *listing // documents are asked for, and nothing of what they say
+
 	cacheable bool   // the answer may be kept
 	version   uint64 // of the collection, before anything was searched
 	notes     notes
@@ -232,8 +236,11 @@ func (j *job) learn(ctx context.Context, texts []string) error {
 	return nil
 }
 
-// retrieve searches in the way of the run's mode.
+// retrieve does what the question plainly asks of documents as such, or else searches in the way of the run's mode.
 func (j *job) retrieve(ctx context.Context) error {
+	if known, err := j.plainly(ctx); known || err != nil {
+		return err
+	}
 	if j.q.Mode == event.Agentic {
 		return j.agentic(ctx)
 	}
@@ -255,6 +262,11 @@ func (j *job) indexFault(ctx context.Context, err error) error {
 const maxWords = 256
 
 // asked gives the question and those that it was taken apart into.
-func (j *job) asked() []string { return append([]string{j.q.Query}, j.analysis.Parts...) }
+func (j *job) asked() []string {
+	if j.focus != "" {
+		return []string{j.focus}
+	}
+	return append([]string{j.q.Query}, j.analysis.Parts...)
+}
 
 func (j *job) since(began time.Time) event.Millis { return event.MillisOf(j.Now().Sub(began)) }

@@ -29,6 +29,10 @@ const titledBonus = 0.2
 // rerank orders the pool and keeps as many passages as the question asks for. Of them, those that are graded incorrect are
 // not read, unless nothing else is there.
 func (j *job) rerank(ctx context.Context) error {
+	if j.listing != nil || j.whole {
+		j.asTheyStand()
+		return nil
+	}
 	began := j.Now()
 	j.narrow()
 	chunks := make([]corpus.Chunk, len(j.pool))
@@ -48,8 +52,8 @@ func (j *job) rerank(ctx context.Context) error {
 	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks), Outputs: []event.Found{}}
 	var kept []candidate
 	for _, i := range order {
-		if len(kept) == j.q.TopK {
-			break
+		if len(kept) >= j.q.TopK && !j.pool[i].kept || len(kept) == max(j.q.TopK, maxCentral) {
+			continue
 		}
 		if covered(j.pool[i].Chunk, kept) {
 			continue
@@ -58,12 +62,19 @@ func (j *job) rerank(ctx context.Context) error {
 		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: ranking.Scores[i]})
 		r.TopScore = math.Max(r.TopScore, ranking.Scores[i])
 	}
-	j.context = slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom })
+	j.context = slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.kept })
 	if len(j.context) == 0 {
 		j.context = kept
 	}
 	r.Duration = j.since(began)
 	return j.rec.Emit(ctx, r)
+}
+
+// asTheyStand keeps the order of what was asked for by name.
+func (j *job) asTheyStand() {
+	if j.listing == nil {
+		j.context = j.pool[:min(len(j.pool), max(j.q.TopK, maxCentral))]
+	}
 }
 
 // narrow leaves in the pool what may come to be read: many searches find many passages, and to compare each takes time.

@@ -20,6 +20,7 @@ type Task struct {
 	Question string
 	Parts    []string           // questions that it asks at once, each to be answered; empty: it asks one thing
 	Passages []Passage          // best first
+	Whole    bool               // the question asks for an account of the passages, in their order, and of nothing else in them
 	IDF      map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
 
 	// What follows is the asker's, and for generators that are [Heeding].

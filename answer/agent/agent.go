@@ -17,6 +17,8 @@ type Action struct {
 	Asked    string   // the question that what it finds is judged by; empty: Query
 	Entities []string // of graph_traverse: where the walk starts; empty: at what Query names, and at the best evidence
 	Parts    []string // of decompose_query: the questions that the planner took Query apart into; empty: those of the View
+	Document string   // of page_reader: the name, title or id of a document
+	From, To int      // of page_reader: pages, from 1
 	Follows  string   // the name, in what was found before, that the action follows
 	Weight   float64  // how far what it finds is trusted beside what the question itself finds, up to 1; 0 is 1
 	Reason   string   // why, in a sentence, for people; may be empty
@@ -44,6 +46,7 @@ type Outcome struct {
 	Found    []Evidence // best first
 	Parts    []string   // of decompose_query
 	Entities []string   // of graph_traverse: where the walk started
+	Count    int        // of list_documents: how many there are
 	Failed   string     // public message of a tool that failed
 }
 
@@ -64,6 +67,7 @@ type View struct {
 	Rounds     []Round
 	Evidence   []Evidence // all so far, each passage once, best first
 	TopK       int        // how many passages the generator will read
+	Tools      []string   // offered besides those that search: page_reader, list_documents
 	Left       Budget
 }
 

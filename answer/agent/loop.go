@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -150,11 +151,18 @@ func (l *loop) allowed(p Plan) Plan {
 			return Plan{Thought: p.Thought, By: p.By}
 		case event.ToolHybridSearch, event.ToolSemanticSearch, event.ToolPropositionSearch, event.ToolHydeSearch,
 			event.ToolGraphTraverse, event.ToolDecomposeQuery:
+		case event.ToolReadPages, event.ToolListDocuments:
+			if !slices.Contains(l.view.Tools, a.Tool) {
+				continue
+			}
 		default:
 			continue
 		}
-		a.Query = Asked(a.Query)
-		if a.Query == "" && (a.Tool != event.ToolGraphTraverse || len(a.Entities) == 0) {
+		a.Query, a.Document = Asked(a.Query), clean(a.Document, maxName)
+		if a.Tool == event.ToolReadPages && (a.Document == "" || a.From < 1 || a.To < a.From) {
+			continue
+		}
+		if a.Query == "" && !AsSuch(a.Tool) && (a.Tool != event.ToolGraphTraverse || len(a.Entities) == 0) {
 			continue
 		}
 		if a.Asked = Asked(a.Asked); a.Asked == "" {
@@ -203,6 +211,9 @@ func (a Action) key() string {
 		from[i] = strings.ToLower(from[i])
 	}
 	slices.Sort(from)
+	if a.Tool == event.ToolReadPages {
+		return fmt.Sprintf("%s\x00%s\x00%d\x00%d", a.Tool, strings.ToLower(a.Document), a.From, a.To)
+	}
 	return a.Tool + "\x00" + strings.ToLower(strings.Join(strings.Fields(a.Query), " ")) + "\x00" + strings.Join(slices.Compact(from), "\x00")
 }
 
@@ -215,6 +226,9 @@ func Searches(tool string) bool {
 	return false
 }
 
+// AsSuch tells whether the tool reads documents as such, and searches nothing.
+func AsSuch(tool string) bool { return tool == event.ToolReadPages || tool == event.ToolListDocuments }
+
 // rounds counts the rounds in which something was searched.
 func rounds(rs []Round) int {
 	n := 0
@@ -226,7 +240,12 @@ func rounds(rs []Round) int {
 	return n
 }
 
-func (l *loop) searched() bool { return rounds(l.view.Rounds) > 0 }
+// searched tells whether something was searched, or found in documents as such.
+func (l *loop) searched() bool {
+	return rounds(l.view.Rounds) > 0 || slices.ContainsFunc(l.view.Rounds, func(r Round) bool {
+		return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return AsSuch(o.Tool) && len(o.Found) > 0 })
+	})
+}
 
 // again is how often nothing of use leads to another search.
 const again = 2

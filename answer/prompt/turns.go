@@ -27,7 +27,7 @@ type Turn []Reply
 type Reply struct {
 	ID       string // of the call
 	Tool     string // the program's name for it
-	Input    any    // its arguments: an object of texts and lists of texts
+	Input    any    // its arguments: an object of texts, lists of texts and whole numbers
 	Note     string // what came of it, in words of the program
 	Parts    []string
 	Findings []Finding
@@ -133,6 +133,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // shownInput gives the arguments of a call as they are repeated to a model.
 func shownInput(f fence, input any) any {
 	switch v := input.(type) {
+	case int:
+		return v
 	case string:
 		return f.harmless(v, maxArgument)
 	case []string:

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -116,6 +117,8 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	chosen := q.stepwise(all[0], trusted, readings)
 	switch {
 	case chosen != nil:
+	case t.Whole:
+		chosen = q.account(t, all, readings, m.opts.Sentences)
 	case !trusted:
 		return nil, nil
 	default:
@@ -294,6 +297,39 @@ func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) 
 				take(c) // what was asked is said before what answers it
 			}
 		}
+	}
+	return chosen
+}
+
+// account picks for an account of documents the best sentences of each in turn, but for those that say again what was said: how
+// far one lags behind the best does not count.
+func (q *question) account(t model.Task, ranked []*sentence, readings []*reading, sentences int) []*sentence {
+	var order []corpus.DocumentID
+	of := map[corpus.DocumentID][]*sentence{}
+	for _, c := range ranked {
+		id := t.Passages[c.passage].Chunk.Document
+		if of[id] == nil {
+			order = append(order, id)
+		}
+		of[id] = append(of[id], c)
+	}
+	limit, _ := q.limits(ranked[0], sentences)
+	var chosen []*sentence
+	for left := true; left && len(chosen) < limit; {
+		left = false
+		for _, id := range order {
+			for len(of[id]) > 0 && len(chosen) < limit {
+				c := of[id][0]
+				of[id] = of[id][1:]
+				if !c.dangles && alike(c, chosen) <= 0.6 {
+					chosen, left = append(chosen, c), true
+					break
+				}
+			}
+		}
+	}
+	if len(chosen) == 0 {
+		return q.pick(ranked, readings, sentences)
 	}
 	return chosen
 }

@@ -23,6 +23,7 @@ const (
 	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
 	leastShown     = 2
 	mostShown      = 5
+	mostListed     = 20 // documents
 	maxPassage     = 320      // bytes of a passage
 	maxClipped     = 16 << 10 // bytes of a passage in which they are looked for
 	maxRounds      = 12       // that are told
@@ -53,6 +54,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 	room := size - output - 64 - size/64
 	p := prompt.Planning{Question: v.Question, Parts: v.Parts, Rounds: max(1, v.Left.Iterations), Complaint: complaint, Plain: plain}
 	w := newWriter(v)
+	tools := m.tools.offered(v)
 	measuring := prompt.Set{}
 	if m.prompts != nil {
 		measuring = *m.prompts
@@ -60,7 +62,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 	measuring.NewTag = func() string { return measuringTag }
 	for _, shown := range steps(len(w.rounds)) {
 		p.Turns = w.turns(shown)
-		n, err := m.measure(ctx, &measuring, p)
+		n, err := m.measure(ctx, &measuring, p, tools)
 		if err != nil {
 			return model.Request{}, err
 		}
@@ -71,7 +73,7 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 		if err != nil {
 			return model.Request{}, err
 		}
-		return model.Request{Messages: messages, Tools: m.tools.all, MaxTokens: output, Temperature: new(float64)}, nil
+		return model.Request{Messages: messages, Tools: tools, MaxTokens: output, Temperature: new(float64)}, nil
 	}
 	if tokens-output < room {
 		return model.Request{}, errSpent
@@ -107,14 +109,14 @@ func steps(n int) [][]detail {
 }
 
 // measure counts the tokens of a request, and rather too many.
-func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Planning) (int, error) {
+func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Planning, tools []model.Tool) (int, error) {
 	messages, err := set.Converse(p)
 	if err != nil {
 		return 0, err
 	}
 	var b strings.Builder
-	b.WriteString(m.tools.size)
-	n := perMessage * (len(messages) + len(m.tools.all))
+	b.WriteString(size(tools))
+	n := perMessage * (len(messages) + len(tools))
 	for _, msg := range messages {
 		b.WriteString(msg.Text + "\n")
 		n += uneven * strings.Count(msg.Text, measuringTag)
@@ -183,7 +185,11 @@ func (w *writer) turn(round int, r agent.Round, d detail) prompt.Turn {
 			reply.Parts = o.Parts
 		}
 		if d > counted {
-			reply.Findings = w.findings(o, min(max(maxShown/len(r.Outcomes), leastShown), mostShown), d)
+			most, d := min(max(maxShown/len(r.Outcomes), leastShown), mostShown), d
+			if o.Tool == event.ToolListDocuments {
+				most, d = mostListed, listed
+			}
+			reply.Findings = w.findings(o, most, d)
 		}
 		t = append(t, reply)
 	}
@@ -198,6 +204,10 @@ func input(o agent.Outcome) map[string]any {
 	}
 	if o.Tool == event.ToolDecomposeQuery {
 		in["sub_queries"] = o.Parts
+		return in
+	}
+	if o.Tool == event.ToolReadPages {
+		in["document"], in["start_page"], in["end_page"] = o.Document, o.From, o.To
 		return in
 	}
 	in["query"] = o.Query
@@ -218,6 +228,9 @@ func note(o agent.Outcome) string {
 		return "The question is made of these. Search for them, each by itself."
 	case len(o.Found) == 0:
 		return "Nothing was found."
+	}
+	if o.Tool == event.ToolListDocuments {
+		return fmt.Sprintf("There are %d documents. These are their titles, the first %d.", o.Count, len(o.Found))
 	}
 	n := map[event.Class]int{}
 	for _, e := range o.Found {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/answer/agent"
@@ -36,7 +37,6 @@ const (
 type toolbox struct {
 	all   []model.Tool // in the order in which they are told
 	forms map[string]*prompt.Form
-	size  string // what they add to a request, to be counted
 }
 
 // newToolbox reads the tools of the program. It panics where they are none, which tests hold that they are.
@@ -49,7 +49,6 @@ func newToolbox() toolbox {
 		panic(err)
 	}
 	b := toolbox{forms: map[string]*prompt.Form{}}
-	var size strings.Builder
 	for _, t := range told {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, t.Parameters); err != nil {
@@ -61,10 +60,22 @@ func newToolbox() toolbox {
 		}
 		b.all = append(b.all, model.Tool{Name: t.Name, Description: t.Description, Parameters: compact.Bytes()})
 		b.forms[t.Name] = form
-		fmt.Fprintf(&size, "%s %s %s\n", t.Name, t.Description, compact.String())
 	}
-	b.size = size.String()
 	return b
+}
+
+// offered gives the tools that a run may use.
+func (b toolbox) offered(v agent.View) []model.Tool {
+	return slices.DeleteFunc(slices.Clone(b.all), func(t model.Tool) bool { return agent.AsSuch(t.Name) && !slices.Contains(v.Tools, t.Name) })
+}
+
+// size is what tools add to a request, to be counted.
+func size(tools []model.Tool) string {
+	var b strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&b, "%s %s %s\n", t.Name, t.Description, t.Parameters)
+	}
+	return b.String()
 }
 
 // read makes actions of what a model did: none where the loop is to end. Calls that cannot be used are passed over as long as
@@ -124,7 +135,7 @@ func searched(v agent.View) bool {
 // action makes an action of a call. The fault tells the model why it is none.
 func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault string) {
 	form := b.forms[c.Name]
-	if form == nil {
+	if form == nil || agent.AsSuch(c.Name) && !slices.Contains(v.Tools, c.Name) {
 		return a, fmt.Sprintf("there is no tool named %q.", text.Head(c.Name, 64))
 	}
 	object, fault := form.Read(c.Input)
@@ -136,8 +147,15 @@ func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault s
 		if len(s) > 4*maxQuery {
 			return a, fmt.Sprintf("the query of %s is too long.", c.Name)
 		}
-		if a.Query = line(s, maxQuery); a.Query == "" {
+		if a.Query = line(s, maxQuery); a.Query == "" && c.Name != event.ToolListDocuments {
 			return a, fmt.Sprintf("the query of %s is empty.", c.Name)
+		}
+	}
+	if c.Name == event.ToolReadPages {
+		a.Query, a.Document = "", line(object["document"], maxEntity)
+		a.From, a.To = number(object["start_page"]), number(object["end_page"])
+		if a.Document == "" || a.From < 1 || a.To < a.From {
+			return a, "page_reader wants a document, and pages from 1 of which the last is not before the first."
 		}
 	}
 	a.Entities = lines(object["entities"], maxEntities, maxEntity, "")
@@ -147,6 +165,14 @@ func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault s
 		}
 	}
 	return a, ""
+}
+
+// number gives a whole number of JSON, 0 for what is none that a page has.
+func number(v any) int {
+	if f, ok := v.(float64); ok && f >= 1 && f <= 1e9 {
+		return int(f)
+	}
+	return 0
 }
 
 // line gives a text of one line, clean and of at most so many bytes.
@@ -185,6 +211,9 @@ func key(a agent.Action) string {
 		return a.Tool
 	}
 	k := a.Tool + "\x00" + sense(a.Query)
+	if a.Tool == event.ToolReadPages {
+		k += fmt.Sprintf("%s\x00%d\x00%d", strings.ToLower(a.Document), a.From, a.To)
+	}
 	for _, e := range a.Entities {
 		k += "\x00" + strings.ToLower(text.Head(e, maxEntity))
 	}

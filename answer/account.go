@@ -1,0 +1,163 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/sluice-rag/sluice/answer/catalog"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// asksAccount reads what is most central of a whole document, or of a small collection, since no search finds what a question says
+// nothing of. A larger collection, and one of which a part is asked for that is no document, is searched.
+func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error) {
+	docs, more, err := j.documents(ctx, maxWhole)
+	if err != nil {
+		return false, ctx.Err() // the search will tell
+	}
+	switch {
+	case a.Names != "":
+		if docs = j.called(ctx, a.Names); len(docs) == 0 {
+			return false, ctx.Err()
+		}
+	case more:
+		return false, nil
+	}
+	in := pagesInput{From: 1, To: 0}
+	for _, d := range docs {
+		in.To = max(in.To, d.Pages, 1)
+	}
+	if len(docs) == 1 {
+		in.Document = docs[0].ID
+	}
+	return j.tell(ctx, event.ToolReadPages, "the question asks for an account of the whole", in, func() (any, error) {
+		hits, pages, err := j.survey(ctx, docs)
+		if err != nil || len(hits) == 0 {
+			return nil, cmp.Or(err, error(errNoPage))
+		}
+		found, err := j.asNamed(ctx, hits, "")
+		if err != nil {
+			return nil, err
+		}
+		j.take(found)
+		j.whole = true
+		read := pagesRead{Document: in.Document, Pages: pages, Passages: []corpus.ChunkID{}, Found: len(hits)}
+		if len(docs) == 1 {
+			read.Name, read.Title = nameOf(docs[0].URI), titled(docs[0].Title)
+		}
+		for _, h := range hits {
+			read.Passages = append(read.Passages, h.Chunk.ID)
+		}
+		return read, nil
+	})
+}
+
+// called gives the document that a text is the name of.
+func (j *job) called(ctx context.Context, name string) []corpus.Document {
+	d, err := j.find1(ctx, name)
+	if err != nil || d == nil || !catalog.Is(name, *d, nameOf(d.URI)) {
+		return nil
+	}
+	return []corpus.Document{*d}
+}
+
+// survey gives passages of documents in their order: of each document the first, and of each part of it the one that says most of
+// what the others say. Of long documents, passages at equal distances are looked at.
+func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.Hit, pages []int, err error) {
+	most := max(maxCentral, j.q.TopK)
+	each := max(1, most/max(1, len(docs)))
+	pages = []int{}
+	for _, d := range docs {
+		chunks, err := j.sample(ctx, d.ID, max(1, maxSurvey/len(docs)))
+		if err != nil {
+			return nil, nil, err
+		}
+		worth := centrality(chunks)
+		parts := min(each, len(chunks))
+		for k := range parts {
+			from, to := k*len(chunks)/parts, (k+1)*len(chunks)/parts
+			best := from
+			for i := from; i < to && chunks[from].Ordinal > 0; i++ { // the first says what it is
+				if worth[i] > worth[best] {
+					best = i
+				}
+			}
+			hits = append(hits, index.Hit{Chunk: chunks[best]})
+			pages = append(pages, chunks[best].Pages...)
+		}
+	}
+	slices.Sort(pages)
+	return hits, slices.Compact(pages), nil
+}
+
+// sample gives at most so many passages of a document, from all of it.
+func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]corpus.Chunk, error) {
+	within := func(from, limit int) ([]corpus.Chunk, error) {
+		return j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, from, limit)
+	}
+	all, err := within(0, most+1)
+	if err != nil || len(all) <= most {
+		return all, err
+	}
+	end := most // some ordinal behind the last
+	for {
+		cs, err := within(end, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(cs) == 0 || end > 1<<30 {
+			break
+		}
+		end *= 2
+	}
+	low := end / 2 // there is one from here
+	for low+1 < end {
+		cs, err := within((low+end)/2, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(cs) > 0 {
+			low = (low + end) / 2
+		} else {
+			end = (low + end) / 2
+		}
+	}
+	const pieces = 8 // runs of passages
+	out := all[:0:0]
+	for i := range pieces {
+		cs, err := within(i*(low+1)/pieces, most/pieces)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cs {
+			if len(out) == 0 || c.Ordinal > out[len(out)-1].Ordinal {
+				out = append(out, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+// centrality tells of each chunk how common its terms are among all, 0..1: what many say is what it is about.
+func centrality(all []corpus.Chunk) []float64 {
+	held := map[string]int{}
+	terms := make([]map[string]struct{}, len(all))
+	for i, c := range all {
+		terms[i] = text.Set(c.Text)
+		for t := range terms[i] {
+			held[t]++
+		}
+	}
+	out := make([]float64, len(all))
+	for i, set := range terms {
+		for t := range set {
+			out[i] += float64(held[t]-1) / float64(len(all))
+		}
+		out[i] /= float64(len(set) + 12) // a heading says little, however common
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+// Package catalog reads what a question plainly asks of documents as such: which there are, what stands on some of their pages, or
+// an account of one. It finds documents by the names that people say.
+package catalog
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// Wish is what a question asks of documents as such. At most one of its fields is set.
+type Wish struct {
+	Pages   *Pages
+	List    *List
+	Account *Account
+}
+
+// Pages asks for what stands on pages of a document.
+type Pages struct {
+	From, To int // from 1; -1 is the last page
+	// Rest is the question about what stands there, where the words that name the pages are replaced by "this text"; empty where all
+	// of it is asked for.
+	Rest  string
+	Names string // the question without the words that name the pages: it may name the document
+}
+
+// List asks which documents there are.
+type List struct {
+	About  string // what they are to be about; empty: anything
+	German bool   // it asks in German
+}
+
+// Account asks for a summary of a whole document, or of all there are.
+type Account struct {
+	Names string // what may name the document; empty: none is named
+}
+
+// MaxPages is how many pages are read at once.
+const MaxPages = 20
+
+const maxQuestion = 1000 // bytes of a question that plainly asks for something
+
+const (
+	things = `(?:documents?|files?|docs|texts?|papers?|reports?|pdfs?)`
+	ofWhat = `(?:\s+(?:about|on|regarding|concerning|related to|that (?:mention|discuss|cover|deal with)|mentioning|covering)\s+(.+?))?`
+)
+
+var (
+	pageRE    = regexp.MustCompile(`(?i)\b(?:on |at |from |of |in |auf |von )?(?:the )?(?:pages?|pp?\.|seiten?)\s*([0-9]{1,6})(?:\s*(?:-|–|—|to|and|through|until|bis|und)\s*(?:pages?\s*)?([0-9]{1,6}))?\b`)
+	nthRE     = regexp.MustCompile(`(?i)\b(?:on |at |from |of |in |auf )?(?:the |der |die )?(first|last|second|third|[0-9]{1,4}(?:st|nd|rd|th)|erste[nr]?|letzte[nr]?)\s+(?:page|seite)\b`)
+	placeRE   = regexp.MustCompile(`(?i)^\s*(?:of|in|from|von|aus|des)\s+(?:the )?(?:(?:this |that )?(?:document|file|report|pdf)\s+)?`)
+	bareRE    = regexp.MustCompile(`(?i)^\W*(?:please\s+|bitte\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:(?:what(?:['’]s| is| stands| does| do| are| was)?|show|read|open|give|tell|quote|print|display|summari[sz]e|describe|was|zeige?|lies)\b)?(?:\s+(?:me|us|to me|steht|ist|there|say|says|stand|written|said|contain|the contents?|the text|all|of|is|about|aloud|out|mir))*\W*$`)
+	listRE    = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+(?:please\s+)?)?(?:list|show(?: me)?|name|give me(?: a list of)?|enumerate)\s+(?:(?:all|the|of|my|our|your|available|indexed|uploaded)\s+)*(?:documents|files|docs)(?:\s+(?:(?:that\s+)?(?:you|we|i) have|(?:that|which) (?:there are|are there|exist)|(?:in|of) (?:the|this|my) (?:collection|library|store|vector store|folder|index)|available|uploaded))?` + ofWhat + `$`)
+	whichRE   = regexp.MustCompile(`(?i)^(?:which|what|how many)\s+(?:documents|files|docs)\s+(?:do (?:you|we|i) have|are there|are (?:available|indexed|uploaded|stored|here|in (?:the|this|my) (?:collection|library|store|vector store|folder|index))|have i uploaded|did i upload|exist|can you (?:see|search|access|use|read))(?:\s+access to)?` + ofWhat + `$`)
+	coverRE   = regexp.MustCompile(`(?i)^(?:which|what)\s+(?:of (?:the|my|your) )?(?:documents|files|docs)\s+(?:mention|talk about|speak of|are about|discuss|deal with|cover)\s+(.+)$`)
+	germanRE  = regexp.MustCompile(`(?i)^(?:welche|was für)\s+(?:dokumente|dateien)\s+(?:gibt es|hast du|haben wir|habe ich|sind (?:da|vorhanden))(?:\s+(?:über|zu|zum thema)\s+(.+))?$|^(?:liste|nenne|zeige?)(?: mir)?\s+(?:alle |die )*(?:dokumente|dateien)(?: auf)?$`)
+	accountRE = regexp.MustCompile(`(?i)^(?:please\s+|bitte\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:` +
+		`(?:summari[sz]e|sum up|give (?:me )?an? (?:(?:short|brief|quick) )?(?:summary|overview|outline) of|(?:an? )?(?:(?:short|brief|quick) )?(?:summary|overview|outline) of|outline)\s+(.+?)` +
+		`|(?:give (?:me )?an? (?:(?:short|brief|quick) )?|an? )?(?:summary|overview|tl;?dr|summari[sz]e|zusammenfassung)` +
+		`|what (?:is|are) ((?:this|these|the) ` + things + `|.+\.[a-z0-9]{2,5}) about` +
+		`|what (?:does|do) ((?:this|these|the) ` + things + `) (?:say|cover|contain)` +
+		`|(?:what are )?the main (?:points|ideas|findings|topics) (?:of|in) (.+?)` +
+		`|fasse\s+(.+?)\s+zusammen|worum geht es(?: in (.+?))?)(?: (?:please|briefly|in (?:a few|one|two|three|[0-9]) (?:words?|sentences?|lines?)|bitte|kurz))*$`)
+	thisRE = regexp.MustCompile(`(?i)^(?:this|these|the|it|all|all (?:of )?(?:the|these|my)|my|everything|dieses?|das|die|alle|alles)?\s*(?:whole |entire |uploaded |attached )?(?:` + things + `|everything|collection|library|dokumente?|datei(?:en)?)?$`)
+	thatRE = regexp.MustCompile(`(?i)^(?:this|these|the|dieses?|das|die)?\s*` + things + `\s+`)
+)
+
+// Read gives what a question plainly asks of documents as such; the zero Wish where that is none of them.
+func Read(question string) Wish {
+	q := strings.TrimRight(strings.Join(strings.Fields(text.Clean(question)), " "), " ?.!")
+	if q == "" || len(q) > maxQuestion {
+		return Wish{}
+	}
+	if l := list(q); l != nil {
+		return Wish{List: l}
+	}
+	if p := pages(q); p != nil {
+		return Wish{Pages: p}
+	}
+	return Wish{Account: account(q)}
+}
+
+func list(q string) *List {
+	for _, re := range []*regexp.Regexp{listRE, whichRE, coverRE, germanRE} {
+		if m := re.FindStringSubmatch(q); m != nil {
+			return &List{About: strings.TrimSpace(m[1]), German: re == germanRE}
+		}
+	}
+	return nil
+}
+
+func pages(q string) *Pages {
+	p := &Pages{}
+	at := pageRE.FindStringSubmatchIndex(q)
+	switch {
+	case at != nil:
+		p.From, _ = strconv.Atoi(q[at[2]:at[3]])
+		if p.To = p.From; at[4] >= 0 {
+			p.To, _ = strconv.Atoi(q[at[4]:at[5]])
+		}
+	default:
+		if at = nthRE.FindStringSubmatchIndex(q); at == nil {
+			return nil
+		}
+		p.From = ordinal(strings.ToLower(q[at[2]:at[3]]))
+		p.To = p.From
+	}
+	if p.From == 0 || p.To < p.From {
+		return nil
+	}
+	p.To = min(p.To, p.From+MaxPages-1)
+	before, after := strings.TrimSpace(q[:at[0]]), q[at[1]:]
+	name := ""
+	if m := placeRE.FindString(after); m != "" {
+		name, after = named(after[len(m):])
+	}
+	p.Names = strings.Join(strings.Fields(before+" "+name+" "+after), " ")
+	if rest := strings.TrimSpace(before + " " + strings.TrimSpace(after)); !bareRE.MatchString(rest) {
+		p.Rest = strings.Join(strings.Fields(before+" "+about(before)+"this text "+after), " ") + "?"
+	}
+	return p
+}
+
+// about joins what stood before the words that name pages to what replaces them.
+func about(before string) string {
+	w := text.Words(before)
+	if len(w) == 0 {
+		return ""
+	}
+	switch w[len(w)-1].Text {
+	case "does", "do", "did", "say", "of", "in", "on", "from", "summarize", "summarise", "is", "are":
+		return ""
+	}
+	return "in "
+}
+
+// named takes the name of a document off a text: as far as an ending of a file, a quotation's end, or a verb that follows.
+func named(s string) (name, rest string) {
+	if m := fileRE.FindString(s); m != "" {
+		return m, s[len(m):]
+	}
+	if m := verbRE.FindStringIndex(s); m != nil {
+		return s[:m[0]], s[m[0]:]
+	}
+	return s, ""
+}
+
+var (
+	fileRE = regexp.MustCompile(`^["“'‘]?[^?"”]{1,200}?\.[A-Za-z][A-Za-z0-9]{1,4}\b["”'’]?|^["“][^"”]{1,200}["”]`)
+	verbRE = regexp.MustCompile(`(?i)\s(?:says?|tells?|is|are|was|were|means?|contains?|mentions?|about|regarding)\b`)
+)
+
+func ordinal(s string) int {
+	switch {
+	case s == "first", strings.HasPrefix(s, "erste"):
+		return 1
+	case s == "second":
+		return 2
+	case s == "third":
+		return 3
+	case s == "last", strings.HasPrefix(s, "letzte"):
+		return -1
+	}
+	n, _ := strconv.Atoi(strings.TrimRight(s, "stndrh"))
+	return n
+}
+
+func account(q string) *Account {
+	m := accountRE.FindStringSubmatch(q)
+	if m == nil {
+		return nil
+	}
+	what := ""
+	for _, s := range m[1:] {
+		if s != "" {
+			what = s
+		}
+	}
+	if thisRE.MatchString(what) {
+		return &Account{}
+	}
+	return &Account{Names: strings.TrimSpace(thatRE.ReplaceAllString(what, ""))}
+}

@@ -1,0 +1,345 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/sluice-rag/sluice/answer/catalog"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+const (
+	maxLooked  = 2000 // documents among which a name is looked for, and that are counted
+	perLook    = 500
+	maxListed  = 20 // documents that an answer lists
+	maxPaged   = 30 // passages that are read of some pages
+	maxWhole   = 10 // documents that an account is given of
+	maxSurvey  = 400
+	maxCentral = 12 // passages that an account is made from
+)
+
+// What the tools for documents as such are given and give, as the run tells it.
+type (
+	pagesInput struct {
+		Document corpus.DocumentID `json:"document_id,omitempty"`
+		From     int               `json:"start_page"`
+		To       int               `json:"end_page"`
+		Name     string            `json:"document,omitempty"` // as it was asked for, where no document is it
+	}
+	pagesRead struct {
+		Document corpus.DocumentID `json:"document_id"`
+		Name     string            `json:"name,omitempty"`
+		Title    string            `json:"title"`
+		Pages    []int             `json:"pages"`
+		Passages []corpus.ChunkID  `json:"passages"`
+		Found    int               `json:"passages_found"`
+		More     bool              `json:"more,omitempty"` // of these pages, than are read at once
+	}
+	listInput struct {
+		Query string `json:"query"`
+	}
+	listed struct {
+		Documents []document `json:"documents"`
+		Found     int        `json:"documents_found"`
+		More      bool       `json:"more,omitempty"` // than were counted
+	}
+	document struct {
+		ID    corpus.DocumentID `json:"document_id"`
+		Name  string            `json:"name,omitempty"`
+		Title string            `json:"title"`
+		Pages int               `json:"pages,omitempty"`
+	}
+)
+
+// Errors of tools, which people are told.
+var (
+	errNoDocument error = fault.New(fault.NotFound, "no such document is there")
+	errNoPage     error = fault.New(fault.NotFound, "the document has no such pages")
+)
+
+// offered tells whether the asker lets the run use a tool, and whether there is what it needs.
+func (j *job) offered(tool string) bool {
+	return slices.Contains(j.q.Tools, tool) && j.contents() != nil
+}
+
+// plainly does what the question plainly asks of documents as such, before anything is searched: it reads pages, lists documents,
+// or gives an account of a whole one. Known says that what was found answers the question, so that no search is needed.
+func (j *job) plainly(ctx context.Context) (known bool, err error) {
+	if j.contents() == nil {
+		return false, nil
+	}
+	switch w := catalog.Read(j.q.Query); {
+	case w.Pages != nil && j.offered(event.ToolReadPages):
+		return j.asksPages(ctx, w.Pages)
+	case w.List != nil && j.offered(event.ToolListDocuments):
+		return j.asksList(ctx, w.List)
+	case w.Account != nil:
+		return j.asksAccount(ctx, w.Account)
+	}
+	return false, nil
+}
+
+// tell carries a tool out that stands for a search, and tells of it. What it fails with leaves the question to the searches.
+func (j *job) tell(ctx context.Context, tool, reason string, input any, do func() (any, error)) (bool, error) {
+	call := j.call()
+	if err := j.rec.Emit(ctx, event.ToolCalled{Call: call, Tool: tool, Iteration: 1, Reason: reason, Input: object(input)}); err != nil {
+		return false, err
+	}
+	began := j.Now()
+	result, err := do()
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		public := fault.Public(j.indexFault(ctx, err))
+		result = failure{public.Message}
+		if public.Code != fault.NotFound {
+			w := event.Warned{Code: public.Code, Message: tool + " failed: " + public.Message, Step: "search"}
+			if err := j.rec.Emit(ctx, w); err != nil {
+				return false, err
+			}
+		}
+	}
+	return err == nil, j.rec.Emit(ctx, event.ToolReturned{Call: call, Tool: tool, Result: object(result), Duration: j.since(began)})
+}
+
+// asksPages reads the pages that the question names of a document that it names, or of the only one.
+func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
+	d, err := j.find1(ctx, p.Names)
+	if err != nil || d == nil {
+		return false, ctx.Err() // maybe a book is meant that a document tells of
+	}
+	from, to := p.From, p.To
+	if from < 0 {
+		from = max(1, d.Pages)
+		to = from
+	}
+	focus := p.Rest
+	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, error) {
+		read, found, err := j.pages(ctx, *d, from, to, focus)
+		if err != nil {
+			return nil, err
+		}
+		j.take(found)
+		j.focus, j.whole = focus, focus == ""
+		return read, nil
+	})
+}
+
+// pages reads passages of a document by their pages. Those that are asked about something are graded by that; the others were
+// asked for by name, and nothing is more relevant.
+func (j *job) pages(ctx context.Context, d corpus.Document, from, to int, focus string) (pagesRead, []candidate, error) {
+	read := pagesRead{Document: d.ID, Name: nameOf(d.URI), Title: d.Title, Pages: []int{}, Passages: []corpus.ChunkID{}}
+	at, err := j.pageAt(ctx, d.ID, from)
+	if err != nil {
+		return read, nil, err
+	}
+	var hits []index.Hit
+	for len(hits) <= maxPaged {
+		chunks, err := j.contents().Within(ctx, j.q.Collection, d.ID, corpus.Passage, at, maxPaged+1)
+		if err != nil {
+			return read, nil, err
+		}
+		behind := false
+		for _, c := range chunks {
+			on := slices.DeleteFunc(slices.Clone(paged(c)), func(n int) bool { return n < from || n > to })
+			behind = behind || slices.Min(paged(c)) > to
+			if len(on) > 0 {
+				hits = append(hits, index.Hit{Chunk: c})
+				read.Pages = append(read.Pages, on...)
+			}
+			at = c.Ordinal + 1
+		}
+		if behind || len(chunks) <= maxPaged {
+			break
+		}
+	}
+	if len(hits) == 0 {
+		return read, nil, errNoPage
+	}
+	if read.More = len(hits) > maxPaged; read.More {
+		hits = hits[:maxPaged]
+	}
+	slices.Sort(read.Pages)
+	read.Pages, read.Found = slices.Compact(read.Pages), len(hits)
+	found, err := j.asNamed(ctx, hits, focus)
+	for _, c := range found {
+		read.Passages = append(read.Passages, c.Chunk.ID)
+	}
+	return read, found, err
+}
+
+// paged gives the pages of a chunk; a document without pages is one.
+func paged(c corpus.Chunk) []int {
+	if len(c.Pages) == 0 {
+		return []int{1}
+	}
+	return c.Pages
+}
+
+// pageAt gives the ordinal of the first passage that reaches a page. Passages are in the order of their pages, so a few looks
+// find it in a document of any length.
+func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, page int) (int, error) {
+	before := func(ordinal int) (bool, error) {
+		cs, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, ordinal, 1)
+		return err == nil && len(cs) == 1 && slices.Max(paged(cs[0])) < page, err
+	}
+	low, high := 0, 1
+	for high < 1<<30 {
+		is, err := before(high)
+		if err != nil {
+			return 0, err
+		}
+		if !is {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for low < high {
+		mid := (low + high) / 2
+		is, err := before(mid)
+		if err != nil {
+			return 0, err
+		}
+		if is {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, nil
+}
+
+// asNamed makes candidates of passages that were asked for by name: they are kept whatever they are graded.
+func (j *job) asNamed(ctx context.Context, hits []index.Hit, focus string) ([]candidate, error) {
+	asked := cmp.Or(focus, j.q.Query)
+	scores := slices.Repeat([]float64{1}, len(hits))
+	if focus != "" {
+		if err := j.learn(ctx, []string{focus}); err != nil {
+			return nil, err
+		}
+		grades, err := j.Grader.Grade(j.traced(ctx, "grade"), asked, hits, j.stats)
+		if err != nil {
+			return nil, err
+		}
+		scores = grades.Scores
+	}
+	out := make([]candidate, len(hits))
+	for i, h := range hits {
+		out[i] = candidate{Hit: h, grade: scores[i], asked: asked, place: 1, kept: true}
+	}
+	return out, nil
+}
+
+func (j *job) take(found []candidate) {
+	for _, c := range found {
+		j.add(c)
+	}
+}
+
+// documents lists those of the collection, and tells whether there are more than that.
+func (j *job) documents(ctx context.Context, most int) (all []corpus.Document, more bool, err error) {
+	after := corpus.DocumentID("")
+	for len(all) <= most {
+		docs, err := j.Index.Documents(ctx, j.q.Collection, after, min(perLook, most+1))
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, docs...)
+		if len(docs) < min(perLook, most+1) {
+			break
+		}
+		after = docs[len(docs)-1].ID
+	}
+	more = len(all) > most
+	return all[:min(len(all), most)], more, nil
+}
+
+// find1 gives the document that a text names, or the only one that there is; nil if it is none, or more than one that it may be. In
+// a large collection, it is looked for among those that a search for the name finds, too.
+func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error) {
+	docs, more, err := j.documents(ctx, maxLooked)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 1 && !more {
+		return &docs[0], nil
+	}
+	if more {
+		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: text.Head(names, maxQuery), Limit: 50})
+		if err != nil {
+			return nil, err
+		}
+		var ids []corpus.DocumentID
+		for _, h := range hits {
+			if !slices.Contains(ids, h.Chunk.Document) {
+				ids = append(ids, h.Chunk.Document)
+			}
+		}
+		found, err := j.contents().Describe(ctx, j.q.Collection, ids)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, found...)
+	}
+	var best *corpus.Document
+	most := 0
+	for i, d := range docs {
+		n := catalog.Match(names, d, nameOf(d.URI))
+		if n > most || n > 0 && n == most && d.IndexedAt.After(best.IndexedAt) { // of the same name, the newest
+			best, most = &docs[i], n
+		}
+	}
+	return best, nil
+}
+
+// beginPages tells that pages are read, of a document that the planner named.
+func (t *tools) beginPages(ctx context.Context, a *tool) error {
+	in := pagesInput{From: a.From, To: min(a.To, a.From+catalog.MaxPages-1), Name: a.Document}
+	switch d, err := t.find1(ctx, a.Document); {
+	case err != nil && ctx.Err() != nil && !late(ctx):
+		return ctx.Err()
+	case err != nil:
+		a.failed = err
+	case d == nil:
+		a.failed = errNoDocument
+	default:
+		a.document, in.Document, in.Name = d, d.ID, ""
+	}
+	return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(in)})
+}
+
+// readPages reads what the planner asked for. It is graded by the question, and kept.
+func (t *tools) readPages(ctx context.Context, a *tool) (pagesRead, error) {
+	if a.failed != nil {
+		return pagesRead{}, a.failed
+	}
+	read, found, err := t.pages(ctx, *a.document, a.From, min(a.To, a.From+catalog.MaxPages-1), t.q.Query)
+	a.named = found
+	return read, err
+}
+
+// listDocuments lists them for the planner. What they say is graded by the question, as anything is that was not asked for by name.
+func (t *tools) listDocuments(ctx context.Context, a *tool) (listed, error) {
+	out, found, err := t.list(ctx, a.Query)
+	if err != nil || len(found) == 0 {
+		return out, err
+	}
+	hits := make([]index.Hit, len(found))
+	for i, c := range found {
+		hits[i] = c.Hit
+	}
+	a.count = out.Found
+	if a.named, err = t.asNamed(ctx, hits, t.q.Query); err != nil {
+		return out, err
+	}
+	for i := range a.named {
+		a.named[i].kept, a.named[i].place = false, a.named[i].grade
+	}
+	return out, nil
+}

@@ -1,0 +1,214 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/answer/catalog"
+	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+)
+
+// listing is an answer that names documents.
+type listing struct {
+	wish  catalog.List
+	found int  // documents
+	more  bool // than were counted
+	docs  []document
+}
+
+// asksList lists the documents that there are, or those that are about something.
+func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
+	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, error) {
+		out, found, err := j.list(ctx, l.About)
+		if err != nil || len(found) == 0 {
+			return out, cmp.Or(err, error(errNoDocument))
+		}
+		j.take(found)
+		j.listing = &listing{*l, out.Found, out.More, out.Documents}
+		return out, nil
+	})
+}
+
+// list gives the documents that are about something, the best first, each with its best passage; or all, by their ids, each with its
+// first.
+func (j *job) list(ctx context.Context, about string) (listed, []candidate, error) {
+	if strings.TrimSpace(about) != "" {
+		return j.listAbout(ctx, about)
+	}
+	all, more, err := j.documents(ctx, maxLooked)
+	if err != nil {
+		return listed{}, nil, err
+	}
+	out := listed{Documents: []document{}, Found: len(all), More: more}
+	var hits []index.Hit
+	for _, d := range all {
+		if len(hits) == maxListed {
+			break
+		}
+		cs, err := j.contents().Within(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
+		if err != nil {
+			return listed{}, nil, err
+		}
+		if len(cs) == 0 {
+			out.Found-- // without text: there is nothing to cite
+			continue
+		}
+		hits = append(hits, index.Hit{Chunk: cs[0]})
+		out.Documents = append(out.Documents, described(d))
+	}
+	found, err := j.asNamed(ctx, hits, "")
+	return out, found, err
+}
+
+func described(d corpus.Document) document {
+	return document{ID: d.ID, Name: nameOf(d.URI), Title: titled(d.Title), Pages: d.Pages}
+}
+
+// titled gives a title as it is said: on one line, and not too long.
+func titled(s string) string {
+	return strings.TrimSpace(text.Head(strings.Join(strings.Fields(text.Clean(text.Head(s, 4*maxName))), " "), maxName))
+}
+
+// listAbout searches for what the documents are to be about. Those count of which a passage is of use.
+func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate, error) {
+	out := listed{Documents: []document{}}
+	s := j.search(event.ToolHybridSearch, text.Head(about, maxQuery))
+	s.asked, s.limit = s.words, max(4*maxListed, 2*j.q.TopK)
+	if err := j.learn(ctx, []string{s.asked}); err != nil {
+		return out, nil, err
+	}
+	if err := j.find(ctx, s); err != nil {
+		return out, nil, err
+	}
+	grades, err := j.Grader.Grade(j.traced(ctx, "grade"), s.asked, s.hits, j.stats)
+	if err != nil {
+		return out, nil, err
+	}
+	var found []candidate
+	for i, h := range s.hits {
+		if grades.Scores[i] >= grade.AmbiguousFrom {
+			found = append(found, candidate{Hit: h, grade: grades.Scores[i], asked: s.asked, place: 1, kept: true})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
+	var ids []corpus.DocumentID
+	best := found[:0]
+	for _, c := range found {
+		if !slices.Contains(ids, c.Chunk.Document) {
+			ids, best = append(ids, c.Chunk.Document), append(best, c)
+		}
+	}
+	docs, err := j.contents().Describe(ctx, j.q.Collection, ids)
+	if err != nil {
+		return out, nil, err
+	}
+	at := map[corpus.DocumentID]corpus.Document{}
+	for _, d := range docs {
+		at[d.ID] = d
+	}
+	best = slices.DeleteFunc(best, func(c candidate) bool { return at[c.Chunk.Document].ID == "" }) // gone by now
+	out.Found = len(best)
+	best = best[:min(len(best), maxListed)]
+	for _, c := range best {
+		out.Documents = append(out.Documents, described(at[c.Chunk.Document]))
+	}
+	return out, best, nil
+}
+
+// enumerate says the answer that names documents, in place of a generator: each by its title, with the passage that stands for it.
+// What is said of a document is that it is there under its title, and, where the question asks for a matter, that the passage is
+// about that: its grade says how surely.
+func (j *job) enumerate(ctx context.Context) error {
+	j.context = slices.Clone(j.pool)
+	var chunks []corpus.Chunk
+	for i, c := range j.context {
+		j.read, chunks = append(j.read, i), append(chunks, c.Chunk)
+	}
+	j.describe(ctx, chunks)
+	if err := j.rec.Emit(ctx, event.GenerationStarted{Chunks: len(chunks), Model: rules}); err != nil {
+		return err
+	}
+	say := func(b event.Body) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return j.rec.Emit(ctx, b)
+	}
+	if err := say(event.Token{Text: j.listing.lead()}); err != nil {
+		return err
+	}
+	for i := range j.context {
+		d := j.listing.docs[i]
+		line := "\n- " + printable(cmp.Or(d.Title, d.Name, string(d.ID)))
+		if i == 0 {
+			line = "\n" + line
+		}
+		if d.Name != "" && d.Name != d.Title && d.Title != "" {
+			line += " (" + printable(d.Name) + ")"
+		}
+		if err := say(event.Token{Text: line}); err != nil {
+			return err
+		}
+		if err := say(j.citation(i)); err != nil {
+			return err
+		}
+	}
+	return j.rec.Emit(ctx, event.GenerationFinished{Reason: "stop"})
+}
+
+// lead is what stands before the list.
+func (l *listing) lead() string {
+	count := fmt.Sprint(l.found)
+	about := ""
+	if l.wish.German {
+		if l.wish.About != "" {
+			about = " über " + printable(l.wish.About)
+		}
+		if l.more {
+			count = "mehr als " + count
+		}
+		if n := len(l.docs); n < l.found {
+			return fmt.Sprintf("Es gibt %s Dokumente%s, darunter:", count, about)
+		}
+		return fmt.Sprintf("Dokumente%s (%s):", about, count)
+	}
+	if l.wish.About != "" {
+		about = " about " + printable(l.wish.About)
+	}
+	if l.more {
+		count = "over " + count
+	}
+	if n := len(l.docs); n < l.found {
+		return fmt.Sprintf("Documents%s (%d of %s):", about, n, count)
+	}
+	return fmt.Sprintf("Documents%s (%s):", about, count)
+}
+
+// titlesForm names the check of an answer that names documents.
+const titlesForm = "titles"
+
+// attest checks an answer that names documents: a document is there under its title, since the index says so; that it is about
+// what was asked for is as sure as its passage's grade.
+func (j *job) attest(ctx context.Context) error {
+	var verdicts []verify.Verdict
+	v := event.Verified{Claims: []event.Claim{}, By: titlesForm}
+	for i, c := range j.context {
+		d := j.listing.docs[i]
+		claim := event.Claim{Text: cmp.Or(d.Title, d.Name, string(d.ID)), Verdict: event.Supported, Chunks: []corpus.ChunkID{c.Chunk.ID}}
+		if j.listing.wish.About != "" && c.grade < grade.CorrectFrom {
+			claim.Verdict = event.PartiallySupported
+		}
+		v.Claims = append(v.Claims, claim)
+		verdicts = append(verdicts, verify.Verdict{Verdict: claim.Verdict})
+	}
+	v.Confidence = verify.Confidence(verdicts)
+	return j.rec.Emit(ctx, v)
+}
