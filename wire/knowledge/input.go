@@ -21,6 +21,7 @@ type said struct {
 	texts []string
 	files []string // ids
 	path  string
+	bare  bool // a part without a message around it; those in a row are one
 }
 
 func (m said) text() string { return strings.Join(m.texts, "\n") }
@@ -51,7 +52,9 @@ func (d *decoder) input(root value) error {
 			if err != nil {
 				return err
 			}
-			if m.role != "" {
+			if n := len(all); m.bare && n > 0 && all[n-1].bare {
+				all[n-1].texts, all[n-1].files = append(all[n-1].texts, m.texts...), append(all[n-1].files, m.files...)
+			} else if m.role != "" {
 				all = append(all, m)
 			}
 		}
@@ -162,7 +165,7 @@ func message(item value) (said, error) {
 	case slices.Contains(skipped, kind):
 		return said{}, nil
 	case strings.HasPrefix(kind, "input_"): // a part by itself is something that the user says
-		m := said{role: event.RoleUser, path: item.path}
+		m := said{role: event.RoleUser, path: item.path, bare: true}
 		return m, m.part(item)
 	}
 	role := item.get("role")

@@ -212,7 +212,9 @@ type AnnotationAdded struct {
 }
 
 // Done is the data of the last event: an empty object.
-type Done struct{}
+type Done struct {
+	_ struct{} `additionalProperties:"false"`
+}
 
 // Fault answers a request that failed before anything else was sent, with the HTTP status that belongs to its code.
 type Fault struct {

@@ -1,0 +1,216 @@
+package knowledge_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+const maxQuery = 1000
+
+// decode gives the question without its request.
+func decode(t *testing.T, body string) wire.Question {
+	t.Helper()
+	q, err := knowledge.Decode([]byte(body), maxQuery)
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	q.Request = nil
+	return q
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	temperature := 0.7
+	for name, c := range map[string]struct {
+		body string
+		want wire.Question
+	}{
+		"as the public client streams": {direct, wire.Question{Query: "How do tokens arrive?", Mode: event.Direct, Collection: "vs", TopK: 10, Model: "qwen-max-latest",
+			Temperature: &temperature, MaxTokens: 1000}},
+		"as it asks for one object": {`{"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.7,"max_tokens":5,"user":"u","tools":[{"type":"file_search",
+			"vector_store_ids":["a"],"max_num_results":null,"filters":null,"ranking_options":null}],"tool_choice":"auto"}`,
+			wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5, Once: true}},
+		"a text":                   {`{"input":" q "}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
+		"stream false":             {`{"input":"q","stream":false}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Once: true}},
+		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
+		"high":                     {`{"input":"q","effort":"high"}`, wire.Question{Query: "q", Mode: event.Agentic}},
+		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Question{Query: "q", Mode: event.Direct}},
+		"effort of reasoning":      {`{"input":"q","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Direct}},
+		"effort before reasoning":  {`{"input":"q","effort":"high","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Agentic}},
+		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Question{Query: "q", Mode: event.Direct, As: knowledge.Protocol{Delta: true}}},
+		"a pace":                   {`{"input":"q","effort":"low","snapshots_per_second":2.5}`, wire.Question{Query: "q", Mode: event.Direct, As: knowledge.Protocol{PerSecond: 2.5}}},
+		"the default pace is none": {`{"input":"q","effort":"low","stream_options":{"snapshots_per_second":10,"mode":"snapshot"}}`, wire.Question{Query: "q", Mode: event.Direct}},
+		"history": {`{"effort":"low","instructions":"Be brief.","input":[{"role":"system","content":"Be kind."},{"role":"user","content":"one"},
+			{"role":"assistant","content":"two ⟦⟦1⟧⟧ and ⟦⟦12⟧⟧⟦⟦3⟧⟧. ⟦⟦x⟧⟧"},{"role":"developer","content":[{"type":"input_text","text":"Be exact."}]},
+			{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"three","annotations":[]}]},{"role":"user","content":"four"},
+			{"role":"assistant","content":"five"}]}`,
+			wire.Question{Query: "four", Mode: event.Direct, Instructions: "Be brief.\n\nBe kind.\n\nBe exact.", History: []event.Turn{
+				{Role: "user", Text: "one"}, {Role: "assistant", Text: "two and. ⟦⟦x⟧⟧"}, {Role: "assistant", Text: "three"}}}},
+		"a file": {`{"effort":"low","input":[{"id":"user_1","role":"user","content":[{"type":"input_file","file_id":"old"},{"type":"input_text","text":"old first"}]},
+			{"id":"user_2","role":"user","content":[{"type":"input_file","file_id":"6dce-7208"},{"type":"input_text","text":"6dce-7208 what is it?"}]}],
+			"tools":[{"type":"file_search","vector_store_ids":["vs"]}]}`,
+			wire.Question{Query: "what is it?", Mode: event.Direct, Collection: "file:6dce-7208", History: []event.Turn{{Role: "user", Text: "old first"}}}},
+		"files without a word": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"a"},{"type":"input_file","file_id":"b"},{"type":"input_text","text":"a"}]}]}`,
+			wire.Question{Query: "What is this document about?", Mode: event.Direct, Collection: "file:a,file:b"}},
+		"an id that only begins the text": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"a"},{"type":"input_text","text":"about it"}]}]}`,
+			wire.Question{Query: "about it", Mode: event.Direct, Collection: "file:a"}},
+		"bare parts": {`{"effort":"low","input":[{"type":"input_file","file_id":"a"},{"type":"input_text","text":"q"}]}`, wire.Question{Query: "q", Mode: event.Direct, Collection: "file:a"}},
+		"tools": {`{"input":"q","effort":"low","tools":[{"type":"file_search","vector_store_ids":["a","b"],"max_num_results":99},{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"},
+			{"type":"list_documents","vector_store_ids":["b","c"]},{"type":"function","name":"f"},{"type":"file_reader"}]}`,
+			wire.Question{Query: "q", Mode: event.Direct, Collection: "a,b,c", TopK: 50, Tools: []string{event.ToolReadPages, event.ToolListDocuments}}},
+		"kept": {`{"input":"q","effort":"low","store":false,"previous_response_id":"run_1","no_cache":true}`,
+			wire.Question{Query: "q", Mode: event.Direct, Unstored: true, Previous: "run_1", NoCache: true}},
+		"null is nothing": {`{"input":"q","effort":null,"stream":null,"tools":null,"temperature":null,"metadata":null,"text":null,"reasoning":null,"tool_choice":null,"model":null,
+			"stream_options":null,"previous_response_id":null,"truncation":null,"messages":null}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
+	} {
+		if diff := gocmp.Diff(c.want, decode(t, c.body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDecodeNamesTheField(t *testing.T) {
+	t.Parallel()
+	for body, field := range map[string]string{
+		``: "body", `[]`: "body", `{"input":"x"}{}`: "body", "{\"input\":\"\xff\"}": "body", `{`: "body",
+		`{}`: "input", `{"input":[]}`: "input", `{"input":7}`: "input", `{"input":" "}`: "input", `{"input":"` + strings.Repeat("x", maxQuery+1) + `"}`: "input",
+		`{"input":[null]}`: "input[0]", `{"input":["x"]}`: "input[0]", `{"input":[{"content":"x"}]}`: "input[0].role",
+		`{"input":[{"role":"robot","content":"x"}]}`: "input[0].role", `{"input":[{"role":"user","content":7}]}`: "input[0].content",
+		`{"input":[{"role":"user","content":"x"},{"role":"user"},{"role":"user","content":[{"type":"input_sound"}]}]}`: "input[2].content[0].type",
+		`{"input":[{"role":"user","content":[{"type":"input_text","text":7}]}]}`:                                       "input[0].content[0].text",
+		`{"input":[{"role":"user","content":[{"text":"x"}]}]}`:                                                         "input[0].content[0].type",
+		`{"input":[{"role":"user","content":[{"type":"input_file","file_id":"a,b"}]}]}`:                                "input[0].content[0].file_id",
+		`{"input":[{"type":"song"}]}`: "input[0].type", `{"input":"a\u0001"}`: "input", `{"messages":[{"role":"assistant","content":"x"}]}`: "messages",
+		`{"input":"x","stream":"yes"}`: "stream", `{"input":"x","effort":"huge"}`: "effort", `{"input":"x","effort":1}`: "effort",
+		`{"input":"x","temperature":3}`: "temperature", `{"input":"x","temperature":"1"}`: "temperature", `{"input":"x","top_p":1e400}`: "top_p",
+		`{"input":"x","max_output_tokens":1.5}`: "max_output_tokens", `{"input":"x","max_tokens":0}`: "max_tokens", `{"input":"x","model":["a"]}`: "model",
+		`{"input":"x","model":"` + strings.Repeat("m", 129) + `"}`: "model", `{"input":"x","tools":{}}`: "tools", `{"input":"x","tools":[7]}`: "tools[0]",
+		`{"input":"x","tools":[{}]}`: "tools[0].type", `{"input":"x","tools":[{"type":"file_search","vector_store_ids":["a",1]}]}`: "tools[0].vector_store_ids[1]",
+		`{"input":"x","tools":[{"type":"file_search","vector_store_ids":"a"}]}`:     "tools[0].vector_store_ids",
+		`{"input":"x","tools":[{"type":"file_search","vector_store_ids":["a,b"]}]}`: "tools[0].vector_store_ids[0]",
+		`{"input":"x","tools":[{"type":"file_search","max_num_results":"10"}]}`:     "tools[0].max_num_results",
+		`{"input":"x","tool_choice":"perhaps"}`:                                     "tool_choice", `{"input":"x","stream_options":{"mode":"both"}}`: "stream_options.mode",
+		`{"input":"x","stream_options":[]}`: "stream_options", `{"input":"x","stream_options":{"snapshots_per_second":0}}`: "stream_options.snapshots_per_second",
+		`{"input":"x","snapshots_per_second":101}`: "snapshots_per_second", `{"input":"x","previous_response_id":"../x"}`: "previous_response_id",
+		`{"input":"x","store":"no"}`: "store", `{"input":"x","metadata":[]}`: "metadata", `{"input":"x","metadata":{"a":1}}`: "metadata.a",
+		`{"input":"x","reasoning":{"effort":"dev"}}`: "reasoning.effort", `{"input":"x","reasoning":7}`: "reasoning", `{"input":"x","text":{"format":{"type":"xml"}}}`: "text.format.type",
+		`{"input":"x","truncation":"some"}`: "truncation", `{"input":"x","service_tier":"gold"}`: "service_tier", `{"input":"x","user":{}}`: "user",
+		`{"input":"x","instructions":"` + strings.Repeat("i", knowledge.MaxInstructions+1) + `"}`: "instructions", `{"input":"x","parallel_tool_calls":1}`: "parallel_tool_calls",
+	} {
+		_, err := knowledge.Decode([]byte(body), maxQuery)
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.InvalidRequest || e.Field != field {
+			t.Errorf("%.100s: %#v, want %s", body, err, field)
+		}
+	}
+}
+
+// TestLongHistoryLosesItsOldestTurns, since clients send the whole of it each time.
+func TestLongHistoryLosesItsOldestTurns(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{3, 5000} {
+		var items []string
+		for i := range 300 {
+			items = append(items, fmt.Sprintf(`{"role":"user","content":"%d%s"},{"role":"assistant","content":"a"}`, i, strings.Repeat("x", size)))
+		}
+		q := decode(t, `{"input":[`+strings.Join(items, ",")+`,{"role":"user","content":"q"}]}`)
+		n := 0
+		for _, turn := range q.History {
+			n += len(turn.Text)
+		}
+		if len(q.History) > 200 || n > 256<<10 || len(q.History) < 100 || !strings.HasPrefix(q.History[len(q.History)-2].Text, "299x") {
+			t.Errorf("%d turns of %d bytes, the last %.5q", len(q.History), n, q.History[len(q.History)-2].Text)
+		}
+	}
+}
+
+// TestResponseRepeatsTheRequest as far as the client can read it.
+func TestResponseRepeatsTheRequest(t *testing.T) {
+	t.Parallel()
+	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"x":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
+		{"type":"file_search"}],"tool_choice":{"type":"function","name":"f"},"temperature":0,"top_p":0.5,"metadata":{"b":"2","a":"1"},"text":{"format":{"type":"json_schema"}},
+		"reasoning":{"effort":"high","summary":"auto"},"user":"u","truncation":"auto","service_tier":"flex","store":false,"parallel_tool_calls":false,"max_output_tokens":9,"previous_response_id":"run_0"}`
+	r := knowledge.ResponseOf(logOf(asked(body)...))
+	got, err := json.Marshal(r.Echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"parallel_tool_calls":false,"tool_choice":"auto","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7},{"type":"web_search"},` +
+		`{"type":"file_search","vector_store_ids":[]}],"temperature":0,"top_p":0.5,"max_output_tokens":9,"previous_response_id":"run_0","metadata":{"a":"1","b":"2"},` +
+		`"reasoning":{"effort":"high","summary":"auto"},"text":{"format":{"type":"text"}},"truncation":"auto","service_tier":"flex","user":"u","effort":"dev","store":false}`
+	if diff := gocmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	// What another protocol keeps of its request is not read.
+	log := logOf(asked(body)...)
+	start := log[0].Body.(event.RunStarted)
+	start.Protocol = "forge"
+	log[0].Body = start
+	if r := knowledge.ResponseOf(log); len(r.Tools) != 0 || r.User != "" {
+		t.Errorf("%+v", r.Echo)
+	}
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]any{
+		"": knowledge.Protocol{}, "mode=snapshot": knowledge.Protocol{}, "mode=delta": knowledge.Protocol{Delta: true}, "snapshots_per_second=10": knowledge.Protocol{},
+		"snapshots_per_second=0.5": knowledge.Protocol{PerSecond: 0.5}, "mode=both": "mode", "snapshots_per_second=x": "snapshots_per_second",
+		"snapshots_per_second=NaN": "snapshots_per_second", "snapshots_per_second=-1": "snapshots_per_second", "snapshots_per_second=1e9": "snapshots_per_second",
+	} {
+		p, err := knowledge.Entry().View(func(name string) string {
+			value, _ := strings.CutPrefix(query, name+"=")
+			if value == query {
+				return ""
+			}
+			return value
+		})
+		e, wrong := errors.AsType[*fault.Error](err)
+		if field, ok := want.(string); ok && (!wrong || e.Field != field) || !ok && p != want {
+			t.Errorf("%q: %v, %v", query, p, err)
+		}
+	}
+}
+
+// FuzzDecode: what is taken is within its bounds and makes strict snapshots; what is not is told with a field.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{direct, `{"input":[{"role":"user","content":[{"type":"input_file","file_id":"a"}]}],"tools":[{"type":"x"}]}`, `{"messages":[{"role":"user","content":"x"}]}`, `null`,
+		`{"input":"x","metadata":{"\u2028":"\u0000"}}`, `{"input":"x","INPUT":1,"tool_choice":{"type":"file_search"}}`, `{"input":"⟦⟦1⟧⟧","effort":"dev","input":"y"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		q, err := knowledge.Decode(body, maxQuery)
+		if err != nil {
+			e, ok := errors.AsType[*fault.Error](err)
+			if !ok || e.Code != fault.InvalidRequest || e.Field == "" || !utf8.ValidString(e.Message) {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		if strings.TrimSpace(q.Query) == "" || len(q.Query) > maxQuery || q.TopK < 0 || q.TopK > knowledge.MaxTopK || len(q.Request) > 16<<10 || len(q.History) > 200 ||
+			len(q.Instructions) > knowledge.MaxInstructions || q.Mode == "" {
+			t.Fatalf("%+v", q)
+		}
+		if strings.ContainsAny(q.Query+q.Collection+q.Model, "\x00\x1d\x1e\x1f\x7f") || slices.Contains(q.Tools, "") {
+			t.Fatalf("%+v", q)
+		}
+		start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Query: q.Query, Model: q.Model, Request: q.Request}
+		log := logOf(start, event.RunFailed{Code: fault.Cancelled, Message: "x"})
+		for _, fr := range (knowledge.Protocol{}).New().Project(nil, log)[:2] {
+			if err := validate(fr.Data); err != nil {
+				t.Fatalf("%v\n%s", err, fr.Data)
+			}
+		}
+	})
+}
