@@ -1,0 +1,186 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	htmltemplate "html/template"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	texttemplate "text/template"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// TestFormsOfAStream: the body and the parameters of a request choose the form that its stream has.
+func TestFormsOfAStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bodies, want := talking(100)
+		s := inMemory(t, script(func(ctx context.Context, r *answer.Recorder) error {
+			for _, b := range bodies {
+				time.Sleep(20 * time.Millisecond)
+				if err := emit(ctx, r, b); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), sluice.Options{}, pacedOptions)
+		defer s.close()
+		count := func(res *http.Response) int {
+			t.Helper()
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %s", res.Status, slurp(t, res.Body))
+			}
+			seen := snapshots(t, rest(t, res))
+			if seen[len(seen)-1].Text != want {
+				t.Errorf("text %q", seen[len(seen)-1].Text)
+			}
+			return len(seen)
+		}
+		within := func(what string, n, low, high int) {
+			t.Helper()
+			if n < low || n > high {
+				t.Errorf("%s: %d frames, want %d to %d", what, n, low, high)
+			}
+		}
+		usual := s.do("POST", "/paced", `{"query":"why?"}`)
+		run := usual.Header.Get("Sluice-Run-Id")
+		resumed := s.do("POST", "/paced", `{"query":"why?","every":"500ms"}`, "Sluice-Run-Id", run)
+		plain := s.do("POST", "/paced", "", "Sluice-Run-Id", run)
+		junk := s.do("POST", "/paced", "{", "Sluice-Run-Id", run)
+		viewed := s.do("GET", "/runs/"+run+"/stream?protocol=paced&every=500ms", "")
+		asked := s.do("POST", "/paced", `{"query":"why?","every":"500ms"}`)
+		var wg sync.WaitGroup
+		wg.Go(func() { within("as the protocol does", count(usual), 20, 35) })
+		wg.Go(func() { within("resumed with a body", count(resumed), 5, 15) })
+		wg.Go(func() { within("resumed without a body", count(plain), 20, 35) })
+		wg.Go(func() { within("resumed with no question", count(junk), 20, 35) })
+		wg.Go(func() { within("viewed", count(viewed), 5, 15) })
+		wg.Go(func() { within("asked", count(asked), 5, 15) })
+		wg.Wait()
+		res := s.do("GET", "/runs/"+run+"/stream?protocol=paced&every=often", "")
+		if body := slurp(t, res.Body); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"INVALID_REQUEST"`) {
+			t.Errorf("%s: %s", res.Status, body)
+		}
+		res = s.do("POST", "/paced", `{"query":"why?","once":true}`)
+		var once snapshot
+		if err := json.Unmarshal([]byte(slurp(t, res.Body)), &once); err != nil || once.Text != want || res.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%v: %v", once, err)
+		}
+	})
+}
+
+// TestQuestionsThatFollow: a question that names the run before it brings what was said there, without citations.
+func TestQuestionsThatFollow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		steps := make(chan struct{})
+		s := inMemory(t, byQuestion(map[string]script{
+			"first": saying(everything(2, 1)...), "then": saying(everything(1, 1)...), "slow": stepwise(steps, everything(1, 1)),
+			"silent": saying(analysed()...),
+			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", sluice.MaxHistory-10)})...)}),
+			sluice.Options{}, pacedOptions)
+		defer s.close()
+		ask := func(body string, want int) string {
+			t.Helper()
+			res := s.do("POST", "/paced", body)
+			if text := slurp(t, res.Body); res.StatusCode != want || want != http.StatusOK && !strings.Contains(text, `"wrong":`) {
+				t.Fatalf("%s: %s: %.300s", body, res.Status, text)
+			}
+			return res.Header.Get("Sluice-Run-Id")
+		}
+		history := func(run string) []event.Turn {
+			t.Helper()
+			es, err := s.engine.Store().Load(t.Context(), event.RunID(run), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return es[0].Body.(event.RunStarted).History
+		}
+		after := func(query, run, more string) string {
+			return `{"query":"` + query + `","previous":"` + run + `"` + more + `}`
+		}
+		first := ask(`{"query":"first question"}`, http.StatusOK)
+		second := ask(after("then", first, ""), http.StatusOK)
+		third := ask(after("then what?", second, `,"history":[{"role":"user","text":"listen"}]`), http.StatusOK)
+		want := []event.Turn{{Role: "user", Text: "first question"}, {Role: "assistant", Text: " word0 word919"},
+			{Role: "user", Text: "then"}, {Role: "assistant", Text: " word0"}, {Role: "user", Text: "listen"}}
+		if diff := cmp.Diff(want, history(third)); diff != "" {
+			t.Error(diff)
+		}
+		silent := ask(`{"query":"silent one"}`, http.StatusOK)
+		if diff := cmp.Diff([]event.Turn{{Role: "user", Text: "silent one"}}, history(ask(after("then", silent, ""), http.StatusOK))); diff != "" {
+			t.Error(diff)
+		}
+		// The oldest are left out where there is no room.
+		long := ask(after("long tale", second, ""), http.StatusOK)
+		if got := history(ask(after("then", long, ""), http.StatusOK)); len(got) != 2 || got[0].Text != "long tale" {
+			t.Errorf("%d turns", len(got))
+		}
+		if got := history(ask(after("then", long, `,"history":[{"role":"user","text":"as much as leaves no room"}]`), http.StatusOK)); len(got) != 1 {
+			t.Errorf("%d turns", len(got))
+		}
+		for range 101 {
+			third = ask(after("then", third, ""), http.StatusOK)
+		}
+		if n := len(history(third)); n != sluice.MaxTurns {
+			t.Errorf("%d turns", n)
+		}
+		ask(after("then", "run_unknown", ""), http.StatusNotFound)
+		ask(after("then", "a/b", ""), http.StatusNotFound)
+		live := s.do("POST", "/paced", `{"query":"slow one"}`)
+		ask(after("then", live.Header.Get("Sluice-Run-Id"), ""), http.StatusConflict)
+		go func() {
+			for range everything(1, 1) {
+				steps <- struct{}{}
+			}
+		}()
+		_ = slurp(t, live.Body)
+		ask(after("then", live.Header.Get("Sluice-Run-Id"), ""), http.StatusOK)
+	})
+}
+
+// TestSchemasHaveOneName: a client that is made from the document finds each type under one name.
+func TestSchemasHaveOneName(t *testing.T) {
+	t.Parallel()
+	o := pacedOptions
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, saying(), sluice.Options{}, o)
+		defer s.close()
+		var doc struct {
+			Paths      map[string]map[string]operation
+			Components struct{ Schemas map[string]any }
+		}
+		if err := json.Unmarshal([]byte(slurp(t, s.do("GET", "/openapi.json", "").Body)), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ForgeEvent", "PacedEvent", "ForgeToken", "ServerRunList"} {
+			if doc.Components.Schemas[name] == nil {
+				t.Errorf("no schema %s", name)
+			}
+		}
+		for name := range doc.Components.Schemas {
+			if strings.Contains(name, "Type2") || strings.Contains(name, "OneOf") {
+				t.Errorf("schema %s", name)
+			}
+		}
+		if _, both := doc.Paths["/paced"]["post"].Responses["200"].Content["application/json"]; !both {
+			t.Error("that a stream's path may answer with one object is not said")
+		}
+	})
+	// Types of two packages of one name, as of two protocols that would share it.
+	o.Routes = []server.Route{{Method: "GET", Path: "/x", Summary: "X", Reply: texttemplate.Template{}},
+		{Method: "GET", Path: "/y", Summary: "Y", Reply: htmltemplate.Template{}}}
+	if _, err := server.New(sluice.New(saying(), sluice.Options{}), o); err == nil || !strings.Contains(err.Error(), "both named") {
+		t.Errorf("two types of one name: %v", err)
+	}
+}
