@@ -58,13 +58,23 @@ func TestClient(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
 	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t),
-		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"))
+		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"), "SLUICE_README="+absolute(t, "README.md"),
+		"SLUICE_README_TEST="+absolute(t, "test/readme.test.ts"))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("node --test: %v\n%s", err, failures(string(text)))
 	} else if testing.Verbose() {
 		t.Logf("%s", text)
 	}
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // failures leaves the passed tests out of a report.
@@ -101,6 +111,15 @@ func compile(t *testing.T, node string) string {
 		t.FailNow()
 	}
 	return out
+}
+
+// TestPackageNamesNoRegistry holds that the lock file says what is installed and not from where.
+func TestPackageNamesNoRegistry(t *testing.T) {
+	t.Parallel()
+	lock, err := os.ReadFile("package-lock.json")
+	if err != nil || !strings.Contains(string(lock), `"integrity"`) || strings.Contains(string(lock), `"resolved"`) {
+		t.Errorf("package-lock.json: %v, or made without .npmrc", err)
+	}
 }
 
 // listen serves until the test ends.

@@ -54,6 +54,7 @@ export class Http {
   readonly retries: number;
   readonly backoff: number;
   readonly silence: number;
+  readonly maxRetryAfter: number;
   readonly #base: string;
   readonly #authorization: string | undefined;
   readonly #o: Options;
@@ -64,6 +65,7 @@ export class Http {
     this.retries = o.retries ?? 5;
     this.backoff = o.backoff ?? 200;
     this.silence = o.silence ?? 45_000;
+    this.maxRetryAfter = o.maxRetryAfter ?? 60_000;
   }
 
   /** The address of a path. */
@@ -116,7 +118,7 @@ export class Http {
         const asked = retryAfter(res);
         const again = res.status === 429 || (res.status === 503 && (call.repeatable || asked !== undefined)) ||
           (call.repeatable && (res.status === 502 || res.status === 504));
-        if (!again || call.once || failures >= this.retries || (asked ?? 0) > (this.#o.maxRetryAfter ?? 60_000)) throw await refusal(res);
+        if (!again || call.once || failures >= this.retries || (asked ?? 0) > this.maxRetryAfter) throw await refusal(res);
         res.body?.cancel().catch(() => {});
         wait = asked ?? 0;
       } catch (err) {

@@ -55,7 +55,6 @@ export class Reader {
   /** Gives the events behind the last one that was given. It may be left, and called again for the rest. */
   async *frames(): AsyncGenerator<Frame, void, undefined> {
     let failures = 0;
-    let wait = 0;
     while (!this.ended) {
       const before = this.lastEventId;
       let cause: unknown;
@@ -64,7 +63,7 @@ export class Reader {
         if (this.ended) return;
       } catch (err) {
         this.source.signal?.throwIfAborted();
-        if (this.run === undefined || err instanceof ProtocolError || (err instanceof SluiceError && !passing(err))) throw err;
+        if (this.run === undefined || err instanceof ProtocolError || (err instanceof SluiceError && !this.#passing(err))) throw err;
         cause = err;
       }
       if (this.run === undefined) throw new ConnectionError("the stream broke off, and the server had not named its run", undefined, undefined, { cause });
@@ -72,7 +71,7 @@ export class Reader {
       if (failures++ >= this.http.retries) {
         throw new ConnectionError(`run ${this.run}: connection lost behind event ${this.lastEventId || 0}`, this.run, this.lastEventId, { cause });
       }
-      wait = cause instanceof SluiceError ? (cause.retryAfter ?? 0) : 0;
+      const wait = cause instanceof SluiceError ? (cause.retryAfter ?? 0) : 0;
       await this.http.pause(failures - 1, wait, this.source.signal);
     }
   }
@@ -96,6 +95,11 @@ export class Reader {
     const res = await this.http.once({ ...call, signal, headers });
     if (res.status < 400) return res;
     throw await refusal(res);
+  }
+
+  // passing tells whether a server that refuses now may not refuse soon.
+  #passing(err: SluiceError): boolean {
+    return (err.status === 429 || err.status >= 500) && (err.retryAfter ?? 0) <= this.http.maxRetryAfter;
   }
 
   // read gives one connection's events.
@@ -122,11 +126,6 @@ export class Reader {
   }
 }
 
-/** Whether a server that refuses now may not refuse soon. */
-function passing(err: SluiceError): boolean {
-  return err.status === 429 || err.status >= 500;
-}
-
 /**
  * A run being read. It is read as it is iterated over; several loops, and `final`, may do so at once, and each gets all events
  * from when it began. A loop that is left, or ended by a lost connection, can be followed by another, which goes on with the
@@ -137,6 +136,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   #source: AsyncGenerator<Frame, void, undefined> | undefined;
   #pending: Promise<void> | undefined;
   readonly #queues = new Set<E[]>();
+  #broken: ProtocolError | undefined; // what follows it would be told wrongly
 
   /** @internal */
   constructor(reader: Reader) {
@@ -199,6 +199,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   #advance(): Promise<void> {
     return (this.#pending ??= (async () => {
       try {
+        if (this.#broken) throw this.#broken;
         this.#source ??= this.#reader.frames();
         const next = await this.#source.next();
         if (next.done) return;
@@ -206,6 +207,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
         if (e !== undefined) for (const queue of this.#queues) queue.push(e);
         if (this.ended || this.#queues.size === 0) await this.#close();
       } catch (err) {
+        if (err instanceof ProtocolError) this.#broken = err;
         await this.#close();
         throw err;
       } finally {

@@ -132,7 +132,9 @@ test("respond: a change of what was never told is an error", async () => {
     let body = "";
     for (let i = 0; i < frames.length; i += 2) body += `id: ${i + 1}\nevent: ${frames[i]}\ndata: ${frames[i + 1]}\n\n`;
     const fetch = async () => new globalThis.Response(body, { headers: { "content-type": "text/event-stream", "sluice-run-id": "r" } });
-    await assert.rejects(client({ baseUrl: "http://x.test", fetch }).respond(asked("q", "delta")).final(), ProtocolError);
+    const stream = client({ baseUrl: "http://x.test", fetch }).respond(asked("q", "delta"));
+    await assert.rejects(stream.final(), ProtocolError);
+    await assert.rejects(stream.final(), ProtocolError, "what follows is not told as if nothing had been");
   }
 });
 
