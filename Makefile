@@ -56,8 +56,9 @@ bench: ## every benchmark; BENCH narrows
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: docs
-docs: ## the pages that are made from the code
+docs: ## the pages, and the TypeScript client's types, that are made from the code
 	$(GO) test ./internal/config -run Page -update
+	cd clients/typescript && npm run --silent types
 
 .PHONY: help
 help: ## this list

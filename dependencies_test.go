@@ -1,6 +1,8 @@
 package sluice_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -27,15 +29,19 @@ func TestDependenciesHaveReasons(t *testing.T) {
 			}
 		}
 	}
+	for _, m := range packages(t) {
+		direct[m] = "clients/typescript/package.json"
+		required = append(required, m)
+	}
 	rows := reasons(t)
 	for m, file := range direct {
 		if _, ok := rows[m]; !ok {
-			t.Errorf("%s, imported by %s, has no row in docs/dependencies.md", m, file)
+			t.Errorf("%s, needed by %s, has no row in docs/dependencies.md", m, file)
 		}
 	}
 	for m, cells := range rows {
 		if !slices.Contains(required, m) {
-			t.Errorf("docs/dependencies.md has a row for %s, which go.mod does not require", m)
+			t.Errorf("docs/dependencies.md has a row for %s, which nothing requires", m)
 		}
 		for _, cell := range cells {
 			if len(strings.Fields(cell)) < 2 {
@@ -59,6 +65,20 @@ func requirements(t *testing.T) (modules []string) {
 		t.Fatal("go.mod was not understood")
 	}
 	return modules
+}
+
+// packages lists what the TypeScript client is made with, from npm.
+func packages(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("clients/typescript/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal(text, &manifest); err != nil || len(manifest.DevDependencies) == 0 {
+		t.Fatal("package.json was not understood", err)
+	}
+	return slices.Sorted(maps.Keys(manifest.DevDependencies))
 }
 
 // moduleOf gives the required module that holds the package: the longest whose path begins the package's.
