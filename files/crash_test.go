@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -24,6 +25,7 @@ import (
 const (
 	crashDir  = "SLUICE_FILES_CRASH_DIR"
 	crashStep = "SLUICE_FILES_CRASH_STEP"
+	crashAll  = "SLUICE_FILES_CRASH_ALL" // set by a person: at each step, and not at some
 )
 
 // fuse kills the process before and after steps that change something.
@@ -50,7 +52,7 @@ type fusedStore struct {
 }
 
 // inner is a store by a name that none of its methods has.
-type inner interface{ store.Store }
+type inner interface{ files.Store }
 
 func (s fusedStore) AddFile(ctx context.Context, f store.File, t store.Task, stores []string) error {
 	return s.around(func() error { return s.inner.AddFile(ctx, f, t, stores) })
@@ -120,11 +122,12 @@ func TestCrashChild(t *testing.T) {
 	f := &fuse{}
 	f.left.Store(1 << 40)
 	p := newPlace(t, func(p *place, o *options) {
+		o.embedder = nil
 		if o.dir = dir; p != nil {
 			o.Workers = 1
 			x := fusedIndex{p.index, f}
 			o.Store, o.Index = fusedStore{p.store, f}, x
-			o.Ingest = newIngester(x)
+			o.Ingest = ingest.New(x, nil, ingest.Options{Workers: 1})
 		}
 	})
 	f.left.Store(step)
@@ -165,12 +168,14 @@ func crash(t *testing.T, dir string, step int) (ended bool) {
 // for ever, the index has what the store says, no bytes are left.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
-	stride := 1
-	if raceEnabled {
-		stride = 9
+	stride := 8
+	switch {
+	case testing.Short():
+		t.Skip("starts processes")
+	case os.Getenv(crashAll) != "":
+		stride = 1
+	case raceEnabled:
+		stride = 20
 	}
 	for step := 1; ; step += stride {
 		dir := t.TempDir()
@@ -181,7 +186,7 @@ func TestCrash(t *testing.T) {
 			return
 		}
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
-			p := newPlace(t, func(_ *place, o *options) { o.dir = dir })
+			p := newPlace(t, func(_ *place, o *options) { o.dir, o.embedder = dir, nil })
 			fs, err := p.Files(t.Context(), "", 100)
 			p.must(err)
 			for _, f := range fs {

@@ -66,10 +66,6 @@ func newPlace(t testing.TB, change func(p *place, o *options)) *place {
 	return p
 }
 
-func newIngester(x index.Index) *ingest.Ingester {
-	return ingest.New(x, local.New(local.Options{}), ingest.Options{Workers: 1})
-}
-
 func (p *place) close() {
 	if p.Service == nil {
 		return

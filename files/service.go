@@ -32,6 +32,14 @@ type Index interface {
 	index.Contents
 }
 
+// Store is what the service asks of a store.
+type Store interface {
+	store.Files
+	store.VectorStores
+	store.Memberships
+	store.Tasks
+}
+
 // Ingester puts one file into the index, as [ingest.Ingester] does.
 type Ingester interface {
 	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error)
@@ -47,7 +55,7 @@ type Fetcher interface {
 
 // Options are a service's. Store, Index and Ingest are needed; without Fetch no URL is taken.
 type Options struct {
-	Store  store.Store
+	Store  Store
 	Index  Index
 	Ingest Ingester
 	Fetch  Fetcher
@@ -58,7 +66,7 @@ type Options struct {
 	MaxListed    int           // files that a vector store lists, and passages that a document shows; 10,000
 	Deadline     time.Duration // of one file's fetching, reading and indexing; 30 minutes
 	Grace        time.Duration // for one that does not stop by then, before it is left alone; 10 seconds
-	Collections  []string      // collections of folders that [Service.Stores] lists besides; [corpus.DefaultCollection]
+	Collections  []string      // of folders: [Service.Stores] lists them besides, and their documents can be read; [corpus.DefaultCollection]
 
 	Now    func() time.Time
 	NewID  func() string // of files and vector stores; UUIDs in the order of time

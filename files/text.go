@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -19,33 +20,37 @@ const (
 	maxAsked = 2 << 20 // bytes of pages that are given at once, about
 )
 
-// find gives a file or, where no file has the id, a document of the default collection; doc is zero where the file is not indexed.
-func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus.Document, err error) {
-	collection := Collection
-	f, err = s.File(ctx, id)
-	if err != nil {
-		if e := fault.Public(err); e.Code != fault.NotFound {
-			return f, doc, err
+// ofFolders gives the document of an id in the collections of folders; zero: none has it.
+func (s *Service) ofFolders(ctx context.Context, id string) (corpus.Document, error) {
+	for _, collection := range s.opts.Collections {
+		docs, err := s.opts.Index.Describe(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
+		if err != nil || len(docs) > 0 {
+			return append(docs, corpus.Document{})[0], err
 		}
-		collection = corpus.DefaultCollection
 	}
-	docs, failed := s.opts.Index.Describe(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
-	switch {
-	case failed != nil:
-		return f, doc, failed
-	case len(docs) > 0:
-		doc = docs[0]
-	case err != nil:
+	return corpus.Document{}, nil
+}
+
+// find gives a file or, where no file has the id, a document of a folder; doc is zero where the file is not indexed.
+func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus.Document, err error) {
+	f, err = s.File(ctx, id)
+	if err == nil {
+		docs, err := s.opts.Index.Describe(ctx, Collection, []corpus.DocumentID{corpus.DocumentID(id)})
+		return f, append(docs, doc)[0], err
+	}
+	if fault.Public(err).Code != fault.NotFound {
 		return f, doc, err
 	}
-	if f.ID == "" {
-		f = store.File{ID: id, Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes, Status: store.Completed,
-			CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
+	doc, failed := s.ofFolders(ctx, id)
+	if failed != nil || doc.ID == "" {
+		return f, doc, errors.Join(failed, err)
 	}
+	f = store.File{ID: id, Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes, Status: store.Completed,
+		CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
 	return f, doc, nil
 }
 
-// Document gives a file with its text. Documents of folders, of the default collection, are found by their ids too.
+// Document gives a file with its text. Documents of folders, in the collections that Options name, are found by their ids too.
 func (s *Service) Document(ctx context.Context, id string) (Document, error) {
 	f, doc, err := s.find(ctx, id)
 	if err != nil {
@@ -55,8 +60,8 @@ func (s *Service) Document(ctx context.Context, id string) (Document, error) {
 	if out.Stores, err = s.StoresOf(ctx, id); err != nil || doc.ID == "" {
 		return out, err
 	}
-	if doc.Collection == corpus.DefaultCollection {
-		out.Stores = []string{corpus.DefaultCollection}
+	if doc.Collection != Collection {
+		out.Stores = []string{doc.Collection}
 	}
 	out.Segments, err = s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, 0, s.opts.MaxListed+1)
 	if out.More = len(out.Segments) > s.opts.MaxListed; out.More {

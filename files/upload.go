@@ -12,7 +12,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/parse"
@@ -202,8 +201,8 @@ func (s *Service) checkID(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	docs, err := s.opts.Index.Describe(ctx, corpus.DefaultCollection, []corpus.DocumentID{corpus.DocumentID(id)})
-	if err == nil && len(docs) > 0 {
+	doc, err := s.ofFolders(ctx, id)
+	if err == nil && doc.ID != "" {
 		err = fault.New(fault.Conflict, "a document of a folder has the id %s", id)
 	}
 	return err

@@ -1,5 +1,8 @@
 // Package store is what is kept besides logs and indexes: files, vector stores, tasks. Back ends stand in folders of their own
 // and pass storetest.
+//
+// All methods of its interfaces may be called at once; each is one transaction, durable when it returns. Listings are in the order of ids,
+// begin after the given one, and hold at most limit. Times are kept to the microsecond.
 package store
 
 import (
@@ -114,15 +117,6 @@ type Change struct {
 	Store string // empty: the file itself was removed
 	File  string // empty: the vector store itself was removed
 	Holds bool   // whether, by what is kept, the file is in the vector store, or is there at all
-}
-
-// Store is all of it. Its methods may be called at once; each is one transaction, durable when it returns. Listings are in the
-// order of ids, begin after the given one, and hold at most limit. Times are kept to the microsecond.
-type Store interface {
-	Files
-	VectorStores
-	Memberships
-	Tasks
 }
 
 // Files keeps what is known of files.

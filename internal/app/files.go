@@ -13,14 +13,13 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/knowledge"
-	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/store/sqlite"
 )
 
 // uploads is what keeps the files that people send.
 type uploads struct {
 	store interface {
-		store.Store
+		files.Store
 		Close() error
 	}
 	service *files.Service

@@ -1,4 +1,5 @@
-// Package sqlite keeps what is kept besides logs and indexes in one SQLite file. It implements [store.Store].
+// Package sqlite keeps what is kept besides logs and indexes in one SQLite file. It implements the
+// interfaces of package store.
 package sqlite
 
 import (
@@ -27,7 +28,12 @@ type Store struct {
 	read, write *sql.DB
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Files        = (*Store)(nil)
+	_ store.VectorStores = (*Store)(nil)
+	_ store.Memberships  = (*Store)(nil)
+	_ store.Tasks        = (*Store)(nil)
+)
 
 // Open opens the file, making it if there is none and bringing it up to date if it is of an earlier version; one of a later version is
 // an error. What was there when the process or the machine stopped, is there: each transaction is synced.

@@ -29,9 +29,9 @@ func open(t testing.TB, path string) *sqlite.Store {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T) (store.Store, func() store.Store) {
+	storetest.Exercise(t, func(t *testing.T) (storetest.Store, func() storetest.Store) {
 		path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // what a path may hold and a URL may not
-		return open(t, path), func() store.Store { return open(t, path) }
+		return open(t, path), func() storetest.Store { return open(t, path) }
 	})
 }
 

@@ -1,4 +1,4 @@
-// Package storetest holds what every [store.Store] must pass.
+// Package storetest holds what every back end of package store must pass.
 package storetest
 
 import (
@@ -16,12 +16,20 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
+// Store is a whole one.
+type Store interface {
+	store.Files
+	store.VectorStores
+	store.Memberships
+	store.Tasks
+}
+
 // start is when the records of the suite are made.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 123000, time.UTC)
 
 // Exercise runs the suite. Open gives an empty store, and reopen what is in it as another process would find it; both are closed
 // by whoever gives them.
-func Exercise(t *testing.T, open func(t *testing.T) (s store.Store, reopen func() store.Store)) {
+func Exercise(t *testing.T, open func(t *testing.T) (s Store, reopen func() Store)) {
 	for name, test := range map[string]func(*suite){
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
@@ -37,8 +45,8 @@ func Exercise(t *testing.T, open func(t *testing.T) (s store.Store, reopen func(
 type suite struct {
 	*testing.T
 	ctx context.Context
-	store.Store
-	reopen func() store.Store
+	Store
+	reopen func() Store
 }
 
 // must fails the test on an error.
