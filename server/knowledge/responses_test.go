@@ -213,7 +213,7 @@ func TestLiveResponse(t *testing.T) {
 	if list := s.get("/v1/responses")["data"].([]any); len(list) != 0 {
 		t.Errorf("what is not to be stored is listed: %v", list)
 	}
-	res, err := http.Get(s.url + "/v1/responses/" + id + "?stream=true") //nolint:noctx // it ends with the run
+	res, err := http.Get(s.url + "/v1/responses/" + id + "?stream=true")
 	check(t, err)
 	defer res.Body.Close()
 	next, stop := iter.Pull2(sse.NewReader(res.Body, 0).All())

@@ -2,6 +2,9 @@ package knowledge
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -134,6 +137,37 @@ func FuzzFilename(f *testing.F) {
 		name, err := filename(disposition)
 		if err == nil && (name == "" || len(name) > maxName || strings.ContainsAny(name, "/\\\x00\n") || !printable(name)) {
 			t.Errorf("%q", name)
+		}
+	})
+}
+
+// FuzzForm reads a form as an upload does, whatever it holds.
+func FuzzForm(f *testing.F) {
+	whole := "--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.md\"\r\n\r\ntext\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nqa\r\n--b--\r\n"
+	f.Add("multipart/form-data; boundary=b", whole)
+	f.Add("multipart/form-data; boundary=b", strings.ReplaceAll(whole, "\r\n", "\n"))
+	f.Add("multipart/form-data; boundary=b", whole[:len(whole)-20])
+	f.Add("multipart/form-data; boundary=\"b b\"", "--b b\r\n\r\n--b b--")
+	f.Add("application/x-www-form-urlencoded", "url=http%3A%2F%2Fexample.com&name=a&skip_exists=true")
+	f.Fuzz(func(t *testing.T, kind, body string) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/files", strings.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		u, err := received(r)
+		if err == nil && u.Body != nil {
+			var n int64
+			if n, err = io.Copy(io.Discard, u.Body); n > int64(len(body)) {
+				t.Errorf("a file of %d bytes in %d", n, len(body))
+			}
+			if err == nil {
+				err = u.Rest(&u)
+			}
+		}
+		if err != nil && fault.Public(err).Code == fault.Internal {
+			t.Errorf("%v", err)
+		}
+		if err == nil && (u.Body == nil) == (u.URL == "") {
+			t.Errorf("%+v", u)
 		}
 	})
 }
