@@ -335,7 +335,10 @@ func TestOneReaderAtATime(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
 	s := dial(t, url, client.Options{}).Ask(t.Context(), forge.Request{Query: "why?"})
-	for range s.Events() {
+	for _, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := s.Wait(); err == nil {
 			t.Error("two read one stream")
 		}

@@ -5,6 +5,7 @@ set -euo pipefail
 missing() {
 	command -v curl >/dev/null || echo curl
 	command -v node >/dev/null || echo nodejs
+	command -v tmux >/dev/null || echo tmux
 	for python in python3 /usr/bin/python3; do
 		"$python" -c 'import httpx' 2>/dev/null && return
 	done

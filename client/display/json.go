@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/client"
@@ -72,9 +73,11 @@ func visible(b []byte) []byte {
 		if r >= utf8.RuneSelf {
 			r, n = utf8.DecodeRune(b[i:])
 		}
-		if r >= 0x7F && (unicode.IsControl(r) || r < 0x10000 && unicode.Is(unicode.Cf, r)) {
+		if r >= 0x7F && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 			out = append(out, b[from:i]...)
-			out = fmt.Appendf(out, `\u%04x`, r)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
 			from = i + n
 		}
 		i += n

@@ -14,6 +14,10 @@ import (
 // maxBlock is the most bytes of Markdown that are rendered in one piece: the time that takes may grow faster than the piece does.
 const maxBlock = 4 << 10
 
+// maxStyled is how much of a text is rendered as Markdown, in bytes; what follows is shown as it is. Strange text takes up to a tenth of a second
+// for each block.
+const maxStyled = 128 << 10
+
 // maxNesting is the most quotes or lists in each other; text that has more is shown as it is.
 const maxNesting = 12
 
@@ -57,11 +61,11 @@ func (m *markdown) lines(text string, width int) []string {
 		if !over && b.source == m.last.source && b.begin == m.last.begin {
 			return ended(append(all, m.last.lines...))
 		}
+		source := b.source
 		if fence != "" {
-			b.lines = m.render(fence + "\n" + b.source)
-		} else {
-			b.lines = m.render(b.source)
+			source = fence + "\n" + source
 		}
+		b.lines = m.render(source, at < maxStyled)
 		all = append(all, b.lines...)
 		if !over {
 			m.last = b
@@ -147,14 +151,27 @@ func fenceOf(line string) string {
 }
 
 // render gives a block's lines with an empty one behind them.
-func (m *markdown) render(source string) []string {
+func (m *markdown) render(source string, styled bool) (lines []string) {
 	m.rendered++
 	text := unescaped(Clean(source))
-	lines := m.styled(hold(text))
+	if styled {
+		lines = m.styled(hold(text))
+	}
 	if lines == nil {
-		lines = strings.Split(xansi.Wrap(strings.TrimSpace(release(hold(text))), m.width, ""), "\n")
+		lines = wrapped(strings.TrimSpace(release(hold(text))), m.width)
 	}
 	return append(lines, "")
+}
+
+// wrapped breaks a text into lines, between words where that goes.
+func wrapped(s string, width int) (lines []string) {
+	for line := range strings.SplitSeq(xansi.Wrap(s, width, ""), "\n") {
+		if xansi.StringWidth(line) > width { // Wrap leaves some rows of hyphens as they are
+			line = xansi.Hardwrap(line, width, true)
+		}
+		lines = append(lines, strings.Split(line, "\n")...)
+	}
+	return lines
 }
 
 // styled renders Markdown; nil where that is not to be had.
@@ -179,10 +196,12 @@ func (m *markdown) styled(text string) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for line := range strings.SplitSeq(strings.Trim(release(onlyColours(out)), "\n"), "\n") {
-		lines = append(lines, xansi.Truncate(trimmed(line), m.width, "…"))
+	for line := range strings.SplitSeq(release(onlyColours(out)), "\n") {
+		if line = trimmed(line); line != "" || len(lines) > 0 {
+			lines = append(lines, xansi.Truncate(line, m.width, "…"))
+		}
 	}
-	return lines
+	return append([]string{}, ended(lines)...)
 }
 
 // trimmed takes the blanks off a line's end, which padding puts there in colours.
@@ -247,7 +266,8 @@ var (
 func hold(s string) string { return markers.ReplaceAllString(s, heldOpen+"${1}"+heldClose) }
 
 func release(s string) string {
-	return held.ReplaceAllString(s, "\x1b[36m[${1}]\x1b[39m")
+	s = held.ReplaceAllString(s, "\x1b[36m[${1}]\x1b[39m")
+	return strings.NewReplacer(heldOpen, "[", heldClose, "]").Replace(s) // of a marker that was broken over lines
 }
 
 // escape is a control sequence of colour, or any other, or the beginning of one.

@@ -183,12 +183,21 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 	case cause != nil:
 		lines = append(lines, wary.Render("! the stream broke off"))
 	case s.Failure != nil:
-		lines = append(lines, strings.Split(bad.Render(xansi.Wrap("✗ "+Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", width, "")), "\n")...)
+		for _, line := range wrapped("✗ "+Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", width) {
+			lines = append(lines, bad.Render(line))
+		}
 		if s.Failure.Code == "NO_DOCUMENTS" {
 			lines = append(lines, "  add some with: sluice ingest PATH")
 		}
 	default:
-		lines = append(lines, bar(s.Confidence)+" "+strings.Join(strings.Split(faint.Render(xansi.Wrap(footer(s), max(width-12, 10), "")), "\n"), "\n           "))
+		first, indent := bar(s.Confidence)+" ", strings.Repeat(" ", 11)
+		if width < 40 {
+			first, indent = "", ""
+		}
+		for _, line := range wrapped(footer(s), width-len(indent)) {
+			lines = append(lines, first+faint.Render(line))
+			first = indent
+		}
 	}
 	return strings.Join(lines, "\n")
 }
@@ -223,12 +232,12 @@ func citations(s *client.Snapshot, width int) []string {
 	t := table.New().Headers(head...).Wrap(false).Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).
 		BorderLeft(false).BorderRight(false).BorderColumn(false).BorderStyle(faint).
 		StyleFunc(func(row, col int) lipgloss.Style {
-			style := lipgloss.NewStyle().PaddingRight(1)
+			style := lipgloss.NewStyle().PaddingRight(2)
 			switch {
 			case row == table.HeaderRow || col == 2:
 				style = style.Faint(true)
 			case col == 0:
-				style = style.Foreground(lipgloss.Cyan)
+				style = style.Foreground(lipgloss.Cyan).PaddingRight(1)
 			}
 			return style
 		})

@@ -55,6 +55,8 @@ type Rich struct {
 	o       RichOptions
 	program *tea.Program
 	model   *live
+	stop    chan struct{}
+	ticking sync.WaitGroup
 	done    chan struct{}
 	failure error // of the program; read behind done
 }
@@ -70,7 +72,7 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	if o.Height <= 0 {
 		o.Height = 24
 	}
-	r := &Rich{o: o, done: make(chan struct{})}
+	r := &Rich{o: o, stop: make(chan struct{}), done: make(chan struct{})}
 	// The colours are those that the terminal has; with NO_COLOR there are none.
 	r.out = &colorprofile.Writer{Forward: out, Profile: colorprofile.Env(o.Env)}
 	r.model = &live{panel: NewPanel(), paint: painter{out: r.out}, width: o.Width, height: o.Height, interrupt: sync.OnceFunc(func() {
@@ -78,13 +80,38 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 			o.Interrupt()
 		}
 	})}
-	r.program = tea.NewProgram(r.model, tea.WithOutput(out), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutRenderer(),
-		tea.WithoutSignalHandler(), tea.WithWindowSize(o.Width, o.Height))
+	var screen io.Writer = io.Discard
+	if f, ok := out.(*os.File); ok {
+		screen = silent{f}
+	}
+	r.program = tea.NewProgram(r.model, tea.WithOutput(screen), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(),
+		tea.WithWindowSize(o.Width, o.Height))
 	go func() {
 		defer close(r.done)
 		_, r.failure = r.program.Run()
 	}()
+	r.ticking.Go(r.tick)
 	return r
+}
+
+// silent is a terminal that Bubble Tea can ask for its size and does not write to: without a renderer of its own it would do neither.
+type silent struct{ *os.File }
+
+// Write implements [io.Writer].
+func (silent) Write(p []byte) (int, error) { return len(p), nil }
+
+// tick has the program look for something new. Bubble Tea's own ticks would outlive it by one.
+func (r *Rich) tick() {
+	t := time.NewTicker(time.Second / frames)
+	defer t.Stop()
+	for {
+		select {
+		case now := <-t.C:
+			r.program.Send(tick(now))
+		case <-r.stop:
+			return
+		}
+	}
 }
 
 // state takes up the newest snapshot, which is drawn when it is time to.
@@ -115,6 +142,8 @@ func (r *Rich) Warning(s *client.Snapshot, _ int) error { return r.state(s) }
 
 // Close implements [Display]: the panel goes, and the whole of the run takes its place.
 func (r *Rich) Close(s *client.Snapshot, cause error) error {
+	close(r.stop)
+	r.ticking.Wait()
 	r.program.Send(finished{})
 	<-r.done
 	err := r.model.paint.close()
@@ -146,11 +175,7 @@ type live struct {
 }
 
 // Init implements [tea.Model].
-func (m *live) Init() tea.Cmd { return m.wait() }
-
-func (m *live) wait() tea.Cmd {
-	return tea.Tick(time.Second/frames, func(t time.Time) tea.Msg { return tick(t) })
-}
+func (m *live) Init() tea.Cmd { return nil }
 
 // Update implements [tea.Model].
 func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -164,7 +189,6 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.width, m.height = msg.Width, msg.Height
 	case tick:
 		m.draw(time.Time(msg))
-		return m, m.wait()
 	case tea.KeyPressMsg:
 		m.key(msg.String())
 	}
@@ -193,7 +217,7 @@ func (m *live) fail(err error) {
 	}
 }
 
-// View implements [tea.Model]; the program has no renderer.
+// View implements [tea.Model]; what is to be seen is not drawn by Bubble Tea.
 func (m *live) View() tea.View { return tea.NewView("") }
 
 func (m *live) key(key string) {

@@ -1,0 +1,305 @@
+package display_test
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
+)
+
+// written counts the pieces that are written, and how many characters of text.
+type written struct {
+	bytes.Buffer
+	writes int
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.writes++
+	return w.Buffer.Write(p)
+}
+
+// tokens is a run that writes so many tokens at so many a second, by the clock of the test.
+func tokens(n, perSecond int) iter.Seq2[client.Event, error] {
+	return func(yield func(client.Event, error) bool) {
+		evs := []client.Event{forge("query_analysis", `{"query":"why?","complexity":"simple","estimated_mode":"direct"}`), forge("generation_start", `{"model":"m"}`)}
+		for _, ev := range evs {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		for i := range n {
+			<-time.After(time.Second / time.Duration(perSecond))
+			end := " "
+			if i%40 == 39 {
+				end = `.\n\n`
+			}
+			if !yield(forge("token", fmt.Sprintf(`{"content":"word%d%s"}`, i, end)), nil) {
+				return
+			}
+		}
+		yield(forge("done", `{"total_time_ms":1,"confidence":1}`), nil)
+	}
+}
+
+// TestSteadyAtSixtyTokensASecond: the panel is drawn at most twenty times a second; a frame writes the lines that changed and no others; the cursor
+// is never sent home and the screen is never cleared.
+func TestSteadyAtSixtyTokensASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n, perSecond = 1200, 60
+		var out written
+		r := display.NewRich(&out, display.RichOptions{Env: []string{"TERM=xterm"}, Width: 100, Height: 30})
+		began := time.Now()
+		s, err := display.Run(client.NewStream("why?", tokens(n, perSecond)), r)
+		if err != nil || s.Status != client.Completed {
+			t.Fatalf("%v %v", s.Status, err)
+		}
+		seconds := time.Since(began).Seconds()
+		live, final, _ := strings.Cut(out.String(), "\x1b[?25h")
+		frames := strings.Count(live, "\x1b[?2026h")
+		if most := int(20*seconds) + 2; frames > most || frames < int(5*seconds) {
+			t.Errorf("%d frames in %.0f s", frames, seconds)
+		}
+		if out.writes > frames+20 {
+			t.Errorf("%d frames in %d writes", frames, out.writes)
+		}
+		for _, sequence := range []string{"\x1b[2J", "\x1b[J", "\x1b[0J", "\x1b[H", "\x1b[?1049h"} {
+			if strings.Contains(out.String(), sequence) {
+				t.Errorf("it wrote %q", sequence)
+			}
+		}
+		if perFrame := float64(len(live)) / float64(frames); perFrame > 800 {
+			t.Errorf("%.0f bytes a frame", perFrame)
+		}
+		t.Logf("%d tokens: %d frames in %.0f s, %.0f bytes each", n, frames, seconds, float64(len(live))/float64(frames))
+		for i := range n {
+			if !strings.Contains(final, fmt.Sprintf("word%d", i)) {
+				t.Fatalf("word %d is not left behind", i)
+			}
+		}
+	})
+}
+
+// BenchmarkLive draws a frame of an answer of 100 KB that has grown by a word.
+func BenchmarkLive(b *testing.B) {
+	text := strings.Repeat("A paragraph of **some** words that `go` on for a line or two, with a citation. ⟦⟦1⟧⟧\n\n", 1200)
+	p := display.NewPanel()
+	s := client.Snapshot{Run: "r", Text: text, Answer: client.Running, Status: client.Running}
+	p.Live(&s, 100, 30, time.Unix(1, 0))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Text += "word "
+		if len(s.Text) > len(text)+300 {
+			s.Text = text
+		}
+		p.Live(&s, 100, 30, time.Unix(1, 0))
+	}
+}
+
+// TestMain is also the program that is shown in a terminal of tmux.
+func TestMain(m *testing.M) {
+	if how := os.Getenv("SLUICE_TEST_RICH"); how != "" {
+		shown(how)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// shown shows a run that waits, where the test says so, for files of these names.
+func shown(dir string) {
+	wait := func(name string) {
+		for {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+	stop := make(chan struct{})
+	interrupt := sync.OnceFunc(func() { close(stop) })
+	r := display.NewRich(os.Stdout, display.RichOptions{In: os.Stdin, Interrupt: interrupt})
+	s := client.NewStream("why?", func(yield func(client.Event, error) bool) {
+		say := func(ev client.Event) bool { return yield(ev, nil) }
+		if !say(forge("query_analysis", `{"query":"why?","complexity":"simple","estimated_mode":"direct"}`)) ||
+			!say(forge("retrieval_start", `{"tool":"hybrid_search","query":"why?","iteration":1}`)) {
+			return
+		}
+		wait("found")
+		if !say(forge("retrieval_result", `{"tool":"hybrid_search","chunks_found":3,"top_score":0.9,"duration_ms":12}`)) {
+			return
+		}
+		for i := range 60 {
+			if !say(forge("token", fmt.Sprintf(`{"content":"- line%d 漢字 **bold**\n"}`, i))) {
+				return
+			}
+		}
+		select {
+		case <-stop:
+			yield(client.Event{}, fmt.Errorf("interrupted"))
+			return
+		case <-func() chan struct{} { c := make(chan struct{}); go func() { wait("done"); close(c) }(); return c }():
+		}
+		_ = say(forge("token", `{"content":"\n\u001b[2JThe **end**."}`)) &&
+			say(forge("sources", `{"sources":[{"chunk_id":"c","title":"Tides","text":"The tide rises.","score":0.9,"weight":1,"cited":true}]}`)) &&
+			say(forge("done", `{"total_time_ms":1234,"confidence":0.9}`))
+	})
+	_, err := display.Run(s, r)
+	fmt.Println("ended:", err)
+}
+
+// terminal is a session of tmux that runs this test's program.
+type terminal struct {
+	t      *testing.T
+	socket string
+	dir    string
+}
+
+func (tm *terminal) tmux(args ...string) string {
+	tm.t.Helper()
+	out, err := exec.CommandContext(tm.t.Context(), "tmux", append([]string{"-S", tm.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		tm.t.Fatalf("tmux %s: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen gives what is shown, and with history what has scrolled away too.
+func (tm *terminal) screen(history bool) string {
+	args := []string{"capture-pane", "-p", "-J", "-t", "s"}
+	if history {
+		args = append(args, "-S", "-")
+	}
+	return tm.tmux(args...)
+}
+
+// until waits for the screen to show what it shall.
+func (tm *terminal) until(what string, ok func(screen string) bool) string {
+	tm.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		screen := tm.screen(false)
+		if ok(screen) {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			tm.t.Fatalf("the screen never %s:\n%s", what, screen)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func (tm *terminal) allow(name string) {
+	tm.t.Helper()
+	if err := os.WriteFile(filepath.Join(tm.dir, name), nil, 0o600); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+func newTerminal(t *testing.T, environment ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux")
+	}
+	dir := t.TempDir()
+	tm := &terminal{t: t, socket: filepath.Join(dir, "tmux"), dir: dir}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", "60", "-y", "16", "-e", "SLUICE_TEST_RICH=" + dir}
+	for _, e := range environment {
+		args = append(args, "-e", e)
+	}
+	tm.tmux(append(args, "sh", "-c", "echo before; '"+program+"'; stty -a | tr ';' '\\n' | grep -w -e '-*echo' | grep -o -w -e '-*echo'; cat")...)
+	t.Cleanup(func() {
+		_ = exec.Command("tmux", "-S", tm.socket, "kill-server").Run()
+	})
+	return tm
+}
+
+// TestOnATerminal: the panel goes with the run, scrolls, fits each size that the terminal takes, and leaves the whole answer once in the scrollback.
+func TestOnATerminal(t *testing.T) {
+	t.Parallel()
+	tm := newTerminal(t)
+	tm.until("shows the search", func(s string) bool {
+		return strings.Contains(s, "before") && strings.Contains(s, "search   hybrid_search") && strings.Contains(s, " s\n") && strings.Contains(s, "searching")
+	})
+	tm.allow("found")
+	s := tm.until("shows the end of the answer", func(s string) bool { return strings.Contains(s, "line59") && strings.Contains(s, "lines above") })
+	if strings.Contains(s, "line10 ") || !strings.Contains(s, "12 ms") || !strings.Contains(s, "• line59 漢字 bold") {
+		t.Errorf("the answer does not fit, and yet:\n%s", s)
+	}
+	tm.tmux("send-keys", "-t", "s", "Home")
+	tm.until("is scrolled to the answer's beginning", func(s string) bool { return strings.Contains(s, "line0 ") && strings.Contains(s, "lines below") })
+	tm.tmux("send-keys", "-t", "s", "End")
+	tm.until("is back at its end", func(s string) bool { return strings.Contains(s, "line59") })
+	tm.tmux("resize-window", "-t", "s", "-x", "40", "-y", "10")
+	tm.until("is fitted to fewer lines", func(s string) bool {
+		return strings.Contains(s, "line59") && !strings.Contains(s, "line52 ") && strings.Contains(s, "answering")
+	})
+	tm.tmux("resize-window", "-t", "s", "-x", "80", "-y", "24")
+	tm.until("is fitted to more lines", func(s string) bool { return strings.Contains(s, "line59") && strings.Contains(s, "line45 ") })
+	tm.allow("done")
+	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") && strings.Contains(s, "echo") })
+	all := tm.screen(true)
+	whole := all[strings.LastIndex(all, "analyze"):]
+	for i := range 60 {
+		if n := strings.Count(whole, fmt.Sprintf("line%d ", i)); n != 1 {
+			t.Errorf("line %d is there %d times", i, n)
+		}
+	}
+	for _, want := range []string{"[2JThe end.", "[1]", "Tides", "The tide rises.", "confidence 0.90 · 1234 ms"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("%q is not left behind", want)
+		}
+	}
+	if strings.Contains(whole, "answering") || strings.Contains(whole, "-echo") {
+		t.Errorf("the panel, or the keyboard's mode, stayed:\n%s", whole)
+	}
+	if t.Failed() {
+		t.Logf("all of it:\n%s", all)
+	}
+}
+
+// TestOnATerminalOfOneSize: nothing but the answer is left behind.
+func TestOnATerminalOfOneSize(t *testing.T) {
+	t.Parallel()
+	tm := newTerminal(t, "NO_COLOR=1")
+	tm.allow("found")
+	tm.until("shows the end of the answer", func(s string) bool { return strings.Contains(s, "line59") })
+	tm.allow("done")
+	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") })
+	all := tm.screen(true)
+	if strings.Count(all, "analyze") != 1 || strings.Count(all, "line30 ") != 1 || !strings.Contains(all, "before") {
+		t.Errorf("something else is left behind:\n%s", all)
+	}
+	if coloured := tm.tmux("capture-pane", "-p", "-e", "-S", "-", "-t", "s"); regexp.MustCompile("\x1b\\[[0-9;]*[34][0-8]").MatchString(coloured) {
+		t.Errorf("there are colours:\n%q", coloured)
+	}
+}
+
+// TestInterrupted: ctrl-C ends the answer and leaves what there is of it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	tm := newTerminal(t)
+	tm.allow("found")
+	tm.until("shows the answer", func(s string) bool { return strings.Contains(s, "line59") })
+	tm.tmux("send-keys", "-t", "s", "C-c")
+	tm.until("says so", func(s string) bool {
+		return strings.Contains(s, "ended: interrupted") && strings.Contains(s, "the stream broke off") && strings.Contains(s, "echo")
+	})
+	if all := tm.screen(true); strings.Count(all, "line30 ") != 1 {
+		t.Errorf("what is left behind:\n%s", all)
+	}
+}
