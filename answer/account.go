@@ -37,7 +37,7 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 	return j.tell(ctx, event.ToolReadPages, "the question asks for an account of the whole", in, func() (any, error) {
 		hits, pages, err := j.survey(ctx, docs)
 		if err != nil || len(hits) == 0 {
-			return nil, cmp.Or(err, error(errNoPage))
+			return nil, cmp.Or(err, errNoPage)
 		}
 		found, err := j.asNamed(ctx, hits, "")
 		if err != nil {

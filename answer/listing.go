@@ -29,7 +29,7 @@ func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, error) {
 		out, found, err := j.list(ctx, l.About)
 		if err != nil || len(found) == 0 {
-			return out, cmp.Or(err, error(errNoDocument))
+			return out, cmp.Or(err, errNoDocument)
 		}
 		j.take(found)
 		j.listing = &listing{*l, out.Found, out.More, out.Documents}

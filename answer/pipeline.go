@@ -208,12 +208,21 @@ func (j *job) prepare(ctx context.Context) error {
 		return j.indexFault(ctx, err)
 	}
 	if len(docs) == 0 {
-		return fault.New(fault.NoDocuments, "no documents are indexed in the collection")
+		return fault.New(fault.NoDocuments, "no documents are in %s", shownName(j.q.Collection))
 	}
 	if err := j.learn(ctx, j.asked()); err != nil {
 		return j.indexFault(ctx, err)
 	}
 	return nil
+}
+
+// shownName gives what a question was asked of as people are told: its names, clean and not too many.
+func shownName(collection string) string {
+	names := strings.Split(printable(text.Head(collection, maxName)), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return strings.Join(names, ", ")
 }
 
 // learn adds to what is known of how words are spread.

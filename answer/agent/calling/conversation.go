@@ -23,7 +23,7 @@ const (
 	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
 	leastShown     = 2
 	mostShown      = 5
-	mostListed     = 20 // documents
+	mostListed     = 20       // documents
 	maxPassage     = 320      // bytes of a passage
 	maxClipped     = 16 << 10 // bytes of a passage in which they are looked for
 	maxRounds      = 12       // that are told
