@@ -61,7 +61,7 @@ func putRange(t *testing.T, x index.Writer, id string, from, to int, text string
 	}
 }
 
-func open(t *testing.T, dir string) *embedded.Index {
+func open(t testing.TB, dir string) *embedded.Index {
 	t.Helper()
 	x, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {

@@ -92,8 +92,7 @@ func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot) (*barred, error) {
 	case count:
 		return &barred{}, nil
 	}
-	passed.Flip(0, count)
-	passed.RunOptimize()
+	passed.Flip(0, count) // and not made of runs, which are slower to leave out of postings
 	return &barred{numbers: passed}, nil
 }
 

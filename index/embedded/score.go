@@ -154,8 +154,9 @@ func number(id bleve.IndexInternalID) (uint64, error) {
 	return binary.BigEndian.Uint64(id), nil
 }
 
-// reading gives what calls do with the chunks of the view whose field holds a term. The df of it is that of the whole collection.
-func (v *view) reading(ctx context.Context, field string) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
+// reading gives what calls do with the chunks of the view whose field holds a term. The df of it is that of the whole collection,
+// and unknown where it is not wanted.
+func (v *view) reading(ctx context.Context, field string, wanted bool) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
 	if v.only == nil {
 		return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
 			return v.postings(ctx, field, term, do)
@@ -166,9 +167,12 @@ func (v *view) reading(ctx context.Context, field string) (func(term string, do 
 		return nil, err
 	}
 	return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
-		df, err := v.df(ctx, field, term)
-		if err != nil || df == 0 {
-			return err
+		df := uint64(0)
+		if wanted {
+			var err error
+			if df, err = v.df(ctx, field, term); err != nil || df == 0 {
+				return err
+			}
 		}
 		return ps.all(ctx, term, func(n uint64, d *bleve.TermFieldDoc) { do(df, n, d) })
 	}, nil
@@ -215,7 +219,7 @@ func (s *scorer) score(ctx context.Context, v *view, q *question, with Scoring, 
 	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
 	}
-	texts, err := v.reading(ctx, fieldText)
+	texts, err := v.reading(ctx, fieldText, false)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +281,7 @@ func (s *scorer) best(n int) []uint32 {
 }
 
 func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring) error {
-	titles, err := v.reading(ctx, fieldTitle)
+	titles, err := v.reading(ctx, fieldTitle, true)
 	if err != nil {
 		return err
 	}
