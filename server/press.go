@@ -29,7 +29,7 @@ type press struct {
 	comp   compressor
 	out    bytes.Buffer
 	head   bool // the compressor's own head is still to come
-	pads   bool // the protocol has comments
+	pads   bool // frames do not lie across boundaries of decoders
 
 	folded event.Seq   // of the last event projected
 	at     wire.Cursor // everything up to it is told
@@ -42,7 +42,7 @@ type press struct {
 // newPress gives a press that goes on behind a place in a run, in a body that has told so much. One that goes on in a body
 // that others began begins with a cut.
 func newPress(p wire.Protocol, c *coding, after wire.Cursor, told sum) *press {
-	pr := &press{p: p, proj: wire.Resume(p.New(), after), coding: c, at: after, told: told, pads: comments(p)}
+	pr := &press{p: p, proj: wire.Resume(p.New(), after), coding: c, at: after, told: told, pads: aligns(p)}
 	if c != nil {
 		pr.comp, pr.head = c.open(&pr.out), true
 	}
@@ -51,6 +51,13 @@ func newPress(p wire.Protocol, c *coding, after wire.Cursor, told sum) *press {
 
 // comments tells whether a protocol has bytes that readers ignore.
 func comments(p wire.Protocol) bool { return p.ContentType() == sse.ContentType }
+
+// aligns tells whether frames are kept from boundaries of decoders. Where each tells the whole state, they are too large for
+// a client that takes pieces for lines, and what pads them would cost as much as they do.
+func aligns(p wire.Protocol) bool {
+	_, paced := p.(wire.Paced)
+	return !paced && comments(p)
+}
 
 // close gives the compressor back. Nothing is made after it.
 func (pr *press) close() {
@@ -142,7 +149,11 @@ func (pr *press) write(parts ...[]byte) ([]byte, error) {
 	}
 	pr.out.Reset()
 	for _, b := range parts {
-		pr.told.add(b)
+		if pr.coding.sums {
+			pr.told.add(b)
+		} else {
+			pr.told.n += uint64(len(b))
+		}
 		if _, err := pr.comp.Write(b); err != nil {
 			return nil, err
 		}

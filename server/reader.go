@@ -166,7 +166,7 @@ func (rd *reader) join(ctx context.Context) error {
 // meet sends what the reader lacks up to a joint, and then reads the roll.
 func (rd *reader) meet(ctx context.Context, j joint) error {
 	begun := rd.own != nil
-	if !begun && rd.at == j.at && (rd.form.coding == nil || j.told.n%decoded == 0) {
+	if !begun && rd.at == j.at && (rd.form.coding == nil || !aligns(rd.form.protocol) || j.told.n%decoded == 0) {
 		rd.base, rd.seen, rd.told = j.told, j.told, sum{}
 		return nil
 	}
