@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -229,6 +230,9 @@ func BenchmarkSnapshot(b *testing.B) {
 // TestSizes holds the sizes of streams in bytes: the middle of those of five texts, since one may be 1 KB over it where a compressor
 // takes an older snapshot for the last.
 func TestSizes(t *testing.T) {
+	if beir.Race {
+		t.Skip("compressing takes long, and is no matter of races")
+	}
 	for name, most := range map[string]int{"token/zstd": 35_000, "10s/zstd": 12_000, "10s/gzip": 20_000, "delta/zstd": 30_000} {
 		var sizes []int
 		for i := range 5 {
