@@ -22,7 +22,7 @@ const (
 	maxNames     = 50
 )
 
-// Fold adds a run's events up to a [Snapshot], in whatever protocol they come. The zero value stands before the first event. It is for one
+// Fold adds a run's events up to a [Snapshot], in the forge or the knowledge protocol; those of others say nothing to it. The zero value stands before the first event. It is for one
 // goroutine; a [Stream] has one that is safe to look at.
 type Fold struct {
 	s         Snapshot
@@ -51,10 +51,13 @@ func (f *Fold) Add(ev Event) error {
 		f.s.Run = clip(ev.Run, maxLine)
 	}
 	f.s.Events++
-	if ev.Protocol == protocolKnowledge {
+	switch ev.Protocol {
+	case protocolKnowledge:
 		return f.addKnowledge(ev)
+	case "", forge.Name:
+		return f.addForge(ev)
 	}
-	return f.addForge(ev)
+	return nil
 }
 
 // ended marks the run's end. Steps that are open end with it.

@@ -141,8 +141,9 @@ func (f *Fold) returned(v forge.ToolResult) {
 
 // finish ends the oldest open step of a tool: a result follows a start of its own, and the protocol has no numbers for them.
 func (f *Fold) finish(kind Kind, tool, detail string, took event.Millis) {
+	tool = clip(tool, 200)
 	for i, s := range f.s.Steps {
-		if s.Kind == kind && s.Tool == clip(tool, 200) && s.Status == Running {
+		if s.Kind == kind && s.Tool == tool && s.Status == Running {
 			f.changeStep(i, func(s *Step) { s.Detail, s.Status, s.Timed, s.Took = detail, Completed, true, max(took, 0) })
 			return
 		}

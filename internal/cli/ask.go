@@ -28,8 +28,8 @@ type askCmd struct {
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"How the question is answered: direct, with one search, or agentic, with tools chosen until the evidence suffices."`
 	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
 	NoCache  bool     `name:"no-cache" help:"Answer anew: take nothing from the cache and keep nothing in it."`
-	JSON     bool     `name:"json" xor:"form" help:"Print one event a line, as it goes over the wire."`
-	Display  string   `default:"auto" enum:"auto,rich,plain,json" xor:"form" help:"How it is shown: rich, a live panel on a terminal; plain, lines; json, one object at the end. auto is rich on a terminal and plain elsewhere."`
+	JSON     bool     `name:"json" help:"Print one event a line, as it goes over the wire."`
+	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"How it is shown: rich, a live panel on a terminal; plain, lines; json, one object at the end. auto is rich on a terminal and plain elsewhere."`
 	Stream   bool     `help:"With --display json: print the state as an object a line each time that it changes."`
 	Question []string `arg:"" help:"The question."`
 }
@@ -45,8 +45,11 @@ func (c *askCmd) Run(e *env) (err error) {
 	if _, err := forge.DecodeRequest(body, int(e.cfg.Runs.MaxQuery)); err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}
-	if c.Stream && c.Display != displayJSON {
+	switch {
+	case c.Stream && c.Display != displayJSON:
 		return errors.New("ask: --stream: goes with --display json alone")
+	case c.JSON && c.Display != "auto":
+		return errors.New("ask: --json: goes without --display")
 	}
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()

@@ -149,7 +149,7 @@ func (c *replayCmd) fromServer(e *env, url string) error {
 	if err != nil {
 		return err
 	}
-	for ev, err := range cl.Stream(e.ctx, c.RunID, "").Events() {
+	for ev, err := range cl.StreamIn(e.ctx, c.Protocol, c.RunID, "").Events() {
 		if err != nil {
 			return err
 		}
