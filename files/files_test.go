@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -163,16 +164,28 @@ func TestUploadFails(t *testing.T) {
 	}
 	p.counts("vs", 0, 0, 1)
 	p.sound()
-	// What failed may come anew under its id, and is read anew.
-	if again := p.send(files.Upload{Name: "a.pdf", ID: "bad"}, "\x00\x01 no document"); again != id {
-		t.Errorf("again %s", again)
-	}
-	p.await(id, store.Failed)
 	if skipped := p.send(files.Upload{SkipExists: true}, "\x00\x01 no document"); skipped == id {
 		t.Error("what failed counts as there")
 	}
 	p.must(p.DeleteFile(t.Context(), id))
 	p.counts("vs", 0, 0, 0)
+}
+
+// What failed may come anew under its id, and is read anew.
+func TestUploadOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	n := new(atomic.Int32)
+	n.Store(2)
+	p := newPlace(t, func(_ *place, o *options) { o.Ingest = flaky{o.Ingest, n} })
+	p.newStore("vs")
+	id := p.send(files.Upload{ID: "again", Stores: []string{"vs"}}, ferns)
+	p.await(id, store.Failed)
+	if again := p.indexed(files.Upload{ID: "again"}, ferns); again != id {
+		t.Errorf("again %s", again)
+	}
+	p.counts("vs", 0, 1, 0)
+	p.finds("vs", "spores", id)
+	p.sound()
 }
 
 // panicky fails in the ways that only a fault of ours can.
@@ -287,7 +300,8 @@ func TestDeleteWhileIndexing(t *testing.T) {
 		}
 	})
 	p.newStore("vs")
-	running, waiting := p.send(files.Upload{Stores: []string{"vs"}}, ferns), p.send(files.Upload{Stores: []string{"vs"}}, ferns)
+	up := files.Upload{Stores: []string{"vs"}}
+	running, waiting, same := p.send(up, ferns), p.send(up, "Spores of mosses."), p.send(up, ferns)
 	<-h.begun
 	p.must(p.DeleteFile(t.Context(), running))
 	p.must(p.DeleteFile(t.Context(), waiting))
@@ -296,11 +310,16 @@ func TestDeleteWhileIndexing(t *testing.T) {
 			t.Error("cancelled without a reason")
 		}
 	}
+	p.counts("vs", 1, 0, 0)
 	close(h.letGo)
-	p.counts("vs", 0, 0, 0)
-	third := p.indexed(files.Upload{ID: running, Stores: []string{"vs"}}, "Mosses are small.")
-	p.finds("vs", "mosses", third)
-	p.finds("vs", "spores")
+	p.await(same, store.Completed)
+	third := p.indexed(up, "Mosses are small.")
+	p.finds("", "spores", same)
+	p.must(p.DeleteFile(t.Context(), same))
+	p.finds("", "spores")
+	p.sound()
+	fourth := p.indexed(files.Upload{ID: running, Stores: []string{"vs"}}, "Mosses are soft.")
+	p.finds("vs", "mosses", third, fourth)
 	p.sound()
 }
 
