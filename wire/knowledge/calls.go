@@ -108,6 +108,9 @@ type input struct {
 	Passages   []json.RawMessage `json:"passages"`
 	Pages      []json.RawMessage `json:"pages"`
 	Documents  []json.RawMessage `json:"documents"`
+
+	FoundPassages  float64 `json:"passages_found"`
+	FoundDocuments float64 `json:"documents_found"`
 }
 
 // inputOf reads what it can; the fields of a wrong type stay empty.
@@ -118,7 +121,7 @@ func inputOf(raw json.RawMessage) (in input) {
 	}
 	for name, v := range map[string]any{"query": &in.Query, "document": &in.Document, "document_id": &in.DocumentID, "start_page": &in.Start,
 		"end_page": &in.End, "limit": &in.Limit, "error": &in.Error, "sub_queries": &in.SubQueries, "passages": &in.Passages, "pages": &in.Pages,
-		"documents": &in.Documents} {
+		"documents": &in.Documents, "passages_found": &in.FoundPassages, "documents_found": &in.FoundDocuments} {
 		_ = json.Unmarshal(fields[name], v) // one of another type is none
 	}
 	return in
@@ -165,7 +168,8 @@ func (p *projection) used(b event.ToolReturned) *segment {
 		}
 	}
 	var results *int
-	if n := max(len(in.Passages), len(in.Pages), len(in.Documents)); n > 0 || len(in.SubQueries) == 0 {
+	n := cmp.Or(page(in.FoundDocuments), page(in.FoundPassages), len(in.Documents), len(in.Passages), len(in.Pages))
+	if n > 0 || len(in.SubQueries) == 0 {
 		results = &n
 	}
 	p.trace(s, "%s in %d ms", b.Tool, b.Duration)

@@ -415,7 +415,7 @@ func stories() map[string][]event.Event {
 			event.ToolReturned{Call: 3, Tool: event.ToolReadPages, Result: []byte(`{"error":"there is no such document"}`), Duration: 3},
 			event.ToolReturned{Call: 2, Tool: event.ToolDecomposeQuery, Result: []byte(`{"sub_queries":["How?","When?"]}`), Duration: 4},
 			event.ToolCalled{Call: 4, Tool: event.ToolListDocuments, Input: []byte(`{}`), Iteration: 2},
-			event.ToolReturned{Call: 4, Tool: event.ToolListDocuments, Result: []byte(`{"documents":[{"id":"file_1"}]}`), Duration: 4},
+			event.ToolReturned{Call: 4, Tool: event.ToolListDocuments, Result: []byte(`{"documents":[{"document_id":"file_1"}],"documents_found":30}`), Duration: 4},
 		}, search(5, 3), said())
 	cached := append(asked(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
 		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache"}, event.RunFinished{})
