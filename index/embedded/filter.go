@@ -3,6 +3,8 @@ package embedded
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -18,14 +20,10 @@ type filter struct {
 	parts []*part // whose rows they are
 	rows  rowSet
 
-	mu       sync.Mutex
-	segments map[segmentKey]*barred
-}
-
-// segmentKey names a segment of a lexical index, which holds the same chunks by the same numbers as long as there is one of it.
-type segmentKey struct {
-	of *lexical
-	id uint64
+	mu sync.Mutex
+	// segments are what it bars of those of a lexical index, by their ids. One of an id holds the same chunks by the same numbers
+	// as long as there is one of it.
+	segments map[*lexical]map[uint64]*barred
 }
 
 // barred are the chunks of a segment, by their numbers in it, that a filter does not let through.
@@ -34,28 +32,39 @@ type barred struct {
 	numbers *roaring.Bitmap // nil: none
 }
 
-// barred gives what of a segment of the view is not let through.
-func (f *filter) barred(v *view, seg *scorch.SegmentSnapshot) (*barred, error) {
-	key := segmentKey{v.of, seg.Id()}
+// barred gives what of a segment, one of all those of l, is not let through.
+func (f *filter) barred(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*barred, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if b := f.segments[key]; b != nil {
+	if b := f.segments[l][seg.Id()]; b != nil {
 		return b, nil
 	}
-	if f.segments == nil || len(f.segments) > maxSegments {
-		f.segments = map[segmentKey]*barred{} // most are of segments that were merged
+	b, err := f.bar(l, seg, all)
+	if err != nil {
+		return nil, err
 	}
-	b, err := f.bar(v.of, seg)
-	if err == nil {
-		f.segments[key] = b
+	if f.segments[l] == nil {
+		if f.segments == nil || len(f.segments) == levels { // of those, some were made anew since
+			f.segments = map[*lexical]map[uint64]*barred{}
+		}
+		f.segments[l] = map[uint64]*barred{}
 	}
-	return b, err
+	f.segments[l][seg.Id()] = b
+	prune(f.segments[l], all)
+	return b, nil
 }
 
-// maxSegments bounds how many segments a filter, or an index, remembers something of.
-const maxSegments = 256
+// prune forgets segments that were merged into others.
+func prune[T any](by map[uint64]T, all []*scorch.SegmentSnapshot) {
+	if len(by) <= len(all) {
+		return
+	}
+	maps.DeleteFunc(by, func(id uint64, _ T) bool {
+		return !slices.ContainsFunc(all, func(s *scorch.SegmentSnapshot) bool { return s.Id() == id })
+	})
+}
 
-func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot) (*barred, error) {
+func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*barred, error) {
 	count := seg.Segment().Count()
 	passed := roaring.New()
 	if size := f.rows.size(); size*fewRows < count {
@@ -70,7 +79,7 @@ func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot) (*barred, error) {
 			return nil, err
 		}
 	} else {
-		rows, err := l.rowsOf(seg)
+		rows, err := l.rowsOf(seg, all)
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +105,8 @@ func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot) (*barred, error) {
 	return &barred{numbers: passed}, nil
 }
 
-// rowsOf gives the rows of the chunks of a segment by their numbers in it.
-func (l *lexical) rowsOf(seg *scorch.SegmentSnapshot) ([]uint64, error) {
+// rowsOf gives the rows of the chunks of a segment, one of all, by their numbers in it.
+func (l *lexical) rowsOf(seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) ([]uint64, error) {
 	l.mu.Lock()
 	rows := l.rows[seg.Id()]
 	l.mu.Unlock()
@@ -117,9 +126,10 @@ func (l *lexical) rowsOf(seg *scorch.SegmentSnapshot) ([]uint64, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rows == nil || len(l.rows) > maxSegments {
+	if l.rows == nil {
 		l.rows = map[uint64][]uint64{}
 	}
 	l.rows[seg.Id()] = rows
+	prune(l.rows, all)
 	return rows, nil
 }

@@ -49,7 +49,7 @@ func (v *view) postingsOf(field string) (*postings, error) {
 			continue
 		}
 		if v.only != nil {
-			b, err := v.only.barred(v, seg)
+			b, err := v.only.barred(v.of, seg, s.Segments())
 			if err != nil {
 				return nil, err
 			}

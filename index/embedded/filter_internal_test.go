@@ -1,0 +1,50 @@
+package embedded
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// TestFiltersForget puts many documents into a set, one by one, with a search after each: what is remembered of the segments
+// that were merged meanwhile does not stay.
+func TestFiltersForget(t *testing.T) {
+	t.Parallel()
+	x, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	ctx := t.Context()
+	const puts = 80
+	scope := index.Scope{Collection: "c", Sets: []string{"s"}}
+	for i := range puts {
+		d := corpus.Document{ID: corpus.DocumentID(fmt.Sprint(i)), Collection: "c"}
+		e := index.Entry{Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprint(i)), Level: corpus.Passage, Text: "apple"}}
+		if err := x.Put(ctx, []corpus.Document{d}, [][]index.Entry{{e}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Join(ctx, "c", "s", []corpus.DocumentID{d.ID}); err != nil {
+			t.Fatal(err)
+		}
+		hits, err := x.Search(ctx, index.Query{Collection: scope.Name(), Text: "apple", Limit: 100})
+		if err != nil || len(hits) != i+1 {
+			t.Fatalf("%d hits after %d documents, %v", len(hits), i+1, err)
+		}
+	}
+	c, err := x.collection("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, f, err := x.scoped(ctx, c, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.release(s)
+	v := s.levels[corpus.Passage-1].scoped(f)
+	if rows, barred := len(v.of.rows), len(f.segments[v.of]); rows == 0 || rows > puts/2 || barred == 0 || barred > rows || len(c.filters) != 1 {
+		t.Errorf("the rows of %d segments and the chunks of %d are remembered, for %d filters", rows, barred, len(c.filters))
+	}
+}
