@@ -35,7 +35,7 @@ type Bare struct {
 // others are once [Spaces.Complete] says so. All methods may be called at once, also beside those of [Reader] and
 // [Writer]; a collection that there is not is an empty one. What changes is durable when the call returns.
 type Spaces interface {
-	// Collections lists the names of the collections that hold documents or once did, in order.
+	// Collections lists the names of the collections that hold documents or members of sets, or once did, in order.
 	Collections(ctx context.Context) ([]string, error)
 	// Spaces counts a collection's chunks and vectors. It is quick, whatever the collection's size.
 	Spaces(ctx context.Context, collection string) (Census, error)
