@@ -95,7 +95,7 @@ func (p port) replyOnce(w http.ResponseWriter, r *http.Request, id event.RunID) 
 		return
 	}
 	status := http.StatusOK
-	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed {
+	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed && !p.Tells {
 		status = statusOf(failure.Code)
 	}
 	w.Header().Set(headerRun, string(id))

@@ -43,7 +43,9 @@ func (s *Server) table() []Route {
 			Summary: "Answer a question and stream every step"})
 		if e.Once == "" { // then the question says that it wants no stream
 			stream := &routes[len(routes)-1]
-			stream.Reply, stream.partial = e.Types.Reply, []int{422, 500, 502, 504}
+			if stream.Reply = e.Types.Reply; !e.Tells {
+				stream.partial = []int{422, 500, 502, 504}
+			}
 		}
 		if e.Once != "" {
 			routes = append(routes, Route{Method: "POST", Path: e.Once, own: p.query, Request: []any{e.Types.Request}, Reply: e.Types.Reply,

@@ -53,6 +53,8 @@ type Entry struct {
 	// View gives the protocol in the form that parameters of a request for a run's stream ask for, by their names; nil: it has
 	// but one. Forms that equal each other are the same form. Errors are as those of Decode.
 	View func(parameter func(name string) string) (Protocol, error)
+	// Tells says that a Reply tells of a run's failure itself, so that its HTTP status is 200 whatever became of the run.
+	Tells bool
 	// Reply folds a log to the JSON object that a stream's events add up to.
 	Reply func(log []event.Event) any
 	// Fault is the JSON object of an error that precedes a stream.

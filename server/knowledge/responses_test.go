@@ -3,6 +3,7 @@ package knowledge_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -264,5 +265,20 @@ func TestDeleteLiveResponse(t *testing.T) {
 	s.json(404, "GET", "/v1/responses/"+string(run), "")
 	if n := s.engine.Live(); n != 0 {
 		t.Errorf("%d runs are live", n)
+	}
+}
+
+// TestFailedResponseIsWhole: to the service's client any status but 200 is an error without words, so the object says what failed.
+func TestFailedResponseIsWhole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	body := `{"model":"any","messages":[{"role":"user","content":"Why?"}],"tools":[{"type":"file_search","vector_store_ids":["nowhere"]}]}`
+	res, err := http.Post(s.url+"/v1/responses", "application/json", strings.NewReader(body))
+	check(t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	check(t, err)
+	if got := object(t, raw); res.StatusCode != http.StatusOK || got["status"] != "failed" || got["error"] == nil || !strings.Contains(string(raw), "output_text") {
+		t.Errorf("%s: %.600s", res.Status, raw)
 	}
 }

@@ -104,7 +104,7 @@ func (p Protocol) Waits(b event.Body) bool {
 func Entry() wire.Entry {
 	return wire.Entry{
 		Protocol: Protocol{}, Stream: "/v1/responses",
-		Decode: Decode, View: View,
+		Decode: Decode, View: View, Tells: true,
 		Reply: func(log []event.Event) any { return ResponseOf(log) },
 		Fault: func(f *fault.Error) any { return FaultOf(f) },
 		Types: wire.Types{Request: Request{}, Reply: Response{}, Fault: Fault{}, Events: []any{
