@@ -83,6 +83,9 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	var screen io.Writer = io.Discard
 	if f, ok := out.(*os.File); ok {
 		screen = silent{f}
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			r.model.width, r.model.height = w, h
+		}
 	}
 	r.program = tea.NewProgram(r.model, tea.WithOutput(screen), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(),
 		tea.WithWindowSize(o.Width, o.Height))
@@ -183,6 +186,9 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case finished:
 		return m, tea.Quit
 	case tea.WindowSizeMsg:
+		if msg.Width <= 0 || msg.Height <= 0 {
+			return m, nil // a terminal that nobody told its size
+		}
 		if msg.Width != m.width {
 			m.fail(m.paint.resized(msg.Width))
 		}
