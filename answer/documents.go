@@ -120,6 +120,9 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 		to = from
 	}
 	focus := p.Rest
+	if err := j.learn(ctx, []string{focus}); err != nil {
+		return false, ctx.Err() // the search will tell
+	}
 	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, error) {
 		read, found, err := j.pages(ctx, *d, from, to, focus)
 		if err != nil {
@@ -215,14 +218,12 @@ func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, page int) (int, 
 	return low, nil
 }
 
-// asNamed makes candidates of passages that were asked for by name: they are kept whatever they are graded.
+// asNamed makes candidates of passages that were asked for by name: they are kept whatever they are graded. How the words of the
+// focus are spread is known by then, as several may be graded at once.
 func (j *job) asNamed(ctx context.Context, hits []index.Hit, focus string) ([]candidate, error) {
 	asked := cmp.Or(focus, j.q.Query)
 	scores := slices.Repeat([]float64{1}, len(hits))
 	if focus != "" {
-		if err := j.learn(ctx, []string{focus}); err != nil {
-			return nil, err
-		}
 		grades, err := j.Grader.Grade(j.traced(ctx, "grade"), asked, hits, j.stats)
 		if err != nil {
 			return nil, err

@@ -26,6 +26,9 @@ type listing struct {
 
 // asksList lists the documents that there are, or those that are about something.
 func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
+	if err := j.learn(ctx, []string{l.About}); err != nil {
+		return false, ctx.Err() // the search will tell
+	}
 	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, error) {
 		out, found, err := j.list(ctx, l.About)
 		if err != nil || len(found) == 0 {
@@ -82,9 +85,6 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 	out := listed{Documents: []document{}}
 	s := j.search(event.ToolHybridSearch, text.Head(about, maxQuery))
 	s.asked, s.limit = s.words, max(4*maxListed, 2*j.q.TopK)
-	if err := j.learn(ctx, []string{s.asked}); err != nil {
-		return out, nil, err
-	}
 	if err := j.find(ctx, s); err != nil {
 		return out, nil, err
 	}

@@ -124,10 +124,10 @@ func TestRulesOnOthers(t *testing.T) {
 	}
 }
 
-// TestRulesUnseen: of conversations that were written when the rules were done.
+// TestRulesUnseen: of conversations that were written when the rules were done. Of 20, 14 were right then.
 func TestRulesUnseen(t *testing.T) {
 	t.Parallel()
-	if n, all := right(t, "testdata/late.txt"); n < 1 {
+	if n, all := right(t, "testdata/late.txt"); n < 17 {
 		t.Errorf("%d of %d are right", n, all)
 	}
 }
