@@ -7,37 +7,47 @@ It needs Go and nothing else. The text and its colours are the program's own; lo
 """
 
 import html
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
+import sys
 import tempfile
+import termios
 
 QUESTION = "What is a cursor, what is grace, and how do I cancel a run?"
 COLUMNS = 100
 CHAR, LINE, PAD, BAR = 8.4, 20, 20, 34
-COLOURS = {"": "#d7dde5", "1": "#ffffff", "2": "#8b95a3", "31": "#ff7b72", "32": "#7ee2a8", "33": "#f2c14e"}
+COLOURS = {"": "#d7dde5", "1": "#ffffff", "2": "#8b95a3", "31": "#ff7b72", "32": "#7ee2a8", "33": "#f2c14e", "34": "#79b8ff", "36": "#76e3ea"}
 SGR = re.compile(r"\x1b\[([0-9;]*)m")
+SHOWN = "\x1b[?25h"  # the cursor is back: what follows stays
 
 
 def record(command):
-    """Runs a command on a terminal of its own and gives what it writes there, which is shown too."""
+    """Runs a command on a terminal of its own, of COLUMNS columns, and gives what it leaves behind there."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
+    os.close(theirs)
     parts = []
-
-    def keep(fd):
-        data = os.read(fd, 65536)
-        parts.append(data)
-        return data
-
-    os.environ.update(TERM="xterm-256color")
-    os.environ.pop("NO_COLOR", None)
-    if pty.spawn(command, keep, lambda fd: b"") != 0:
-        raise SystemExit("the command failed:\n" + b"".join(parts).decode())
-    return b"".join(parts).decode().replace("\r", "")
+    try:
+        while data := os.read(ours, 65536):
+            parts.append(data)
+    except OSError:
+        pass  # the other end is closed
+    text = b"".join(parts).decode().replace("\r", "")
+    if running.wait() != 0:
+        raise SystemExit("the command failed:\n" + text)
+    text = text[text.rfind(SHOWN) + len(SHOWN) if SHOWN in text else 0 :]  # the panel is erased before
+    sys.stdout.write(text)
+    return text
 
 
 def cells(text):
-    """Gives lines of (character, style)."""
+    """Gives lines of (character, style). Of several styles at once, the one set last counts."""
     lines, style, at = [[]], "", 0
     for m in list(SGR.finditer(text)) + [None]:
         for c in text[at : m.start() if m else len(text)]:
@@ -46,7 +56,7 @@ def cells(text):
             else:
                 lines[-1].append((c, style))
         if m:
-            style, at = m[1].strip("0") if m[1] in ("0", "") else m[1], m.end()
+            style, at = m[1] if m[1] in COLOURS else "", m.end()
     return lines
 
 

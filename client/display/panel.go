@@ -215,6 +215,15 @@ func bar(confidence float64) string {
 	return style.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 10-n))
 }
 
+// passage gives a citation's text without its heading, which stands in the column before.
+func passage(c client.Citation) string {
+	text := Line(c.Snippet)
+	if rest, ok := strings.CutPrefix(text, Line(c.Heading)+" "); ok {
+		return rest
+	}
+	return text
+}
+
 // maxRows bounds the table of citations.
 const maxRows = 100
 
@@ -243,7 +252,7 @@ func citations(s *client.Snapshot, width int) []string {
 		})
 	place := max((width-12)*2/5, 8)
 	for _, c := range rows {
-		row := []string{fmt.Sprintf("[%d]", c.N), xansi.Truncate(where(c), place, "…"), xansi.Truncate(Line(c.Snippet), max(width-place-14, 4), "…")}
+		row := []string{fmt.Sprintf("[%d]", c.N), xansi.Truncate(where(c), place, "…"), xansi.Truncate(passage(c), max(width-place-14, 4), "…")}
 		if weighed {
 			row = append(row, fmt.Sprintf("%.0f %%", 100*c.Weight))
 		}
