@@ -76,7 +76,7 @@ func TestBlocksOfManyCompressors(t *testing.T) {
 			for name, decode := range decoders(t, c.name) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				rounds := 200
-				if strings.HasPrefix(name, "/") {
+				if strings.HasPrefix(name, "/") || Race {
 					rounds = 5
 				}
 				for range rounds {

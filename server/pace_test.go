@@ -196,7 +196,7 @@ func TestSlowReadersSkip(t *testing.T) {
 		for _, beside := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				steps := make(chan struct{})
-				bodies, want := talking(400)
+				bodies, want := talking(200)
 				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
 				defer s.close()
 				res := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)
@@ -226,7 +226,7 @@ func TestSlowReadersSkip(t *testing.T) {
 					t.Errorf("%q beside %v: the last of %d snapshots: %d bytes of %d", coding, beside, len(seen), len(last.Text), len(want))
 				}
 				// The decoder and the connection hold some more than the reader has taken.
-				if len(seen) > 60 || beside && quick < 80 {
+				if len(seen) > 32 || beside && quick < 40 {
 					t.Errorf("%q beside %v: %d snapshots, %d of the quick reader", coding, beside, len(seen), quick)
 				}
 			})
@@ -242,7 +242,7 @@ func TestPacedReadersOfAllKinds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				steps := make(chan struct{})
-				bodies, want := talking(200)
+				bodies, want := talking(150)
 				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
 				defer s.close()
 				first := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)

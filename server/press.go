@@ -84,12 +84,11 @@ func (pr *press) make(dst []chunk, batch []event.Event) ([]chunk, error) {
 	pr.frames = pr.proj.Project(pr.frames[:0], batch)
 	last := batch[len(batch)-1].Seq
 	for i, f := range pr.frames {
-		pr.buf = pr.p.AppendFrame(pr.buf[:0], f)
 		at := f.ID
 		if i == len(pr.frames)-1 && at.Seq < last {
 			at = wire.Cursor{Seq: last} // what is behind the frame has none
 		}
-		b, err := pr.encode(pr.buf)
+		b, err := pr.frame(f)
 		if err != nil {
 			return dst, err
 		}
@@ -112,8 +111,24 @@ func (pr *press) make(dst []chunk, batch []event.Event) ([]chunk, error) {
 	return dst, nil
 }
 
+// around is what a frame has around its data in most protocols, and some more.
+const around = 96
+
+func (pr *press) frame(f wire.Frame) ([]byte, error) {
+	if pr.coding == nil {
+		b := pr.p.AppendFrame(make([]byte, 0, len(f.Data)+around), f)
+		pr.told.n += uint64(len(b))
+		return b, nil
+	}
+	pr.buf = pr.p.AppendFrame(pr.buf[:0], f)
+	return pr.encode(pr.buf)
+}
+
 // idle makes a sign of life.
 func (pr *press) idle() (chunk, error) {
+	if pr.coding == nil {
+		return chunk{b: pr.p.AppendIdle(nil), at: pr.at, told: pr.told}, nil
+	}
 	b, err := pr.encode(pr.p.AppendIdle(nil))
 	return chunk{b: b, at: pr.at, told: pr.told}, err
 }
@@ -131,22 +146,18 @@ func (pr *press) level(n uint64) (chunk, error) {
 	return c, err
 }
 
-// encode compresses a frame, with padding in front of it where it would lie across a boundary of decoders. The result is
+// encode compresses bytes, with padding in front of it where it would lie across a boundary of decoders. The result is
 // the caller's.
-func (pr *press) encode(frame []byte) ([]byte, error) {
+func (pr *press) encode(b []byte) ([]byte, error) {
 	var padding []byte
 	room := decoded - int(pr.told.n%decoded) //nolint:gosec // it is below 16 Ki
-	if n := len(frame); pr.coding != nil && pr.pads && n > room && n <= decoded {
+	if n := len(b); pr.pads && n > room && n <= decoded {
 		padding = sse.AppendPadding(nil, room)
 	}
-	return pr.write(padding, frame)
+	return pr.write(padding, b)
 }
 
 func (pr *press) write(parts ...[]byte) ([]byte, error) {
-	if pr.coding == nil {
-		pr.told.n += uint64(len(parts[1]))
-		return bytes.Clone(parts[1]), nil
-	}
 	pr.out.Reset()
 	for _, b := range parts {
 		if pr.coding.sums {

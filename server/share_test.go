@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/hex"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +45,7 @@ func (s *site) figure(name string) float64 {
 	return 0
 }
 
-// inflated reads a whole compressed body, and sees that no event lies across a boundary of decoders.
+// inflated reads a whole compressed body, and sees that no event lies across a boundary of decoders, but for snapshots.
 func inflated(body []byte, coding string) (string, error) {
 	var r io.Reader
 	switch coding {
@@ -75,7 +75,7 @@ func inflated(body []byte, coding string) (string, error) {
 	for ev := range strings.SplitAfterSeq(string(text), "\n\n") {
 		ev, from := strings.TrimLeft(ev, ": \n"), at+len(ev)-len(strings.TrimLeft(ev, ": \n"))
 		at = from + len(ev)
-		if strings.HasPrefix(ev, "id:") && len(ev) <= boundary && from/boundary != (at-1)/boundary {
+		if snapshot := strings.Contains(ev, "\nevent: snapshot\n"); !snapshot && strings.HasPrefix(ev, "id:") && len(ev) <= boundary && from/boundary != (at-1)/boundary {
 			return "", fmt.Errorf("an event of %d bytes lies across a boundary at %d", len(ev), from)
 		}
 	}
@@ -147,6 +147,9 @@ func TestThousandReadersShareFrames(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := 1000
+				if server.Race {
+					n = 200
+				}
 				steps := make(chan struct{})
 				bodies := everything(30, 5)
 				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
@@ -339,11 +342,11 @@ func TestKilledAtEveryFrame(t *testing.T) {
 
 // noise is text that hardly compresses.
 func noise(rng *rand.Rand, n int) string {
-	b := make([]byte, n/2)
+	b := make([]byte, n*3/4)
 	for i := range b {
 		b[i] = byte(rng.Uint32())
 	}
-	return hex.EncodeToString(b)
+	return base64.StdEncoding.EncodeToString(b)
 }
 
 // TestReaderThatStallsHoldsLittle: what is held for a reader that takes nothing has a bound, and when it goes on it lacks
@@ -351,13 +354,16 @@ func noise(rng *rand.Rand, n int) string {
 func TestReaderThatStallsHoldsLittle(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
+		if server.Race && coding == "gzip" {
+			continue
+		}
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(5, 6))
 				bodies := analysed(event.CacheChecked{}, event.GenerationStarted{})
 				text := ""
-				for range 300 {
+				for range 220 {
 					piece := noise(rng, 8000)
 					bodies = append(bodies, event.Token{Text: piece})
 					text += piece

@@ -42,6 +42,9 @@ var snapshotAims = map[string]map[string]int{
 // TestSnapshotsOfAnAnswer streams an answer of 1,000 tokens in each form and coding, all from one run, through the real
 // handlers and at its pace, and holds the sizes to the aims.
 func TestSnapshotsOfAnAnswer(t *testing.T) {
+	if server.Race {
+		t.Skip("sizes are no races")
+	}
 	t.Parallel()
 	sizes := map[string]map[string]int{}
 	synctest.Test(t, func(t *testing.T) {
