@@ -21,8 +21,8 @@ import (
 // The bounds of a document in one reply. What is beyond them is asked for by the next segment or page.
 const (
 	maxSegments = 500
-	maxText     = 1 << 20 // bytes of text
-	maxOutline  = 200     // headings
+	maxText     = 512 << 10 // bytes of text
+	maxOutline  = 200       // headings
 	maxNoted    = 64 << 10
 )
 

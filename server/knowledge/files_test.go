@@ -446,7 +446,7 @@ func TestContentIsBounded(t *testing.T) {
 	total, at, more := 0, 0.0, true
 	for more {
 		status, b := s.do("GET", fmt.Sprintf("/v1/files/%s/content?start_segment=%v", id, at), "", nil)
-		if status != http.StatusOK || len(b) > 3<<19 {
+		if status != http.StatusOK || len(b) > 700<<10 {
 			t.Fatalf("status %d, %d bytes", status, len(b))
 		}
 		c := object(t, b)["content"].(map[string]any)

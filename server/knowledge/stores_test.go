@@ -134,6 +134,17 @@ func TestSearch(t *testing.T) {
 	if slices.Contains(texts, "") {
 		t.Error("a row without text")
 	}
+	// Also where one of them has more passages of these words than there are rows.
+	var many strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&many, "## Document %d\n\nThe content of this document is text and information number %d.\n\n", i, i)
+	}
+	s.post("/v1/vector_stores/vs", `{"join_file_ids":["`+s.uploaded("many.md", many.String())+`"]}`)
+	ids, _ = s.rows("vs", `{"query":"document content text information","top_k":50}`)
+	slices.Sort(ids)
+	if len(ids) != 4 || len(slices.Compact(ids)) != 4 {
+		t.Errorf("listing: %v", ids)
+	}
 	if ids, _ := s.rows("vs", `{"query":"zzzz qqqq"}`); len(ids) < 3 {
 		t.Errorf("without a match: %v", ids)
 	}
@@ -196,7 +207,7 @@ func TestSummary(t *testing.T) {
 			t.Errorf("nobody said %q", said)
 		}
 	}
-	if short := s.get("/v1/vector_stores/vs/summary?max_tokens=20")["summary_text"].(string); len(short) > 80 || short == "" {
+	if short := s.get("/v1/vector_stores/vs/summary?max_tokens=20")["summary_text"].(string); len(short) > 80 || !strings.HasSuffix(short, ".") {
 		t.Errorf("%q", short)
 	}
 	s.json(400, "GET", "/v1/vector_stores/vs/summary?max_tokens=0", "")
