@@ -27,7 +27,7 @@ func BenchmarkUpload(b *testing.B) {
 
 // BenchmarkStore reads a vector store, with its counts and its first files, among as many files as it has.
 func BenchmarkStore(b *testing.B) {
-	for _, n := range []int{100, 3000} {
+	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p := newPlace(b, func(_ *place, o *options) { o.MaxListed = 100 })
 			p.newStore("vs")
