@@ -44,7 +44,7 @@ func (c *Client) resume(ctx context.Context, protocol, view, run, after string) 
 
 // asking makes the stream of a question.
 func (c *Client) asking(ctx context.Context, protocol, view, path, question string, body any) *Stream {
-	return c.stream(ctx, protocol, view, question, func() (*http.Response, error) {
+	return c.stream(ctx, protocol, view, question, func(ctx context.Context) (*http.Response, error) {
 		r, err := encoded(path, body)
 		if err != nil {
 			return nil, err

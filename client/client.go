@@ -31,6 +31,9 @@ type Options struct {
 	Header  http.Header
 	Retries int           // connections tried in a row without an event before a stream gives up, and times that a request is repeated; default 5
 	Backoff time.Duration // before the first of them, growing to 10 s, with jitter; default 200 ms
+	// Silence is how long a stream may bring nothing, not even a sign of life, before its connection is given up for a new one. Servers send
+	// one every 15 s; default 60 s.
+	Silence time.Duration
 	// Retrying is called before each wait, from the goroutine that waits.
 	Retrying func(err error, wait time.Duration)
 }
@@ -58,6 +61,9 @@ func New(base string, o Options) (*Client, error) {
 	}
 	if c.o.Retries <= 0 {
 		c.o.Retries = 5
+	}
+	if c.o.Silence <= 0 {
+		c.o.Silence = time.Minute
 	}
 	if c.o.Backoff <= 0 {
 		c.o.Backoff = 200 * time.Millisecond

@@ -44,18 +44,28 @@ func NewStream(question string, events iter.Seq2[Event, error]) *Stream {
 }
 
 // stream makes one of a run of the server, or of a question that ask sends.
-func (c *Client) stream(ctx context.Context, protocol, view, question string, ask func() (*http.Response, error)) *Stream {
+func (c *Client) stream(ctx context.Context, protocol, view, question string, ask func(context.Context) (*http.Response, error)) *Stream {
 	s := &Stream{name: protocol, cancel: c.Cancel}
 	s.fold.s.Question = fitting(question, maxField)
-	s.connect = func(run, after string) (*http.Response, error) {
+	connect := func(ctx context.Context, run, after string) (*http.Response, error) {
 		if run == "" {
-			return ask()
+			return ask(ctx)
 		}
 		r := get("/runs/" + url.PathEscape(run) + "/stream?protocol=" + url.QueryEscape(protocol) + view)
 		if after != "" {
 			r.header = http.Header{"Last-Event-Id": {after}}
 		}
 		return c.once(ctx, r)
+	}
+	s.connect = func(run, after string) (*http.Response, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		res, err := connect(ctx, run, after)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		res.Body = watch(res.Body, c.o.Silence, cancel)
+		return res, nil
 	}
 	waits := c.waits()
 	s.retry = func(failures int, err error) error {

@@ -237,8 +237,8 @@ func TestFormsAgree(t *testing.T) {
 		t.Errorf("forge and snapshots differ:\n%s", cmp.Diff(a, b, sameRun))
 	}
 	for i := range a.Citations {
-		if x, y := a.Citations[i], b.Citations[i]; x.N != y.N || x.Chunk != y.Chunk || x.Document != y.Document || x.Page != y.Page || x.Heading != y.Heading {
-			t.Errorf("citation %d: %+v and %+v", i+1, x, y)
+		if x, y := a.Citations[i], b.Citations[i]; x.N != y.N || x.Document != y.Document || x.Page != y.Page || x.Heading != y.Heading {
+			t.Errorf("citation %d: %s", i+1, cmp.Diff(x, y))
 		}
 	}
 	if b.Reasoning != "Let me think." || len(a.Warnings) != 1 {
@@ -498,6 +498,29 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 				t.Errorf("%s, %s: asked %d times with %d waits: %v", name, form, asked, waits, err)
 			}
 		}
+	}
+}
+
+// TestSilence: a connection that brings nothing, not even a sign of life, is given up for a new one.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	connections := 0
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Sluice-Run-Id", "run_1")
+		if connections++; connections < 3 {
+			fmt.Fprintf(w, "id: %d\nevent: token\ndata: {\"content\":\"a\"}\n\n", connections)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, "id: 9\nevent: done\ndata: {}\n\n")
+	}))
+	t.Cleanup(h.Close)
+	var errs []string
+	c := dial(t, h.URL, client.Options{Silence: 20 * time.Millisecond, Backoff: 1, Retrying: func(err error, _ time.Duration) { errs = append(errs, err.Error()) }})
+	got, err := c.Ask(t.Context(), forge.Request{Query: "why?"}).Wait()
+	if err != nil || got.Text != "aa" || got.Status != client.Completed || len(errs) != 2 || !strings.Contains(errs[0], "silent") {
+		t.Errorf("%+v, %v after %q", got, err, errs)
 	}
 }
 

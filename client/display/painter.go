@@ -8,17 +8,20 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 )
 
-// painter keeps some lines at the end of what a terminal shows up to date. It writes the lines that changed and nothing else, in one piece that
+// Painter keeps some lines at the end of what a terminal shows up to date. It writes the lines that changed and nothing else, in one piece that
 // terminals show at once if they can (mode 2026), and moves the cursor by lines only, so that it need not know where on the screen it is. It is
 // not Bubble Tea's renderer since that draws everything anew when the number of lines changes, and leaves what it drew before behind in
-// terminals that keep what is erased.
-type painter struct {
+// terminals that keep what is erased. It is for one goroutine.
+type Painter struct {
 	out    io.Writer
 	lines  []string // as they are shown; the cursor stands in the last
 	hidden bool     // the cursor is
 	frames int      // written so far
 	drawn  int      // lines written so far
 }
+
+// NewPainter makes a painter of a terminal, whose cursor stands at the beginning of a line.
+func NewPainter(out io.Writer) *Painter { return &Painter{out: out} }
 
 const (
 	beginSync  = "\x1b[?2026h"
@@ -37,8 +40,8 @@ func up(n int) string {
 	return "\x1b[" + strconv.Itoa(n) + "A\r"
 }
 
-// paint shows the lines, each at most as wide as the terminal.
-func (p *painter) paint(lines []string) error {
+// Paint shows the lines, each at most as wide as the terminal.
+func (p *Painter) Paint(lines []string) error {
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
@@ -72,7 +75,7 @@ func (p *painter) paint(lines []string) error {
 	return p.write(beginSync + b.String() + endSync)
 }
 
-func (p *painter) write(s string) error {
+func (p *Painter) write(s string) error {
 	if !p.hidden {
 		p.hidden = true
 		s = hideCursor + s
@@ -81,9 +84,28 @@ func (p *painter) write(s string) error {
 	return err
 }
 
-// resized takes up that the terminal is so many columns wide now. Terminals break lines that no longer fit, so there may be more of them; what is
-// shown is erased, and drawn anew by the next call of paint.
-func (p *painter) resized(width int) error {
+// Print leaves a text above the lines, in the terminal's scrollback, and paints the lines anew beneath, all of it in one piece.
+func (p *Painter) Print(text string, lines []string) error {
+	out := p.out
+	var b strings.Builder
+	p.out = &b
+	err := p.erase(len(p.lines))
+	if err == nil {
+		err = p.write(strings.ReplaceAll(text, "\n", "\r\n") + "\r\n") // in the mode that keys need, terminals add no return by themselves
+	}
+	if err == nil {
+		err = p.Paint(lines)
+	}
+	p.out = out
+	if err == nil {
+		_, err = io.WriteString(out, beginSync+strings.NewReplacer(beginSync, "", endSync, "").Replace(b.String())+endSync)
+	}
+	return err
+}
+
+// Resized takes up that the terminal is so many columns wide now. Terminals break lines that no longer fit, so there may be more of them; what is
+// shown is erased, and drawn anew by the next call of Paint.
+func (p *Painter) Resized(width int) error {
 	if len(p.lines) == 0 {
 		return nil
 	}
@@ -96,7 +118,7 @@ func (p *painter) resized(width int) error {
 
 // erase takes so many lines, up from the cursor's, off the screen, one by one: a screen that is erased as a whole goes into the
 // scrollback of some terminals.
-func (p *painter) erase(rows int) error {
+func (p *Painter) erase(rows int) error {
 	if len(p.lines) == 0 {
 		return nil
 	}
@@ -104,8 +126,8 @@ func (p *painter) erase(rows int) error {
 	return p.write(beginSync + strings.Repeat(eraseLine+"\x1b[A", rows-1) + eraseLine + "\r" + endSync)
 }
 
-// close erases the lines and gives the cursor back.
-func (p *painter) close() error {
+// Close erases the lines and gives the cursor back.
+func (p *Painter) Close() error {
 	err := p.erase(len(p.lines))
 	if p.hidden {
 		p.hidden = false

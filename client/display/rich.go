@@ -75,7 +75,7 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	r := &Rich{o: o, stop: make(chan struct{}), done: make(chan struct{})}
 	// The colours are those that the terminal has; with NO_COLOR there are none.
 	r.out = &colorprofile.Writer{Forward: out, Profile: colorprofile.Env(o.Env)}
-	r.model = &live{panel: NewPanel(), paint: painter{out: r.out}, width: o.Width, height: o.Height, interrupt: sync.OnceFunc(func() {
+	r.model = &live{panel: NewPanel(), paint: NewPainter(r.out), width: o.Width, height: o.Height, interrupt: sync.OnceFunc(func() {
 		if o.Interrupt != nil {
 			o.Interrupt()
 		}
@@ -149,7 +149,7 @@ func (r *Rich) Close(s *client.Snapshot, cause error) error {
 	r.ticking.Wait()
 	r.program.Send(finished{})
 	<-r.done
-	err := r.model.paint.close()
+	err := r.model.paint.Close()
 	if err == nil {
 		_, err = fmt.Fprintln(r.out, r.model.panel.Final(s, r.model.width, cause))
 	}
@@ -168,7 +168,7 @@ type (
 // live is the program's model. Bubble Tea reads the keyboard, the terminal's size and the clock for it.
 type live struct {
 	panel         *Panel
-	paint         painter
+	paint         *Painter
 	width, height int
 	interrupt     func()
 
@@ -190,7 +190,7 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, nil // a terminal that nobody told its size
 		}
 		if msg.Width != m.width {
-			m.fail(m.paint.resized(msg.Width))
+			m.fail(m.paint.Resized(msg.Width))
 		}
 		m.width, m.height = msg.Width, msg.Height
 	case tick:
@@ -210,7 +210,7 @@ func (m *live) draw(now time.Time) {
 		s = new(client.Snapshot)
 	}
 	if err == nil {
-		m.fail(m.paint.paint(strings.Split(m.panel.Live(s, m.width, max(m.height-1, 3), now), "\n")))
+		m.fail(m.paint.Paint(strings.Split(m.panel.Live(s, m.width, max(m.height-1, 3), now), "\n")))
 	}
 }
 
