@@ -12,6 +12,15 @@ import (
 	"testing"
 )
 
+// TestRefusals asks one server for what it does not do.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for name, test := range map[string]func(*testing.T, *site){"uploads": uploadRefused, "forms": uploadForms, "paths": hostilePaths, "methods": wrongMethods, "status": status} {
+		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
+}
+
 // TestBrokenUpload leaves nothing behind when the connection ends in the middle of a file.
 func TestBrokenUpload(t *testing.T) {
 	t.Parallel()

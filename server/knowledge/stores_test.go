@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/ingest"
 )
 
 // TestVectorStores walks a vector store through its life, and holds each reply to what the service's client reads.
@@ -215,9 +217,7 @@ func TestSummary(t *testing.T) {
 	s.get("/v1/vector_stores/empty/summary")
 }
 
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
+func status(t *testing.T, s *site) {
 	status := s.get("/v1/serverstatus")
 	typed(t, "status", status, map[string]string{"status": "string", "version": "string", "timestamp": "float64", "uptime": "float64",
 		"services": "map[string]interface {}", "metrics": "map[string]interface {}", "features": "map[string]interface {}"})
@@ -226,12 +226,38 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestWrongMethods(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
+func wrongMethods(t *testing.T, s *site) {
 	for _, path := range []string{"/v1/files", "/v1/files/x/content", "/v1/vector_stores/x", "/v1/responses/x", "/v1/serverstatus"} {
 		if status, b := s.do("PATCH", path, "", nil); status != http.StatusMethodNotAllowed || !json.Valid(b) {
 			t.Errorf("%s: status %d: %s", path, status, b)
 		}
+	}
+}
+
+// TestFolderIsVectorStore shows a collection that was read from a folder as a vector store.
+func TestFolderIsVectorStore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, err := s.ingester.IngestDocuments(t.Context(), "default", []ingest.Source{{URI: "notes/gold.md", Data: []byte(gold)}}, nil)
+	check(t, err)
+	vs := s.get("/v1/vector_stores/default")
+	if vs["id"] != "default" || vs["file_counts"].(map[string]any)["completed"] != 1.0 {
+		t.Errorf("%v", vs)
+	}
+	found := s.post("/v1/vector_stores/default/search", `{"query":"gold settles behind riffles","filters":{"type":"eq","key":"filename","value":"gold.md"}}`)["data"].([]any)
+	if len(found) != 1 || found[0].(map[string]any)["filename"] != "gold.md" {
+		t.Fatalf("%v", found)
+	}
+	d := s.get("/v1/files/" + found[0].(map[string]any)["file_id"].(string) + "/content")
+	typed(t, "document", d, content)
+	if d["filename"] != "gold.md" || d["content"].(map[string]any)["outline"] != "Gold" {
+		t.Errorf("%v", d)
+	}
+	if text := s.get("/v1/vector_stores/default/summary")["summary_text"]; text == "" {
+		t.Error("no summary")
+	}
+	s.uploaded("tide.md", tide)
+	if ids, _ := s.rows("default", `{"query":"the tide rises"}`); len(ids) != 1 {
+		t.Errorf("files are in the folder: %v", ids)
 	}
 }
