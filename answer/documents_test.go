@@ -349,6 +349,17 @@ func TestPlannerReadsDocuments(t *testing.T) {
 	}
 }
 
+// TestPagesAreKept: what a planner lets be read of a page is read by the generator, whatever it is graded beside what was found.
+func TestPagesAreKept(t *testing.T) {
+	t.Parallel()
+	p := archive(t, 3)
+	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "rye bread sourdough"}, {Tool: event.ToolReadPages, Document: "annual report", From: 30, To: 30}}}
+	s := event.Fold(begin(t, p, event.RunStarted{Query: "What is rye bread baked from?", Tools: bothTools}))
+	if got := pagesOf(s); !slices.Equal(got, []int{30}) || !strings.Contains(string(s.Text), "sourdough") {
+		t.Errorf("reads pages %v: %q", got, s.Text)
+	}
+}
+
 // TestAnyReadingMakesALegalRun: whatever a planner wants read, the log keeps its rules.
 func TestAnyReadingMakesALegalRun(t *testing.T) {
 	t.Parallel()
