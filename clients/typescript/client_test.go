@@ -55,7 +55,9 @@ func TestClient(t *testing.T) {
 		t.Fatal("no tests", err)
 	}
 	scripted := serveScripts(t)
-	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a client that waits for ever shall fail, and not all tests with it
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
 	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t),
 		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"), "SLUICE_README="+absolute(t, "README.md"),

@@ -1058,15 +1058,6 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
-                /** @description Unprocessable Entity */
-                422: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["KnowledgeResponse"];
-                    };
-                };
                 /** @description Too Many Requests */
                 429: {
                     headers: {
@@ -1076,24 +1067,6 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
-                /** @description Internal Server Error */
-                500: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["KnowledgeResponse"];
-                    };
-                };
-                /** @description Bad Gateway */
-                502: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["KnowledgeResponse"];
-                    };
-                };
                 /** @description Service Unavailable */
                 503: {
                     headers: {
@@ -1101,15 +1074,6 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeFault"];
-                    };
-                };
-                /** @description Gateway Timeout */
-                504: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["KnowledgeResponse"];
                     };
                 };
             };
