@@ -1,6 +1,7 @@
 package knowledge_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -223,6 +224,18 @@ func status(t *testing.T, s *site) {
 		"services": "map[string]interface {}", "metrics": "map[string]interface {}", "features": "map[string]interface {}"})
 	if h := s.get("/v1/serverstatus/health"); h["status"] != "healthy" || status["status"] != "healthy" || status["version"] != "test" {
 		t.Errorf("%v, %v", h, status)
+	}
+}
+
+func TestUnwell(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *parts) { p.routes.Unwell = func(context.Context) []string { return []string{"the disk is full"} } })
+	h := s.json(http.StatusServiceUnavailable, "GET", "/v1/serverstatus/health", "")
+	if diff := cmp.Diff([]any{"the disk is full"}, h["issues"]); diff != "" || h["status"] != "unhealthy" {
+		t.Errorf("%v: %s", h, diff)
+	}
+	if status := s.get("/v1/serverstatus"); status["status"] != "unhealthy" {
+		t.Errorf("%v", status)
 	}
 }
 
