@@ -165,3 +165,60 @@ func TestCurlSample(t *testing.T) {
 		})
 	}
 }
+
+// TestCurlJoins: a command that comes late, and reads first what it lacks and then what others read, reads the whole run.
+func TestCurlJoins(t *testing.T) {
+	t.Parallel()
+	curl := program(t, "curl")
+	for _, coding := range compressions {
+		t.Run(coding, func(t *testing.T) {
+			t.Parallel()
+			if version, err := exec.Command(curl, "--version").Output(); err != nil || coding == "zstd" && !bytes.Contains(version, []byte("zstd")) {
+				t.Skip("curl was built without zstd")
+			}
+			steps := make(chan struct{})
+			bodies := everything(200, 3)
+			s := serve(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+			first := s.ask("why?", "Accept-Encoding", coding)
+			for range 100 {
+				steps <- struct{}{}
+			}
+			// Behind an event that is no joint of what the first reader reads.
+			cmd := exec.Command(curl, "-sN", "--noproxy", "*", "--compressed", "-H", "Accept-Encoding: "+coding, "-H", "Last-Event-ID: 40",
+				s.url+"/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			late := sse.NewReader(out, 0)
+			var evs []sse.Event
+			next := func() bool {
+				ev, err := late.Next()
+				if err == nil {
+					evs = append(evs, ev)
+				}
+				return err == nil
+			}
+			next() // it reads, before the rest is said
+			go func() {
+				for range len(bodies) - 100 {
+					steps <- struct{}{}
+				}
+			}()
+			for next() {
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("curl: %v", err)
+			}
+			all, err := received(first)
+			text, _ := told(all)
+			tail, _ := told(evs)
+			if err != nil || !strings.HasSuffix(text, tail) || len(tail) < len(text)/2 || evs[len(evs)-1].Name != "done" {
+				t.Errorf("%v: %d bytes behind the cut, of %d", err, len(tail), len(text))
+			}
+		})
+	}
+}
