@@ -150,7 +150,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, res *http.Response,
 		}
 		chunk, err := p.next(src, f, f.n-sent)
 		sent += len(chunk)
-		if bytes.HasPrefix(chunk, []byte("id:")) {
+		if bytes.Contains(chunk, []byte("\ndata: ")) {
 			frames++
 		}
 		if _, werr := w.Write(chunk); werr != nil {

@@ -39,7 +39,7 @@ for (const mode of modes) {
 }
 
 const spoilt = [
-  "frames-1-reset-0 short", "frames-1-clean-0 short", "frames-3-reset-0 long", "frames-20-clean-0 long", "packed-4000-reset-0 long",
+  "frames-1-reset-0 short", "frames-1-clean-0 short", "frames-3-reset-0 long", "frames-4-clean-0 long", "packed-4000-reset-0 long",
   "hang-3-reset-2 short", "frames-1-reset-0 thinking", "frames-2-reset-0 cached",
 ];
 for (const mode of modes) {
@@ -52,7 +52,10 @@ for (const mode of modes) {
       assert.deepEqual(stream.snapshot, kept);
       assert.deepEqual(same(kept), same((await direct.respond(asked(query, mode)).final())));
       if (mode === "delta") assert.equal(inPieces(events), outputText(kept).length, "a piece is missing, or there twice");
-      assert.equal((await counts())["POST /v1/responses"], 1);
+      const n = await counts();
+      assert.equal(n["POST /v1/responses"], 1);
+      const small = mode === "snapshot" && what.startsWith("packed"); // few snapshots of a quick run may fit
+      assert.ok(small || n[`GET /runs/${stream.run}/stream`]! >= 1, "the connection was made anew");
     });
   }
 }
@@ -83,7 +86,7 @@ for (const mode of modes) {
 
   test(`respond: ${mode}s that come again are taken once`, async () => {
     const { id } = await direct.respond(asked("long", mode)).final(); // of a finished run they are the same each time
-    const { baseUrl, counts } = via("again-2-clean-3");
+    const { baseUrl, counts } = via("again-1-clean-3");
     assert.deepEqual(await client({ baseUrl }).responses.stream(id, { mode }).final(), await direct.responses.get(id));
     const n = await counts();
     assert.ok(n[`GET /runs/${id}/stream`]! > 1, JSON.stringify([n, id]));
