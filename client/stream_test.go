@@ -501,6 +501,34 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 	}
 }
 
+// TestNothingTwice: what a server tells again, from the start or out of order, is not taken again.
+func TestNothingTwice(t *testing.T) {
+	t.Parallel()
+	connections := 0
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Sluice-Run-Id", "run_1")
+		connections++
+		for i := 1; i <= 3*connections; i++ {
+			fmt.Fprintf(w, "id: %d\nevent: token\ndata: {\"content\":\"%d \"}\n\n", i, i)
+		}
+		if connections == 3 {
+			_, _ = io.WriteString(w, "id: 2\nevent: token\ndata: {\"content\":\"2 \"}\n\nid: 10\nevent: done\ndata: {}\n\n")
+		}
+	}))
+	t.Cleanup(h.Close)
+	s := dial(t, h.URL, client.Options{Backoff: 1}).Ask(t.Context(), forge.Request{Query: "why?"})
+	seen := 0
+	for _, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+	}
+	if got := s.Snapshot().Text; got != "1 2 3 4 5 6 7 8 9 " || seen != 10 {
+		t.Errorf("%q in %d events", got, seen)
+	}
+}
+
 // TestSilence: a connection that brings nothing, not even a sign of life, is given up for a new one.
 func TestSilence(t *testing.T) {
 	t.Parallel()

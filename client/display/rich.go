@@ -83,9 +83,8 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	var screen io.Writer = io.Discard
 	if f, ok := out.(*os.File); ok {
 		screen = silent{f}
-		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
-			r.model.width, r.model.height = w, h
-		}
+		r.model.size = func() (int, int, error) { return term.GetSize(int(f.Fd())) }
+		r.model.fit()
 	}
 	r.program = tea.NewProgram(r.model, tea.WithOutput(screen), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(),
 		tea.WithWindowSize(o.Width, o.Height))
@@ -165,10 +164,11 @@ type (
 	tick     time.Time
 )
 
-// live is the program's model. Bubble Tea reads the keyboard, the terminal's size and the clock for it.
+// live is the program's model. Bubble Tea reads the keyboard for it.
 type live struct {
 	panel         *Panel
 	paint         *Painter
+	size          func() (width, height int, err error) // of the terminal; nil: it is no terminal
 	width, height int
 	interrupt     func()
 
@@ -185,20 +185,29 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case finished:
 		return m, tea.Quit
-	case tea.WindowSizeMsg:
-		if msg.Width <= 0 || msg.Height <= 0 {
-			return m, nil // a terminal that nobody told its size
-		}
-		if msg.Width != m.width {
-			m.fail(m.paint.Resized(msg.Width))
-		}
-		m.width, m.height = msg.Width, msg.Height
 	case tick:
+		m.fit()
 		m.draw(time.Time(msg))
 	case tea.KeyPressMsg:
 		m.key(msg.String())
 	}
 	return m, nil
+}
+
+// fit takes up the terminal's size. It is asked before each frame: a frame for the size before would be broken into other lines than are counted
+// with, and the news of a new one comes late.
+func (m *live) fit() {
+	if m.size == nil {
+		return
+	}
+	width, height, err := m.size()
+	if err != nil || width <= 0 || height <= 0 {
+		return // a terminal that nobody told its size
+	}
+	if width != m.width {
+		m.fail(m.paint.Resized(width))
+	}
+	m.width, m.height = width, height
 }
 
 // draw makes the next frame.
