@@ -96,7 +96,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err := a.openCache(pipeline, &o); err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
-	a.Engine = sluice.New(pipeline, o)
+	a.Engine = sluice.New(inTime{pipeline, a}, o)
 	n, err := a.Engine.Recover(ctx)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())

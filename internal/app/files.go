@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
@@ -38,11 +40,42 @@ func (a *App) OpenFiles(ctx context.Context) error {
 		return err
 	}
 	a.files.store = kept
-	a.files.service, err = files.Open(ctx, dir, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: a.Ingester,
+	a.files.service, err = files.Open(ctx, dir, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: noticing{a.Ingester, a},
 		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
 		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger,
 		Collections: []string{a.Config.Store.Collection}})
 	return err
+}
+
+// noticing tells what keeps the vectors up to date of files that came without.
+type noticing struct {
+	*ingest.Ingester
+	app *App
+}
+
+// IngestFile implements [files.Ingester].
+func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+	taken, err := n.Ingester.IngestFile(ctx, f, progress)
+	if taken.Unembedded > 0 {
+		n.app.VectorsChanged()
+	}
+	return taken, err
+}
+
+// inTime answers questions of vector stores that are not over.
+type inTime struct {
+	answer.Answerer
+	app *App
+}
+
+// Answer implements [answer.Answerer].
+func (t inTime) Answer(ctx context.Context, r *answer.Recorder) error {
+	if s := t.app.files.service; s != nil {
+		if err := s.Sweep(ctx); err != nil {
+			return fmt.Errorf("look for vector stores that are over: %w", err)
+		}
+	}
+	return t.Answerer.Answer(ctx, r)
 }
 
 // fileRoutes gives the routes of files, vector stores and stored responses.
@@ -56,6 +89,9 @@ func (a *App) fileRoutes(version string) []server.Route {
 
 // search is one search by words and, where the embedder answers, by vectors.
 func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	if err := a.files.service.Sweep(ctx); err != nil {
+		return nil, err
+	}
 	p, err := a.scopes.Place(ctx, q.Collection, text.Head(q.Text, maxSearch), model.ForQuery)
 	if err == nil {
 		q.Space, q.Vector, q.Weights = p.Space, p.Vector, p.Weights
