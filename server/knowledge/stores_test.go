@@ -229,7 +229,9 @@ func status(t *testing.T, s *site) {
 
 func TestUnwell(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(p *parts) { p.routes.Unwell = func(context.Context) []string { return []string{"the disk is full"} } })
+	s := newSite(t, func(p *parts) {
+		p.routes.Unwell = func(context.Context) []string { return []string{"the disk is full"} }
+	})
 	h := s.json(http.StatusServiceUnavailable, "GET", "/v1/serverstatus/health", "")
 	if diff := cmp.Diff([]any{"the disk is full"}, h["issues"]); diff != "" || h["status"] != "unhealthy" {
 		t.Errorf("%v: %s", h, diff)
