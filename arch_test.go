@@ -12,7 +12,7 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "internal/cli",
-	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
+	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
 	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/text ledger model/... server/... session store/... web wire/...",
@@ -73,6 +73,7 @@ var may = map[string]string{
 	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
 	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
+	"internal/chat":  "client client/display event fault wire/knowledge",
 	"web":            "",
 	"internal/bench": ". answer corpus eval event eventlog fault internal/text server wire/...",
 }

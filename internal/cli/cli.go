@@ -29,6 +29,7 @@ type program struct {
 
 	Serve     serveCmd     `cmd:"" help:"Index documents and answer questions over HTTP."`
 	Ask       askCmd       `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
+	Chat      chatCmd      `cmd:"" help:"Talk with the documents in the terminal: questions that follow each other, uploads, collections."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
 	Replay    replayCmd    `cmd:"" help:"Print a run's stream again."`

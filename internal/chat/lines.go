@@ -1,0 +1,111 @@
+package chat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
+)
+
+// maxLine bounds a line that is read, in bytes.
+const maxLine = 1 << 20
+
+// lineFace prints lines.
+type lineFace struct {
+	out     io.Writer
+	in      *bufio.Scanner
+	watched bool // a person types the lines
+	err     error
+}
+
+func (f *lineFace) print(text string) {
+	if f.err == nil {
+		_, f.err = fmt.Fprintln(f.out, display.Clean(text))
+	}
+}
+
+// progress is not shown: it would be a line each time.
+func (f *lineFace) progress(string, float64) {}
+
+// ask reads the answer from the next line, if a person types it: lines that were written before mean something else.
+func (f *lineFace) ask(_ context.Context, question string) bool {
+	if !f.watched {
+		return false
+	}
+	f.print(question + " [y/N]")
+	return f.in.Scan() && strings.EqualFold(strings.TrimSpace(f.in.Text()), "y")
+}
+
+// runLines talks in lines: each that is read is a question or a command, and is done before the next one is read.
+func runLines(ctx context.Context, o Options) error {
+	in := bufio.NewScanner(o.In)
+	in.Buffer(nil, maxLine)
+	keyboard, ok := o.In.(*os.File)
+	f := &lineFace{out: o.Out, in: in, watched: ok && term.IsTerminal(int(keyboard.Fd()))}
+	s, err := newSession(o, f)
+	if err != nil {
+		return err
+	}
+	h, err := openHistory(o.History)
+	if err != nil || !f.watched {
+		h = &history{}
+	}
+	failed := false
+	for ctx.Err() == nil {
+		if f.watched {
+			fmt.Fprint(o.Err, "› ")
+		}
+		if !in.Scan() {
+			break
+		}
+		line := strings.TrimSpace(display.Clean(in.Text()))
+		if line == "" {
+			continue
+		}
+		_ = h.add(line) // a history that cannot be written is none
+		err := s.line(ctx, o, line)
+		if errors.Is(err, errLeave) {
+			break
+		}
+		if err != nil {
+			failed = true
+			fmt.Fprintln(o.Err, "! "+reason(err))
+		}
+		if f.err != nil {
+			return fmt.Errorf("chat: %w", f.err)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("chat: read lines: %w", err)
+	}
+	if failed && !f.watched {
+		return ErrFailed
+	}
+	return nil
+}
+
+// line does what a line says.
+func (s *session) line(ctx context.Context, o Options, line string) error {
+	if isCommand(line) {
+		c, args, err := find(line)
+		if err != nil {
+			return err
+		}
+		return c.run(ctx, s, args)
+	}
+	answer, err := s.respond(ctx, line, func(stream *client.Stream) (client.Snapshot, error) {
+		return display.Run(stream, display.NewPlain(o.Out, o.Err, display.PlainOptions{ColourOut: o.ColourOut, ColourSteps: o.ColourSteps}))
+	})
+	if err == nil && answer.Failure != nil {
+		return errors.New("there is no whole answer")
+	}
+	return err
+}

@@ -1,0 +1,447 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	xansi "github.com/charmbracelet/x/ansi"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
+)
+
+// The styles: the sixteen colours of the terminal.
+var (
+	faint = lipgloss.NewStyle().Faint(true)
+	asked = lipgloss.NewStyle().Bold(true)
+	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	wary  = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	busy  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+)
+
+// What is sent to the model besides what Bubble Tea sends.
+type (
+	printed  string // to be left behind, cleaned
+	advanced struct {
+		text  string
+		share float64
+	}
+	asking struct {
+		text  string
+		reply chan bool // takes one answer
+	}
+	unasked   struct{ reply chan bool } // nobody waits for the answer any more
+	streaming struct{ stream *client.Stream }
+	// ended is the end of what ran.
+	ended struct {
+		answer *client.Snapshot // of a question
+		err    error
+		turn   bool // it was in the queue, and is over
+	}
+	tick  time.Time
+	leave struct{}
+)
+
+// maxWaiting is how many questions and commands wait for their turn at most.
+const maxWaiting = 20
+
+// activity is the question or command that is being done.
+type activity struct {
+	line   string
+	cancel context.CancelFunc
+	stream *client.Stream // of an answer, once it is asked for
+	stops  int            // times that ctrl-C was pressed
+	told   bool           // the server was told to stop
+}
+
+// model is the terminal's program: one goroutine's. What takes time runs in goroutines that spawn starts, and tells of itself by send.
+type model struct {
+	ctx   context.Context
+	s     *session
+	host  string // of the server, as it is shown
+	send  func(tea.Msg)
+	spawn func(func())
+	paint *display.Painter
+	now   func() time.Time
+
+	prompt        *prompt
+	panel         *display.Panel
+	width, height int
+	running       *activity
+	waiting       []string
+	questions     []asking
+	progress      advanced
+	notice        string // until the next key
+	live          atomic.Bool
+	err           error // the first of writing
+}
+
+// Init implements [tea.Model].
+func (m *model) Init() tea.Cmd { return nil }
+
+// View implements [tea.Model]; what is to be seen is not drawn by Bubble Tea.
+func (m *model) View() tea.View { return tea.NewView("") }
+
+// Update implements [tea.Model].
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		if len(m.questions) == 0 && m.prompt.paste(msg.Content) {
+			m.notice = "what was pasted is too long; its end is left out"
+		}
+	case printed:
+		m.print(display.Clean(string(msg)))
+	case advanced:
+		m.progress = advanced{display.Line(msg.text), msg.share}
+	case asking:
+		m.questions = append(m.questions, msg)
+	case unasked:
+		for i, q := range m.questions {
+			if q.reply == msg.reply {
+				m.questions = append(m.questions[:i:i], m.questions[i+1:]...)
+				break
+			}
+		}
+	case streaming:
+		if m.running != nil {
+			m.running.stream = msg.stream
+		}
+	case ended:
+		cmd = m.ended(msg)
+	case tick:
+		m.halt()
+	case leave:
+		cmd = tea.Quit
+	default:
+		return m, nil
+	}
+	m.live.Store(m.running != nil)
+	m.draw()
+	if m.err != nil {
+		return m, tea.Quit
+	}
+	return m, cmd
+}
+
+// fail keeps the first error of writing.
+func (m *model) fail(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func (m *model) draw() { m.fail(m.paint.Paint(m.lines())) }
+
+// print leaves a text behind, above what changes.
+func (m *model) print(text string) { m.fail(m.paint.Print(text, m.lines())) }
+
+func (m *model) resize(width, height int) {
+	if width != m.width && m.width > 0 {
+		m.fail(m.paint.Resized(width))
+	}
+	m.width, m.height = max(width, 1), max(height, 1)
+	m.prompt.area.MaxHeight = min(max(m.height/3, 1), maxRows)
+	m.prompt.resize(m.width)
+}
+
+// key takes a key.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	m.notice = ""
+	key := msg.String()
+	if len(m.questions) > 0 {
+		m.reply(key)
+		return nil
+	}
+	switch key {
+	case "ctrl+c":
+		m.interrupt()
+	case "ctrl+d":
+		if m.prompt.empty() {
+			return tea.Quit
+		}
+		m.prompt.key(msg)
+	case "enter":
+		line, err := m.prompt.take()
+		if err != nil {
+			m.notice = reason(err)
+		}
+		return m.submit(line)
+	case "tab":
+		m.prompt.tab()
+	case "esc":
+		m.prompt.candidates = nil
+	case "pgup":
+		m.panel.Scroll(max(m.height/2, 1))
+	case "pgdown":
+		m.panel.Scroll(-max(m.height/2, 1))
+	default:
+		m.prompt.key(msg)
+	}
+	return nil
+}
+
+// reply answers the first question that is asked.
+func (m *model) reply(key string) {
+	yes := false
+	switch key {
+	case "y", "Y":
+		yes = true
+	case "n", "N", "enter", "esc", "ctrl+c", "ctrl+d":
+	default:
+		return
+	}
+	m.questions[0].reply <- yes
+	m.questions = m.questions[1:]
+}
+
+// interrupt stops what runs, or else takes back what was typed, or else says how to leave.
+func (m *model) interrupt() {
+	switch {
+	case m.running != nil:
+		m.running.stops++
+		if n := len(m.waiting); n > 0 {
+			m.notice, m.waiting = count(n, "line")+" that waited will not be asked", nil
+		}
+		m.halt()
+	case !m.prompt.empty():
+		m.prompt.set("")
+	default:
+		m.notice = "ctrl-D or /quit leaves"
+	}
+}
+
+// stopTime is how long the server is given to take a cancellation.
+const stopTime = 2 * time.Second
+
+// halt stops what somebody wants stopped: a run by telling the server, so that its end comes from there; anything else, and a run of a server
+// that is not there, by leaving it.
+func (m *model) halt() {
+	a := m.running
+	if a == nil || a.stops == 0 {
+		return
+	}
+	fault, _ := m.s.link.get()
+	switch {
+	case a.stream == nil, a.stops > 1, fault != "":
+		a.cancel()
+	case !a.told && a.stream.Run() != "":
+		a.told = true
+		ctx, stream, cut := m.ctx, a.stream, a.cancel
+		m.spawn(func() {
+			ctx, cancel := context.WithTimeout(ctx, stopTime)
+			defer cancel()
+			if stream.Cancel(ctx) != nil {
+				cut()
+			}
+		})
+	}
+}
+
+// submit takes a line that was typed.
+func (m *model) submit(line string) tea.Cmd {
+	if line == "" {
+		return nil
+	}
+	if isCommand(line) {
+		c, args, err := find(line)
+		switch {
+		case err != nil:
+			m.print(m.echo(line, faint) + "\n" + bad.Render("✗ "+reason(err)))
+			return nil
+		case c.name == "quit":
+			return tea.Quit
+		case !c.turn:
+			m.print(m.echo(line, faint))
+			ctx := m.ctx
+			m.spawn(func() { m.send(ended{err: c.run(ctx, m.s, args)}) })
+			return nil
+		}
+	}
+	if m.running == nil {
+		m.start(line)
+		return nil
+	}
+	if len(m.waiting) == maxWaiting {
+		m.notice = "too much waits already; ctrl-C stops the answer"
+		m.prompt.set(line)
+		return nil
+	}
+	m.waiting = append(m.waiting, line)
+	m.notice = "asked when the answer before it is there; ctrl-C stops that"
+	return nil
+}
+
+// start does what has its turn.
+func (m *model) start(line string) {
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.running = &activity{line: line, cancel: cancel}
+	m.progress = advanced{}
+	if isCommand(line) {
+		m.print(m.echo(line, faint))
+		c, args, _ := find(line) // it was found before
+		m.spawn(func() {
+			defer cancel()
+			m.send(ended{err: c.run(ctx, m.s, args), turn: true})
+		})
+		return
+	}
+	m.print("\n" + m.echo(line, asked))
+	m.spawn(func() {
+		defer cancel()
+		answer, err := m.s.respond(ctx, line, func(stream *client.Stream) (client.Snapshot, error) {
+			m.send(streaming{stream})
+			return m.s.follow(stream)
+		})
+		m.send(ended{answer: &answer, err: err, turn: true})
+	})
+}
+
+// echo shows a line that was typed.
+func (m *model) echo(line string, style lipgloss.Style) string {
+	lines := strings.Split(display.Clean(line), "\n")
+	for i := range lines {
+		mark := "  "
+		if i == 0 {
+			mark = busy.Render("› ")
+		}
+		lines[i] = mark + style.Render(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ended leaves what came of it behind, and does what waits.
+func (m *model) ended(e ended) tea.Cmd {
+	if errors.Is(e.err, errLeave) {
+		return tea.Quit
+	}
+	stopped := e.turn && m.running != nil && m.running.stops > 0
+	switch {
+	case e.answer != nil:
+		m.print(m.final(e.answer, e.err, stopped))
+	case stopped && errors.Is(e.err, context.Canceled):
+		m.print(wary.Render("! stopped"))
+	case e.err != nil && m.ctx.Err() == nil:
+		m.print(bad.Render("✗ " + reason(e.err)))
+	}
+	if e.err == nil {
+		m.s.link.set("", time.Time{})
+	}
+	if !e.turn {
+		return nil
+	}
+	if fault, _ := m.s.link.get(); fault != "" { // nobody waits for it any more
+		m.s.link.set("", time.Time{})
+	}
+	m.running, m.progress = nil, advanced{}
+	if len(m.waiting) > 0 {
+		line := m.waiting[0]
+		m.waiting = m.waiting[1:]
+		m.start(line)
+	}
+	return nil
+}
+
+// final draws a turn that is over.
+func (m *model) final(answer *client.Snapshot, err error, stopped bool) string {
+	if stopped && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	if err != nil && answer.Run == "" {
+		return bad.Render("✗ " + reason(err))
+	}
+	text := m.panel.Final(answer, m.width, err)
+	switch {
+	case err != nil:
+		text += "\n" + wary.Render("! "+reason(err))
+	case stopped && answer.Failure == nil && answer.Status != client.Completed:
+		text += "\n" + wary.Render("! stopped")
+	case answer.Failure != nil && answer.Failure.Code == "NO_DOCUMENTS":
+		text += "\n  or with: /upload PATH"
+	}
+	return text
+}
+
+// lines draws everything that changes: the answer that is being written, the prompt, and a line on how things are.
+func (m *model) lines() []string {
+	width, height := m.width, max(m.height-1, 4)
+	var below []string
+	if m.progress.text != "" {
+		below = append(below, m.bar(width))
+	}
+	if m.notice != "" {
+		below = append(below, wary.Render(display.Line(m.notice)))
+	}
+	if len(m.questions) > 0 {
+		below = append(below, asked.Render(display.Line(m.questions[0].text))+" [y/N]")
+	} else {
+		below = append(below, m.prompt.lines()...)
+		if offer := m.prompt.offer(width); offer != "" {
+			below = append(below, faint.Render(offer))
+		}
+	}
+	below = append(below, m.status(width))
+	var all []string
+	if m.running != nil && m.running.stream != nil {
+		snapshot := m.running.stream.Snapshot()
+		if room := height - len(below) - 2; room >= 3 {
+			all = append(strings.Split(m.panel.Live(&snapshot, width, room, m.now()), "\n"), "")
+		}
+	}
+	all = append(append([]string{""}, all...), below...)
+	all = all[max(len(all)-height, 0):]
+	for i := range all {
+		all[i] = xansi.Truncate(all[i], width, "…")
+	}
+	return all
+}
+
+// bar draws how far something is.
+func (m *model) bar(width int) string {
+	if m.progress.share < 0 || width < 40 {
+		return busy.Render("… ") + m.progress.text
+	}
+	share := min(m.progress.share, 1)
+	n := int(share * 20)
+	return busy.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 20-n)) + fmt.Sprintf(" %3.0f %%  ", 100*share) + m.progress.text
+}
+
+// status draws the last line.
+func (m *model) status(width int) string {
+	now := m.s.settings()
+	parts := []string{shorten(label(now.stores), max(width/3, 8)), now.effort}
+	if now.model != "" {
+		parts = append(parts, shorten(now.model, 30))
+	}
+	if n := len(m.waiting); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", n))
+	}
+	if m.running != nil {
+		word := "ctrl-C stops"
+		if m.running.stops > 0 {
+			word = "stopping"
+		}
+		parts = append(parts, word)
+	}
+	line := faint.Render(strings.Join(parts, " · ") + " · ")
+	fault, next := m.s.link.get()
+	if fault == "" {
+		return line + good.Render("●") + faint.Render(" "+m.host)
+	}
+	text := " reconnecting to " + m.host
+	if wait := next.Sub(m.now()); wait > 0 {
+		text = fmt.Sprintf(" reconnecting to %s in %.0f s", m.host, wait.Seconds()+0.5)
+	}
+	return line + wary.Render("◌"+text) + faint.Render(": "+fault)
+}

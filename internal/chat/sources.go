@@ -1,0 +1,181 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// maxPassage bounds a passage that is shown, in bytes.
+const maxPassage = 64 << 10
+
+func sources(ctx context.Context, s *session, args string) error {
+	t, ok := s.last()
+	if !ok {
+		return errors.New("nothing was answered yet")
+	}
+	all := t.answer.Citations
+	if len(all) == 0 {
+		s.face.print("the last answer has no sources")
+		return nil
+	}
+	if args == "" {
+		var lines []string
+		for _, c := range all {
+			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), "    "+shorten(c.Snippet, 200))
+		}
+		s.face.print(strings.Join(lines, "\n"))
+		return nil
+	}
+	n, err := strconv.Atoi(strings.Trim(args, "[]"))
+	if err != nil || n < 1 || n > len(all) {
+		return fmt.Errorf("the last answer has the sources 1 to %d", len(all))
+	}
+	c := all[n-1]
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	text, err := s.passage(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.face.print(fmt.Sprintf("[%d] %s\n\n%s", c.N, place(c), text))
+	return nil
+}
+
+// passage gives the whole passage of a citation; of one that the server no longer has, what the answer brought of it.
+func (s *session) passage(ctx context.Context, c client.Citation) (string, error) {
+	if c.Document == "" {
+		return display.Clean(c.Snippet), nil
+	}
+	var d knowledge.Document
+	err := s.c.Get(ctx, "/v1/files/"+url.PathEscape(c.Document)+"/content?limit=1&start_segment="+strconv.Itoa(c.Segment), &d)
+	if err == nil && d.Content != nil {
+		for _, g := range d.Content.Segments {
+			if g.Index == c.Segment && g.Content != "" {
+				return display.Clean(strings.ToValidUTF8(g.Content[:min(len(g.Content), maxPassage)], "")), nil
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return display.Clean(c.Snippet) + "\n(the server no longer has the whole passage)", nil
+}
+
+// place tells where a citation's passage stands.
+func place(c client.Citation) string {
+	p := shorten(c.Title, 120)
+	if h := shorten(c.Heading, 120); h != "" && h != p {
+		p += " › " + h
+	}
+	if c.Page > 0 {
+		p += fmt.Sprintf(", p. %d", c.Page)
+	}
+	return p
+}
+
+// save writes the conversation. A file that is there is overwritten when somebody says so, and never half.
+func save(ctx context.Context, s *session, args string) error {
+	all, err := words(args)
+	if err != nil {
+		return err
+	}
+	if len(all) != 1 {
+		return errors.New("want a file: /save FILE")
+	}
+	file := home(all[0].text)
+	s.mu.Lock()
+	text := transcript(s.turns, s.dropped)
+	n := len(s.turns)
+	s.mu.Unlock()
+	if n == 0 {
+		return errors.New("nothing was said yet")
+	}
+	switch info, err := os.Lstat(file); {
+	case err == nil && info.IsDir():
+		return errors.New(shorten(file, 80) + " is a folder")
+	case err == nil:
+		if !s.face.ask(ctx, shorten(file, 80)+" is there already. Overwrite it?") {
+			return errors.New(shorten(file, 80) + " is there already; nothing was written")
+		}
+		if err := replace(file, text); err != nil {
+			return fmt.Errorf("save: %w", plainly(err))
+		}
+	default:
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("save %s: %w", shorten(file, 80), plainly(err))
+		}
+		_, err = f.WriteString(text)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return fmt.Errorf("save %s: %w", shorten(file, 80), plainly(err))
+		}
+	}
+	s.face.print(fmt.Sprintf("%s saved in %s", count(n, "turn"), display.Line(file)))
+	return nil
+}
+
+// replace writes a file beside the one that is there, and puts it in its place.
+func replace(file, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".chat*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// transcript writes turns as Markdown.
+func transcript(turns []turn, dropped int) string {
+	var b strings.Builder
+	b.WriteString("# Conversation\n")
+	if dropped > 0 {
+		fmt.Fprintf(&b, "\nIt begins after %s that were not kept.\n", count(dropped, "turn"))
+	}
+	for _, t := range turns {
+		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n", shorten(t.question, 200), t.at.UTC().Format(time.RFC3339))
+		if q := display.Clean(strings.TrimSpace(t.question)); strings.ContainsRune(q, '\n') {
+			b.WriteString("\n> " + strings.ReplaceAll(q, "\n", "\n> ") + "\n")
+		}
+		text := strings.TrimSpace(display.Clean(t.answer.Plain()))
+		if text == "" {
+			text = "*There is no answer.*"
+		}
+		b.WriteString("\n" + text + "\n")
+		switch {
+		case t.answer.Failure != nil:
+			fmt.Fprintf(&b, "\n*%s: %s*\n", t.answer.Status, shorten(t.answer.Failure.Message, 300))
+		case t.answer.Status != client.Completed:
+			fmt.Fprintf(&b, "\n*%s*\n", t.answer.Status)
+		}
+		if len(t.answer.Citations) > 0 {
+			b.WriteString("\n### Sources\n\n")
+		}
+		for _, c := range t.answer.Citations {
+			fmt.Fprintf(&b, "%d. **%s**: %s\n", c.N, place(c), shorten(c.Snippet, 1000))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,191 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// table writes rows of cells under each other; the cells are cleaned, and cut where they are very long.
+func table(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		for i, cell := range r {
+			if r[i] = shorten(cell, 60); i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, r[i])
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush()
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func listCollections(ctx context.Context, s *session, _ string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	all, more, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.settings().stores
+	used := func(id string) bool {
+		return len(now) == 0 && id == "default" || slices.ContainsFunc(now, func(c collection) bool { return c.id == id })
+	}
+	rows := [][]string{{"", "NAME", "FILES", "READY", "FAILED", "ID"}}
+	for _, v := range all {
+		mark := ""
+		if used(v.ID) {
+			mark = "›"
+		}
+		n := v.FileCounts
+		rows = append(rows, []string{mark, v.Name, fmt.Sprint(n.Total), fmt.Sprint(n.Completed), fmt.Sprint(n.Failed), v.ID})
+	}
+	text := table(rows)
+	if len(all) == 0 {
+		text = "there are no collections yet; /new NAME makes one"
+	}
+	if more {
+		text += "\nand more"
+	}
+	s.face.print(text)
+	return nil
+}
+
+// maxUsed is how many collections are asked at once.
+const maxUsed = knowledge.MaxStores
+
+func use(ctx context.Context, s *session, args string) error {
+	if args == "" {
+		s.face.print("in use: " + label(s.settings().stores))
+		return nil
+	}
+	var chosen []collection
+	for name := range strings.SplitSeq(args, ",") {
+		name = strings.TrimSpace(name)
+		if all, err := words(name); err == nil && len(all) == 1 {
+			name = all[0].text
+		}
+		if name == "" {
+			continue
+		}
+		c, found, err := s.resolve(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !found {
+			if !s.face.ask(ctx, "There is no collection "+shorten(name, 60)+". Make it?") {
+				return errors.New("there is no collection " + shorten(name, 60) + "; /collections lists them, /new NAME makes one")
+			}
+			if c, err = s.make(ctx, name); err != nil {
+				return err
+			}
+		}
+		if !slices.Contains(chosen, c) {
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) == 0 || len(chosen) > maxUsed {
+		return fmt.Errorf("want 1 to %d collections", maxUsed)
+	}
+	s.choose(chosen...)
+	s.face.print("in use: " + label(chosen))
+	return nil
+}
+
+func (s *session) choose(c ...collection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stores = c
+}
+
+func (s *session) make(ctx context.Context, name string) (collection, error) {
+	v, err := s.c.CreateStore(ctx, knowledge.VectorStoreRequest{Name: name})
+	if err != nil {
+		return collection{}, err
+	}
+	c := collection{v.ID, v.Name}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = append(s.known, c)
+	return c, nil
+}
+
+func makeCollection(ctx context.Context, s *session, args string) error {
+	all, err := words(args)
+	if err != nil {
+		return err
+	}
+	name := strings.Join(texts(all), " ")
+	if name == "" {
+		return errors.New("want a name: /new NAME")
+	}
+	if _, found, err := s.resolve(ctx, name); err != nil {
+		return err
+	} else if found && !s.face.ask(ctx, "There is a collection "+shorten(name, 60)+" already. Make another?") {
+		return errors.New("there is a collection " + shorten(name, 60) + " already; /use it")
+	}
+	c, err := s.make(ctx, name)
+	if err != nil {
+		return err
+	}
+	s.choose(c)
+	s.face.print("made, and in use: " + label([]collection{c}))
+	return nil
+}
+
+// maxListed is how many files of each collection are listed.
+const maxListed = 100
+
+func listFiles(ctx context.Context, s *session, args string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	stores := s.settings().stores
+	if len(stores) == 0 {
+		stores = []collection{{"default", "default"}}
+	}
+	rows := [][]string{{"FILE", "STATE", "BYTES", "COLLECTION", "ID"}}
+	more := false
+	var names, notes []string
+	for _, c := range stores {
+		l, err := s.c.StoreFiles(ctx, c.id, maxListed, "")
+		if err != nil {
+			return fmt.Errorf("%s: %w", display.Line(c.name), err)
+		}
+		more = more || l.HasMore
+		for _, f := range l.Data {
+			names = append(names, f.Filename)
+			if args != "" && !strings.Contains(strings.ToLower(f.Filename), strings.ToLower(args)) {
+				continue
+			}
+			rows = append(rows, []string{f.Filename, f.Status, fmt.Sprint(f.Bytes), c.name, f.ID})
+			if f.ProcessingError != "" && len(notes) < 10 {
+				notes = append(notes, display.Line(f.Filename)+": "+shorten(f.ProcessingError, 300))
+			}
+		}
+	}
+	s.mu.Lock()
+	s.names = names
+	s.mu.Unlock()
+	text := table(rows)
+	if len(rows) == 1 {
+		text = "no files in " + label(stores) + "; /upload PATH brings some"
+	}
+	if more {
+		text += "\nand more"
+	}
+	s.face.print(strings.Join(append([]string{text}, notes...), "\n"))
+	return nil
+}

@@ -1,0 +1,154 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/sluice-rag/sluice/client/display"
+)
+
+// frames is how many times a second an answer that is being written is drawn at most.
+const frames = 20
+
+// Terminals say where a text that is pasted begins and ends when they are asked to (mode 2004).
+const beginPaste, endPaste = "\x1b[?2004h", "\x1b[?2004l"
+
+// terminalFace tells the terminal's program.
+type terminalFace struct{ send func(tea.Msg) }
+
+func (f *terminalFace) print(text string) { f.send(printed(text)) }
+
+func (f *terminalFace) progress(text string, share float64) { f.send(advanced{text, share}) }
+
+func (f *terminalFace) ask(ctx context.Context, question string) bool {
+	reply := make(chan bool, 1)
+	f.send(asking{question, reply})
+	select {
+	case yes := <-reply:
+		return yes
+	case <-ctx.Done():
+		f.send(unasked{reply})
+		return false
+	}
+}
+
+// silent is a terminal that Bubble Tea can ask for its size and does not write to.
+type silent struct{ *os.File }
+
+// Write implements [io.Writer].
+func (silent) Write(p []byte) (int, error) { return len(p), nil }
+
+// newModel makes the program of a session; it writes to out.
+func newModel(ctx context.Context, s *session, h *history, out io.Writer, host string, send func(tea.Msg), spawn func(func())) *model {
+	m := &model{ctx: ctx, s: s, host: host, send: send, spawn: spawn, paint: display.NewPainter(out), now: s.now, panel: display.NewPanel(),
+		prompt: newPrompt(s, h)}
+	m.resize(80, 24)
+	return m
+}
+
+// runTerminal talks on a terminal.
+func runTerminal(ctx context.Context, o Options) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &terminalFace{}
+	s, err := newSession(o, f)
+	if err != nil {
+		return err
+	}
+	h, herr := openHistory(o.History)
+	out := &colorprofile.Writer{Forward: o.Out, Profile: colorprofile.Env(o.Env)} // with NO_COLOR there are no colours
+	var work sync.WaitGroup
+	var p *tea.Program
+	m := newModel(ctx, s, h, out, hostOf(o.Server), func(msg tea.Msg) { p.Send(msg) }, work.Go)
+	f.send = m.send
+	if herr != nil {
+		m.notice = reason(herr)
+	}
+	p = tea.NewProgram(m, tea.WithOutput(silent{o.Out.(*os.File)}), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler())
+	if _, err := io.WriteString(o.Out, beginPaste); err != nil {
+		return fmt.Errorf("chat: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { p.Send(leave{}) })()
+	stop := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		t := time.NewTicker(time.Second / frames)
+		defer t.Stop()
+		for {
+			select {
+			case now := <-t.C:
+				if m.live.Load() {
+					p.Send(tick(now))
+				}
+			case <-stop:
+				return
+			}
+		}
+	})
+	work.Go(func() {
+		m.send(printed("sluice chat with " + hostOf(o.Server) + ": ask, or /help"))
+		s.greet(ctx)
+	})
+	_, err = p.Run()
+	close(stop)
+	ticking.Wait()
+	m.abandon()
+	cancel()
+	work.Wait()
+	_, werr := io.WriteString(o.Out, endPaste)
+	return errors.Join(err, m.err, m.paint.Close(), werr)
+}
+
+// abandon tells the server that nobody waits for the answer that is being written.
+func (m *model) abandon() {
+	if m.running == nil || m.running.stream == nil || m.running.stream.Run() == "" || m.running.told {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), stopTime)
+	defer cancel()
+	_ = m.running.stream.Cancel(ctx) // its grace period ends it too
+}
+
+// greet learns the names of the collections.
+func (s *session) greet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if _, _, err := s.list(ctx); err == nil {
+		s.link.set("", time.Time{})
+		s.named()
+	}
+}
+
+// named puts the names of collections in the place of the ids that they were given by.
+func (s *session) named() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stores := make([]collection, len(s.stores))
+	for i, c := range s.stores {
+		for _, k := range s.known {
+			if k.id == c.id {
+				c = k
+			}
+		}
+		stores[i] = c
+	}
+	s.stores = stores
+}
+
+// hostOf gives an address without what it may hold besides its host.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "the server"
+	}
+	return display.Line(u.Host)
+}
