@@ -80,12 +80,14 @@ func TestFoldIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 165 {
+	for i := range 165 {
 		add("forge", "token", `{"content":"`+long+`"}`)
 		add("knowledge", "response.reasoning_summary_text.delta", `{"delta":"`+long+`"}`)
-		add("knowledge", "response.output_text.annotation.added", `{"annotation_index":0,"annotation":{"snippet":"`+long+`"}}`)
+		if i < 3 {
+			add("knowledge", "response.output_text.annotation.added", `{"annotation_index":0,"annotation":{"snippet":"`+long+`"}}`)
+		}
 	}
-	for range 2000 {
+	for range 600 {
 		add("forge", "retrieval_start", `{"tool":"t","reason":"why","query":"`+long[:500]+`"}`)
 		add("forge", "error", `{"recoverable":true,"message":"m"}`)
 		add("forge", "tool_result", `{"tool":"t"}`)

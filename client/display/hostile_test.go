@@ -78,6 +78,7 @@ func TestHostileTexts(t *testing.T) {
 	all := displays()
 	rich := all["rich"]
 	delete(all, "rich")
+	delete(all, "json stream") // which writes as json does
 	out, err := rich(stream(everywhere(t, strings.Join(hostile[:25], "\n\n"))...))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestWidths(t *testing.T) {
 	t.Parallel()
 	for _, text := range append([]string{"漢字 かな 한글 👩🏽‍🚀 e\u0301 " + strings.Repeat("wide 漢字 ", 40), "| a | 漢字 |\n|---|---|\n| b | c |", "```go\nfunc main() { " + strings.Repeat("x", 200) + " }\n```"}, hostile...) {
 		var f client.Fold
-		for _, ev := range everywhere(t, text) {
+		for _, ev := range everywhere(t, text[:min(len(text), 700)]) {
 			if err := f.Add(ev); err != nil {
 				t.Fatal(err)
 			}
