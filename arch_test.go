@@ -61,7 +61,7 @@ var may = map[string]string{
 	// Protocols: functions from events to frames.
 	"wire":          "event fault",
 	"wire/sse":      "wire",
-	"examples/*":    "client event wire/forge",
+	"examples/*":    "client event wire/forge wire/knowledge",
 	"wire/*":        "corpus event fault wire wire/sse",
 	"wire/wiretest": "corpus event eventlog eventlog/eventlogtest fault wire wire/sse",
 	"forrst":        "fault",

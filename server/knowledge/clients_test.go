@@ -68,6 +68,7 @@ func TestExamples(t *testing.T) {
 	for name, cmd := range map[string][]string{
 		"knowledge.sh": {program(t, []string{"bash"}), "../../examples/knowledge.sh", file, question},
 		"knowledge.py": {program(t, pythons(), "-c", "import urllib.request"), "../../examples/knowledge.py", file, question, "And what carries the gravel away?"},
+		"knowledge.go": {program(t, []string{"go"}), "run", "../../examples/knowledge", file, question, "And what carries the gravel away?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
