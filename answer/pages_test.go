@@ -1,0 +1,68 @@
+package answer_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+)
+
+// slides is a document of short pages, which share passages: of each page, these sentences.
+func slides(pages ...[]string) (corpus.Document, []index.Entry) {
+	d := corpus.Document{ID: "doc_slides", Collection: corpus.DefaultCollection, Title: "Harbour", URI: "harbour.pdf", Pages: len(pages), Hash: "1"}
+	c := corpus.Chunk{ID: "c_all", Document: d.ID, Level: corpus.Passage, Title: d.Title}
+	var sentences []index.Entry
+	for i, page := range pages {
+		c.Pages = append(c.Pages, i+1)
+		for _, s := range page {
+			at := len(c.Text)
+			c.Text += s + " "
+			sentences = append(sentences, index.Entry{Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprint("c_", len(sentences))), Document: d.ID, Parent: c.ID,
+				Level: corpus.Sentence, Ordinal: len(sentences), Title: d.Title, Pages: []int{i + 1}, Start: at, End: at + len(s), Text: s}})
+		}
+	}
+	c.Text = strings.TrimSpace(c.Text)
+	c.End = len(c.Text)
+	return d, append([]index.Entry{{Chunk: c}}, sentences...)
+}
+
+// TestPagesThatShareAPassage: of a passage that reaches over several pages, what stands on others is not read.
+func TestPagesThatShareAPassage(t *testing.T) {
+	t.Parallel()
+	ix, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	d, entries := slides([]string{"The harbour master is Greta Olsen.", "She took office in 2019."},
+		[]string{"In 2023 the harbour handled 4.2 million tonnes of cargo.", "Most of the cargo was timber and salt."},
+		[]string{"Three accidents were recorded in 2024.", "None of them was fatal."})
+	if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}); err != nil {
+		t.Fatal(err)
+	}
+	p := library()
+	p.Index, p.Graph = ix, nil
+	for q, want := range map[string]struct{ has, not string }{
+		"What is on page 1 of harbour.pdf?":            {"Greta Olsen", "tonnes"},
+		"What is on page 2 of harbour.pdf?":            {"timber and salt", "Olsen"},
+		"Read the last page of harbour.pdf":            {"Three accidents", "cargo"},
+		"Show me pages 2-3 of harbour.pdf":             {"accidents", "Olsen"},
+		"What does page 2 of harbour.pdf say of cargo": {"timber", "Olsen"},
+		"Summarize harbour.pdf":                        {"Olsen", "nothing of this"},
+	} {
+		s := event.Fold(begin(t, p, event.RunStarted{Query: q, Mode: event.Direct, Tools: bothTools}))
+		if !strings.Contains(string(s.Text), want.has) || strings.Contains(string(s.Text), want.not) || len(s.Sources) != 1 {
+			t.Errorf("%q: %q of %+v", q, s.Text, s.Sources)
+			continue
+		}
+		src := s.Sources[0]
+		if text := entries[0].Chunk.Text; src.Text != text[src.Start:src.End] || strings.Contains(src.Text, want.not) {
+			t.Errorf("%q: reads %q of %d to %d", q, src.Text, src.Start, src.End)
+		}
+	}
+}
