@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/swaggest/swgui/v5emb"
@@ -106,15 +107,18 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	replyJSON(w, status, h)
 }
 
-func (s *Server) routes() (http.Handler, error) {
+func (s *Server) routes() http.Handler {
 	main := port{s, s.o.Protocols[0]}
 	mux := http.NewServeMux()
 	table := s.table()
-	doc, err := document(table, main.Fault, s.o.Version)
-	if err != nil {
-		return nil, err
-	}
+	described := table
+	written := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) }) // few starts need what costs this much
 	table = append(table, Route{Method: "GET", Path: "/openapi.json", own: func(w http.ResponseWriter, _ *http.Request) {
+		doc, err := written()
+		if err != nil {
+			main.replyError(w, err)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(doc) // the client has left
 	}})
@@ -143,7 +147,7 @@ func (s *Server) routes() (http.Handler, error) {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
 	}))
-	return guard.Handler(mux), nil
+	return guard.Handler(mux)
 }
 
 func (p port) wrongMethod(allowed []string) http.Handler {

@@ -77,11 +77,7 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
 	s := &Server{o: o, engine: e, metrics: m, instance: rand.Text(), rolls: map[form]*roll{}}
-	handler, err := s.routes()
-	if err != nil {
-		return nil, fmt.Errorf("make server: %w", err)
-	}
-	s.handler = handler
+	s.handler = s.routes()
 	return s, nil
 }
 

@@ -88,11 +88,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	check(t, err)
 	s.engine = sluice.New(p.answerer, p.engine)
 	p.routes.Files, p.routes.Engine = s.files, s.engine
-	routes := knowledge.Routes(p.routes)
-	for i := range routes {
-		routes[i].Summary = "" // the document of them, which takes its time, is a test of the pages
-	}
-	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: routes, Registry: prometheus.NewRegistry()})
+	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
 	check(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
