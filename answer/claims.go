@@ -24,6 +24,17 @@ type cite struct {
 
 func (s *saying) cite(c corpus.Chunk) { s.cites = append(s.cites, cite{s.text.Len(), c}) }
 
+// since gives what the last citation rests on: what was said since the one before it that does not stand right beside it.
+func (s *saying) since() string {
+	at, from := s.cites[len(s.cites)-1].at, 0
+	for i := len(s.cites) - 1; i >= 0 && from == 0; i-- {
+		if s.cites[i].at < at {
+			from = s.cites[i].at
+		}
+	}
+	return s.text.String()[from:at]
+}
+
 // claims gives the statements of the answer. A statement rests on the citations within it and right behind it, and where it
 // has none, on the next ones of its paragraph: they stand for what was said since the last.
 func (s *saying) claims() []verify.Claim {

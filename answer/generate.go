@@ -76,7 +76,7 @@ func (j *job) say(ctx context.Context, task model.Task) error {
 			}
 			chunk := j.context[d.Cite-1].Chunk
 			told.cite(chunk)
-			b = j.citation(d.Cite - 1)
+			b = j.citation(d.Cite-1, told.since())
 		default:
 			t := printable(d.Text)
 			told.text.WriteString(t)

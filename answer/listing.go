@@ -157,7 +157,7 @@ func (j *job) enumerate(ctx context.Context) error {
 		if err := say(event.Token{Text: line}); err != nil {
 			return err
 		}
-		if err := say(j.citation(i)); err != nil {
+		if err := say(j.citation(i, j.listing.wish.About)); err != nil {
 			return err
 		}
 	}

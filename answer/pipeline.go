@@ -85,6 +85,7 @@ type job struct {
 	context  []candidate // what may be read, best first; a passage's number is its place, from 1
 	read     []int       // places in context of what the generator reads
 	order    []int       // places in context of the sources, by number
+	quotes   []int       // where in their texts begins what those that are cited are cited for
 	claims   []verify.Claim
 	finished bool                         // the sources are listed
 	names    map[corpus.DocumentID]string // of the files of documents that are read

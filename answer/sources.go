@@ -68,14 +68,48 @@ func nameOf(uri string) string {
 func (j *job) sourceOf(n int, c candidate) event.Source {
 	return event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: j.names[c.Chunk.Document],
 		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
-		Text: c.Chunk.Text, Score: c.grade, Path: c.path}
+		Text: c.Chunk.Text, Score: c.grade, Path: c.path, Quote: j.quote(n)}
 }
 
-// citation tells of a citation of what stands at a place of the context: of a source's first, with the source.
-func (j *job) citation(place int) event.Cited {
+func (j *job) quote(n int) int {
+	if n > len(j.quotes) {
+		return 0
+	}
+	return j.quotes[n-1]
+}
+
+// What is read to find a quotation, in bytes: of what was said, and of the passage.
+const (
+	maxSaid   = 2000
+	maxQuoted = 16 << 10
+)
+
+// quoted gives where in a passage the sentence begins that holds most of the words of what was said; 0 where none holds as many as
+// half of them.
+func quoted(passage, said string) int {
+	words := text.Set(text.Head(said, maxSaid))
+	at, most := 0, (len(words)+1)/2-1
+	for _, s := range text.Sentences(text.Head(passage, maxQuoted)) {
+		n := 0
+		for w := range text.Set(passage[s.Start:s.End]) {
+			if _, is := words[w]; is {
+				n++
+			}
+		}
+		if n > max(most, 0) {
+			at, most = s.Start, n
+		}
+	}
+	return at
+}
+
+// citation tells of a citation of what stands at a place of the context: of a source's first, with the source. What was said
+// since the last citation rests on it.
+func (j *job) citation(place int, said string) event.Cited {
 	known := len(j.order)
 	c := event.Cited{N: j.number(place), Chunk: j.context[place].Chunk.ID}
 	if len(j.order) > known {
+		j.quotes = append(j.quotes, quoted(j.context[place].Chunk.Text, said))
 		s := j.sourceOf(c.N, j.context[place])
 		s.Cited = true
 		c.Source = &s

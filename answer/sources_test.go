@@ -3,6 +3,7 @@ package answer_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -85,5 +87,42 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 	if s := event.Fold(ask(t, library(), keeper)); s.Sources[0].Name != "" && s.Sources[0].Name != "lighthouse.md" {
 		t.Errorf("%q", s.Sources[0].Name)
+	}
+}
+
+// TestSourcesTellWhatTheyAreCitedFor: where in the passage the sentence begins that was said, or one that holds its words; also of an
+// answer from the cache.
+func TestSourcesTellWhatTheyAreCitedFor(t *testing.T) {
+	t.Parallel()
+	p := caching(t)
+	s := event.Fold(ask(t, p, keeper))
+	first := s.Sources[0].Text
+	sentences := text.Sentences(first)
+	last := sentences[len(sentences)-1]
+	for name, c := range map[string]struct {
+		before, said string
+		want         int
+	}{
+		"the first":    {"", first[sentences[0].Start:sentences[0].End], 0},
+		"the last":     {"", first[last.Start:last.End], last.Start},
+		"its words":    {"", "So then: " + strings.ToUpper(first[last.Start:last.End]), last.Start},
+		"no words":     {"", "Zebras graze.", 0},
+		"no claim":     {"", " ", 0},
+		"last claim":   {first[sentences[0].Start:sentences[0].End], first[last.Start:last.End], last.Start},
+		"not the rest": {first[last.Start:last.End], first[sentences[0].Start:sentences[0].End], 0},
+	} {
+		deltas := []model.Delta{{Text: c.said}, {Cite: 2}, {Cite: 1}, {Text: first[last.Start:last.End]}, {Cite: 1}}
+		if c.before != "" {
+			deltas = append([]model.Delta{{Text: c.before}, {Cite: 2}}, deltas...)
+		}
+		with := *p
+		with.Setup, with.Generator = name, speaking(deltas...)
+		for _, again := range []bool{false, true} {
+			s := event.Fold(ask(t, &with, keeper))
+			i := slices.IndexFunc(s.Quoted, func(src event.Source) bool { return src.Text == first })
+			if i < 0 || s.Quoted[i].Quote != c.want || s.Sources[i].Quote != c.want {
+				t.Errorf("%s, again %v: %+v, want %d", name, again, s.Quoted, c.want)
+			}
+		}
 	}
 }

@@ -291,8 +291,9 @@ type Source struct {
 	Start    int               `json:"start"` // byte offsets into the document's extracted text
 	End      int               `json:"end"`
 	Text     string            `json:"text"`
-	Score    float64           `json:"score"`  // the grade, 0..1
-	Weight   float64           `json:"weight"` // share of the answer that it carries; the weights sum to 1, or all are 0
+	Quote    int               `json:"quote,omitempty"` // where in the text begins what the first citation rests on, in bytes; 0 also where nobody knows
+	Score    float64           `json:"score"`           // the grade, 0..1
+	Weight   float64           `json:"weight"`          // share of the answer that it carries; the weights sum to 1, or all are 0
 	Cited    bool              `json:"cited"`
 	Path     []string          `json:"path,omitempty"` // how the graph led to it: names of entities and titles of documents in turn
 }

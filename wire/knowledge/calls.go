@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 )
@@ -190,11 +191,23 @@ func (p *projection) graded(b event.Graded) {
 // annotation is a source as a citation of its file.
 func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
-		Snippet: clip(s.Text, snippets[0]), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
+		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
 	}
 	return a
+}
+
+// snippet gives a source's text, which begins with what it is cited for unless all of it fits.
+func snippet(s event.Source) string {
+	at := s.Quote
+	for at > 0 && at < len(s.Text) && !utf8.RuneStart(s.Text[at]) {
+		at++
+	}
+	if all := clip(s.Text, snippets[0]); at <= 0 || at >= len(s.Text) || all == s.Text {
+		return all
+	}
+	return clip(ellipsis+s.Text[at:], snippets[0])
 }
 
 // round keeps four decimals.
