@@ -64,6 +64,7 @@ type segment struct {
 	place int
 	data  []byte // all of it but the text
 	at    int    // where the text stands, if there is one
+	shown bool   // by a snapshot
 	text  *growing
 }
 
@@ -115,6 +116,7 @@ func (d *drawing) snapshot(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		s.shown = true
 		if s.text == nil {
 			dst = append(dst, s.data...)
 			continue

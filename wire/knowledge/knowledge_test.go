@@ -91,19 +91,10 @@ func (c *client) delta(f wire.Frame) error {
 	return fmt.Errorf("%s is no delta", f.Event)
 }
 
-// item gives the item that a delta belongs to. One that no snapshot has shown comes to be with its first delta.
+// item gives the item that a delta belongs to, which a snapshot has shown.
 func (c *client) item(id string, place int, kind string) (*knowledge.Item, error) {
-	if place == len(c.last.Output) {
-		it := knowledge.Item{Type: kind, ID: id, Status: knowledge.StatusInProgress}
-		if kind == knowledge.ItemMessage {
-			it.Role, it.Content = "assistant", []knowledge.Part{{Type: "output_text", Annotations: []knowledge.Annotation{}}}
-		} else {
-			it.Summary = []knowledge.Summary{{Type: "summary_text"}}
-		}
-		c.last.Output = append(c.last.Output, it)
-	}
-	if place > len(c.last.Output) || c.last.Output[place].ID != id {
-		return nil, fmt.Errorf("a delta of %s, which is not item %d", id, place)
+	if place >= len(c.last.Output) || c.last.Output[place].ID != id || c.last.Output[place].Type != kind {
+		return nil, fmt.Errorf("a delta of %s, which is no %s at %d", id, kind, place)
 	}
 	return &c.last.Output[place], nil
 }

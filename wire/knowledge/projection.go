@@ -56,11 +56,11 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 	for _, e := range batch {
 		switch b := e.Body.(type) {
 		case event.Token:
-			dst = p.writes(dst, e.Seq, p.message(), len(b.Text))
+			dst = p.writes(p.begun(dst, e.Seq, p.message()), e.Seq, p.answer, len(b.Text))
 			p.answer.text.add(b.Text)
 			p.fit()
 		case event.Reasoned:
-			dst = p.writes(dst, e.Seq, p.thoughts(), len(b.Text))
+			dst = p.writes(p.begun(dst, e.Seq, p.thoughts()), e.Seq, p.thought, len(b.Text))
 			p.thought.text.add(b.Text)
 		case event.Cited:
 			dst = p.cites(dst, e.Seq, b)
@@ -73,6 +73,14 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 		}
 	}
 	return p.flush(dst)
+}
+
+// begun shows in the delta mode an item that an event of text has added.
+func (p *projection) begun(dst []wire.Frame, seq event.Seq, s *segment) []wire.Frame {
+	if !p.delta || s.shown {
+		return dst
+	}
+	return p.shows(p.flush(dst), wire.Cursor{Seq: seq, Frame: 1}, EventInProgress)
 }
 
 // writes says that an event adds a text to an item. In the delta mode, what was due goes out before it where both do not make one frame.
@@ -96,10 +104,13 @@ func (p *projection) grown() bool { return p.grew || len(p.of.text.esc) > p.from
 func (p *projection) cites(dst []wire.Frame, seq event.Seq, b event.Cited) []wire.Frame {
 	m := p.message()
 	n, added := p.number(b)
-	if n == 0 {
+	switch {
+	case n == 0:
 		return dst
-	}
-	if p.delta && added {
+	case !p.delta || !added:
+	case !m.shown:
+		dst = p.begun(dst, seq, m)
+	default:
 		dst = p.flush(dst)
 		from := len(p.buf)
 		p.buf = sse.AppendJSON(p.buf, AnnotationAdded{m.ID, m.place, 0, n - 1, p.brief(p.notes[n-1])})
