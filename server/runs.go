@@ -148,15 +148,16 @@ func (p port) streamRun(w http.ResponseWriter, r *http.Request) {
 		if name != "" && e.Name() != name {
 			continue
 		}
+		in := port{p.Server, e}
 		if e.View != nil {
 			view, err := e.View(r.URL.Query().Get)
 			if err != nil {
-				p.replyError(w, err)
+				in.replyError(w, err)
 				return
 			}
-			e.Protocol = view
+			in.Protocol = view
 		}
-		port{p.Server, e}.resume(w, r, event.RunID(r.PathValue("id")))
+		in.resume(w, r, event.RunID(r.PathValue("id")))
 		return
 	}
 	p.replyError(w, fault.Invalid("protocol", "no protocol of that name"))

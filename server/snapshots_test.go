@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -174,4 +175,26 @@ func kilobytes(n int) string {
 		return fmt.Sprintf("%.2f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+}
+
+// TestFormsAreInTheDocument: what form a run can be read in is listed where it is read.
+func TestFormsAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, nil, sluice.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		defer s.close()
+		var names []string
+		for _, p := range openDocument(t, s).paths["/runs/{id}/stream"]["get"].Parameters {
+			names = append(names, p.In+" "+p.Name)
+		}
+		for _, want := range []string{"query mode", "query snapshots_per_second", "query protocol"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("no %s among %q", want, names)
+			}
+		}
+		res := s.do("GET", "/runs/run_1/stream?protocol=knowledge&mode=other", "")
+		if body := slurp(t, res.Body); res.StatusCode != 400 || !strings.Contains(body, `"detail":{"field":"mode"}`) {
+			t.Errorf("%s, which is not the protocol's: %s", res.Status, body)
+		}
+	})
 }

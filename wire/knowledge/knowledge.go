@@ -108,8 +108,14 @@ func Entry() wire.Entry {
 		Reply: func(log []event.Event) any { return ResponseOf(log) },
 		Fault: func(f *fault.Error) any { return FaultOf(f) },
 		Types: wire.Types{Request: Request{}, Reply: Response{}, Fault: Fault{}, Events: []any{
-			Response{}, TextDelta{}, ReasoningDelta{}, AnnotationAdded{}, Done{}}},
+			Response{}, TextDelta{}, ReasoningDelta{}, AnnotationAdded{}, Done{}}, View: viewParams{}},
 	}
+}
+
+// viewParams are the parameters of [View].
+type viewParams struct {
+	Mode               string  `query:"mode" enum:"snapshot,delta" default:"snapshot" description:"In the protocol knowledge: whether every event tells the whole response, or text comes in pieces."`
+	SnapshotsPerSecond float64 `query:"snapshots_per_second" minimum:"0.1" maximum:"100" default:"10" description:"In the protocol knowledge: snapshots that show nothing but more text, at most."`
 }
 
 // View gives the form of the protocol that the parameters mode (snapshot, delta) and snapshots_per_second ask for.

@@ -503,8 +503,12 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
+                    /** @description In the protocol knowledge: whether every event tells the whole response, or text comes in pieces. */
+                    mode?: "snapshot" | "delta";
                     /** @description The protocol to read it in; the default one if it is left out. */
                     protocol?: string;
+                    /** @description In the protocol knowledge: snapshots that show nothing but more text, at most. */
+                    snapshots_per_second?: number;
                 };
                 header?: {
                     /** @description The id of the last event received. */
