@@ -59,7 +59,7 @@ var (
 	accountRE = regexp.MustCompile(`(?i)^(?:please\s+|bitte\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:` +
 		`(?:summari[sz]e|sum up|give (?:me )?an? (?:(?:short|brief|quick) )?(?:summary|overview|outline) of|(?:an? )?(?:(?:short|brief|quick) )?(?:summary|overview|outline) of|outline)\s+(.+?)` +
 		`|(?:give (?:me )?an? (?:(?:short|brief|quick) )?|an? )?(?:summary|overview|tl;?dr|summari[sz]e|zusammenfassung)` +
-		`|what (?:is|are) ((?:this|these|the) ` + things + `|.+\.[a-z0-9]{2,5}) about` +
+		`|what (?:is|are) (this|these|it|(?:this|these|the) ` + things + `|.+\.[a-z0-9]{2,5}) about` +
 		`|what (?:does|do) ((?:this|these|the) ` + things + `) (?:say|cover|contain)` +
 		`|(?:what are )?the main (?:points|ideas|findings|topics) (?:of|in) (.+?)` +
 		`|fasse\s+(.+?)\s+zusammen|worum geht es(?: in (.+?))?)(?: (?:please|briefly|in (?:a few|one|two|three|[0-9]) (?:words?|sentences?|lines?)|bitte|kurz))*$`)

@@ -48,6 +48,7 @@ func TestRead(t *testing.T) {
 		"Please summarise the uploaded file.":                      {Account: &a{}},
 		"Give me a short summary":                                  {Account: &a{}},
 		"What is this document about?":                             {Account: &a{}},
+		"What is this about?":                                      {Account: &a{}},
 		"What is report.pdf about?":                                {Account: &a{Names: "report.pdf"}},
 		"Summarize report.pdf in three sentences":                  {Account: &a{Names: "report.pdf"}},
 		"Can you summarize the document Lighthouses?":              {Account: &a{Names: "Lighthouses"}},

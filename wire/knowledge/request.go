@@ -31,7 +31,7 @@ const (
 	EffortLow    = "low"    // one search
 	EffortMedium = "medium" // tools are chosen, for two rounds at most
 	EffortHigh   = "high"   // tools are chosen until enough is found
-	EffortDev    = "dev"    // as low, and each call shows how it went
+	EffortDev    = "dev"    // as low, anew, and each call shows how it went
 )
 
 // mediumRounds is how many rounds of tools the effort medium allows.
@@ -242,7 +242,7 @@ func (d *decoder) kept(root value) error {
 	}
 	d.q.Unstored = d.echo.Store != nil && !*d.echo.Store
 	fresh, err := root.get("no_cache").truth()
-	d.q.NoCache = fresh != nil && *fresh
+	d.q.NoCache = fresh != nil && *fresh || d.echo.Effort == EffortDev // a kept answer has no trace
 	return err
 }
 

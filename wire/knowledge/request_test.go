@@ -46,7 +46,7 @@ func TestDecode(t *testing.T) {
 		"stream false":             {`{"input":"q","stream":false}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Once: true}},
 		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
 		"high":                     {`{"input":"q","effort":"high"}`, wire.Question{Query: "q", Mode: event.Agentic}},
-		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Question{Query: "q", Mode: event.Direct}},
+		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Question{Query: "q", Mode: event.Direct, NoCache: true}},
 		"effort of reasoning":      {`{"input":"q","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Direct}},
 		"effort before reasoning":  {`{"input":"q","effort":"high","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Agentic}},
 		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Question{Query: "q", Mode: event.Direct, As: knowledge.Protocol{Delta: true}}},
