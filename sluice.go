@@ -407,6 +407,13 @@ func (e *Engine) Live() int {
 	return len(e.live)
 }
 
+// Closing tells whether new questions are refused, since [Engine.Close] was called.
+func (e *Engine) Closing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closing
+}
+
 // Recover ends the runs that an earlier process left without a terminal event, and gives their number. Call it before
 // the first question.
 func (e *Engine) Recover(ctx context.Context) (int, error) {

@@ -91,6 +91,9 @@ func (l *Log) flush() {
 	l.w.idle = batch[:0]
 }
 
+// Err gives the error of the disk after which the log takes no more events; nil while it takes them.
+func (l *Log) Err() error { return l.failed() }
+
 func (l *Log) failed() error {
 	if err := l.failure.Load(); err != nil {
 		return *err

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/sluice-rag/sluice/answer"
@@ -83,8 +85,31 @@ func (a *App) fileRoutes(version string) []server.Route {
 	if a.files.service == nil {
 		return nil
 	}
-	return knowledge.Routes(knowledge.Options{Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search,
+	return knowledge.Routes(knowledge.Options{Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Unwell: a.unwell,
 		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
+}
+
+// unwell tells what is wrong with the data folder. That a disk is full or was taken away is seen only by writing.
+func (a *App) unwell(context.Context) []string {
+	var issues []string
+	if a.Log.Err() != nil {
+		issues = append(issues, "the log takes no more events")
+	}
+	if err := writable(a.Config.Store.Data); err != nil {
+		a.logger.Error("the data folder cannot be written", "error", err)
+		issues = append(issues, "the data folder cannot be written")
+	}
+	return issues
+}
+
+// writable writes a page into a folder and takes it away again.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "health-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // search is one search by words and, where the embedder answers, by vectors.

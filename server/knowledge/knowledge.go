@@ -38,7 +38,7 @@ type Options struct {
 	Index  Index
 	// Search finds passages, by vectors too where there are some; default: Index.Search, by words alone.
 	Search func(ctx context.Context, q index.Query) ([]index.Hit, error)
-	// Unwell tells what the server lacks to be healthy, in words that may leave the process; default: nothing.
+	// Unwell tells what is wrong with that which everything is kept in, in words that may leave the process; default: nothing.
 	Unwell func(ctx context.Context) []string
 
 	MaxFileBytes int64  // of an upload; default 64 MiB

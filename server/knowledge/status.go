@@ -17,7 +17,7 @@ func (s *routes) ofStatus() []server.Route {
 
 // issues tells what does not work, by the service that does not.
 func (s *routes) issues(r *http.Request) (services map[string]string, issues []string) {
-	services = map[string]string{"files": "healthy", "index": "healthy", "responses": "healthy"}
+	services = map[string]string{"files": "healthy", "index": "healthy", "responses": "healthy", "storage": "healthy"}
 	if _, err := s.o.Files.Files(r.Context(), "", 1); err != nil {
 		services["files"] = "unhealthy"
 		issues = append(issues, "files cannot be listed")
@@ -26,8 +26,12 @@ func (s *routes) issues(r *http.Request) (services map[string]string, issues []s
 		services["index"] = "unhealthy"
 		issues = append(issues, "the index cannot be read")
 	}
-	if more := s.o.Unwell(r.Context()); len(more) > 0 {
+	if s.o.Engine.Closing() {
 		services["responses"] = "unhealthy"
+		issues = append(issues, "the server is stopping")
+	}
+	if more := s.o.Unwell(r.Context()); len(more) > 0 {
+		services["storage"] = "unhealthy"
 		issues = append(issues, more...)
 	}
 	return services, issues
