@@ -1,10 +1,13 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	htmltemplate "html/template"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -180,7 +183,19 @@ func TestSchemasHaveOneName(t *testing.T) {
 	// Types of two packages of one name, as of two protocols that would share it.
 	o.Routes = []server.Route{{Method: "GET", Path: "/x", Summary: "X", Reply: texttemplate.Template{}},
 		{Method: "GET", Path: "/y", Summary: "Y", Reply: htmltemplate.Template{}}}
-	if _, err := server.New(sluice.New(saying(), sluice.Options{}), o); err == nil || !strings.Contains(err.Error(), "both named") {
-		t.Errorf("two types of one name: %v", err)
+	var logged bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	srv, err := server.New(sluice.New(saying(), sluice.Options{}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/openapi.json": http.StatusInternalServerError, "/healthz": http.StatusOK} {
+		w := httptest.NewRecorder()
+		if srv.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Code != want {
+			t.Errorf("two types of one name: %s: status %d, want %d", path, w.Code, want)
+		}
+	}
+	if !strings.Contains(logged.String(), "both named") {
+		t.Errorf("two types of one name: the log says %q", &logged)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/forge"
 )
 
 // document is the OpenAPI document with its schemas ready to hold replies against.
@@ -199,22 +196,4 @@ func TestRepliesAreAsTheDocumentSays(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestAmbiguousNames holds that what has a name that something else has, of which clients would be made wrong, leaves out the document and
-// nothing else.
-func TestAmbiguousNames(t *testing.T) {
-	again := forge.Entry()
-	again.Stream, again.Once = "/again", ""
-	srv, err := server.New(sluice.New(nil, sluice.Options{}), server.Options{Protocols: []wire.Entry{forge.Entry(), again}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]int{"/openapi.json": http.StatusInternalServerError, "/healthz": http.StatusOK} {
-		w := httptest.NewRecorder()
-		srv.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != want {
-			t.Errorf("%s: status %d, want %d", path, w.Code, want)
-		}
-	}
 }
