@@ -69,22 +69,37 @@ func (s *routes) ofFiles() []server.Route {
 }
 
 func (s *routes) uploadFile(w http.ResponseWriter, r *http.Request) error {
-	u, err := received(r)
-	if err == nil {
-		var f store.File
-		if f, _, err = s.o.Files.Upload(r.Context(), u); err == nil {
-			server.ReplyJSON(w, http.StatusOK, fileOf(f))
-			return nil
-		}
+	form, err := openForm(r)
+	if limit := s.o.MaxFileBytes + maxForm; err == nil && r.ContentLength > limit {
+		err = fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
 	}
-	drain(r)
+	if err != nil && r.Header.Get("Expect") != "" {
+		return err // the client sends nothing before it is told to
+	}
+	if err == nil {
+		err = s.upload(w, r, form)
+	}
+	if err != nil {
+		drain(r)
+	}
+	return err
+}
+
+func (s *routes) upload(w http.ResponseWriter, r *http.Request, form *form) error {
+	u, err := form.received()
+	if err != nil {
+		return err
+	}
+	f, _, err := s.o.Files.Upload(r.Context(), u)
+	if err == nil {
+		server.ReplyJSON(w, http.StatusOK, fileOf(f))
+	}
 	return err
 }
 
 // received reads a form up to its file, and lets the rest be read when the file was.
-func received(r *http.Request) (files.Upload, error) {
-	f, err := parseForm(r)
-	if err != nil {
+func (f *form) received() (files.Upload, error) {
+	if err := f.next(); err != nil {
 		return files.Upload{}, err
 	}
 	u, err := f.upload()

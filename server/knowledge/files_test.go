@@ -103,7 +103,7 @@ func uploadRefused(t *testing.T, s *site) {
 		"control":        {[]part{{field: "file", filename: "a%00.md", body: gold}}, 400, "filename"},
 		"many fields":    {many, 400, "body"},
 		"many behind":    {append([]part{file}, many...), 400, "body"},
-		"a long field":   {[]part{file, {field: "request_id", body: strings.Repeat("x", 100<<10)}}, 413, ""},
+		"a long field":   {[]part{file, {field: "request_id", body: strings.Repeat("x", 100<<10)}}, 413, "request_id: over the limit"},
 		"fields in sum":  {[]part{{field: "a", body: strings.Repeat("x", 60<<10)}, {field: "b", body: strings.Repeat("x", 60<<10)}, {field: "c", body: strings.Repeat("x", 60<<10)}, {field: "d", body: strings.Repeat("x", 60<<10)}, {field: "e", body: strings.Repeat("x", 60<<10)}}, 413, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

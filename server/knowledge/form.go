@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -30,7 +31,8 @@ const (
 
 // form reads a form of an upload. Its parts may stand in any order: fields that follow the file are read when the file was.
 type form struct {
-	parts  *multipart.Reader
+	parts  *multipart.Reader // nil: read to the end
+	pairs  io.Reader         // of one that is of keys and values, and has no file
 	fields map[string]string
 	seen   int // parts
 	size   int // bytes of fields
@@ -38,8 +40,8 @@ type form struct {
 	name   string // of the file
 }
 
-// parseForm reads the fields of an upload that come before its file, if it has one.
-func parseForm(r *http.Request) (*form, error) {
+// openForm gives the form of an upload, of which nothing is read yet.
+func openForm(r *http.Request) (*form, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		kind = ""
@@ -47,14 +49,15 @@ func parseForm(r *http.Request) (*form, error) {
 	f := &form{fields: map[string]string{}}
 	switch kind {
 	case "application/x-www-form-urlencoded":
-		return f, f.urlencoded(r.Body)
+		f.pairs = r.Body
+		return f, nil
 	case "multipart/form-data":
 		boundary := params["boundary"]
 		if boundary == "" || len(boundary) > 70 { // RFC 2046, section 5.1.1
 			return nil, fault.Invalid("Content-Type", "want a boundary of 1 to 70 characters")
 		}
 		f.parts = multipart.NewReader(r.Body, boundary)
-		return f, f.next()
+		return f, nil
 	}
 	return nil, server.UnsupportedMedia("Content-Type", "want multipart/form-data with a file, or application/x-www-form-urlencoded with a url")
 }
@@ -82,6 +85,9 @@ func (f *form) urlencoded(r io.Reader) error {
 
 // next reads fields up to the file, or to the end of the form.
 func (f *form) next() error {
+	if f.pairs != nil {
+		return f.urlencoded(f.pairs)
+	}
 	for f.parts != nil {
 		part, err := f.parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -121,11 +127,20 @@ func (f *form) field(name string, part io.Reader) error {
 		return formFault(err)
 	}
 	if len(value) > limit {
-		return fault.New(fault.TooLarge, "body: a field is over the limit of %d bytes", limit)
+		return &fault.Error{Code: fault.TooLarge, Field: shown(name), Message: fmt.Sprintf("%s: over the limit of %d bytes, or of %d in all fields",
+			shown(name), maxField, maxFields)}
 	}
 	f.size += len(value) + len(name)
 	f.fields[name] = string(value)
 	return nil
+}
+
+// shown is the name of a field as an error may name it.
+func shown(name string) string {
+	if len(name) > 64 || !printable(name) || name == "" {
+		return "body"
+	}
+	return name
 }
 
 // formFault tells what is wrong with a form that could not be read on. What the connection did keeps its own code.

@@ -10,14 +10,55 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestRefusals asks one server for what it does not do.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for name, test := range map[string]func(*testing.T, *site){"uploads": uploadRefused, "forms": uploadForms, "paths": hostilePaths, "methods": wrongMethods, "status": status} {
+	for name, test := range map[string]func(*testing.T, *site){"uploads": uploadRefused, "forms": uploadForms, "bodies": hostileBodies, "paths": hostilePaths, "methods": wrongMethods, "status": status} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+// hostileBodies: what one client sends is refused with the field's name, or is what every other client can read.
+func hostileBodies(t *testing.T, s *site) {
+	id := s.uploaded("hostile.md", gold)
+	s.store("hostile")
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	for _, test := range []struct{ path, body, field string }{
+		{"/v1/vector_stores", "{\"name\":\"x\",\"metadata\":{\"a\":\"\xff\"}}", "body"},
+		{"/v1/vector_stores", `{"name":"x","metadata":{"a":` + deep + `}}`, "metadata"},
+		{"/v1/vector_stores", `{"name":"x","metadata":{"a":1e999}}`, "metadata"},
+		{"/v1/vector_stores", `{"name":"x","metadata":[]}`, "metadata"},
+		{"/v1/vector_stores", `{"name":"x","file_ids":[1]}`, "file_ids: want a text"},
+		{"/v1/vector_stores", `{"name":"x","file_ids":"a"}`, "file_ids: want a list"},
+		{"/v1/vector_stores", `{"name":"x","expires_after":{"days":1}}`, "expires_after: want a whole number"},
+		{"/v1/vector_stores/hostile", `{"metadata":{"a":` + deep + `}}`, "metadata"},
+		{"/v1/vector_stores/hostile/search", `{"query":"x","max_num_results":999}`, "max_num_results"},
+		{"/v1/vector_stores/hostile/search", `{"query":"x","top_k":-1}`, "top_k"},
+		{"/v1/files/" + id + "/content", "{\"title\":\"\xff\"}", "body"},
+		{"/v1/files/" + id + "/content", `{"metadata":{"a":` + deep + `}}`, "metadata"},
+		{"/v1/files/" + id + "/content", `{"is_favorite":"yes"}`, "is_favorite: want true or false"},
+		{"/v1/files/" + id + "/content", `{"read_progress":"x"}`, "read_progress: want a number"},
+	} {
+		refusal := s.json(http.StatusBadRequest, "POST", test.path, test.body)
+		field, _, _ := strings.Cut(test.field, ":")
+		if at := refusal["detail"].(map[string]any)["field"]; at != field || !strings.HasPrefix(refusal["message"].(string), test.field) {
+			t.Errorf("%.80s: %v", test.body, refusal)
+		}
+	}
+	const half, n = `{"metadata":{"half":"\ud800","n":12345678901234567890}}`, `"half":"\ufffd","n":12345678901234567890`
+	s.post("/v1/vector_stores/hostile", half)
+	s.post("/v1/files/"+id+"/content", half)
+	for _, path := range []string{"/v1/vector_stores/hostile", "/v1/files/" + id, "/v1/vector_stores", "/v1/files"} {
+		if _, b := s.do("GET", path, "", nil); !utf8.Valid(b) || !strings.Contains(strings.ReplaceAll(string(b), "\uFFFD", `\ufffd`), n) {
+			t.Errorf("%s: %s", path, b)
+		}
+	}
+	if vs := s.post("/v1/vector_stores", `{"name":"  "}`); vs["name"] != vs["id"] {
+		t.Errorf("a name of nothing: %v", vs)
 	}
 }
 
@@ -69,6 +110,41 @@ func TestTooLongUpload(t *testing.T) {
 	}
 	if list := s.get("/v1/files")["data"].([]any); len(list) != 0 {
 		t.Errorf("files are there: %v", list)
+	}
+}
+
+// TestExpectedUpload: who asks before sending is told at once of what is not taken, and sends the rest.
+func TestExpectedUpload(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *parts) { p.files.MaxFileBytes, p.routes.MaxFileBytes = 64<<10, 64<<10 })
+	kind, body := multipartOf(part{field: "file", filename: "a.md", body: gold})
+	for name, test := range map[string]struct {
+		kind string
+		size int
+		want []string
+	}{
+		"another type": {"text/plain", len(body), []string{"HTTP/1.1 415 Unsupported Media Type"}},
+		"too long":     {kind, 500 << 20, []string{"HTTP/1.1 413 Request Entity Too Large"}},
+		"taken":        {kind, len(body), []string{"HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"}},
+	} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		check(t, err)
+		_, err = fmt.Fprintf(c, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", test.kind, test.size)
+		check(t, err)
+		r := bufio.NewReader(c)
+		for _, want := range test.want {
+			got, err := r.ReadString('\n')
+			if err != nil || strings.TrimSpace(got) != want {
+				t.Errorf("%s: %q, %v; want %s", name, got, err, want)
+			}
+			if want == "HTTP/1.1 100 Continue" {
+				_, err = r.ReadString('\n')
+				check(t, err)
+				_, err = c.Write(body)
+				check(t, err)
+			}
+		}
+		c.Close()
 	}
 }
 

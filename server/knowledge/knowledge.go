@@ -9,10 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/fault"
@@ -54,6 +59,7 @@ const (
 	maxForm     = 1 << 20          // bytes of a form besides its file
 	maxIDs      = 1 << 20          // bytes of a body that may list files
 	maxPage     = 100              // entries of a list
+	maxDepth    = 16               // of metadata
 	bodyIdle    = 30 * time.Second // in which some of an upload must come
 	uploadTime  = 2 * time.Minute  // from an upload's last byte to its reply
 	readingTime = time.Minute      // of what reads much of an index
@@ -144,13 +150,16 @@ func read(r *http.Request, v any) error {
 
 func parse(body []byte, v any) error {
 	body = bytes.TrimSpace(body)
-	if len(body) == 0 || body[0] != '{' {
+	switch {
+	case len(body) == 0 || body[0] != '{':
 		return fault.Invalid("body", "want a JSON object")
+	case !utf8.Valid(body):
+		return fault.Invalid("body", "not valid UTF-8")
 	}
 	err := json.Unmarshal(body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		field, _, _ := strings.Cut(wrong.Field, ".")
-		return fault.Invalid(field, "a %s is of the wrong type", wrong.Value)
+		return fault.Invalid(field, "want %s", wanted(wrong.Type))
 	}
 	if err != nil {
 		return fault.Invalid("body", "not valid JSON")
@@ -158,7 +167,25 @@ func parse(body []byte, v any) error {
 	return nil
 }
 
-// object holds a field to being an object of bounded size; none and null are none.
+// wanted names what a field of a type holds.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "another type"
+}
+
+// object gives a field that is an object of bounded size and depth, written anew: what one client sent, such as half a surrogate pair, must
+// not be what others cannot read. None and null are none.
 func object(field string, raw json.RawMessage, most int) (json.RawMessage, error) {
 	switch {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
@@ -168,7 +195,49 @@ func object(field string, raw json.RawMessage, most int) (json.RawMessage, error
 	case len(raw) > most:
 		return nil, fault.Invalid(field, "want at most %d bytes", most)
 	}
-	return raw, nil
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fault.Invalid(field, "not valid JSON")
+	}
+	if err := readable(field, v, maxDepth); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// readable holds a value to what every client's parser reads.
+func readable(field string, v any, depth int) error {
+	var inner iter.Seq[any]
+	switch v := v.(type) {
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return fault.Invalid(field, "a number is out of range")
+		}
+		return nil
+	case map[string]any:
+		inner = maps.Values(v)
+	case []any:
+		inner = slices.Values(v)
+	default:
+		return nil
+	}
+	if depth == 0 {
+		return fault.Invalid(field, "want it nested at most %d deep", maxDepth)
+	}
+	for v := range inner {
+		if err := readable(field, v, depth-1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orEmpty gives an object that is never null.

@@ -153,7 +153,11 @@ func FuzzForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/files", strings.NewReader(body))
 		r.Header.Set("Content-Type", kind)
-		u, err := received(r)
+		form, err := openForm(r)
+		if err != nil {
+			return
+		}
+		u, err := form.received()
 		if err == nil && u.Body != nil {
 			var n int64
 			if n, err = io.Copy(io.Discard, u.Body); n > int64(len(body)) {

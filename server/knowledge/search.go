@@ -53,8 +53,9 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	if in.TopK == 0 {
-		in.TopK = in.MaxNumResults
+	limit := "top_k"
+	if in.TopK == 0 && in.MaxNumResults != 0 {
+		limit, in.TopK = "max_num_results", in.MaxNumResults
 	}
 	if in.TopK == 0 {
 		in.TopK = defaultTopK
@@ -66,7 +67,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	case len(query) > s.o.MaxQuery:
 		return fault.Invalid("query", "want at most %d bytes", s.o.MaxQuery)
 	case in.TopK < 1 || in.TopK > maxTopK:
-		return fault.Invalid("top_k", "want 1 to %d", maxTopK)
+		return fault.Invalid(limit, "want 1 to %d", maxTopK)
 	}
 	f, err := parseFilter(in.Filters)
 	if err != nil {

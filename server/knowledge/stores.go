@@ -59,7 +59,7 @@ func (s *routes) createStore(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	n := files.NewStore{ID: in.ID, Name: in.Name, Files: in.FileIDs}
+	n := files.NewStore{ID: in.ID, Name: strings.TrimSpace(in.Name), Files: in.FileIDs}
 	if in.Description != nil {
 		n.Description = *in.Description
 	}

@@ -59,7 +59,8 @@ func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]j
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
 	}
-	if _, err := object("metadata", in.Metadata, maxNoted); err != nil {
+	metadata, err := object("metadata", in.Metadata, maxNoted)
+	if err != nil {
 		return nil, err
 	}
 	var all map[string]json.RawMessage
@@ -77,6 +78,9 @@ func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]j
 			return nil, fault.Invalid(name, "want at most %d bytes in all fields", maxNoted)
 		}
 		changes[name] = value
+	}
+	if metadata != nil {
+		changes["metadata"] = metadata
 	}
 	if _, ok := changes["read_progress"]; ok {
 		at, err := json.Marshal(naive(s.o.Now()))
