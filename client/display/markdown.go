@@ -24,7 +24,8 @@ const maxNesting = 12
 // markdown renders an answer that grows. The text is rendered by blocks, and those that are over are rendered once for each width.
 type markdown struct {
 	width    int
-	renderer *glamour.TermRenderer
+	free     *glamour.TermRenderer // breaks no line
+	bound    *glamour.TermRenderer // fits tables to the width
 	blocks   []block
 	last     block // the one that is not over, as it was drawn last
 	rendered int   // blocks rendered so far
@@ -110,11 +111,7 @@ func cut(text, fence string) (n int, open string, over bool) {
 		case blank && fence == "" && body == line:
 			return at, "", true
 		default:
-			if f := fenceOf(body); fence == "" {
-				fence = f
-			} else if strings.HasPrefix(f, fence) && strings.Trim(body, f[:1]+" \t\r") == "" {
-				fence = ""
-			}
+			_, fence = fenced(body, fence)
 			blank = false
 		}
 		if at += end; whole {
@@ -136,6 +133,19 @@ func piece(line string) int {
 	return n
 }
 
+// fenced takes a line, without what it is indented by, and the fence of code that it stands in. It gives the one that goes on behind it, and
+// whether the line is an edge of it.
+func fenced(line, fence string) (edge bool, open string) {
+	f := fenceOf(line)
+	switch {
+	case fence == "":
+		return f != "", f
+	case strings.HasPrefix(f, fence) && strings.Trim(line, f[:1]+" \t\r") == "":
+		return true, ""
+	}
+	return false, fence
+}
+
 // fenceOf gives the fence that a line begins with; empty: none.
 func fenceOf(line string) string {
 	for _, c := range []byte("`~") {
@@ -153,7 +163,7 @@ func fenceOf(line string) string {
 // render gives a block's lines with an empty one behind them.
 func (m *markdown) render(source string, styled bool) (lines []string) {
 	m.rendered++
-	text := unescaped(Clean(source))
+	text := laid(unescaped(Clean(source)), m.width)
 	if styled {
 		lines = m.styled(hold(text))
 	}
@@ -163,17 +173,6 @@ func (m *markdown) render(source string, styled bool) (lines []string) {
 	return append(lines, "")
 }
 
-// wrapped breaks a text into lines, between words where that goes.
-func wrapped(s string, width int) (lines []string) {
-	for line := range strings.SplitSeq(xansi.Wrap(s, width, ""), "\n") {
-		if xansi.StringWidth(line) > width { // Wrap leaves some rows of hyphens as they are
-			line = xansi.Hardwrap(line, width, true)
-		}
-		lines = append(lines, strings.Split(line, "\n")...)
-	}
-	return lines
-}
-
 // styled renders Markdown; nil where that is not to be had.
 func (m *markdown) styled(text string) (lines []string) {
 	if nested(text) {
@@ -181,27 +180,50 @@ func (m *markdown) styled(text string) (lines []string) {
 	}
 	defer func() {
 		if recover() != nil { // a library's fault over a strange text costs its looks and not the answer
-			lines, m.renderer = nil, nil
+			lines, m.free, m.bound = nil, nil, nil
 		}
 	}()
-	if m.renderer == nil {
-		r, err := glamour.NewTermRenderer(glamour.WithStyles(style()), glamour.WithWordWrap(m.width), glamour.WithPreservedNewLines(),
+	lines = rendered(&m.free, text, 0)
+	for _, line := range lines {
+		if strings.Contains(line, crossing) && xansi.StringWidth(line) > m.width {
+			return cropped(rendered(&m.bound, text, m.width), m.width) // a table that has to be made narrower
+		}
+	}
+	all := make([]string, 0, len(lines))
+	for _, line := range lines {
+		all = append(all, hung(line, m.width)...)
+	}
+	return all
+}
+
+// rendered gives the renderer's lines, of any width or of one at most; nil where there are none to be had. The renderer is made where there is none.
+func rendered(r **glamour.TermRenderer, text string, width int) (lines []string) {
+	if *r == nil {
+		made, err := glamour.NewTermRenderer(glamour.WithStyles(style()), glamour.WithWordWrap(width), glamour.WithPreservedNewLines(),
 			glamour.WithChromaFormatter("terminal16"))
 		if err != nil {
 			return nil
 		}
-		m.renderer = r
+		*r = made
 	}
-	out, err := m.renderer.Render(text)
+	out, err := (*r).Render(text)
 	if err != nil {
 		return nil
 	}
 	for line := range strings.SplitSeq(release(onlyColours(out)), "\n") {
 		if line = trimmed(line); line != "" || len(lines) > 0 {
-			lines = append(lines, xansi.Truncate(line, m.width, "…"))
+			lines = append(lines, line)
 		}
 	}
 	return append([]string{}, ended(lines)...)
+}
+
+// cropped cuts the lines that are wider all the same.
+func cropped(lines []string, width int) []string {
+	for i := range lines {
+		lines[i] = xansi.Truncate(lines[i], width, "…")
+	}
+	return lines
 }
 
 // trimmed takes the blanks off a line's end, which padding puts there in colours.
@@ -283,6 +305,13 @@ func onlyColours(s string) string {
 	})
 }
 
+// columns stands between those of a table, and crossing below its head; codeMargin is how far code is indented, in columns.
+const (
+	columns    = "│"
+	crossing   = "┼"
+	codeMargin = 2
+)
+
 // style is how Markdown looks: the sixteen colours of the terminal, which fit a light ground as well as a dark one.
 func style() ansi.StyleConfig {
 	heading := ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: new(true), Color: new("4"), BlockSuffix: "\n"}}
@@ -304,8 +333,8 @@ func style() ansi.StyleConfig {
 		Image:          ansi.StylePrimitive{Color: new("6"), Underline: new(true)},
 		ImageText:      ansi.StylePrimitive{Format: "image: {{.text}} →"},
 		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: &code}},
-		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: new(uint(2)), StylePrimitive: ansi.StylePrimitive{Color: &code}}},
-		Table:          ansi.StyleTable{CenterSeparator: new("┼"), ColumnSeparator: new("│"), RowSeparator: new("─")},
+		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: new(uint(codeMargin)), StylePrimitive: ansi.StylePrimitive{Color: &code}}},
+		Table:          ansi.StyleTable{CenterSeparator: new(crossing), ColumnSeparator: new(columns), RowSeparator: new("─")},
 		DefinitionTerm: ansi.StylePrimitive{Bold: new(true)},
 	}
 	return c

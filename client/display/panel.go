@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,12 +158,15 @@ func (p *Panel) steps(s *client.Snapshot, width int, now time.Time, live bool) [
 	return lines
 }
 
+// measure is the most columns that an answer takes: longer lines are hard to read, and tables would be torn apart.
+const measure = 100
+
 // answer draws the text.
 func (p *Panel) answer(s *client.Snapshot, width int) []string {
 	if s.Text == "" {
 		return nil
 	}
-	return p.md.lines(settled(s.Text, s.Answer.Final()), width)
+	return p.md.lines(settled(s.Text, s.Answer.Final()), min(width, measure))
 }
 
 // Final draws a run that has ended, or whose stream broke off for a cause: all of it, however long.
@@ -191,7 +195,7 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 		}
 	default:
 		first, indent := bar(s.Confidence)+" ", strings.Repeat(" ", 11)
-		if width < 40 {
+		if width < 44 { // a run's id would be broken
 			first, indent = "", ""
 		}
 		for _, line := range wrapped(footer(s), width-len(indent)) {
@@ -215,11 +219,13 @@ func bar(confidence float64) string {
 	return style.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 10-n))
 }
 
-// passage gives a citation's text without its heading, which stands in the column before.
+// passage gives a citation's text without the title and headings that it begins with, which stand in the column before.
 func passage(c client.Citation) string {
 	text := Line(c.Snippet)
-	if rest, ok := strings.CutPrefix(text, Line(c.Heading)+" "); ok {
-		return rest
+	for _, above := range slices.Compact([]string{Line(c.Title), Line(c.Heading)}) {
+		if rest, ok := strings.CutPrefix(text, above+" "); ok && above != "" {
+			text = rest
+		}
 	}
 	return text
 }
