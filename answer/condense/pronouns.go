@@ -1,7 +1,9 @@
 package condense
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -74,6 +76,12 @@ func (c *talk) resolve(q string) string {
 		if by == "" {
 			continue
 		}
+		switch {
+		case p.form == person && !c.german:
+			c.who = cmp.Or(c.who, c.antecedent(p))
+		case p.form != place && p.form != points:
+			c.what = cmp.Or(c.what, c.antecedent(p))
+		}
 		out.WriteString(q[done:w.Start] + by)
 		done = to
 		if done >= len(q) {
@@ -107,7 +115,7 @@ func (c *talk) internal(q string, ws []text.Token, i int, p pronoun) bool {
 	}
 	for _, ph := range phrases(q[:ws[i].Start]) {
 		said := q[ph.from:ph.to]
-		if whose := p.of || p.form != thing; ph.name && (whose || clause) && ph.from > 0 || clause && !ph.name && article(first(said)) {
+		if whose := p.of || p.form != thing; ph.name && (whose && !c.german || clause) && ph.from > 0 || clause && !ph.name && article(first(said)) {
 			return true
 		}
 	}
@@ -175,6 +183,8 @@ func (c *talk) pointed(q string, ws []text.Token, i int, next string) (by string
 	switch {
 	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || preposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
 		return "", 0 // the tower that is open
+	case w.Text == "that" && i > 0 && strings.HasSuffix(next, "ed"):
+		return "", 0 // the treaty that ended it
 	case w.Text == "those" && (next == "who" || next == "that"):
 		return "", 0
 	case plain:
@@ -219,7 +229,7 @@ func verbish(w string) bool {
 func (c *talk) antecedent(p pronoun) string {
 	prev := c.last.asked
 	defined := definesRE.MatchString(strings.TrimRight(prev, " .!"))
-	who := strings.HasPrefix(strings.ToLower(strings.TrimLeft(prev, "¿¡ ")), "who") || strings.HasPrefix(strings.ToLower(prev), "wer")
+	who := whoRE.MatchString(prev)
 	where := asksWhere.MatchString(prev)
 	given := c.given()
 	switch p.form {
@@ -228,16 +238,17 @@ func (c *talk) antecedent(p pronoun) string {
 			break // er and sie are things, too
 		}
 		if who && !defined && len(given) > 0 {
-			return given[0]
+			one, _, _ := strings.Cut(given[0], " at ")
+			return one
 		}
-		if n := lastName(prev); n != "" {
+		if n := cmp.Or(c.last.who, lastName(prev)); n != "" {
 			return n
 		}
 		if len(given) > 0 {
 			return given[0]
 		}
 	case many:
-		if who && !defined && len(given) > 1 {
+		if who && !defined && len(given) > 1 && !oneRE.MatchString(prev) {
 			return strings.Join(given[:min(len(given), 3)], " and ")
 		}
 		if two := pair(prev); two != "" {
@@ -257,8 +268,16 @@ func (c *talk) antecedent(p pronoun) string {
 		if !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
 			return given[0]
 		}
+		if c.thing != "" {
+			return c.thing
+		}
 	}
-	if c.german && who && !defined && p.form == person && len(given) > 0 && p.the != "das" {
+	if c.german && p.form == person && !madeRE.MatchString(c.now) {
+		if n := fullName(prev); n != "" && !who {
+			return n
+		}
+	}
+	if c.german && who && !defined && p.form == person && len(given) > 0 && p.the != "das" && !madeRE.MatchString(c.now) {
 		if n := lastName(prev); n == "" || article(first(n)) {
 			return given[0]
 		}
@@ -267,6 +286,10 @@ func (c *talk) antecedent(p pronoun) string {
 }
 
 var (
+	whoRE     = regexp.MustCompile(`(?i)^\W*(?:(?:by |from )?whom?|(?:von )?we[rm])\b`)
+	oneRE     = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // one person is asked for
+	whoseRE   = regexp.MustCompile(`(?i)^(?:its|his|her|their|seine?|ihre?)\b`)
+	madeRE    = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // what is asked of things
 	whichRE   = regexp.MustCompile(`(?i)^\W*(?:which|welche[rsnm]?)\s`)
 	asksWhere = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
 	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
@@ -276,7 +299,7 @@ var (
 func (c *talk) given() []string {
 	asked := strings.ToLower(c.last.asked)
 	var out []string
-	answer := text.Head(c.last.answer, maxAnswer)
+	answer := asideRE.ReplaceAllString(text.Head(c.last.answer, maxAnswer), "")
 	for _, s := range text.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range phrases(one) {
@@ -284,7 +307,12 @@ func (c *talk) given() []string {
 			if !p.name || strings.Contains(asked, strings.ToLower(bare(name))) || !unicode.IsUpper([]rune(bare(name))[0]) || months[strings.ToLower(first(name))] {
 				continue
 			}
-			out = append(out, asGiven(name, p.from == 0))
+			n := len(out)
+			before := strings.ToLower(one[:p.from])
+			if byRE.MatchString(before) && whoRE.MatchString(c.last.asked) && strings.Contains(before, strings.ToLower(bare(c.about))) {
+				n = 0 // who did it
+			}
+			out = slices.Insert(out, n, asGiven(name, p.from == 0))
 		}
 		if len(out) > 0 {
 			break
@@ -292,6 +320,11 @@ func (c *talk) given() []string {
 	}
 	return out
 }
+
+var (
+	asideRE = regexp.MustCompile(`\s*\([^()]*\)`)
+	byRE    = regexp.MustCompile(`(?i)\b(?:by|von) $`)
+)
 
 // asGiven gives a name of an answer as it stands in a question: without the verb behind it, and with a small article where that
 // opened the answer and belongs to no title.
@@ -308,6 +341,16 @@ func asGiven(name string, opens bool) string {
 }
 
 var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
+
+// fullName gives the first name of a question that has several words and no article.
+func fullName(q string) string {
+	for _, p := range phrases(q) {
+		if s := q[p.from:p.to]; p.name && !article(first(s)) && len(strings.Fields(s)) > 1 {
+			return s
+		}
+	}
+	return ""
+}
 
 // lastName gives the last name of a question that has no article.
 func lastName(q string) string {

@@ -1,6 +1,7 @@
 package condense
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"unicode"
@@ -23,7 +24,13 @@ const (
 type Rules struct{}
 
 // exchange is a question that stands by itself, with its answer.
-type exchange struct{ asked, answer string }
+type exchange struct {
+	asked, answer string
+	held
+}
+
+// held is what pronouns of a question stood for, which they go on to stand for in the next ones.
+type held struct{ who, what string }
 
 // Condense implements [Condenser].
 func (Rules) Condense(_ context.Context, question string, history []event.Turn) (string, error) {
@@ -33,10 +40,14 @@ func (Rules) Condense(_ context.Context, question string, history []event.Turn) 
 	}
 	var before, last exchange
 	for _, e := range said {
-		e.asked = standalone(e.asked, last, before)
+		e.asked, e.held = standalone(e.asked, last, before)
+		if tie := openingRE.FindString(e.asked); strings.Trim(tie, " ¿¡") != "" {
+			e.asked = capital(e.asked[len(tie):])
+		}
 		before, last = last, e
 	}
-	return standalone(question, last, before), nil
+	done, _ := standalone(question, last, before)
+	return done, nil
 }
 
 // exchanges gives the last questions of a conversation with what was answered.
@@ -58,24 +69,33 @@ func exchanges(history []event.Turn) []exchange {
 // unmarked gives an answer without the marks of its citations.
 func unmarked(s string) string { return markRE.ReplaceAllString(s, "") }
 
-// standalone makes a question self-contained, given what was asked last and before that.
-func standalone(question string, last, before exchange) string {
+// standalone makes a question self-contained, given what was asked last and before that, and tells what its pronouns stand for.
+func standalone(question string, last, before exchange) (string, held) {
 	q := strings.TrimSpace(question)
 	if last.asked == "" || len(last.asked) > maxAsked || len(q) > maxAsked || q == "" || !utf8.ValidString(q) || polite.MatchString(q) {
-		return question
+		return question, held{}
 	}
-	c := &talk{last: last, before: before, about: topic(last.asked), german: german(q, last.asked)}
+	c := &talk{last: last, before: before, about: cmp.Or(last.what, topic(last.asked)), now: q, german: german(q, last.asked)}
+	if last.what == "" && last.who != "" && strings.EqualFold(c.about, last.who) {
+		c.thing = topic(before.asked)
+	}
 	done := c.complete(q)
 	if done == "" || len(done) > 2*maxAsked || strings.EqualFold(done, q) {
-		return question
+		return question, held{}
 	}
-	return done
+	if c.held != (held{}) {
+		c.who, c.what = cmp.Or(c.who, last.who), cmp.Or(c.what, last.what)
+	}
+	return done, c.held
 }
 
 // talk is what a question may leave to the conversation.
 type talk struct {
+	now          string // the question
 	last, before exchange
 	about        string // what the last question is about; empty: nobody knows
+	thing        string // what "it" stands for, if it is not that
+	held                // what the pronouns of this one were found to stand for
 	german       bool
 }
 
@@ -93,6 +113,11 @@ func (c *talk) complete(q string) string {
 		return c.ask(strings.TrimRight(body, " ?.!"))
 	case wholeRE.MatchString(body):
 		return c.ask(wholeRE.FindStringSubmatch(body)[1])
+	case changed && fragment(body, joined) && c.parts(body):
+		if c.german {
+			return "Was ist mit " + strings.TrimRight(resolved, " ?.!") + "?"
+		}
+		return "What about " + small(strings.TrimRight(resolved, " ?.!")) + "?"
 	case fragment(body, joined):
 		return c.instead(strings.TrimRight(resolved, " ?.!"))
 	case changed:
@@ -103,6 +128,11 @@ func (c *talk) complete(q string) string {
 		return "" // "And when is the tower open?" says all
 	}
 	return ""
+}
+
+// parts tells whether a phrase is of something ("its climate") and the last question has nothing like it that it could replace.
+func (c *talk) parts(phrase string) bool {
+	return whoseRE.MatchString(phrase) && !openedRE.MatchString(c.last.asked) && !strings.Contains(c.last.asked, "'s ") && !definesRE.MatchString(c.last.asked)
 }
 
 // beside puts what the last question is about behind a question that needs it and has no place for it.
@@ -234,6 +264,9 @@ func (c *talk) instead(phrase string) string {
 		return c.beside(capital(phrase) + "?") // what it is to stand for, nobody knows
 	}
 	old := like(prev, phrase)
+	if whoRE.MatchString(prev) && named(phrase) && !named(old) { // maybe another who is meant
+		return c.beside("What about " + phrase + "?")
+	}
 	if old == "" {
 		return c.beside(capital(phrase) + "?")
 	}

@@ -131,3 +131,11 @@ func TestRulesUnseen(t *testing.T) {
 		t.Errorf("%d of %d are right", n, all)
 	}
 }
+
+// TestRulesOnDocuments: of conversations that were held over real documents, whose answers are sentences of them.
+func TestRulesOnDocuments(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/real.txt"); n < all {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}

@@ -23,7 +23,7 @@ var (
 	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b` +
 		`|(?:who|whose|wer|wessen)\b|(?:what|which|was|wie)\s+(?:is|was|are|were|ist|war|heißt|hieß)\s+(?:the|die|der|das)\s+[\pL\s'’-]{2,60}\s(?:of|for|in|von|des|der)\s|welche[rsnm]?\s)`)
 	// definesRE asks what or who something is that it names.
-	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?)\s*\??$`)
+	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?|the(?: \p{Lu}[\pL-]*)+)\s*\??$`)
 )
 
 // topic gives what a question is about: what it quotes, the name in it, or else the words behind those that ask.
@@ -38,7 +38,7 @@ func topic(q string) string {
 	all := phrases(q)
 	for _, p := range all {
 		if p.name {
-			return q[p.from:p.to]
+			return strings.TrimSuffix(strings.TrimSuffix(unacted(q, p), "'s"), "’s")
 		}
 	}
 	rest := opened(q)
@@ -50,6 +50,18 @@ func topic(q string) string {
 		rest = cut
 	}
 	return clip(rest)
+}
+
+// unacted gives a phrase without the verb that ends it, where it is what a question says that somebody does: in "does the Scottish
+// Parliament meet?"
+func unacted(q string, p phrase) string {
+	s := q[p.from:p.to]
+	before, behind := text.Words(q[:p.from]), first(q[p.to:])
+	ws := text.Words(s)
+	if n := len(ws); n > 2 && len(before) > 0 && doing[before[len(before)-1].Text] && !predicates[behind] && !upper(s[ws[n-1].Start:]) {
+		return strings.TrimSpace(s[:ws[n-1].Start])
+	}
+	return s
 }
 
 // defined gives the name that a text begins with, as far as it is no predicate.
@@ -74,6 +86,9 @@ func opened(q string) string {
 		if doing[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
 			return unverbed(rest)
 		}
+		if noun := countedRE.ReplaceAllString(m[1], ""); noun != "" && noun != m[1] && strings.HasSuffix(first(rest), "ed") {
+			return noun // how much cargo was handled
+		}
 		return rest
 	}
 	if auxRE.MatchString(q) {
@@ -95,6 +110,8 @@ func opened(q string) string {
 	}
 	return q
 }
+
+var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie viele?|welche[rsnm]?)(?: |$)`)
 
 var doing = words("do does did can could should will would may might must has have had kann können soll darf muss")
 
@@ -152,29 +169,38 @@ func phrases(q string) []phrase {
 		switch {
 		case article(w.Text) && i+1 < len(ws):
 			p := phrase{from: w.Start}
-			k := i + 1
+			k, most := i+1, i+2 // a noun with one word before it
+			if ordinals[ws[k].Text] {
+				most++
+			}
 			for ; k < len(ws) && k <= i+maxTopic && adjoins(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
 				switch {
 				case upper(t):
 					p.name = true
+				case p.name && germanArticles[w.Text] && !links[ws[k].Text]:
+					goto closed // where each noun has a capital
+				case p.name && ws[k].Text == "and" && k+1 < len(ws) && upper(q[ws[k+1].Start:ws[k+1].End]): // the French and Indian War
 				case ws[k].Text == "of" && k > i+1 && !p.name && ofName(q, ws, k+1):
 					goto closed // the keeper of the Farland lighthouse: two things
 				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || article(ws[k+1].Text)):
 				case article(ws[k].Text) && ws[k-1].Text == "of":
 				case predicates[ws[k].Text] || text.Stop(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
 					goto closed
-				case k > i+2 && !p.name: // a noun with one word before it
+				case k > most && !p.name:
 					goto closed
 				}
 			}
 		closed:
+			for k > i+1 && (ws[k-1].Text == "of" || article(ws[k-1].Text)) {
+				k--
+			}
 			if k > i+1 {
 				p.to = ws[k-1].End
 				out = append(out, p)
 				i = k - 1
 			}
-		case upper(written) && written != "I" && !(begins && (function(w.Text) || text.Stop(w.Text) || imperativeRE.MatchString(q))):
+		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || text.Stop(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
 			for ; k < len(ws) && k <= i+maxTopic+2 && adjoins(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
@@ -195,6 +221,11 @@ func phrases(q string) []phrase {
 	}
 	return out
 }
+
+var (
+	ordinals       = words("first second third last next new old main only other same")
+	germanArticles = words("der die das den dem des ein eine einen einem einer")
+)
 
 // links may stand within a name.
 var links = words("of the de da di del la le von van der den at du bin al dos")

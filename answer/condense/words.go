@@ -29,7 +29,7 @@ var (
 	auxRE  = regexp.MustCompile(`(?i)^\W*(?:` + aux + `)\s`)
 	// onlyRE is a question of nothing but the words that ask.
 	onlyRE = regexp.MustCompile(`(?i)^(?:(?:` + prepositions + `)\s+)?(?:(?:` + wh + `)(?:\s+(?:not|else|exactly|so|nicht|sonst|genau|noch))?` +
-		`|how\s+(?:many|much|long|often|far|tall|high|old|big|large|deep|wide|heavy|fast|expensive|hot|cold)|wie\s+(?:viele?|lange|oft|weit|hoch|alt|groß|tief|schwer|teuer)` +
+		`|how\s+(?:many|much|long|often|far|tall|high|old|big|large|deep|wide|heavy|fast|expensive|hot|cold)|wie\s+(?:viele?|lang|lange|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)` +
 		`|(?:which|what|welche[rsnm]?)\s+(?:year|date|day|month|century|city|country|town|time|place|company|person|film|book|part|version|page|colou?r|size|Jahr|Stadt|Land|Ort|Tag))$`)
 	// wholeRE asks about all that was said.
 	wholeRE   = regexp.MustCompile(`(?i)^(why|how|how come|since when|warum|wieso|seit wann)\s+(?:is|was|ist|war)\s+(?:that|this|it so|das|das so|dem so)\W*$`)
@@ -48,6 +48,7 @@ var (
 	yearRE    = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})s?\b`)
 	leaningRE = regexp.MustCompile(`(?i)^(?:which|what|welche[rsnm]?)(?: (?:of (?:them|these|those|the two)|ones?))?\s+(?:is|was|are|were|came|has|have|lived|had|ist|war|kam)(?: the)? \w{2,}\W*$` +
 		`|^(?:which|what|welche[rsnm]?) (?:ones?|of (?:them|these|those|the two))\b|^(?:what happened|who won|what (?:changed|next|then)|was geschah|was passierte)(?: (?:then|next|after(?:wards)?|dann|danach))?\W*$` +
+		`|^(?:which|what) [\pL-]+ (?:is|are|was|were) (?:also )?[\pL]+ed\W*$` +
 		`|^(?:how|where|can|do|does|should|when|why)\b[^,]{0,60}\s(?:one|another|any)\W*$` +
 		`|^how (?:many|much) (?:is|are|was|were|of them|have)\b[^,]{0,40}$|^(?:please )?(?:give|show)(?: me| us)? (?:an(?:other)?|some|more)? ?examples?\W*$` +
 		`|^(?:what|how) (?:is|are|was|were) the (?:differences?|similarit(?:y|ies)|reasons?|results?|consequences?|advantages|disadvantages|effects?|purpose|meaning|symptoms|causes?)\W*$`)
@@ -86,7 +87,7 @@ var (
 	// predicates end a question and are no part of what it is about.
 	predicates = words("built made born found founded known written lit held won run begun made open closed available free located called named used situated " +
 		"opened invented discovered released published designed directed established created formed caused old tall high big large heavy deep wide long fast " +
-		"expensive dangerous important gebaut erbaut geboren gegründet geschrieben gestorben eröffnet entdeckt bekannt hoch alt groß tief lang teuer offen geöffnet")
+		"expensive dangerous important fought sold paid taken given lost spent sent brought caught chosen stolen gebaut erbaut geboren gegründet geschrieben gestorben eröffnet entdeckt bekannt hoch alt groß tief lang teuer offen geöffnet")
 	germanWords = words("der die das den dem des ist sind war wurde wurden wird wer wann wo warum wie welche welcher welches und mit von ein eine kostet gibt nicht für auf")
 )
 
