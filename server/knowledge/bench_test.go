@@ -16,13 +16,13 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// quick answers at once, in some hundred events.
-type quick struct{}
+// quick answers at once, in so many tokens.
+type quick int
 
-func (quick) Answer(ctx context.Context, r *answer.Recorder) error {
+func (n quick) Answer(ctx context.Context, r *answer.Recorder) error {
 	source := event.Source{N: 1, Chunk: "c", Document: "d", Title: "Gold", Name: "gold.md", Text: strings.Repeat("Gold settles. ", 20), Cited: true, Weight: 1}
 	bodies := []event.Body{event.QueryAnalyzed{Mode: event.Direct}, event.CacheChecked{}, event.GenerationStarted{}}
-	for range 100 {
+	for range n {
 		bodies = append(bodies, event.Token{Text: "word "})
 	}
 	bodies = append(bodies, event.Cited{N: 1, Chunk: "c", Source: &source}, event.GenerationFinished{Reason: "stop"}, event.Verified{},
@@ -53,7 +53,7 @@ func (s *site) stored(n int) []string {
 // TestThousandResponses pages through them, and deletes them one by one.
 func TestThousandResponses(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, func(p *parts) { p.answerer = quick{} })
+	s := newSite(t, func(p *parts) { p.answerer = quick(10) })
 	want := s.stored(1000)
 	var seen []string
 	after := ""
@@ -81,7 +81,7 @@ func TestThousandResponses(t *testing.T) {
 func BenchmarkResponses(b *testing.B) {
 	log, err := filelog.Open(filepath.Join(b.TempDir(), "runs"), filelog.Options{})
 	check(b, err)
-	s := newSite(b, func(p *parts) { p.answerer, p.engine.Store = quick{}, log })
+	s := newSite(b, func(p *parts) { p.answerer, p.engine.Store = quick(100), log })
 	b.Cleanup(func() { s.stop(); check(b, log.Close()) })
 	ids := s.stored(1000)
 	request := func(method, path string) {
