@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
 )
 
@@ -63,19 +62,15 @@ type face interface {
 	ask(ctx context.Context, question string) bool
 }
 
-// retries is how many times in a row a connection is tried: with the client's growing waits, for some ten minutes.
-const retries = 60
-
-// connect makes the client, which tells of each wait for the server.
-func connect(o Options, waiting func(err error, wait time.Duration)) (*client.Client, error) {
-	return client.New(o.Server, client.Options{Retries: retries, Retrying: waiting})
-}
+// patience is how many times in a row a connection is tried while somebody watches, who can stop it: with the client's growing waits, for some
+// ten minutes.
+const patience = 60
 
 // link is what is known of the connection to the server.
 type link struct {
 	mu    sync.Mutex
-	fault string // why it is tried again; empty: it is well
-	next  time.Time
+	fault string    // why it is tried again, or was given up; empty: it is well
+	next  time.Time // when it is tried again; zero: it is not
 }
 
 func (l *link) set(fault string, next time.Time) {

@@ -175,7 +175,7 @@ func useModel(ctx context.Context, s *session, args string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	l, err := s.c.Responses(ctx, 100, "")
-	if err != nil {
+	if s.heard(err) != nil {
 		return err
 	}
 	var seen []string

@@ -50,7 +50,7 @@ func runLines(ctx context.Context, o Options) error {
 	in.Buffer(nil, maxLine)
 	keyboard, ok := o.In.(*os.File)
 	f := &lineFace{out: o.Out, in: in, watched: ok && term.IsTerminal(int(keyboard.Fd()))}
-	s, err := newSession(o, f)
+	s, err := newSession(o, f, 0)
 	if err != nil {
 		return err
 	}

@@ -258,12 +258,12 @@ func (m *model) submit(line string) tea.Cmd {
 		c, args, err := find(line)
 		switch {
 		case err != nil:
-			m.print(m.echo(line, faint) + "\n" + bad.Render("✗ "+reason(err)))
+			m.print("\n" + m.echo(line, faint) + "\n" + bad.Render("✗ "+reason(err)))
 			return nil
 		case c.name == "quit":
 			return tea.Quit
 		case !c.turn:
-			m.print(m.echo(line, faint))
+			m.print("\n" + m.echo(line, faint))
 			ctx := m.ctx
 			m.spawn(func() { m.send(ended{err: c.run(ctx, m.s, args)}) })
 			return nil
@@ -289,7 +289,7 @@ func (m *model) start(line string) {
 	m.running = &activity{line: line, cancel: cancel}
 	m.progress = advanced{}
 	if isCommand(line) {
-		m.print(m.echo(line, faint))
+		m.print("\n" + m.echo(line, faint))
 		c, args, _ := find(line) // it was found before
 		m.spawn(func() {
 			defer cancel()
@@ -335,14 +335,11 @@ func (m *model) ended(e ended) tea.Cmd {
 	case e.err != nil && m.ctx.Err() == nil:
 		m.print(bad.Render("✗ " + reason(e.err)))
 	}
-	if e.err == nil {
-		m.s.link.set("", time.Time{})
+	if fault, _ := m.s.link.get(); fault != "" && e.err != nil && (e.turn || m.running == nil) {
+		m.s.link.set(fault, time.Time{}) // nobody waits for it any more
 	}
 	if !e.turn {
 		return nil
-	}
-	if fault, _ := m.s.link.get(); fault != "" { // nobody waits for it any more
-		m.s.link.set("", time.Time{})
 	}
 	m.running, m.progress = nil, advanced{}
 	if len(m.waiting) > 0 {
@@ -384,7 +381,9 @@ func (m *model) lines() []string {
 		below = append(below, wary.Render(display.Line(m.notice)))
 	}
 	if len(m.questions) > 0 {
-		below = append(below, asked.Render(display.Line(m.questions[0].text))+" [y/N]")
+		for line := range strings.SplitSeq(xansi.Wrap(display.Line(m.questions[0].text)+" [y/N]", width, ""), "\n") {
+			below = append(below, asked.Render(line))
+		}
 	} else {
 		below = append(below, m.prompt.lines()...)
 		if offer := m.prompt.offer(width); offer != "" {
@@ -420,13 +419,7 @@ func (m *model) bar(width int) string {
 // status draws the last line.
 func (m *model) status(width int) string {
 	now := m.s.settings()
-	parts := []string{shorten(label(now.stores), max(width/3, 8)), now.effort}
-	if now.model != "" {
-		parts = append(parts, shorten(now.model, 30))
-	}
-	if n := len(m.waiting); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d waiting", n))
-	}
+	var parts []string
 	if m.running != nil {
 		word := "ctrl-C stops"
 		if m.running.stops > 0 {
@@ -434,14 +427,24 @@ func (m *model) status(width int) string {
 		}
 		parts = append(parts, word)
 	}
-	line := faint.Render(strings.Join(parts, " · ") + " · ")
+	if n := len(m.waiting); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", n))
+	}
+	parts = append(parts, shorten(label(now.stores), max(width/3, 8)), now.effort)
+	if now.model != "" {
+		parts = append(parts, shorten(now.model, 30))
+	}
+	rest := faint.Render(" · " + strings.Join(parts, " · "))
 	fault, next := m.s.link.get()
 	if fault == "" {
-		return line + good.Render("●") + faint.Render(" "+m.host)
+		return good.Render("●") + " " + faint.Render(m.host) + rest
 	}
-	text := " reconnecting to " + m.host
-	if wait := next.Sub(m.now()); wait > 0 {
-		text = fmt.Sprintf(" reconnecting to %s in %.0f s", m.host, wait.Seconds()+0.5)
+	text := "○ " + m.host
+	if !next.IsZero() {
+		text = "◌ reconnecting"
+		if wait := next.Sub(m.now()); wait > 0 {
+			text += fmt.Sprintf(" in %.0f s", wait.Seconds()+0.5)
+		}
 	}
-	return line + wary.Render("◌"+text) + faint.Render(": "+fault)
+	return wary.Render(text+": "+fault) + rest
 }

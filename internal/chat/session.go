@@ -51,7 +51,8 @@ type turn struct {
 // collection is a vector store as far as talking of it goes.
 type collection struct{ id, name string }
 
-func newSession(o Options, f face) (*session, error) {
+// newSession begins a conversation. A server that does not answer is tried again so many times; 0 is the client's default.
+func newSession(o Options, f face, retries int) (*session, error) {
 	s := &session{face: f, now: o.Now, effort: o.Effort, model: o.Model}
 	if s.effort == "" {
 		s.effort = knowledge.EffortMedium
@@ -59,7 +60,7 @@ func newSession(o Options, f face) (*session, error) {
 	for _, id := range o.Collections {
 		s.stores = append(s.stores, collection{id, id})
 	}
-	c, err := connect(o, func(err error, wait time.Duration) { s.link.set(reason(err), s.now().Add(wait)) })
+	c, err := client.New(o.Server, client.Options{Retries: retries, Retrying: func(err error, wait time.Duration) { s.link.set(reason(err), s.now().Add(wait)) }})
 	s.c = c
 	return s, err
 }
@@ -180,9 +181,17 @@ func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
 		if err != nil {
 			return stream.Snapshot(), err
 		}
-		s.link.set("", time.Time{})
+		_ = s.heard(nil)
 	}
 	return stream.Snapshot(), nil
+}
+
+// heard takes up that the server answered, unless that was an error, and hands it on.
+func (s *session) heard(err error) error {
+	if err == nil {
+		s.link.set("", time.Time{})
+	}
+	return err
 }
 
 // reason says in a line why the server does not do what it is asked.
@@ -228,7 +237,7 @@ func (s *session) list(ctx context.Context) (all []knowledge.VectorStore, more b
 	after := ""
 	for range pages {
 		l, err := s.c.Stores(ctx, 100, after)
-		if err != nil {
+		if s.heard(err) != nil {
 			return nil, false, err
 		}
 		if all = append(all, l.Data...); !l.HasMore || l.LastID == after {

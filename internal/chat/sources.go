@@ -59,7 +59,7 @@ func (s *session) passage(ctx context.Context, c client.Citation) (string, error
 	}
 	var d knowledge.Document
 	err := s.c.Get(ctx, "/v1/files/"+url.PathEscape(c.Document)+"/content?limit=1&start_segment="+strconv.Itoa(c.Segment), &d)
-	if err == nil && d.Content != nil {
+	if s.heard(err) == nil && d.Content != nil {
 		for _, g := range d.Content.Segments {
 			if g.Index == c.Segment && g.Content != "" {
 				return display.Clean(strings.ToValidUTF8(g.Content[:min(len(g.Content), maxPassage)], "")), nil

@@ -60,7 +60,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := &terminalFace{}
-	s, err := newSession(o, f)
+	s, err := newSession(o, f, patience)
 	if err != nil {
 		return err
 	}
@@ -97,6 +97,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	work.Go(func() {
 		m.send(printed("sluice chat with " + hostOf(o.Server) + ": ask, or /help"))
 		s.greet(ctx)
+		m.send(tick(o.Now()))
 	})
 	_, err = p.Run()
 	close(stop)
@@ -122,10 +123,13 @@ func (m *model) abandon() {
 func (s *session) greet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	if _, _, err := s.list(ctx); err == nil {
-		s.link.set("", time.Time{})
-		s.named()
+	if _, _, err := s.list(ctx); err != nil {
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			s.link.set(reason(err), time.Time{})
+		}
+		return
 	}
+	s.named()
 }
 
 // named puts the names of collections in the place of the ids that they were given by.

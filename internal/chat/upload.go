@@ -119,10 +119,13 @@ func (s *session) bring(ctx context.Context, source, of string) (f knowledge.Fil
 	} else {
 		f, err = s.send(ctx, source, of+name)
 	}
-	if err != nil {
+	if s.heard(err) != nil {
 		return f, err
 	}
-	_, err = s.c.Wait(ctx, f.TaskID, func(t knowledge.Task) { s.face.progress(of+name+": reading", t.Progress/100) })
+	_, err = s.c.Wait(ctx, f.TaskID, func(t knowledge.Task) {
+		_ = s.heard(nil)
+		s.face.progress(of+name+": reading", t.Progress/100)
+	})
 	if err == nil && f.Bytes == 0 { // it was not fetched yet
 		f, err = s.c.File(ctx, f.ID)
 	}

@@ -83,6 +83,9 @@ func quoted(s string) string {
 
 // nearest gives the candidate that a mistyped word is likely to mean; empty: none is.
 func nearest(s string, candidates []string) string {
+	if s == "" || len(s) > 40 {
+		return ""
+	}
 	best, least := "", max(len(s)/2, 1)+1
 	for _, c := range candidates {
 		d := distance(s, c)
@@ -96,13 +99,10 @@ func nearest(s string, candidates []string) string {
 	return best
 }
 
-// distance counts the changes between two words of which one may be long: characters put in, left out, changed or swapped with their neighbour
+// distance counts the changes between two short words: characters put in, left out, changed or swapped with their neighbour
 // (the restricted Damerau-Levenshtein distance).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	if len(x) > 64 || len(y) > 64 {
-		return 64
-	}
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range row {
 		last[j] = j

@@ -1,0 +1,416 @@
+package chat_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/cli"
+)
+
+// TestMain is also the program itself: what is talked to in a terminal of tmux, and the server.
+func TestMain(m *testing.M) {
+	if args := os.Getenv("TEST_OF_SLUICE"); args != "" {
+		os.Exit(cli.Main(context.Background(), strings.Split(args, "\n"), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// environment is that of the program, without the machine's own settings.
+func environment(args ...string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "SLUICE_") && !strings.HasPrefix(kv, "NO_COLOR=") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "TEST_OF_SLUICE="+strings.Join(args, "\n"))
+}
+
+const cursors = `# Cursor
+
+A cursor is a place in the stream of a run. A cursor is written in the field id of each event.
+
+# Riffle
+
+A riffle holds the gold back in a sluice.
+`
+
+// folder makes a folder of documents.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cursor.md"), []byte(cursors), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// serving is a server in a process of its own.
+type serving struct {
+	url  string
+	kill func()
+}
+
+// serve starts a server of a data folder, and waits until it listens.
+func serve(t *testing.T, addr, data string, args ...string) serving {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = environment(append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(kill)
+	var said strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return serving{url, kill}
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	t.Fatalf("the server did not start:\n%s", said.String())
+	return serving{}
+}
+
+// provider is a model that writes a few words and then waits until it is let go on, or whoever asked has left.
+type provider struct {
+	url  string
+	gone chan struct{} // takes one for each reader that left before the end
+	on   chan struct{} // lets one go on
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := &provider{gone: make(chan struct{}, 100), on: make(chan struct{}, 100)}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []any{map[string]any{"id": "slow", "object": "model"}}})
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		say := func(text string) {
+			b, _ := json.Marshal(map[string]any{"id": "c", "object": "chat.completion.chunk", "model": "slow",
+				"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "content": text}}}})
+			fmt.Fprintf(w, "data: %s\n\n", b)
+			w.(http.Flusher).Flush()
+		}
+		say("A cursor is a place in the stream of a run. [1] ")
+		select {
+		case <-p.on:
+		case <-r.Context().Done():
+			p.gone <- struct{}{}
+			return
+		}
+		say("A cursor is written in the field id of each event. [1]")
+		fmt.Fprint(w, "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"model\":\"slow\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	p.url = s.URL + "/v1"
+	return p
+}
+
+// terminal is a session of tmux that runs `sluice chat`.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+func (tm *terminal) tmux(args ...string) string {
+	tm.t.Helper()
+	out, err := exec.CommandContext(tm.t.Context(), "tmux", append([]string{"-S", tm.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		tm.t.Fatalf("tmux %s: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// blanks are those at the ends of lines: the cursor stands on one.
+var blanks = regexp.MustCompile(` *\n`)
+
+// all gives what is shown, with what has scrolled away.
+func (tm *terminal) all() string {
+	tm.t.Helper()
+	return blanks.ReplaceAllString(tm.tmux("capture-pane", "-p", "-J", "-t", "s", "-S", "-"), "\n")
+}
+
+// until waits for the terminal to show all of it.
+func (tm *terminal) until(wants ...string) string {
+	tm.t.Helper()
+	return tm.when(strings.Join(wants, " and "), func(s string) bool {
+		for _, w := range wants {
+			if !strings.Contains(s, w) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (tm *terminal) when(what string, ok func(all string) bool) string {
+	tm.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		all := tm.all()
+		if ok(all) {
+			return all
+		}
+		if time.Now().After(deadline) {
+			tm.t.Fatalf("the terminal never shows %s:\n%s", what, all)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// keys presses keys of tmux's names.
+func (tm *terminal) keys(names ...string) {
+	tm.tmux(append([]string{"send-keys", "-t", "s"}, names...)...)
+}
+
+// line types a line and sends it off.
+func (tm *terminal) line(text string) {
+	tm.tmux("send-keys", "-t", "s", "-l", text)
+	tm.keys("Enter")
+}
+
+func talk(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	tm := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
+	script := filepath.Join(dir, "run") // since tmux takes no line ends in a variable
+	env := ""
+	for _, kv := range environment("x") {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLUICE_") {
+			env += "unset " + name + "\n"
+		}
+	}
+	text := "#!/bin/sh\nunset NO_COLOR\n" + env + "TEST_OF_SLUICE='" + strings.Join(append([]string{"chat"}, args...), "\n") + "'\nexport TEST_OF_SLUICE\n'" + program +
+		"'\necho \"left with $?\"\nstty -a | tr ';' '\\n' | grep -o -w -e '-*echo'\nexec cat\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tm.tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", "100", "-y", "30", script)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", tm.socket, "kill-server").Run() })
+	return tm
+}
+
+// TestConversation: a question, one that is nothing without it, a file that is uploaded and asked about, the history, completion, sizes, and how
+// it is left; with a server that the command starts by itself.
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	data, docs := t.TempDir(), folder(t)
+	tm := talk(t, "--data", data, "--docs", docs)
+	tm.until("sluice chat with 127.0.0.1:", "ask a question, or /help", "default · medium")
+	tm.line("What is a cursor?")
+	tm.until("A cursor is a place in the stream of a run. [1]", "cursor.md", "confidence")
+	tm.line("Where is it written?")
+	tm.until("› Where is it written?", `hybrid_search "Where is a cursor written?"`, "is written in the field id of each event. [1]")
+	tm.line("/new harbour")
+	tm.until("made, and in use: harbour")
+	file := filepath.Join(t.TempDir(), "north lock.md")
+	if err := os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tm.tmux("send-keys", "-t", "s", "-l", "/upload "+strings.TrimSuffix(file, " lock.md"))
+	tm.keys("Tab")
+	tm.until(`north\ lock.md`)
+	tm.keys("Enter")
+	tm.until("✓ north lock.md", "1 file in harbour")
+	const wide = "a line that is wider than sixty columns, as is seen by where it is broken"
+	tm.tmux("send-keys", "-t", "s", "-l", wide)
+	tm.tmux("resize-window", "-t", "s", "-x", "60", "-y", "20")
+	tm.until("as is seen by\n  where it is broken\n●")
+	tm.keys("C-c")
+	tm.line("When was the north lock opened?")
+	tm.until("The north lock was opened in 1932. [1]", "north lock.md › Lo")
+	tm.tmux("send-keys", "-t", "s", "-l", wide)
+	tm.tmux("resize-window", "-t", "s", "-x", "120", "-y", "40")
+	tm.until("› " + wide + "\n●")
+	tm.keys("C-c")
+	tm.line("/files")
+	tm.until("north lock.md  processed")
+	tm.line("/sources 1")
+	tm.until("[1] north lock.md › Locks\n\n")
+	tm.line("/use default")
+	tm.until("in use: default")
+	tm.line("/collections")
+	tm.when("the counts", func(s string) bool { return regexp.MustCompile(`harbour +1 +1 +0 +vs_`).MatchString(s) })
+	tm.keys("Up", "Up", "Up", "Up", "Up")
+	tm.until("› When was the north lock opened?\n● 127.0.0.1")
+	tm.keys("C-c")
+	tm.until("› ask a question")
+	tm.tmux("set-buffer", "What is\na riffle?")
+	tm.tmux("paste-buffer", "-p", "-t", "s")
+	tm.until("› What is\n  a riffle?\n●")
+	tm.keys("Enter")
+	tm.until("A riffle holds the gold back in a sluice. [1]", "cursor.md › Riffle  A riffle holds the gold back in a sluice.\n")
+	saved := filepath.Join(t.TempDir(), "talk.md")
+	tm.line("/save " + saved)
+	tm.until("4 turns saved")
+	tm.keys("C-c")
+	tm.until("ctrl-D or /quit leaves")
+	tm.keys("C-d")
+	all := tm.until("left with 0", "\necho\n")
+	for _, once := range []string{"The north lock was opened in 1932. [1]", "A riffle holds the gold back in a sluice. [1]", "› Where is it written?"} {
+		if n := strings.Count(all, once); n != 1 {
+			t.Errorf("%q is left behind %d times:\n%s", once, n, all)
+		}
+	}
+	text, err := os.ReadFile(saved)
+	if err != nil || !strings.Contains(string(text), "## Where is it written?") || !strings.Contains(string(text), "1. **north lock.md › Locks**: ") {
+		t.Errorf("saved is %v:\n%s", err, text)
+	}
+	info, err := os.Stat(filepath.Join(data, "chat_history"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the history: %v %v", info, err)
+	}
+}
+
+// TestStopped: ctrl-C stops the answer, on the server too, and not the program.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	p, data := newProvider(t), t.TempDir()
+	srv := serve(t, "127.0.0.1:0", data, "--docs", folder(t), "--model-url", p.url, "--judge", "none")
+	tm := talk(t, "--data", data) // it finds the server by the folder
+	tm.until("sluice chat with " + strings.TrimPrefix(srv.url, "http://"))
+	tm.line("What is a cursor?")
+	tm.until("A cursor is a place", "answering", "ctrl-C stops")
+	tm.line("What is a riffle?")
+	tm.until("1 waiting")
+	tm.keys("C-c")
+	tm.until("cancelled", "1 line that waited will not be asked", "› ask a question")
+	select {
+	case <-p.gone:
+	case <-time.After(20 * time.Second):
+		t.Error("the model was not told")
+	}
+	c, err := client.New(srv.url, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.Runs(t.Context(), 10, "")
+	if err != nil || len(l.Runs) != 1 || l.Runs[0].Status == "running" || l.Runs[0].ErrorCode != "CANCELLED" {
+		t.Errorf("the server has %+v, %v", l.Runs, err)
+	}
+	p.on <- struct{}{}
+	tm.line("What is a cursor?")
+	tm.until("A cursor is written in the field id of each event.", "confidence")
+	// The server no longer has what was said before; it is told again.
+	if l, err = c.Runs(t.Context(), 10, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range l.Runs {
+		if err := c.DeleteResponse(t.Context(), r.RunID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.on <- struct{}{}
+	tm.line("Where is it written?")
+	tm.until(`hybrid_search "Where is a cursor written?"`, "› ask a question")
+	tm.line("/quit")
+	tm.until("left with 0")
+}
+
+// TestServerKilled: while the server is away the prompt stays usable, and when it is back the answer ends and the next question is answered.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	p, data, docs := newProvider(t), t.TempDir(), folder(t)
+	flags := []string{"--docs", docs, "--model-url", p.url, "--judge", "none"}
+	srv := serve(t, "127.0.0.1:0", data, flags...)
+	tm := talk(t, "--data", data, "--server", srv.url)
+	tm.until("sluice chat with", "ask a question")
+	tm.line("What is a cursor?")
+	tm.until("A cursor is a place", "answering")
+	srv.kill()
+	tm.until("reconnecting")
+	tm.line("/help")
+	tm.until("write the conversation with its sources as Markdown")
+	tm.line("What is a riffle?")
+	tm.until("1 waiting")
+	tm.tmux("send-keys", "-t", "s", "-l", "typing goes on")
+	tm.until("› typing goes on", "reconnecting")
+	p.on <- struct{}{}
+	p.on <- struct{}{}
+	serve(t, strings.TrimPrefix(srv.url, "http://"), data, flags...)
+	all := tm.until("› What is a riffle?", "is written in the field id of each event.", "› typing goes on\n● ")
+	first := all[strings.Index(all, "› What is a cursor?"):strings.LastIndex(all, "› What is a riffle?")]
+	if !strings.Contains(first, "A cursor is a place in the stream of a run.") || !strings.Contains(first, "✗ ") {
+		t.Errorf("it is not said what became of the first answer:\n%s", all)
+	}
+	tm.keys("C-c", "C-d")
+	tm.until("left with 0")
+}
+
+// TestLines: in a pipe it reads lines and prints lines, without a control sequence, and tells by its status that something failed.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	data, docs := t.TempDir(), folder(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "lock.md")
+	if err := os.WriteFile(file, []byte("The north lock was opened in 1932.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say := func(lines ...string) (out, errs string, failed bool) {
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Env = environment("chat", "--data", data, "--docs", docs)
+		cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+		var o, e strings.Builder
+		cmd.Stdout, cmd.Stderr = &o, &e
+		failed = cmd.Run() != nil
+		if strings.ContainsAny(o.String()+e.String(), "\x1b\r") {
+			t.Errorf("there are control sequences:\n%q\n%q", o.String(), e.String())
+		}
+		return o.String(), e.String(), failed
+	}
+	out, errs, failed := say("What is a cursor?", "Where is it written?", "/new harbour", "/upload "+file, "When was the north lock opened?", "/sources", "/quit", "What is a riffle?")
+	if failed || strings.Contains(out, "riffle") {
+		t.Errorf("failed is %v", failed)
+	}
+	if !strings.Contains(errs, `hybrid_search "Where is a cursor written?"`) {
+		t.Errorf("the second question does not follow the first:\n%s", errs)
+	}
+	for _, want := range []string{"A cursor is a place in the stream of a run. [1]", "is written in the field id", "1 file in harbour", "opened in 1932. [1]", "[1] lock.md\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not printed:\n%s\n%s", want, out, errs)
+		}
+	}
+	if out, errs, failed := say("/use nowhere", "/helq"); !failed || !strings.Contains(errs, "no collection nowhere") || !strings.Contains(errs, "did you mean /help?") {
+		t.Errorf("failed is %v:\n%s\n%s", failed, out, errs)
+	}
+}
