@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -49,7 +50,7 @@ func (c *Client) asking(ctx context.Context, protocol, view, path, question stri
 		if err != nil {
 			return nil, err
 		}
-		r.again = unsent
+		r.again, r.stream = unsent, true
 		return c.do(ctx, r)
 	})
 }
@@ -65,7 +66,7 @@ func view(o *knowledge.StreamOptions, perSecond float64) string {
 	}
 	v := ""
 	if mode != "" {
-		v += "&mode=" + mode
+		v += "&mode=" + url.QueryEscape(mode)
 	}
 	if perSecond != 0 {
 		v += fmt.Sprintf("&snapshots_per_second=%g", perSecond)

@@ -92,6 +92,7 @@ type request struct {
 	body         func() (io.Reader, error) // makes the body anew for each try; nil: none
 	size         int64                     // of the body in bytes; negative: not known
 	again        func(err error) bool      // whether what failed may be sent again; nil: see [repeatable]
+	stream       bool                      // the answer goes on for as long as a run does; see Options.Silence
 }
 
 func get(path string) request { return request{method: http.MethodGet, path: path} }
@@ -124,8 +125,17 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// once sends a request. A status of 400 and over is an error: see [refusal].
+// once sends a request. A status of 300 and over is an error: see [refusal].
 func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
+	if !r.stream {
+		return c.answer(ctx, r)
+	}
+	ctx, w := watch(ctx, c.o.Silence)
+	res, err := c.answer(ctx, r)
+	return w.answered(res, err)
+}
+
+func (c *Client) answer(ctx context.Context, r request) (*http.Response, error) {
 	var body io.Reader
 	if r.body != nil {
 		var err error
@@ -147,7 +157,7 @@ func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode < 400 {
+	if res.StatusCode < 300 { // redirects that can be followed were
 		return res, nil
 	}
 	defer res.Body.Close()

@@ -187,6 +187,7 @@ func TestBigEvents(t *testing.T) {
 	big := strings.Repeat("é", 2<<20)
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Sluice-Run-Id", "run_1")
+		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "id: 2\nevent: token\ndata: {\"type\":\"token\",\"content\":%q}\n\nid: 3\nevent: done\ndata: {}\n\n", big)
 	}))
 	t.Cleanup(h.Close)

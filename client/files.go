@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -45,20 +46,46 @@ func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size i
 		start, err = seeker.Seek(0, io.SeekCurrent)
 		seekable = err == nil
 	}
-	sent := false
+	var last *sending
 	r := request{method: http.MethodPost, path: "/v1/files", kind: kind, size: size,
 		body: func() (io.Reader, error) {
-			if sent {
+			if last != nil {
+				if err := last.wait(ctx); err != nil {
+					return nil, err
+				}
 				if _, err := seeker.Seek(start, io.SeekStart); err != nil {
 					return nil, err
 				}
 			}
-			sent = true
-			return io.MultiReader(bytes.NewReader(head), &counted{r: body, tell: o.Progress}, bytes.NewReader(tail)), nil
+			last = &sending{over: make(chan struct{}),
+				Reader: io.MultiReader(bytes.NewReader(head), &counted{r: body, tell: o.Progress}, bytes.NewReader(tail))}
+			return last, nil
 		},
 		again: func(err error) bool { return seekable && unsent(err) }}
 	err = c.call(ctx, "upload", r, &f)
 	return f, err
+}
+
+// sending is a body that tells when it is read no more. The server's answer does not: net/http may go on reading behind it.
+type sending struct {
+	io.Reader
+	once sync.Once
+	over chan struct{}
+}
+
+// Close implements [io.Closer].
+func (s *sending) Close() error {
+	s.once.Do(func() { close(s.over) })
+	return nil
+}
+
+func (s *sending) wait(ctx context.Context) error {
+	select {
+	case <-s.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // form gives what stands before and behind the file's bytes in the body, and its content type.

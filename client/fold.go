@@ -60,6 +60,9 @@ func (f *Fold) Add(ev Event) error {
 	return nil
 }
 
+// open tells whether the run was told of, and its end was not.
+func (f *Fold) open() bool { return f.s.Status != "" && !f.s.Status.Final() }
+
 // ended marks the run's end. Steps that are open end with it.
 func (f *Fold) ended(status Status) {
 	f.s.Status = status

@@ -58,6 +58,9 @@ func (f *Fold) addKnowledge(ev Event) error {
 		return nil
 	}
 	return on(ev, func(v frame) {
+		if f.s.Status == "" {
+			f.s.Status = Running // a stream that is taken up in its middle
+		}
 		switch {
 		case v.Object == "response":
 			f.snapshot(v)

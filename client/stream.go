@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"mime"
 	"net/http"
 	"net/url"
 	"sync"
@@ -47,25 +48,16 @@ func NewStream(question string, events iter.Seq2[Event, error]) *Stream {
 func (c *Client) stream(ctx context.Context, protocol, view, question string, ask func(context.Context) (*http.Response, error)) *Stream {
 	s := &Stream{name: protocol, cancel: c.Cancel}
 	s.fold.s.Question = fitting(question, maxField)
-	connect := func(ctx context.Context, run, after string) (*http.Response, error) {
+	s.connect = func(run, after string) (*http.Response, error) {
 		if run == "" {
 			return ask(ctx)
 		}
 		r := get("/runs/" + url.PathEscape(run) + "/stream?protocol=" + url.QueryEscape(protocol) + view)
+		r.stream = true
 		if after != "" {
 			r.header = http.Header{"Last-Event-Id": {after}}
 		}
 		return c.once(ctx, r)
-	}
-	s.connect = func(run, after string) (*http.Response, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		res, err := connect(ctx, run, after)
-		if err != nil {
-			cancel()
-			return nil, err
-		}
-		res.Body = watch(res.Body, c.o.Silence, cancel)
-		return res, nil
 	}
 	waits := c.waits()
 	s.retry = func(failures int, err error) error {
@@ -110,13 +102,17 @@ func (s *Stream) Cancel(ctx context.Context) error {
 	if run == "" {
 		return errors.New("cancel run: the server has not told its id yet")
 	}
-	if err := s.cancel(ctx, run); err != nil {
-		return err
+	mark := func(ending bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ending = ending
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ending = true
-	return nil
+	mark(true) // the run's end may be read before the answer to this
+	err := s.cancel(ctx, run)
+	if err != nil {
+		mark(false)
+	}
+	return err
 }
 
 // Wait reads what is left of the stream and gives the last snapshot. A run that failed is no error: see [Snapshot.Failure].
@@ -172,15 +168,16 @@ func (s *Stream) follow(yield func(Event, error) bool) {
 		begun, before := s.run != "", s.after
 		res, err := s.connect(s.run, s.after)
 		if err == nil {
-			if id := res.Header.Get("Sluice-Run-Id"); s.run == "" {
-				s.mu.Lock()
-				s.run = id
-				s.mu.Unlock()
-			}
+			err = s.answered(res, begun)
+		}
+		if err == nil {
 			var stop bool
 			if stop, err = s.read(res, yield); stop {
 				return
 			}
+		} else if wrong, ok := errors.AsType[*answerError](err); ok {
+			yield(Event{}, wrong)
+			return
 		} else if !begun {
 			yield(Event{}, fmt.Errorf("ask: %w", err))
 			return
@@ -199,6 +196,36 @@ func (s *Stream) follow(yield func(Event, error) bool) {
 			return
 		}
 	}
+}
+
+// answerError is an answer that is none to what was asked. Asking again would give the same.
+type answerError struct{ text string }
+
+func (e *answerError) Error() string { return e.text }
+
+// answered looks at what stands before a connection's events: whether they are any, and of which run. Of an answer that is none, the body is closed.
+func (s *Stream) answered(res *http.Response, begun bool) error {
+	id, wrong := res.Header.Get("Sluice-Run-Id"), ""
+	kind := res.Header.Get("Content-Type")
+	media, _, _ := mime.ParseMediaType(kind)
+	switch ended := res.StatusCode == http.StatusNoContent; {
+	case ended && !begun, !ended && media != sse.ContentType:
+		wrong = fmt.Sprintf("ask: the server answered %d with %q, which is no stream of events", res.StatusCode, clip(kind, 60))
+	case ended && s.fold.open():
+		wrong = fmt.Sprintf("stream run %s: the server says that it has ended, and not how", s.run)
+	case begun && id != "" && id != s.run:
+		wrong = fmt.Sprintf("stream run %s: the server answered with another, %s", s.run, clip(id, 60))
+	}
+	if wrong != "" {
+		_ = res.Body.Close()
+		return &answerError{wrong}
+	}
+	if s.run == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.run = id
+	}
+	return nil
 }
 
 // read yields a connection's events. Stop: the last event was yielded, or nobody wants more.
@@ -251,11 +278,11 @@ func (s *Stream) take(ev *Event) (fresh bool, err error) {
 		s.cursor = c
 	}
 	s.after = ev.ID
-	if s.run == "" {
-		s.run = ev.Run
-	}
 	if err := s.fold.Add(*ev); err != nil {
 		return false, err
+	}
+	if s.run == "" { // what is between left the header out
+		s.run = s.fold.s.Run
 	}
 	if ev.Last() {
 		s.over = true

@@ -507,6 +507,7 @@ func TestNothingTwice(t *testing.T) {
 	connections := 0
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Sluice-Run-Id", "run_1")
+		w.Header().Set("Content-Type", "text/event-stream")
 		connections++
 		for i := 1; i <= 3*connections; i++ {
 			fmt.Fprintf(w, "id: %d\nevent: token\ndata: {\"content\":\"%d \"}\n\n", i, i)
@@ -535,6 +536,7 @@ func TestSilence(t *testing.T) {
 	connections := 0
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Sluice-Run-Id", "run_1")
+		w.Header().Set("Content-Type", "text/event-stream")
 		if connections++; connections < 3 {
 			fmt.Fprintf(w, "id: %d\nevent: token\ndata: {\"content\":\"a\"}\n\n", connections)
 			_ = http.NewResponseController(w).Flush()
@@ -545,7 +547,7 @@ func TestSilence(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	var errs []string
-	c := dial(t, h.URL, client.Options{Silence: 20 * time.Millisecond, Backoff: 1, Retrying: func(err error, _ time.Duration) { errs = append(errs, err.Error()) }})
+	c := dial(t, h.URL, client.Options{Silence: 300 * time.Millisecond, Backoff: 1, Retrying: func(err error, _ time.Duration) { errs = append(errs, err.Error()) }})
 	got, err := c.Ask(t.Context(), forge.Request{Query: "why?"}).Wait()
 	if err != nil || got.Text != "aa" || got.Status != client.Completed || len(errs) != 2 || !strings.Contains(errs[0], "silent") {
 		t.Errorf("%+v, %v after %q", got, err, errs)

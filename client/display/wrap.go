@@ -22,7 +22,7 @@ func wrapped(s string, width int) (lines []string) {
 // bars are what a quoted line begins with; mark is what follows it: blanks, and the sign of a list's item.
 var (
 	bars = regexp.MustCompile("^(?: *" + columns + ")* *")
-	mark = regexp.MustCompile("^(?:• |\\[[ ✓]\\] |[0-9]{1,9}\\. )")
+	mark = regexp.MustCompile(`^(?:• |\[[ ✓]\] |[0-9]{1,9}\. )`)
 )
 
 // hung breaks a line that is too wide. What follows stands under the first line's text, behind the bars of its quotes: the renderer would put it

@@ -1,0 +1,265 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/wire/forge"
+)
+
+// server answers as a test says, the nth request from 1.
+func lying(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) string {
+	t.Helper()
+	var n atomic.Int64
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(int(n.Add(1)), w, r) }))
+	t.Cleanup(h.Close)
+	return h.URL
+}
+
+// says begins a stream of a run with some text.
+func says(w http.ResponseWriter, run, text string) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if run != "" {
+		w.Header().Set("Sluice-Run-Id", run)
+	}
+	_, _ = io.WriteString(w, text)
+	_ = http.NewResponseController(w).Flush()
+}
+
+const (
+	token = "id: 2\nevent: token\ndata: {\"content\":\"a\"}\n\n"
+	over  = "id: 9\nevent: done\ndata: {}\n\n"
+)
+
+// TestAnswersThatAreNone: what is no stream of the run that was asked for is told as such, at once, and never taken for an answer.
+func TestAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer func(n int, w http.ResponseWriter, r *http.Request)
+		want   string
+		text   string
+		asked  int
+	}{
+		"a page": {func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html>"+token+over)
+		}, `200 with "text/html"`, "", 1},
+		"no type":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Type"] = nil }, "no stream of events", "", 1},
+		"nothing":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "answered 204", "", 1},
+		"a redirect to nowhere":  {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) }, "answered 302", "", 1},
+		"a stream without a run": {func(_ int, w http.ResponseWriter, _ *http.Request) { says(w, "", token) }, "told no run", "a", 1},
+		"another run": {func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n == 1 {
+				says(w, "run_1", token)
+				return
+			}
+			says(w, "run_2", "id: 3\nevent: token\ndata: {\"content\":\"of another\"}\n\n"+over)
+		}, "another, run_2", "a", 2},
+		"an end that is not told": {func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n == 1 {
+				says(w, "run_1", token)
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}, "not how", "a", 2},
+	} {
+		asked := 0
+		url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) { asked = n; test.answer(n, w, r) })
+		got, err := dial(t, url, client.Options{Backoff: 1}).Ask(t.Context(), forge.Request{Query: "why?"}).Wait()
+		if err == nil || !strings.Contains(err.Error(), test.want) || got.Text != test.text || asked != test.asked {
+			t.Errorf("%s: %v with %q after %d requests", name, err, got.Text, asked)
+		}
+	}
+}
+
+// TestSilenceBeforeAnAnswer: a server that takes a request and says nothing at all is given up as one that falls silent later is. The question may have
+// arrived and is not asked again.
+func TestSilenceBeforeAnAnswer(t *testing.T) {
+	t.Parallel()
+	o := client.Options{Silence: 300 * time.Millisecond, Backoff: 1}
+	var first atomic.Bool
+	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case first.Load() || n == 2:
+			<-r.Context().Done()
+		case n == 1:
+			says(w, "run_1", token)
+		default:
+			says(w, "run_1", over)
+		}
+	})
+	got, err := dial(t, url, o).Ask(t.Context(), forge.Request{Query: "why?"}).Wait()
+	if err != nil || got.Text != "a" || got.Status != client.Completed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	first.Store(true)
+	if _, err := dial(t, url, o).Ask(t.Context(), forge.Request{Query: "why?"}).Wait(); err == nil || !strings.Contains(err.Error(), "silent") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRunWithoutItsHeader: the knowledge protocol names the run in its snapshots, for connections whose headers were taken away.
+func TestRunWithoutItsHeader(t *testing.T) {
+	t.Parallel()
+	path := ""
+	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n == 1 {
+			says(w, "", "id: 1\nevent: response.created\ndata: {\"object\":\"response\",\"id\":\"run_7\",\"status\":\"in_progress\",\"output\":[]}\n\n")
+			return
+		}
+		path = r.URL.Path
+		says(w, "", "id: 2\nevent: response.completed\ndata: {\"object\":\"response\",\"id\":\"run_7\",\"status\":\"completed\",\"output\":[]}\n\nid: 3\nevent: done\ndata: {}\n\n")
+	})
+	s := dial(t, url, client.Options{Backoff: 1}).Respond(t.Context(), client.Question("why?"))
+	if got, err := s.Wait(); err != nil || got.Status != client.Completed || path != "/runs/run_7/stream" || s.Run() != "run_7" {
+		t.Errorf("%+v, %v at %q", got, err, path)
+	}
+}
+
+// TestCancelThatIsOvertaken: the run's end may be read before the reply to its cancellation.
+func TestCancelThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	cancelled, read := make(chan struct{}), make(chan struct{})
+	url := lying(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/cancel") {
+			close(cancelled)
+			<-read
+			return
+		}
+		says(w, "run_1", "id: 1\nevent: response.created\ndata: {\"object\":\"response\",\"id\":\"run_1\",\"status\":\"in_progress\",\"output\":[]}\n\n")
+		<-cancelled
+		says(w, "run_1", "id: 2\nevent: response.incomplete\ndata: {\"object\":\"response\",\"id\":\"run_1\",\"status\":\"incomplete\",\"output\":[]}\n\nid: 3\nevent: done\ndata: {}\n\n")
+	})
+	s := dial(t, url, client.Options{}).Respond(t.Context(), client.Question("why?"))
+	var wg sync.WaitGroup
+	for _, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Snapshot().Events == 1 {
+			wg.Go(func() {
+				if err := s.Cancel(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	close(read)
+	wg.Wait()
+	if got := s.Snapshot(); got.Status != client.Cancelled || got.Failure == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestStreamTakenUpInItsMiddle: the first that is heard of a response may be a piece of it.
+func TestStreamTakenUpInItsMiddle(t *testing.T) {
+	t.Parallel()
+	var f client.Fold
+	for _, data := range []string{`{"delta":"b","item_id":"m","output_index":3}`, `{"delta":"c","item_id":"m","output_index":3}`} {
+		if err := f.Add(client.Event{Run: "run_1", Protocol: "knowledge", Name: "response.output_text.delta", Data: []byte(data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := f.Snapshot(); s.Text != "bc" || s.Status != client.Running || s.Answer != client.Running {
+		t.Errorf("%+v", s)
+	}
+}
+
+// exclusive tells whether it is used by two at once, as a file may not be.
+type exclusive struct {
+	*bytes.Reader
+	using atomic.Int32
+	t     *testing.T
+}
+
+func (e *exclusive) Read(p []byte) (int, error) {
+	if e.using.Add(1) != 1 {
+		e.t.Error("read while it is used")
+	}
+	defer e.using.Add(-1)
+	runtime.Gosched()
+	return e.Reader.Read(p)
+}
+
+func (e *exclusive) Seek(at int64, whence int) (int64, error) {
+	if e.using.Add(1) != 1 {
+		e.t.Error("sought while it is read")
+	}
+	defer e.using.Add(-1)
+	return e.Reader.Seek(at, whence)
+}
+
+// TestUploadTurnedAwayUnread: a server may answer before it has read what is sent; the file is not read from two places then.
+func TestUploadTurnedAwayUnread(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 20
+	var got int64
+	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n < 8 {
+			_, _ = io.CopyN(io.Discard, r.Body, 1000)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		got, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"id":"f"}`)
+	})
+	body := &exclusive{Reader: bytes.NewReader(make([]byte, size)), t: t}
+	f, err := dial(t, url, client.Options{Backoff: 1, Retries: 10}).Upload(t.Context(), "a.bin", body, size, client.UploadOptions{})
+	if err != nil || f.ID != "f" || got < size {
+		t.Errorf("%+v, %v, %d bytes", f, err, got)
+	}
+}
+
+// TestNothingIsLeftBehind: streams that end in any way leave no goroutine and no connection that is read.
+func TestNothingIsLeftBehind(t *testing.T) {
+	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		says(w, "run_1", fmt.Sprintf("id: %d\nevent: token\ndata: {\"content\":\"a\"}\n\n", n))
+		if n%3 == 0 {
+			<-r.Context().Done()
+		}
+	})
+	tr := &http.Transport{}
+	o := client.Options{HTTP: &http.Client{Transport: tr}, Backoff: time.Millisecond, Retries: 2}
+	before := runtime.NumGoroutine()
+	for i := range 30 {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := dial(t, url, o).Ask(ctx, forge.Request{Query: "why?"})
+		seen := 0
+		for _, err := range s.Events() {
+			if seen++; err != nil {
+				if !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				break
+			}
+			if i%2 == 0 && seen == 1+i%3 {
+				break
+			}
+			if seen == 1+i%3 {
+				cancel()
+			}
+		}
+		cancel()
+	}
+	tr.CloseIdleConnections()
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			b := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, and %d before:\n%s", runtime.NumGoroutine(), before, b[:runtime.Stack(b, true)])
+		}
+		tr.CloseIdleConnections()
+	}
+}
