@@ -147,7 +147,24 @@ func (s *Server) routes() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
 	}))
-	return guard.Handler(mux)
+	return guard.Handler(oneSlash(mux))
+}
+
+// oneSlash serves a path that begins with several slashes, as clients make them of a base URL that ends in one, like that with one. A
+// redirect, which the mux would give, asks some to send a body again that they have no more.
+func oneSlash(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "//") {
+			r = r.WithContext(r.Context()) // the caller's stays as it is
+			u := *r.URL
+			u.Path = "/" + strings.TrimLeft(u.Path, "/")
+			if u.RawPath != "" {
+				u.RawPath = "/" + strings.TrimLeft(u.RawPath, "/")
+			}
+			r.URL = &u
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (p port) wrongMethod(allowed []string) http.Handler {

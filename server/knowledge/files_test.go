@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -74,6 +75,22 @@ func TestUpload(t *testing.T) {
 	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`).MatchString(other["id"].(string)) {
 		t.Errorf("id: %v", other["id"])
 	}
+}
+
+// TestSlashAtTheEnd: clients put a base URL and a path together, whatever the URL ends in, and cannot send a form twice.
+func TestSlashAtTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.url += "/"
+	kind, body := multipartOf(part{field: "file", filename: "a.md", body: gold})
+	status, b := s.do("POST", "/v1/files", kind, io.NopCloser(bytes.NewReader(body)))
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, b)
+	}
+	id := object(t, b)["id"].(string)
+	s.await("upload-" + id)
+	s.get("/v1/files/" + id + "/content")
+	s.json(http.StatusNotFound, "GET", "/v1/files/a%2Fb", "")
 }
 
 func uploadRefused(t *testing.T, s *site) {
