@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
@@ -22,22 +23,29 @@ def call(method, path, body=None, kind="application/json"):
     if body is not None and kind == "application/json":
         body = json.dumps(body).encode()
     request = urllib.request.Request(BASE + path, body, {"Content-Type": kind} if body is not None else {}, method=method)
-    with urllib.request.urlopen(request, timeout=60) as response:
-        return json.load(response)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as refusal:
+        raise SystemExit(f"{method} {path}: {refusal}: {refusal.read().decode()}") from None
 
 
 def upload(path):
-    """Uploads a file and waits until questions find it."""
+    """Uploads a file, which is not read yet."""
     boundary = uuid.uuid4().hex
     with open(path, "rb") as source:
         content = source.read()
     name = urllib.parse.quote(os.path.basename(path))
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
-    file = call("POST", "/v1/files", head + content + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}")
+    return call("POST", "/v1/files", head + content + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}")
+
+
+def wait(file):
+    """Waits until questions find a file."""
     while True:
         task = call("GET", "/v1/tasks/" + file["task_id"])
         if task["status"] == "completed":
-            return file
+            return
         if task["status"] in ("failed", "cancelled"):
             raise SystemExit(task.get("failure_reason", task["status"]))
         time.sleep(0.2)
@@ -66,14 +74,10 @@ def text_of(response):
     return text, citations
 
 
-def main():
-    if len(sys.argv) < 3:
-        raise SystemExit(__doc__)
-    file = upload(sys.argv[1])
-    print("uploaded", file["filename"])
-    store = call("POST", "/v1/vector_stores", {"name": "example", "file_ids": [file["id"]]})["id"]
+def talk(store, questions):
+    """Asks one question after another, each with all that was said before it."""
     messages = []
-    for question in sys.argv[2:]:
+    for question in questions:
         messages.append({"role": "user", "content": question})
         shown = ""
         print("\n>", question)
@@ -86,8 +90,22 @@ def main():
         for n, citation in enumerate(citations, 1):
             print(f"[{n}] {citation['filename']}, passage {citation['index']}")
         messages.append({"role": "assistant", "content": text})
-    call("DELETE", "/v1/vector_stores/" + store)
-    call("DELETE", "/v1/files/" + file["id"])
+
+
+def main():
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
+    file = upload(sys.argv[1])
+    try:
+        wait(file)
+        print("uploaded", file["filename"])
+        store = call("POST", "/v1/vector_stores", {"name": "example", "file_ids": [file["id"]]})["id"]
+        try:
+            talk(store, sys.argv[2:])
+        finally:
+            call("DELETE", "/v1/vector_stores/" + store)
+    finally:
+        call("DELETE", "/v1/files/" + file["id"])
     print("\ndeleted")
 
 

@@ -12,21 +12,37 @@ request() { curl -sS --fail-with-body "$@"; }
 # field prints a text field of the JSON object that it reads. A real program has a parser for that.
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | sed 's/^[^:]*: *"//; s/"$//'; }
 
-quote() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+# quote escapes a text for JSON, and a file's name for curl.
+quote() { printf '%s' "$1" | tr '[:cntrl:]' ' ' | sed 's/[\\"]/\\&/g'; }
+
+id='' store=''
+delete() {
+	echo "== delete"
+	[ -z "$store" ] || request -X DELETE "$url/v1/vector_stores/$store"
+	[ -z "$id" ] || request -X DELETE "$url/v1/files/$id"
+}
+trap delete EXIT
 
 echo "== upload"
-uploaded=$(request "$url/v1/files" -F "file=@$file" -F purpose=qa)
+uploaded=$(request "$url/v1/files" -F "file=@\"$(quote "$file")\"" -F purpose=qa) || {
+	echo "$uploaded" # which says what is wrong
+	exit 1
+}
 id=$(field id <<<"$uploaded")
 task=$(field task_id <<<"$uploaded")
 echo "file $id"
 
 echo "== wait"
 while :; do
-	status=$(request "$url/v1/tasks/$task" | field status)
+	state=$(request "$url/v1/tasks/$task")
+	status=$(field status <<<"$state")
 	echo "$status"
 	case $status in
 	completed) break ;;
-	failed | cancelled) exit 1 ;;
+	failed | cancelled)
+		field failure_reason <<<"$state"
+		exit 1
+		;;
 	esac
 	sleep 0.2
 done
@@ -42,7 +58,3 @@ request -N "$url/v1/responses" -H 'Content-Type: application/json' -d "{
 
 echo "== the best passages, without an answer"
 request "$url/v1/vector_stores/$store/search" -H 'Content-Type: application/json' -d "{\"query\": \"$(quote "$question")\", \"top_k\": 3}"
-
-echo "== delete"
-request -X DELETE "$url/v1/vector_stores/$store"
-request -X DELETE "$url/v1/files/$id"
