@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -16,18 +17,48 @@ const (
 	SnapshotRate   = 50
 )
 
-// SnapshotRun is an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
-// snapshot holds them. Both are of one English text, from its two ends.
-func SnapshotRun(tb testing.TB) []event.Body {
+// SnapshotAims are the most bytes that a body of the answer may have, by form and coding.
+var SnapshotAims = map[string]map[string]int{
+	"a snapshot each token": {"zstd": 35_000}, "10 snapshots a second": {"zstd": 12_000, "gzip": 20_000}, "deltas": {"zstd": 30_000},
+}
+
+// licence is an English text.
+func licence(tb testing.TB) string {
 	tb.Helper()
 	b, err := os.ReadFile("../LICENSE")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text := strings.Join(strings.Fields(string(b)), " ")
-	words := strings.SplitAfter(text, " ")
-	if len(words) < SnapshotTokens+100 {
-		tb.Fatalf("%d words", len(words))
+	return string(b)
+}
+
+// tokens cuts a text as models do, roughly: long words are two tokens, which makes about four of three words.
+func tokens(text string) []string {
+	const long = 6
+	var all []string
+	for _, w := range strings.SplitAfter(text, " ") {
+		if half := len(w) / 2; len(w) > long+1 {
+			for !utf8.RuneStart(w[half]) {
+				half--
+			}
+			all = append(all, w[:half])
+			w = w[half:]
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// SnapshotRun is an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
+// snapshot holds them. Both are of one English text, from its two ends.
+func SnapshotRun(tb testing.TB) []event.Body { return snapshotRun(tb, licence(tb)) }
+
+func snapshotRun(tb testing.TB, text string) []event.Body {
+	tb.Helper()
+	text = strings.Join(strings.Fields(text), " ")
+	words := tokens(text)
+	if len(words) < SnapshotTokens+2000/4 {
+		tb.Fatalf("%d tokens", len(words))
 	}
 	bodies := []event.Body{
 		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}, event.CacheChecked{},
@@ -39,7 +70,7 @@ func SnapshotRun(tb testing.TB) []event.Body {
 	for n := range 5 {
 		from := len(text) - 400*(n+1)
 		sources = append(sources, event.Source{N: n + 1, Ordinal: n, Chunk: corpus.ChunkID(fmt.Sprintf("c%d", n+1)), Document: corpus.DocumentID(fmt.Sprintf("6dce5827-0000-4000-8000-%012d", n)),
-			Title: "A licence", Name: fmt.Sprintf("licence-%d.txt", n+1), Level: corpus.Passage, Text: text[from : from+400], Score: 0.8, Cited: true})
+			Title: "A licence", Name: fmt.Sprintf("licence-%d.txt", n+1), Level: corpus.Passage, Text: strings.ToValidUTF8(text[from:from+400], ""), Score: 0.8, Cited: true})
 		bodies = append(bodies, event.Cited{N: n + 1, Chunk: sources[n].Chunk, Source: &sources[n]})
 	}
 	for _, w := range words[1:SnapshotTokens] {

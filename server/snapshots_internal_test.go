@@ -4,23 +4,27 @@ package server
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // snapshotBatches cuts the run as a pace does: perSecond times a second, and behind what is no text. 0: at each event.
-func snapshotBatches(tb testing.TB, p knowledge.Protocol, perSecond int) [][]event.Event {
-	tb.Helper()
+func snapshotBatches(p knowledge.Protocol, bodies []event.Body, perSecond int) [][]event.Event {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	log := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "run_0123456789", Query: "what may I do with it?", Mode: event.Direct, Collection: "default", TopK: 5,
 		Protocol: knowledge.Name, Request: json.RawMessage(`{}`)}}}
-	for _, b := range SnapshotRun(tb) {
+	for _, b := range bodies {
 		if _, text := b.(event.Token); text {
 			at = at.Add(time.Second / SnapshotRate)
 		}
@@ -46,49 +50,64 @@ func snapshotBatches(tb testing.TB, p knowledge.Protocol, perSecond int) [][]eve
 	return batches
 }
 
+// snapshotForms are the measured forms of a stream.
+var snapshotForms = []struct {
+	name      string
+	p         knowledge.Protocol
+	perSecond int
+	aims      map[string]int
+}{
+	{"token", knowledge.Protocol{PerSecond: 100}, 0, SnapshotAims["a snapshot each token"]}, {"20", knowledge.Protocol{PerSecond: 20}, 20, nil},
+	{"10", knowledge.Protocol{}, 10, SnapshotAims["10 snapshots a second"]}, {"2", knowledge.Protocol{PerSecond: 2}, 2, nil},
+	{"delta", knowledge.Protocol{Delta: true}, 0, SnapshotAims["deltas"]},
+}
+
 // BenchmarkSnapshots makes the frames of the whole answer. An operation is one answer; the figures besides are of its body in
 // bytes, its frames, the processor time of one, and what a press holds.
 func BenchmarkSnapshots(b *testing.B) {
-	forms := []struct {
-		name      string
-		p         knowledge.Protocol
-		perSecond int
-	}{{"token", knowledge.Protocol{PerSecond: 100}, 0}, {"20", knowledge.Protocol{PerSecond: 20}, 20}, {"10", knowledge.Protocol{}, 10},
-		{"2", knowledge.Protocol{PerSecond: 2}, 2}, {"delta", knowledge.Protocol{Delta: true}, 0}}
-	for _, f := range forms {
-		batches := snapshotBatches(b, f.p, f.perSecond)
+	for _, f := range snapshotForms {
+		batches := snapshotBatches(f.p, SnapshotRun(b), f.perSecond)
 		for _, c := range append([]*coding{nil}, codings...) {
 			name := "plain"
 			if c != nil {
 				name = c.name
 			}
 			b.Run(f.name+"/"+name, func(b *testing.B) {
-				frames, size := 0, 0
 				var chunks []chunk
 				spent := processorTime(b)
 				for b.Loop() {
-					pr := newPress(f.p, c, wire.Cursor{}, sum{})
-					frames, size = 0, 0
-					for _, batch := range batches {
-						var err error
-						if chunks, err = pr.make(chunks[:0], batch); err != nil {
-							b.Fatal(err)
-						}
-						for _, c := range chunks {
-							frames++
-							size += len(c.b)
-						}
-					}
-					pr.close()
+					chunks = pressed(b, f.p, c, batches, chunks[:0])
 				}
 				spent = processorTime(b) - spent
-				b.ReportMetric(float64(spent.Nanoseconds())/1000/float64(b.N)/float64(frames), "cpu-µs/frame")
-				b.ReportMetric(float64(size), "B/answer")
-				b.ReportMetric(float64(frames), "frames")
+				b.ReportMetric(float64(spent.Nanoseconds())/1000/float64(b.N)/float64(len(chunks)), "cpu-µs/frame")
+				b.ReportMetric(float64(bytesOf(chunks)), "B/answer")
+				b.ReportMetric(float64(len(chunks)), "frames")
 				b.ReportMetric(heldBy(b, f.p, c, batches), "KiB/press")
 			})
 		}
 	}
+}
+
+// pressed appends the chunks that a press makes of a run.
+func pressed(tb testing.TB, p wire.Protocol, c *coding, batches [][]event.Event, dst []chunk) []chunk {
+	tb.Helper()
+	pr := newPress(p, c, wire.Cursor{}, sum{})
+	defer pr.close()
+	for _, batch := range batches {
+		var err error
+		if dst, err = pr.make(dst, batch); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dst
+}
+
+func bytesOf(chunks []chunk) int {
+	n := 0
+	for _, c := range chunks {
+		n += len(c.b)
+	}
+	return n
 }
 
 // processorTime is what the process has used, since a busy machine says little by its clock.
@@ -126,4 +145,45 @@ func heldBy(b *testing.B, p wire.Protocol, c *coding, batches [][]event.Event) f
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(presses)
 	return float64(after.HeapAlloc-before.HeapAlloc) / n / 1024
+}
+
+// TestSnapshotsOfManyTexts: most texts meet the aims, and none is far from them.
+func TestSnapshotsOfManyTexts(t *testing.T) {
+	root := os.Getenv("SLUICE_DATA")
+	if Race || root == "" {
+		t.Skip("SLUICE_DATA names no folder of public data sets, or sizes are not what is looked for")
+	}
+	t.Parallel()
+	const each = 8
+	for _, name := range []string{"squad", "scifact"} {
+		set, err := eval.Load(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes := map[string][]int{}
+		for i := range each {
+			var text strings.Builder
+			for _, d := range set.Docs[i*len(set.Docs)/each:] {
+				if text.WriteString(d.Text + " "); text.Len() > 12_000 {
+					break
+				}
+			}
+			bodies := snapshotRun(t, text.String())
+			for _, f := range snapshotForms {
+				for _, c := range codings {
+					sizes[f.name+" "+c.name] = append(sizes[f.name+" "+c.name], bytesOf(pressed(t, f.p, c, snapshotBatches(f.p, bodies, f.perSecond), nil)))
+				}
+			}
+		}
+		for _, f := range snapshotForms {
+			for coding, aim := range f.aims {
+				all := sizes[f.name+" "+coding]
+				slices.Sort(all)
+				t.Logf("%s, %s, %s: %d", name, f.name, coding, all)
+				if all[each*3/4] > aim || all[each-1] > aim+aim/10 {
+					t.Errorf("%s, %s in %s: bodies of %d bytes, want at most %d", name, f.name, coding, all, aim)
+				}
+			}
+		}
+	}
 }

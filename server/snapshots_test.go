@@ -35,11 +35,6 @@ var snapshotForms = []struct{ name, query string }{
 // snapshotCodings are the codings that each is measured in.
 var snapshotCodings = []string{"", "gzip", "zstd"}
 
-// snapshotAims are the most bytes that a body may have: KB are 1,024 bytes.
-var snapshotAims = map[string]map[string]int{
-	"a snapshot each token": {"zstd": 35 << 10}, "10 snapshots a second": {"zstd": 12 << 10, "gzip": 20 << 10}, "deltas": {"zstd": 30 << 10},
-}
-
 // TestSnapshotsOfAnAnswer streams an answer of 1,000 tokens in each form and coding, all from one run, through the real
 // handlers and at its pace, and holds the sizes to the aims.
 func TestSnapshotsOfAnAnswer(t *testing.T) {
@@ -87,7 +82,7 @@ func TestSnapshotsOfAnAnswer(t *testing.T) {
 	})
 	for _, f := range snapshotForms {
 		t.Logf("| %s | %d | %d | %d |", f.name, sizes[f.name][""], sizes[f.name]["gzip"], sizes[f.name]["zstd"])
-		for coding, most := range snapshotAims[f.name] {
+		for coding, most := range server.SnapshotAims[f.name] {
 			if got := sizes[f.name][coding]; got > most {
 				t.Errorf("%s in %s: %d bytes, want at most %d", f.name, coding, got, most)
 			}
