@@ -359,8 +359,14 @@ func TestLongRunsStopAtEveryStep(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	const question = "Which film has the director who was born first, The Salt Road or A Lantern at Noon?"
-	whole := event.Seq(len(ask(t, p, question)))
-	for after := event.Seq(1); after < whole-1; after++ {
+	whole := ask(t, p, question)
+	words := 0
+	for after := event.Seq(1); after < event.Seq(len(whole)-1); after++ {
+		if _, said := whole[after-1].Body.(event.Token); said {
+			if words++; words%10 != 1 {
+				continue // one word of the answer is as another
+			}
+		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		log := run(t, ctx, p, stopping{eventlog.NewMemory(), after, func() { cancel(fault.New(fault.Cancelled, "stopped")) }}, question)
 		cancel(nil)

@@ -172,7 +172,8 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		ps := []prompt.Passage{{ID: 1, Heading: s, Text: s}, prompt.PassageOf(2, corpus.Chunk{Title: s, Headings: []string{"", s}, Text: s}, s, 500)}
 		for _, d := range []prompt.Data{
-			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps},
+			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps, History: said(s), Wishes: s},
+			prompt.Condensing{Question: s, History: said(s)},
 			prompt.Verification{Question: s, Claims: []prompt.Claim{{ID: 1, Text: s, Cites: []int{1, 2}}}, Passages: ps},
 		} {
 			ms, err := tagged().Render(d)
@@ -190,7 +191,7 @@ func TestFences(t *testing.T) {
 			if n, want := strings.Count(strings.ToLower(user), tag), strings.Count(plain[1].Text, tag); n != want {
 				t.Errorf("%.40q: the tag stands there %d times, want %d", s, n, want)
 			}
-			if strings.ContainsAny(user, "⟦⟧〚〛\x00\x1b\x7f\u202e\U000e0041\u200b") || regexp.MustCompile(`<\||<｜|<start_of|\[/?INST|</?s>|<<SYS|</think`).MatchString(user) {
+			if strings.ContainsAny(user, "⟦⟧〚〛\x00\x1b\x7f\u202e\U000e0041\u200b") || control.MatchString(user) {
 				t.Errorf("%.40q is not made harmless in %T", s, d)
 			}
 			if len(user) > 250<<10 {
@@ -199,6 +200,14 @@ func TestFences(t *testing.T) {
 		}
 	}
 }
+
+// said is a conversation in which both sides say the same.
+func said(s string) []prompt.Said {
+	return []prompt.Said{{Role: "user", Text: s}, {Role: "assistant", Text: s}}
+}
+
+// control is what models take for marks of their own.
+var control = regexp.MustCompile(`<\||<｜|<start_of|\[/?INST|</?s>|<<SYS|</think`)
 
 // blank is the data with harmless texts.
 func blank(d prompt.Data) prompt.Data {
@@ -213,7 +222,9 @@ func blank(d prompt.Data) prompt.Data {
 	case prompt.Grading:
 		return prompt.Grading{Passages: ps}
 	case prompt.Answer:
-		return prompt.Answer{Passages: ps}
+		return prompt.Answer{Passages: ps, History: said("x"), Wishes: "x"}
+	case prompt.Condensing:
+		return prompt.Condensing{History: said("x")}
 	}
 	return prompt.Verification{Claims: []prompt.Claim{{ID: 1, Cites: []int{1, 2}}}, Passages: ps}
 }
