@@ -73,6 +73,7 @@ type model struct {
 
 	prompt        *prompt
 	panel         *display.Panel
+	size          func() (width, height int, err error) // of the terminal; nil: it is as messages say
 	width, height int
 	running       *activity
 	waiting       []string
@@ -92,9 +93,12 @@ func (m *model) View() tea.View { return tea.NewView("") }
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
+	if size, ok := msg.(tea.WindowSizeMsg); ok && m.size == nil {
+		m.resize(size.Width, size.Height)
+	}
+	m.fit()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.resize(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
@@ -102,7 +106,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.notice = "what was pasted is too long; its end is left out"
 		}
 	case printed:
-		m.print(display.Clean(string(msg)))
+		m.print(xansi.Wrap(display.Clean(string(msg)), m.width, ""))
 	case advanced:
 		m.progress = advanced{display.Line(msg.text), msg.share}
 	case asking:
@@ -147,11 +151,25 @@ func (m *model) draw() { m.fail(m.paint.Paint(m.lines())) }
 // print leaves a text behind, above what changes.
 func (m *model) print(text string) { m.fail(m.paint.Print(text, m.lines())) }
 
+// fit takes up the terminal's size. It is asked before anything is written: lines for the size before would be broken into others than are
+// counted with, and the news of a new one comes late.
+func (m *model) fit() {
+	if m.size == nil {
+		return
+	}
+	if width, height, err := m.size(); err == nil && (width != m.width || height != m.height) {
+		m.resize(width, height)
+	}
+}
+
 func (m *model) resize(width, height int) {
+	if width <= 0 || height <= 0 {
+		return // a terminal that nobody told its size
+	}
 	if width != m.width && m.width > 0 {
 		m.fail(m.paint.Resized(width))
 	}
-	m.width, m.height = max(width, 1), max(height, 1)
+	m.width, m.height = width, height
 	m.prompt.area.MaxHeight = min(max(m.height/3, 1), maxRows)
 	m.prompt.resize(m.width)
 }

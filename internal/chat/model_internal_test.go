@@ -254,7 +254,7 @@ func TestFitsEverySize(t *testing.T) {
 	s := client.NewStream("why?", nil)
 	r.m.running = &activity{cancel: func() {}, stream: s}
 	r.m.notice, r.m.progress = strings.Repeat("notice ", 30), advanced{strings.Repeat("name ", 40), 0.5}
-	for width := range 120 {
+	for width := 1; width < 120; width++ {
 		for _, height := range []int{1, 5, 8, 12, 40} {
 			r.send(tea.WindowSizeMsg{Width: width, Height: height})
 			lines := r.m.lines()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	xansi "github.com/charmbracelet/x/ansi"
+
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -32,7 +34,7 @@ func sources(ctx context.Context, s *session, args string) error {
 	if args == "" {
 		var lines []string
 		for _, c := range all {
-			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), "    "+shorten(c.Snippet, 200))
+			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), indented(shorten(c.Snippet, 200)))
 		}
 		s.face.print(strings.Join(lines, "\n"))
 		return nil
@@ -50,6 +52,11 @@ func sources(ctx context.Context, s *session, args string) error {
 	}
 	s.face.print(fmt.Sprintf("[%d] %s\n\n%s", c.N, place(c), text))
 	return nil
+}
+
+// indented gives a text as lines under a source.
+func indented(text string) string {
+	return "    " + strings.ReplaceAll(xansi.Wrap(text, 72, ""), "\n", "\n    ")
 }
 
 // passage gives the whole passage of a citation; of one that the server no longer has, what the answer brought of it.

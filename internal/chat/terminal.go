@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
 
 	"github.com/sluice-rag/sluice/client/display"
 )
@@ -70,10 +71,12 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	var p *tea.Program
 	m := newModel(ctx, s, h, out, hostOf(o.Server), func(msg tea.Msg) { p.Send(msg) }, work.Go)
 	f.send = m.send
+	screen := o.Out.(*os.File) // as [Terminal] has found
+	m.size = func() (int, int, error) { return term.GetSize(int(screen.Fd())) }
 	if herr != nil {
 		m.notice = reason(herr)
 	}
-	p = tea.NewProgram(m, tea.WithOutput(silent{o.Out.(*os.File)}), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler())
+	p = tea.NewProgram(m, tea.WithOutput(silent{screen}), tea.WithInput(o.In), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler())
 	if _, err := io.WriteString(o.Out, beginPaste); err != nil {
 		return fmt.Errorf("chat: %w", err)
 	}
