@@ -1,6 +1,6 @@
 """Uploads a file, waits until it is indexed, asks questions about it, cites, and deletes it, with nothing but the standard library.
 
-    python3 examples/knowledge.py notes.md "What do my notes say?" "And why?"
+    python3 examples/knowledge.py notes.md "What are my notes about?" "And why?"
 
 Each event of an answer's stream has the whole answer so far, so that a reader who misses some loses nothing.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Uploads a file, waits until it is indexed, puts it into a vector store, asks a question about it and deletes all of it again.
 #
-#	examples/knowledge.sh notes.md "What do my notes say?"
+#	examples/knowledge.sh notes.md "What are my notes about?"
 set -euo pipefail
 url=${SLUICE_URL:-http://127.0.0.1:8000}
 file=${1:?name a file}

@@ -1,6 +1,6 @@
 // Command knowledge uploads a file to a Sluice server, asks about it, and deletes all of it again.
 //
-//	go run ./examples/knowledge notes.md "What do my notes say?" "And why?"
+//	go run ./examples/knowledge notes.md "What are my notes about?" "And why?"
 package main
 
 import (

@@ -17,6 +17,9 @@ import (
 // cancelling is how long a cancel waits for the run's end, so that its reply can tell of it.
 const cancelling = 2 * time.Second
 
+// unnamed is the model of a response whose question names none, as the response itself has it.
+const unnamed = "sluice"
+
 type responseParams struct {
 	idParam
 	Stream        bool   `query:"stream" description:"Stream it, live or finished."`
@@ -101,7 +104,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 }
 
 func summaryResponse(sum eventlog.Summary) knowledge.ResponseSummary {
-	out := knowledge.ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: sum.Start.Model, Query: sum.Start.Query,
+	out := knowledge.ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: first(sum.Start.Model, unnamed), Query: sum.Start.Query,
 		Collection: sum.Start.Collection, Protocol: sum.Start.Protocol, Previous: string(sum.Start.Previous)}
 	switch sum.Status() {
 	case event.Running:

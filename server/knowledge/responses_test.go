@@ -145,6 +145,14 @@ func TestListResponses(t *testing.T) {
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
+	unnamed := s.post("/v1/responses", `{"input":"Why?","stream":false}`)
+	for _, whole := range []map[string]any{s.get("/v1/responses/" + want[0]), unnamed} {
+		for _, r := range s.get("/v1/responses")["data"].([]any) {
+			if r := r.(map[string]any); r["id"] == whole["id"] && r["model"] != whole["model"] {
+				t.Errorf("in the list the model is %q, and %q in the response", r["model"], whole["model"])
+			}
+		}
+	}
 	s.json(400, "GET", "/v1/responses?limit=0", "")
 }
 
