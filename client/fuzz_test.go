@@ -80,9 +80,11 @@ func TestFoldIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 165 {
-		add("forge", "token", `{"content":"`+long+`"}`)
-		add("knowledge", "response.reasoning_summary_text.delta", `{"delta":"`+long+`"}`)
+	text := strings.Repeat(long, 10)
+	token, thought := `{"content":"`+text+`"}`, `{"delta":"`+text+`"}`
+	for i := range 17 {
+		add("forge", "token", token)
+		add("knowledge", "response.reasoning_summary_text.delta", thought)
 		if i < 3 {
 			add("knowledge", "response.output_text.annotation.added", `{"annotation_index":0,"annotation":{"snippet":"`+long+`"}}`)
 		}

@@ -72,12 +72,20 @@ func Run(s Source, d Display) (client.Snapshot, error) {
 			break
 		}
 		if err := h.Show(s.Snapshot()); err != nil {
-			return s.Snapshot(), errors.Join(err, d.Close(&h.was, nil))
+			return s.Snapshot(), both(err, d.Close(&h.was, nil))
 		}
 	}
 	last := s.Snapshot()
 	if err := h.Show(last); err != nil {
 		cause = errors.Join(cause, err)
 	}
-	return last, errors.Join(cause, d.Close(&last, cause))
+	return last, both(cause, d.Close(&last, cause))
+}
+
+// both joins two errors, the second of which may be the first once more.
+func both(err, again error) error {
+	if again == nil || errors.Is(err, again) {
+		return err
+	}
+	return errors.Join(err, again)
 }

@@ -1,6 +1,8 @@
 package display
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -184,6 +186,8 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 		lines = append(lines, wary.Render(xansi.Truncate("! "+w, width, "…")))
 	}
 	switch {
+	case errors.Is(cause, context.Canceled):
+		lines = append(lines, wary.Render("! stopped"))
 	case cause != nil:
 		lines = append(lines, wary.Render("! the stream broke off"))
 	case s.Failure != nil:

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/client"
@@ -62,7 +63,10 @@ func (c *askCmd) Run(e *env) (err error) {
 		return printEvents(e, s)
 	}
 	last, err := display.Run(s, newDisplay(e, c.Display, c.Stream, cancel))
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("stopped")
+	case err != nil:
 		return err
 	}
 	if last.Failure != nil {
@@ -98,7 +102,8 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		if err != nil {
 			return nil, nil, err
 		}
-		return cl.Ask(ctx, q), func() error { return nil }, nil
+		s := cl.Ask(ctx, q)
+		return s, func() error { stop(ctx, s); return nil }, nil
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
@@ -115,6 +120,17 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, local(ctx, a, run)), a.Close, nil
+}
+
+// stop tells the server that nobody wants the answer any more, where somebody has stopped the command. If that does not arrive, the run ends with the
+// server's grace period.
+func stop(ctx context.Context, s *client.Stream) {
+	if ctx.Err() == nil || s.Run() == "" || s.Snapshot().Status.Final() {
+		return
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_ = s.Cancel(within)
 }
 
 // local gives a run's events as a client of a server would get them.

@@ -1,8 +1,12 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +75,41 @@ func TestAskDisplays(t *testing.T) {
 		if status, out, _ := run(t, append(append([]string{"ask", "--data", data}, wrong...), "x")...); status == 0 || out != "" {
 			t.Errorf("%v: status %d\n%s", wrong, status, out)
 		}
+	}
+}
+
+// heard calls back when something is written.
+type heard struct {
+	bytes.Buffer
+	f func()
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.f()
+	return h.Buffer.Write(p)
+}
+
+// TestAskIsStopped: who stops the command stops the run at the server too, and is told no more than that.
+func TestAskIsStopped(t *testing.T) {
+	cancelled := 0
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/runs/run_1/cancel" {
+			cancelled++
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Sluice-Run-Id", "run_1")
+		_, _ = io.WriteString(w, "id: 1\nevent: token\ndata: {\"content\":\"half of it\"}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer h.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, errs := heard{f: cancel}, bytes.Buffer{}
+	status := cli.Main(ctx, []string{"ask", "--server", h.URL, "--display", "plain", "why?"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	if status != 1 || cancelled != 1 || out.String() != "half of it\n\n" || strings.TrimSpace(errs.String()) != "sluice: stopped" {
+		t.Errorf("status %d, %d cancellations\n%q\n%q", status, cancelled, out.String(), errs.String())
 	}
 }
 
