@@ -64,7 +64,7 @@ func bodyFault(err error, limit int64) error {
 		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fault.Invalid("body", "not received in time")
+		return &refusal{http.StatusRequestTimeout, fault.Invalid("body", "not received in time")}
 	}
 	return fault.Invalid("body", "could not be read")
 }

@@ -33,6 +33,7 @@ const (
 type form struct {
 	parts  *multipart.Reader // nil: read to the end
 	pairs  io.Reader         // of one that is of keys and values, and has no file
+	body   *source
 	fields map[string]string
 	seen   int // parts
 	size   int // bytes of fields
@@ -46,17 +47,17 @@ func openForm(r *http.Request) (*form, error) {
 	if err != nil {
 		kind = ""
 	}
-	f := &form{fields: map[string]string{}}
+	f := &form{fields: map[string]string{}, body: &source{Reader: r.Body}}
 	switch kind {
 	case "application/x-www-form-urlencoded":
-		f.pairs = r.Body
+		f.pairs = f.body
 		return f, nil
 	case "multipart/form-data":
 		boundary := params["boundary"]
 		if boundary == "" || len(boundary) > 70 { // RFC 2046, section 5.1.1
 			return nil, fault.Invalid("Content-Type", "want a boundary of 1 to 70 characters")
 		}
-		f.parts = multipart.NewReader(r.Body, boundary)
+		f.parts = multipart.NewReader(f.body, boundary)
 		return f, nil
 	}
 	return nil, server.UnsupportedMedia("Content-Type", "want multipart/form-data with a file, or application/x-www-form-urlencoded with a url")
@@ -95,7 +96,7 @@ func (f *form) next() error {
 			return nil
 		}
 		if err != nil {
-			return formFault(err)
+			return f.broken()
 		}
 		if f.seen++; f.seen > maxParts {
 			return fault.Invalid("body", "want at most %d parts", maxParts)
@@ -124,7 +125,7 @@ func (f *form) field(name string, part io.Reader) error {
 	limit := min(maxField, maxFields-f.size)
 	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
 	if err != nil {
-		return formFault(err)
+		return f.broken()
 	}
 	if len(value) > limit {
 		return &fault.Error{Code: fault.TooLarge, Field: shown(name), Message: fmt.Sprintf("%s: over the limit of %d bytes, or of %d in all fields",
@@ -143,10 +144,25 @@ func shown(name string) string {
 	return name
 }
 
-// formFault tells what is wrong with a form that could not be read on. What the connection did keeps its own code.
-func formFault(err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok {
-		return err
+// source is a body that knows what broke it off. The reader of forms tells no more than that the form is not whole.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read implements [io.Reader].
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// broken tells why a form could not be read on.
+func (f *form) broken() error {
+	if f.body.err != nil {
+		return f.body.err
 	}
 	return fault.Invalid("body", "not a whole form")
 }
@@ -158,7 +174,7 @@ type fileBody struct{ form *form }
 func (b fileBody) Read(p []byte) (int, error) {
 	n, err := b.form.file.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = formFault(err)
+		err = b.form.broken()
 	}
 	return n, err
 }

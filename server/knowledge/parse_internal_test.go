@@ -2,11 +2,13 @@ package knowledge
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -139,6 +141,32 @@ func FuzzFilename(f *testing.F) {
 			t.Errorf("%q", name)
 		}
 	})
+}
+
+// TestFormTellsWhatBrokeIt: wherever a body breaks off, the cause is told.
+func TestFormTellsWhatBrokeIt(t *testing.T) {
+	t.Parallel()
+	const whole = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.md\"\r\n\r\ntext\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nqa\r\n--b--"
+	cause := fault.New(fault.TooLarge, "over the limit")
+	for n := range len(whole) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/files", io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(cause)))
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+		f, err := openForm(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := f.received()
+		if err == nil {
+			_, err = io.Copy(io.Discard, u.Body)
+		}
+		if err == nil {
+			err = u.Rest(&u)
+		}
+		if !errors.Is(err, cause) {
+			t.Errorf("broken off at %d: %v", n, err)
+		}
+	}
 }
 
 // FuzzForm reads a form as an upload does, whatever it holds.
