@@ -29,6 +29,9 @@ type pronoun struct {
 	the  string // the article of what it stands for, where the word tells
 }
 
+// genders are the articles of what a German pronoun may stand for, by its own.
+var genders = map[string]map[string]bool{"der": words("der den"), "die": words("die"), "das": words("das")}
+
 var english = map[string]pronoun{
 	"he": {form: person}, "him": {form: person}, "she": {form: person}, "her": {form: person}, "his": {form: person, of: true}, "hers": {form: person, of: true},
 	"it": {form: thing}, "its": {form: thing, of: true}, "they": {form: many}, "them": {form: many}, "their": {form: many, of: true}, "theirs": {form: many, of: true},
@@ -79,7 +82,7 @@ func (c *talk) resolve(q string) string {
 		switch {
 		case p.form == person && !c.german:
 			c.who = cmp.Or(c.who, c.antecedent(p))
-		case p.form != place && p.form != points:
+		case p.form != place:
 			c.what = cmp.Or(c.what, c.antecedent(p))
 		}
 		out.WriteString(q[done:w.Start] + by)
@@ -237,6 +240,7 @@ func (c *talk) antecedent(p pronoun) string {
 		if c.german {
 			break // er and sie are things, too
 		}
+		given = slices.DeleteFunc(given, func(s string) bool { return article(first(s)) && upper(bare(s)) }) // the Kingdom of Sicily
 		if who && !defined && len(given) > 0 {
 			one, _, _ := strings.Cut(given[0], " at ")
 			return one
@@ -270,6 +274,14 @@ func (c *talk) antecedent(p pronoun) string {
 		}
 		if c.thing != "" {
 			return c.thing
+		}
+	}
+	if of := genders[p.the]; of != nil {
+		all := phrases(prev)
+		for i := len(all) - 1; i >= 0; i-- {
+			if s := prev[all[i].from:all[i].to]; of[first(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.now)) {
+				return s
+			}
 		}
 	}
 	if c.german && p.form == person && !madeRE.MatchString(c.now) {
@@ -314,11 +326,23 @@ func (c *talk) given() []string {
 			}
 			out = slices.Insert(out, n, asGiven(name, p.from == 0))
 		}
+		if w := opener(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.asked) && !strings.Contains(asked, strings.ToLower(w)) {
+			out = append(out, w)
+		}
 		if len(out) > 0 {
 			break
 		}
 	}
 	return out
+}
+
+// opener gives the word that opens a sentence and says who or what it is about: "Harvard has the largest."
+func opener(sentence string) string {
+	ws := text.Words(text.Head(sentence, 200))
+	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || text.Stop(ws[0].Text) {
+		return ""
+	}
+	return sentence[ws[0].Start:ws[0].End]
 }
 
 var (

@@ -122,7 +122,7 @@ func (c *talk) complete(q string) string {
 		return c.instead(strings.TrimRight(resolved, " ?.!"))
 	case changed:
 		return capital(resolved)
-	case c.leans(body):
+	case c.leans(body) && (!definingRE.MatchString(body) || compares.MatchString(body)):
 		return c.beside(capital(body))
 	case joined && body != q && hasVerb(body):
 		return "" // "And when is the tower open?" says all
@@ -243,6 +243,9 @@ func (c *talk) instead(phrase string) string {
 	if from, to := numbered(prev, phrase); from >= 0 {
 		return prev[:from] + phrase + prev[to:] + end
 	}
+	if old := text.Words(prev); len(words) == 1 && len(old) > 1 && happens(words[0].Text) && happens(old[len(old)-1].Text) {
+		return prev[:old[len(old)-1].Start] + small(phrase) + end // and repaired?
+	}
 	if preposition(words[0].Text) && len(words) > 1 {
 		if from, to := sited(prev); from >= 0 && sitedRE.MatchString(phrase) {
 			return prev[:from] + small(phrase) + prev[to:] + end
@@ -282,6 +285,9 @@ func (c *talk) instead(phrase string) string {
 	}
 	return prev[:at] + phrase + prev[at+len(old):] + end
 }
+
+// happens tells whether a word says what became of something.
+func happens(w string) bool { return predicates[w] || strings.HasSuffix(w, "ed") }
 
 // lowered gives a phrase as it stands in a sentence, where it is no name: a capital that only opened the question counts for none.
 func lowered(phrase string) string {

@@ -58,7 +58,16 @@ func unacted(q string, p phrase) string {
 	s := q[p.from:p.to]
 	before, behind := text.Words(q[:p.from]), first(q[p.to:])
 	ws := text.Words(s)
-	if n := len(ws); n > 2 && len(before) > 0 && doing[before[len(before)-1].Text] && !predicates[behind] && !upper(s[ws[n-1].Start:]) {
+	n := len(ws)
+	if n < 3 || len(before) == 0 || !doing[before[len(before)-1].Text] {
+		return s
+	}
+	for i := 2; i < n-1; i++ { // did the Normans conquer England
+		if upper(s[ws[i-1].Start:]) && !upper(s[ws[i].Start:]) && !links[ws[i].Text] && ws[i].Text != "and" && upper(s[ws[i+1].Start:]) {
+			return strings.TrimSpace(s[:ws[i].Start])
+		}
+	}
+	if !predicates[behind] && !upper(s[ws[n-1].Start:]) {
 		return strings.TrimSpace(s[:ws[n-1].Start])
 	}
 	return s
@@ -83,6 +92,9 @@ func opened(q string) string {
 	}
 	if m := asksRE.FindStringSubmatch(q); m != nil {
 		_, rest, _ := strings.Cut(m[2], " ")
+		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // who will pay for the quay
+			return rest[all[len(all)-1].from:all[len(all)-1].to]
+		}
 		if doing[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
 			return unverbed(rest)
 		}
