@@ -269,6 +269,26 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
+// TestThoughtsPrecedeTheAnswer: what a generator thinks stands before what it then says, in the order in which both came.
+func TestThoughtsPrecedeTheAnswer(t *testing.T) {
+	var log []event.Event
+	for i, b := range []event.Body{event.RunStarted{Run: "run_1"}, event.GenerationStarted{}, event.Reasoned{Text: "Hm."}, event.Token{Text: "Yes."},
+		event.GenerationFinished{Reason: "stop"}, event.RunFinished{}} {
+		log = append(log, event.Event{Seq: event.Seq(i + 1), Body: b})
+	}
+	for form, p := range forms {
+		var c client
+		for _, f := range wiretest.Project(p.New(), single(log)) {
+			if err := c.take(f); err != nil {
+				t.Fatalf("%s: %s: %v", form, f.Event, err)
+			}
+		}
+		if out := c.last.Output; len(out) != 2 || out[0].Type != knowledge.ItemReasoning || out[1].Type != knowledge.ItemMessage {
+			t.Errorf("%s: %+v", form, out)
+		}
+	}
+}
+
 // TestTextOfABatchIsOneFrame: what begins or ends something is shown by itself, and of text the newest.
 func TestTextOfABatchIsOneFrame(t *testing.T) {
 	log := stories()["direct"]

@@ -199,8 +199,7 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 	case event.Attributed:
 		p.complete(b.Sources)
 		return dst
-	case event.GenerationStarted:
-		p.message()
+	case event.GenerationStarted: // what is thought before the answer stands before it
 	case event.GenerationFinished:
 		p.generated(b)
 		return p.shows(dst, id, EventTextDone)
