@@ -79,9 +79,11 @@ type model struct {
 	waiting       []string
 	questions     []asking
 	progress      advanced
-	notice        string // until the next key
-	live          atomic.Bool
-	err           error // the first of writing
+	notice        string      // until the next key
+	shown         time.Time   // when it was drawn last
+	late          bool        // what was typed is not drawn yet
+	live          atomic.Bool // there is something to be drawn from time to time
+	err           error       // the first of writing
 }
 
 // Init implements [tea.Model].
@@ -100,8 +102,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 	case tea.KeyPressMsg:
+		m.prompt.drawn = nil
 		cmd = m.key(msg)
 	case tea.PasteMsg:
+		m.prompt.drawn = nil
 		if len(m.questions) == 0 && m.prompt.paste(msg.Content) {
 			m.notice = "what was pasted is too long; its end is left out"
 		}
@@ -131,12 +135,22 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		return m, nil
 	}
-	m.live.Store(m.running != nil)
-	m.draw()
+	_, next := m.s.link.get()
+	m.late = m.hurried(msg)
+	m.live.Store(m.running != nil || !next.IsZero() || m.late)
+	if !m.late {
+		m.draw()
+	}
 	if m.err != nil {
 		return m, tea.Quit
 	}
 	return m, cmd
+}
+
+// hurried tells whether a key came so soon behind the last frame that the next tick shows it: a text may come as a row of keys.
+func (m *model) hurried(msg tea.Msg) bool {
+	key, ok := msg.(tea.KeyPressMsg)
+	return ok && key.Text != "" && m.now().Sub(m.shown) < time.Second/frames/2
 }
 
 // fail keeps the first error of writing.
@@ -146,7 +160,10 @@ func (m *model) fail(err error) {
 	}
 }
 
-func (m *model) draw() { m.fail(m.paint.Paint(m.lines())) }
+func (m *model) draw() {
+	m.fail(m.paint.Paint(m.lines()))
+	m.shown = m.now()
+}
 
 // print leaves a text behind, above what changes.
 func (m *model) print(text string) { m.fail(m.paint.Print(text, m.lines())) }
@@ -172,6 +189,7 @@ func (m *model) resize(width, height int) {
 	m.width, m.height = width, height
 	m.prompt.area.MaxHeight = min(max(m.height/3, 1), maxRows)
 	m.prompt.resize(m.width)
+	m.prompt.drawn = nil
 }
 
 // key takes a key.

@@ -3,6 +3,8 @@ package chat
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -254,7 +256,7 @@ func TestFitsEverySize(t *testing.T) {
 	s := client.NewStream("why?", nil)
 	r.m.running = &activity{cancel: func() {}, stream: s}
 	r.m.notice, r.m.progress = strings.Repeat("notice ", 30), advanced{strings.Repeat("name ", 40), 0.5}
-	for width := 1; width < 120; width++ {
+	for width := 1; width < 130; width += 4 {
 		for _, height := range []int{1, 5, 8, 12, 40} {
 			r.send(tea.WindowSizeMsg{Width: width, Height: height})
 			lines := r.m.lines()
@@ -296,5 +298,24 @@ func TestSaveAsksFirst(t *testing.T) {
 	want := "# Conversation\n\n## Why? Tell me.\n\n*1970-01-01T00:00:00Z*\n\n> Why?\n> Tell me.\n\nBecause.[1]\n\n### Sources\n\n1. **T, p. 3**: S\n"
 	if got := save("y"); got != want {
 		t.Errorf("saved is:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// BenchmarkTyping types into a text of ten thousand characters while an answer is written.
+func BenchmarkTyping(b *testing.B) {
+	for _, n := range []int{0, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := newSession(Options{Server: nowhere, Now: time.Now}, &terminalFace{}, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := newModel(b.Context(), s, &history{}, io.Discard, "host", nil, nil)
+			m.prompt.set(strings.Repeat("word ", n/5))
+			m.running = &activity{cancel: func() {}, stream: client.NewStream("why?", nil)}
+			for b.Loop() {
+				m.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+				m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+			}
+		})
 	}
 }

@@ -25,6 +25,8 @@ type prompt struct {
 	history *history
 	session *session
 
+	drawn []string // the lines, until something changes; nil: they are to be drawn
+
 	from       int      // where what is completed begins
 	rest       string   // what stands behind the cursor
 	candidates []string // that the last Tab found
@@ -60,14 +62,14 @@ func (p *prompt) empty() bool { return p.area.Value() == "" }
 
 func (p *prompt) set(text string) {
 	p.area.SetValue(fit(text))
-	p.candidates = nil
+	p.candidates, p.drawn = nil, nil
 }
 
 // take gives what was typed and begins anew.
 func (p *prompt) take() (string, error) {
 	text := strings.TrimSpace(p.area.Value())
 	p.area.Reset()
-	p.candidates = nil
+	p.candidates, p.drawn = nil, nil
 	return text, p.history.add(text)
 }
 
@@ -187,11 +189,15 @@ func (p *prompt) offer(width int) string {
 	return strings.Join(parts, "  ")
 }
 
-// lines draws the prompt.
+// lines draws the prompt, which takes a while where the text is long.
 func (p *prompt) lines() []string {
+	if p.drawn != nil {
+		return p.drawn
+	}
 	all := strings.Split(p.area.View(), "\n")
 	for i := range all {
 		all[i] = strings.TrimRight(all[i], " ")
 	}
+	p.drawn = all
 	return all
 }

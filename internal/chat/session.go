@@ -28,6 +28,8 @@ type session struct {
 	face face
 	now  func() time.Time
 	link link
+	// waiting is called when the server is waited for; nil: nobody wants to know.
+	waiting func()
 
 	mu       sync.Mutex
 	turns    []turn
@@ -60,7 +62,12 @@ func newSession(o Options, f face, retries int) (*session, error) {
 	for _, id := range o.Collections {
 		s.stores = append(s.stores, collection{id, id})
 	}
-	c, err := client.New(o.Server, client.Options{Retries: retries, Retrying: func(err error, wait time.Duration) { s.link.set(reason(err), s.now().Add(wait)) }})
+	c, err := client.New(o.Server, client.Options{Retries: retries, Retrying: func(err error, wait time.Duration) {
+		s.link.set(reason(err), s.now().Add(wait))
+		if s.waiting != nil {
+			s.waiting()
+		}
+	}})
 	s.c = c
 	return s, err
 }

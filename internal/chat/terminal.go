@@ -71,6 +71,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	var p *tea.Program
 	m := newModel(ctx, s, h, out, hostOf(o.Server), func(msg tea.Msg) { p.Send(msg) }, work.Go)
 	f.send = m.send
+	s.waiting = func() { m.send(tick(o.Now())) }
 	screen := o.Out.(*os.File) // as [Terminal] has found
 	m.size = func() (int, int, error) { return term.GetSize(int(screen.Fd())) }
 	if herr != nil {

@@ -127,7 +127,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "chat_history")
 	var b strings.Builder
-	for i := range 200 {
+	for i := range 120 {
 		b.Write(encodeEntry(strings.Repeat(string(rune('a'+i%26)), maxEntry-i)))
 	}
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {

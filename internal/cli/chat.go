@@ -51,8 +51,8 @@ func (c *chatCmd) Run(e *env) (err error) {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 		o.Server = url
-	} else if len(e.cfg.Ingest.Docs) > 0 && len(c.Docs) > 0 {
-		return errors.New("chat: --docs: there is a server already, which reads its own")
+	} else if len(e.cfg.Ingest.Docs) > 0 {
+		fmt.Fprintln(e.Err, "the documents of --docs are not read: there is a server already, which reads its own")
 	}
 	if err = chat.Run(e.ctx, o); errors.Is(err, chat.ErrFailed) {
 		return exit(1)
