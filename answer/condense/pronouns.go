@@ -48,7 +48,7 @@ var germans = map[string]pronoun{
 var (
 	// idle is where it and there stand for nothing.
 	idle = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
-		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|` +
+		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|what(?:['’]s| is) this about|` +
 		`(?:is|are|was|were|be|been|will|isn['’]t|aren['’]t|do|does) there|there (?:is|are|was|were|be|been|exist)|gibt es|es gibt|wird es|ist es (?:möglich|erlaubt|wahr))\b`)
 	// own are what the asker has before them, and no question before told of.
 	own     = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
