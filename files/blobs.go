@@ -88,11 +88,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// place runs record, which writes the row that names what is staged, and puts the bytes in their place. A crash between the two is
-// made good by recoverBlobs: what is staged is found by its name, and belongs to a row or to none.
+// place runs record, which writes the row that names what is staged, if anything is, and puts the bytes in their place. A crash between
+// the two is made good by recoverBlobs: what is staged is found by its name, and belongs to a row or to none.
 func (s *Service) place(st *staged, record func() error) error {
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
+	if st == nil {
+		return record()
+	}
 	if err := syncDir(filepath.Dir(st.path)); err != nil {
 		return err
 	}

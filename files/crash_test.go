@@ -12,9 +12,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
@@ -279,4 +281,137 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		}
 	}
 	newPlace(t, func(_ *place, o *options) { o.dir = dir }).sound()
+}
+
+// faulty is a store whose disk fails for a while.
+type faulty struct {
+	inner
+	full    atomic.Bool   // what tells how tasks ended is not written
+	removal chan struct{} // if set, removals wait for it, and fail
+	waits   chan struct{} // closed when one does
+	begins  chan string   // if set, gets the files whose tasks begin
+}
+
+func (f *faulty) Begin(ctx context.Context, at time.Time) (store.Task, error) {
+	t, err := f.inner.Begin(ctx, at)
+	if f.begins != nil && err == nil {
+		f.begins <- t.Resource
+	}
+	return t, err
+}
+
+func (f *faulty) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (store.Task, error) {
+	if f.full.Load() {
+		return store.Task{}, syscall.ENOSPC
+	}
+	return f.inner.UpdateTask(ctx, id, change)
+}
+
+func (f *faulty) RemoveFile(ctx context.Context, id string, at time.Time) (store.File, bool, error) {
+	if f.removal != nil {
+		close(f.waits)
+		<-f.removal
+		return store.File{}, false, syscall.ENOSPC
+	}
+	return f.inner.RemoveFile(ctx, id, at)
+}
+
+// TestTaskWhoseEndIsNotWritten holds that a task does not run for ever because the disk was full when it ended.
+func TestTaskWhoseEndIsNotWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var f *faulty
+		p := newPlace(t, func(p *place, o *options) {
+			if p != nil {
+				f = &faulty{inner: p.store}
+				o.Store = f
+			}
+		})
+		f.full.Store(true)
+		id := p.send(files.Upload{}, ferns)
+		time.Sleep(30 * time.Second)
+		f.full.Store(false)
+		p.await(id, store.Completed)
+		p.sound()
+		p.close()
+	})
+}
+
+// TestTaskOfAFileThatStays holds that a task which came up while its file was being deleted is worked off where that failed.
+func TestTaskOfAFileThatStays(t *testing.T) {
+	t.Parallel()
+	var f *faulty
+	var h *held
+	p := newPlace(t, func(p *place, o *options) {
+		if p != nil {
+			f = &faulty{inner: p.store, removal: make(chan struct{}), waits: make(chan struct{}), begins: make(chan string, 10)}
+			h = newHeld(o.Ingest)
+			o.Store, o.Ingest, o.Workers = f, h, 1
+		}
+	})
+	first, stays, last := p.send(files.Upload{}, ferns), p.send(files.Upload{}, "Mosses."), p.send(files.Upload{}, "Lichens.")
+	<-h.begun
+	failed := make(chan error)
+	go func() { failed <- p.DeleteFile(p.ctx(), stays) }()
+	<-f.waits
+	close(h.letGo)
+	for _, id := range []string{first, stays, last} { // the worker has passed over the one in between
+		if got := <-f.begins; got != id {
+			t.Fatalf("%s begins, want %s", got, id)
+		}
+	}
+	close(f.removal)
+	if err := <-failed; !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("deleted: %v", err)
+	}
+	for _, id := range []string{first, stays, last} {
+		p.await(id, store.Completed)
+	}
+}
+
+// slow is an index in which looking for a document of folders, and deleting, wait.
+type slow struct {
+	files.Index
+	look, looks, deletion, deletes chan struct{}
+}
+
+func (x *slow) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+	if collection != files.Collection {
+		close(x.looks)
+		<-x.look
+	}
+	return x.Index.Describe(ctx, collection, ids)
+}
+
+func (x *slow) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	close(x.deletes)
+	<-x.deletion
+	return x.Index.Delete(ctx, collection, ids)
+}
+
+// TestUploadWhileItsIDIsDeleted holds that no file begins whose id the index still has of one before, however long ago it was checked.
+func TestUploadWhileItsIDIsDeleted(t *testing.T) {
+	t.Parallel()
+	for _, up := range []files.Upload{{Body: strings.NewReader("Mosses.")}, {URL: "https://h/moss"}} {
+		var x *slow
+		p := newPlace(t, func(p *place, o *options) {
+			o.Fetch = source{"https://h/moss": "Mosses."}
+			if p != nil {
+				x = &slow{Index: o.Index, look: make(chan struct{}), looks: make(chan struct{}), deletion: make(chan struct{}), deletes: make(chan struct{})}
+				o.Index = x
+			}
+		})
+		id := p.indexed(files.Upload{}, ferns)
+		up.ID = id
+		uploaded, deleted := make(chan error), make(chan error)
+		go func() { _, _, err := p.Upload(p.ctx(), up); uploaded <- err }()
+		<-x.looks
+		go func() { deleted <- p.DeleteFile(p.ctx(), id) }()
+		<-x.deletes
+		close(x.look)
+		refused(t, "upload", <-uploaded, fault.Conflict, "")
+		close(x.deletion)
+		p.must(<-deleted)
+		p.sound()
+	}
 }

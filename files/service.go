@@ -143,12 +143,13 @@ type Service struct {
 	life  sync.Mutex // vector stores being made and ended: the index knows of one's end before another of its id begins
 	sets  sync.Mutex // the index being told of changes
 	blobs sync.Mutex // bytes being placed with the row that names them, or removed with the last one
+	begun sync.Mutex // a task that is running in the store and not yet here
 
 	loose atomic.Bool // some change could not be told to the index
 
 	mu       sync.Mutex
 	running  map[string]*attempt // by file
-	removing map[string]bool     // files whose deletion is under way
+	removing map[string]bool     // files whose deletion is under way; true: their task is to be begun anew if they stay
 	news     chan struct{}       // closed, and made anew, when something ended
 	folders  map[string]folder   // what is known of collections of folders
 }
@@ -185,7 +186,7 @@ func (s *Service) recover(ctx context.Context) error {
 	if err := s.recoverBlobs(ctx); err != nil {
 		return err
 	}
-	if _, err := s.opts.Store.Requeue(ctx, s.opts.Now()); err != nil {
+	if err := s.requeue(ctx); err != nil {
 		return err
 	}
 	if err := s.tell(ctx); err != nil {

@@ -97,6 +97,9 @@ func (s *Service) sweeper() {
 			err = s.tell(s.ctx)
 		}
 		if err == nil {
+			err = s.requeue(s.ctx)
+		}
+		if err == nil {
 			_, err = s.opts.Store.Forget(s.ctx, s.opts.Now().Add(-forgetAfter))
 		}
 		if err != nil && s.ctx.Err() == nil {

@@ -72,14 +72,17 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		f.Bytes, f.MD5, f.SHA256 = st.bytes, st.md5, st.sha256
 	}
 	t = store.Task{ID: "upload-" + f.ID, Type: "upload", Status: store.Pending, Resource: f.ID, CreatedAt: now, UpdatedAt: now}
-	add := func() error { return s.opts.Store.AddFile(ctx, f, t, u.Stores) }
-	if st != nil {
-		err = s.place(st, add)
-	} else {
-		err = add()
-	}
+	err = s.place(st, func() error {
+		if s.isRemoving(f.ID) {
+			return fault.New(fault.Conflict, "the file of the id %s is being deleted", f.ID)
+		}
+		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
+	})
 	if errors.Is(err, store.ErrExists) {
 		there, err := s.opts.Store.File(ctx, f.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			err = fault.Wrap(fault.Conflict, err, "the file of the id %s is being deleted", f.ID)
+		}
 		if err != nil {
 			return f, t, err
 		}
@@ -190,12 +193,6 @@ func (s *Service) checkID(ctx context.Context, id string) error {
 	if !validID(id) {
 		return fault.Invalid("id", "want a UUID, or 1 to %d letters, digits, dashes and underscores", maxID)
 	}
-	s.mu.Lock()
-	going := s.removing[id]
-	s.mu.Unlock()
-	if going {
-		return fault.New(fault.Conflict, "the file of the id %s is being deleted", id)
-	}
 	if s.loose.Load() {
 		if err := s.tell(ctx); err != nil { // the index may still have one of this id that was deleted
 			return err
@@ -284,43 +281,52 @@ func (s *Service) Files(ctx context.Context, after string, limit int) ([]store.F
 // DeleteFile deletes a file: no search that begins afterwards finds it, it is in no vector store, and its bytes are gone if no other file has
 // them. If it is being read, that ends first.
 func (s *Service) DeleteFile(ctx context.Context, id string) error {
-	f, err := s.File(ctx, id)
-	if err != nil {
-		return err
-	}
 	ctx = context.WithoutCancel(ctx) // half a deletion is none
 	s.mu.Lock()
-	if s.removing[id] {
+	if _, going := s.removing[id]; going {
 		s.mu.Unlock()
 		return lost(store.ErrNotFound, "file")
 	}
-	s.removing[id] = true
 	a := s.running[id]
+	s.removing[id] = a != nil
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.removing, id)
-		s.mu.Unlock()
-		s.tellNews()
-	}()
+	defer s.removed(ctx, id)
 	if a != nil {
 		a.cancel(errDeleted)
 		<-a.done
-		if f, err = s.File(ctx, id); err != nil { // it may have been fetched meanwhile
-			return err
-		}
+	}
+	f, err := s.File(ctx, id) // not before: its bytes may have come meanwhile
+	if err != nil {
+		return err
 	}
 	err = s.unplace(f.SHA256, func() (bool, error) {
 		_, last, err := s.opts.Store.RemoveFile(ctx, id, s.opts.Now())
 		return last, err
 	})
 	if err != nil {
-		if !f.Status.Final() && !errors.Is(err, store.ErrNotFound) { // nobody reads it any more
-			_, again := s.retry(ctx, id)
-			err = errors.Join(err, again)
-			s.rouse()
-		}
 		return lost(err, "file")
 	}
 	return s.tell(ctx)
+}
+
+// removed ends the deletion of a file. Where it failed, the file's task, which nobody works on any more, begins anew.
+func (s *Service) removed(ctx context.Context, id string) {
+	s.mu.Lock()
+	again := s.removing[id]
+	delete(s.removing, id)
+	s.mu.Unlock()
+	if again {
+		if _, err := s.retry(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+			s.opts.Logger.Error("begin task anew", "file", id, "error", err)
+		}
+		s.rouse()
+	}
+	s.tellNews()
+}
+
+func (s *Service) isRemoving(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, going := s.removing[id]
+	return going
 }

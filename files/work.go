@@ -27,6 +27,7 @@ var errDeleted = errors.New("the file is being deleted")
 // attempt is a file being read.
 type attempt struct {
 	task     store.Task
+	ctx      context.Context // of it alone
 	cancel   context.CancelCauseFunc
 	done     chan struct{} // closed when nothing of it is under way
 	progress atomic.Uint64 // bits of the share of it that is done, 0..100
@@ -58,9 +59,9 @@ func (s *Service) rouse() {
 // worker works tasks off. The queue is the store's: nothing of it is in memory.
 func (s *Service) worker() {
 	for s.ctx.Err() == nil {
-		t, err := s.opts.Store.Begin(s.ctx, s.opts.Now())
+		a, err := s.begin()
 		if err == nil {
-			s.attempt(t)
+			s.attempt(a)
 			continue
 		}
 		var again <-chan time.Time
@@ -76,28 +77,61 @@ func (s *Service) worker() {
 	}
 }
 
-// attempt reads a task's file, and says in the store how that ended.
-func (s *Service) attempt(t store.Task) {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	defer cancel(nil)
-	a := &attempt{task: t, cancel: cancel, done: make(chan struct{})}
-	s.mu.Lock()
-	if s.removing[t.Resource] {
-		s.mu.Unlock()
-		return // its removal ends the task
+// begin takes the next task from the queue; nil: it is of a file that is being deleted.
+func (s *Service) begin() (*attempt, error) {
+	s.begun.Lock()
+	defer s.begun.Unlock()
+	t, err := s.opts.Store.Begin(s.ctx, s.opts.Now())
+	if err != nil {
+		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, going := s.removing[t.Resource]; going {
+		s.removing[t.Resource] = true // the deletion ends the task, or begins it anew
+		return nil, nil
+	}
+	a := &attempt{task: t, done: make(chan struct{})}
+	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	s.running[t.Resource] = a
+	return a, nil
+}
+
+// requeue has tasks begun anew that are running in the store and that nobody works on: a crash left them, or a disk that failed when their end
+// was to be recorded.
+func (s *Service) requeue(ctx context.Context) error {
+	s.begun.Lock()
+	defer s.begun.Unlock()
+	var but []string
+	s.mu.Lock()
+	for _, a := range s.running {
+		but = append(but, a.task.ID)
+	}
 	s.mu.Unlock()
+	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), but)
+	for range n {
+		s.rouse()
+	}
+	return err
+}
+
+// attempt reads a task's file, and says in the store how that ended.
+func (s *Service) attempt(a *attempt) {
+	if a == nil {
+		return
+	}
+	ctx := a.ctx
+	defer a.cancel(nil)
 	defer func() {
 		s.mu.Lock()
-		delete(s.running, t.Resource)
+		delete(s.running, a.task.Resource)
 		s.mu.Unlock()
 		close(a.done)
 		s.tellNews()
 	}()
 	var taken ingest.Taken
 	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
-	if t.Tries <= maxTries {
+	if a.task.Tries <= maxTries {
 		taken, err = s.guarded(ctx, a)
 	}
 	switch {
@@ -147,7 +181,7 @@ func (s *Service) record(a *attempt, change func(*store.Task, *store.File)) {
 		}
 		s.opts.Logger.Error("record task", "task", a.task.ID, "error", err)
 		if wait > 5*time.Second {
-			return // the next opening takes it up
+			return // the next sweep takes it up
 		}
 		select {
 		case <-time.After(wait):

@@ -181,8 +181,8 @@ type Tasks interface {
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
 	// Begin makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending.
 	Begin(ctx context.Context, at time.Time) (Task, error)
-	// Requeue makes all running tasks pending, as is right when nobody works on any, and says how many.
-	Requeue(ctx context.Context, at time.Time) (int, error)
+	// Requeue makes running tasks pending, but those of the ids that somebody works on, and says how many.
+	Requeue(ctx context.Context, at time.Time, but []string) (int, error)
 	// Forget deletes tasks that were final before a time and whose file is gone, and says how many.
 	Forget(ctx context.Context, before time.Time) (int, error)
 }

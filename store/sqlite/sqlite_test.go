@@ -74,7 +74,7 @@ func TestQuestionsUseIndexes(t *testing.T) {
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",
 		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' ORDER BY created_at, id LIMIT 1) RETURNING id",
-		"UPDATE tasks SET status = 'pending' WHERE status = 'running'",
+		"UPDATE tasks SET status = 'pending' WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each('[]'))",
 		"UPDATE tasks SET loose = 1 WHERE resource = 'a'",
 		"DELETE FROM tasks WHERE loose = 1 AND updated_at < 5 AND status IN ('completed', 'failed', 'cancelled')",
 	} {
@@ -89,7 +89,8 @@ func TestQuestionsUseIndexes(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "INDEX tasks_") { // an index of those alone that are asked for
+			listed := strings.Contains(detail, "INDEX tasks_") || strings.Contains(detail, "json_each") // those alone that are asked for
+			if strings.HasPrefix(detail, "SCAN") && !listed {
 				t.Errorf("%s: %s", query, detail)
 			}
 		}

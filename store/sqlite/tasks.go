@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -79,8 +80,13 @@ func (s *Store) Begin(ctx context.Context, at time.Time) (store.Task, error) {
 }
 
 // Requeue implements [store.Tasks].
-func (s *Store) Requeue(ctx context.Context, at time.Time) (int, error) {
-	n, err := exec(ctx, s.write, "UPDATE tasks SET status = 'pending', progress = 0, updated_at = ? WHERE status = 'running'", micros(at))
+func (s *Store) Requeue(ctx context.Context, at time.Time, but []string) (int, error) {
+	ids, err := json.Marshal(append([]string{}, but...))
+	if err != nil {
+		return 0, wrap("requeue tasks", err)
+	}
+	n, err := exec(ctx, s.write, `UPDATE tasks SET status = 'pending', progress = 0, updated_at = ?
+		WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each(?))`, micros(at), string(ids))
 	return n, wrap("requeue tasks", err)
 }
 

@@ -385,7 +385,10 @@ func (s *suite) queue() {
 		s.must(err)
 		s.same("begun", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
 	}
-	n, err := s.Requeue(s.ctx, at)
+	n, err := s.Requeue(s.ctx, at, []string{"upload-a", "upload-c", "none"})
+	s.must(err)
+	s.same("requeued while both are worked on", n, 0)
+	n, err = s.Requeue(s.ctx, at, nil)
 	s.must(err)
 	s.same("requeued", n, 2)
 	got, err := s.Begin(s.ctx, at)
