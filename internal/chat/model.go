@@ -482,5 +482,5 @@ func (m *model) status(width int) string {
 			text += fmt.Sprintf(" in %.0f s", wait.Seconds()+0.5)
 		}
 	}
-	return wary.Render(text+": "+fault) + rest
+	return wary.Render(text+": "+shorten(fault, 40)) + rest
 }

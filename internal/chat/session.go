@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -213,6 +216,10 @@ func reason(err error) string {
 		return display.Line(t.Error())
 	}
 	text := err.Error()
+	if e, ok := errors.AsType[*url.Error](err); ok { // whose address says nothing to whoever typed none
+		text = e.Err.Error()
+	}
+	_, network := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "stopped"
@@ -220,6 +227,10 @@ func reason(err error) string {
 		return "took too long"
 	case strings.Contains(text, "connection refused"):
 		return "the server does not answer"
+	case strings.Contains(text, "no such host"):
+		return "there is no such host"
+	case network, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection broke"
 	}
 	return display.Line(text)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -344,32 +345,114 @@ func TestStopped(t *testing.T) {
 	tm.until("left with 0")
 }
 
-// TestServerKilled: while the server is away the prompt stays usable, and when it is back the answer ends and the next question is answered.
-func TestServerKilled(t *testing.T) {
+// wire carries connections to a server until it is cut.
+type wire struct {
+	t    *testing.T
+	to   string
+	addr string
+
+	mu   sync.Mutex
+	l    net.Listener
+	open []net.Conn
+	done sync.WaitGroup
+}
+
+func newWire(t *testing.T, to string) *wire {
+	w := &wire{t: t, to: to, addr: "127.0.0.1:0"}
+	w.mend()
+	t.Cleanup(func() { w.cut(); w.done.Wait() })
+	return w
+}
+
+// mend listens again, where it did before.
+func (w *wire) mend() {
+	w.t.Helper()
+	l, err := net.Listen("tcp", w.addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	w.l, w.addr = l, l.Addr().String()
+	w.mu.Unlock()
+	w.done.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", w.to)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			w.mu.Lock()
+			w.open = append(w.open, from, to)
+			w.mu.Unlock()
+			for _, ends := range [][2]net.Conn{{from, to}, {to, from}} {
+				w.done.Go(func() {
+					_, _ = io.Copy(ends[0], ends[1])
+					_ = ends[0].Close()
+				})
+			}
+		}
+	})
+}
+
+// cut closes everything.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.l.Close()
+	for _, c := range w.open {
+		_ = c.Close()
+	}
+	w.open = nil
+}
+
+// TestServerAway: a connection that is cut is made again, and the answer goes on behind what was told of it. While the server is away the prompt
+// stays usable; where it was killed, it is said what became of the answer, and the next question is answered.
+func TestServerAway(t *testing.T) {
 	t.Parallel()
 	p, data, docs := newProvider(t), t.TempDir(), folder(t)
 	flags := []string{"--docs", docs, "--model-url", p.url, "--judge", "none"}
 	srv := serve(t, "127.0.0.1:0", data, flags...)
-	tm := talk(t, "--data", data, "--server", srv.url)
-	tm.until("sluice chat with", "ask a question")
+	addr := strings.TrimPrefix(srv.url, "http://")
+	w := newWire(t, addr)
+	tm := talk(t, "--data", data, "--server", "http://"+w.addr)
+	tm.until("sluice chat with "+w.addr, "ask a question")
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place", "answering")
+	w.cut()
+	tm.until("reconnecting")
+	p.on <- struct{}{}
+	w.mend()
+	all := tm.until("is written in the field id of each event.", "2 of 2 claims supported", "● "+w.addr)
+	if n := strings.Count(all, "place in the stream of a run. [1]"); n != 1 || strings.Contains(all, "✗") || strings.Contains(all, "!") {
+		t.Errorf("the answer is there %d times, or something is said of the cut:\n%s", n, all)
+	}
+
+	tm.line("What is a riffle?")
+	tm.until("› What is a riffle?", "answering")
 	srv.kill()
 	tm.until("reconnecting")
 	tm.line("/help")
 	tm.until("write the conversation with its sources as Markdown")
-	tm.line("What is a riffle?")
+	tm.line("Where is a cursor written?")
 	tm.until("1 waiting")
 	tm.tmux("send-keys", "-t", "s", "-l", "typing goes on")
 	tm.until("› typing goes on", "reconnecting")
 	p.on <- struct{}{}
 	p.on <- struct{}{}
-	serve(t, strings.TrimPrefix(srv.url, "http://"), data, flags...)
-	all := tm.until("› What is a riffle?", "is written in the field id of each event.", "› typing goes on\n● ")
-	first := all[strings.Index(all, "› What is a cursor?"):strings.LastIndex(all, "› What is a riffle?")]
-	if !strings.Contains(first, "A cursor is a place in the stream of a run.") || !strings.Contains(first, "✗ ") {
-		t.Errorf("it is not said what became of the first answer:\n%s", all)
+	serve(t, addr, data, flags...)
+	all = tm.until("› Where is a cursor written?", "● "+w.addr+" · default", "› typing goes on\n● ")
+	second := all[strings.LastIndex(all, "› What is a riffle?"):strings.LastIndex(all, "› Where is a cursor written?")]
+	if !strings.Contains(second, "✗ the server stopped before the answer was finished") {
+		t.Errorf("it is not said what became of the second answer:\n%s", all)
 	}
+	tm.when("the third answer", func(s string) bool {
+		_, third, _ := strings.Cut(s, "› Where is a cursor written?")
+		return strings.Contains(third, "is written in the field id of each event.") && strings.Contains(third, "confidence")
+	})
 	tm.keys("C-c", "C-d")
 	tm.until("left with 0")
 }
