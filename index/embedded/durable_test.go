@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -213,16 +215,17 @@ func TestDamaged(t *testing.T) {
 		},
 		"noise": func([]byte) []byte { return bytes.Repeat([]byte("noise"), 5000) },
 	}
-	if beir.Race || testing.Short() {
-		delete(damage, "zeroed")
-		delete(damage, "empty")
-	}
+	kinds, nth := slices.Sorted(maps.Keys(damage)), 0
 	err := filepath.WalkDir(good, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() == "LOCK" {
 			return err
 		}
 		rel, _ := filepath.Rel(good, path)
-		for name, do := range damage {
+		nth++
+		for i, name := range kinds {
+			if (beir.Race || testing.Short()) && i%3 != nth%3 {
+				continue // each file in some of the ways
+			}
 			if name == "flipped" && rel == "documents.db" {
 				continue // bbolt's pages have no checksums: a key that is damaged is a document that is not found
 			}
@@ -235,7 +238,7 @@ func TestDamaged(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(dir, rel), do(b), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, rel), damage[name](b), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				survives(t, dir, strings.HasPrefix(rel, "lexical"), name == "empty")
