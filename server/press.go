@@ -37,6 +37,17 @@ type press struct {
 	told   sum         // by the body that it makes, with what others made in front of it
 	frames []wire.Frame
 	buf    []byte
+	closed func() // counts a compressor that is given back; nil: nobody counts
+}
+
+// press is newPress, counted.
+func (s *Server) press(p wire.Protocol, c *coding, after wire.Cursor, told sum) *press {
+	pr := newPress(p, c, after, told)
+	if c != nil {
+		s.metrics.presses.Inc()
+		pr.closed = s.metrics.presses.Dec
+	}
+	return pr
 }
 
 // newPress gives a press that goes on behind a place in a run, in a body that has told so much. One that goes on in a body
@@ -64,6 +75,9 @@ func (pr *press) close() {
 	if pr.comp != nil {
 		pr.coding.put(pr.comp)
 		pr.comp = nil
+		if pr.closed != nil {
+			pr.closed()
+		}
 	}
 }
 

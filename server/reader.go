@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -83,11 +84,16 @@ func (rd *reader) sum() sum {
 
 // share sends the next chunks of the roll.
 func (rd *reader) share(ctx context.Context) error {
-	if j, ok := rd.roll.ahead(rd); ok {
+	j, ok, alone := rd.roll.ahead(rd)
+	switch {
+	case ok:
 		if err := rd.part(); err != nil {
 			return err
 		}
 		return rd.meet(ctx, j)
+	case alone:
+		rd.roll.leave(rd)
+		return rd.part()
 	}
 	chunks, err := rd.roll.take(ctx, rd, rd.buf[:0])
 	switch {
@@ -112,7 +118,7 @@ func (rd *reader) share(ctx context.Context) error {
 
 // part gives the reader a press of its own.
 func (rd *reader) part() error {
-	rd.own = newPress(rd.form.protocol, rd.form.coding, rd.at, rd.sum())
+	rd.own = rd.st.s.press(rd.form.protocol, rd.form.coding, rd.at, rd.sum())
 	return rd.send(rd.own.cut())
 }
 
@@ -137,7 +143,18 @@ func (rd *reader) alone(ctx context.Context) error {
 	if rd.buf, err = rd.own.make(rd.buf[:0], batch); err != nil {
 		return err
 	}
-	return rd.sendOwn(rd.buf)
+	if !event.Terminal(batch[len(batch)-1].Body) {
+		return rd.sendOwn(rd.buf)
+	}
+	// Nothing follows: whoever is slow to take the end needs no compressor meanwhile.
+	rd.told, rd.base, rd.seen, rd.at = rd.own.told, sum{}, sum{}, rd.own.at
+	rd.own.close()
+	rd.own = nil
+	rd.st.s.metrics.made.Add(float64(len(rd.buf)))
+	if err := rd.send(rd.buf...); err != nil {
+		return err
+	}
+	return io.EOF
 }
 
 func (rd *reader) sendOwn(chunks []chunk) error {
@@ -158,7 +175,7 @@ func (rd *reader) join(ctx context.Context) error {
 		}
 	}
 	if rd.own == nil {
-		rd.own = newPress(rd.form.protocol, rd.form.coding, rd.at, rd.told)
+		rd.own = rd.st.s.press(rd.form.protocol, rd.form.coding, rd.at, rd.told)
 	}
 	return nil
 }
@@ -171,7 +188,7 @@ func (rd *reader) meet(ctx context.Context, j joint) error {
 		return nil
 	}
 	if !begun {
-		rd.own = newPress(rd.form.protocol, rd.form.coding, rd.at, rd.told)
+		rd.own = rd.st.s.press(rd.form.protocol, rd.form.coding, rd.at, rd.told)
 	}
 	rd.feed.rest = nil
 	batch, err := rd.feed.until(ctx, rd.own.folded, j.at.Seq)

@@ -64,6 +64,7 @@ type roll struct {
 	cutAt   time.Time // when the last one was made
 	wrote   time.Time // when the last chunk was made
 	leading bool
+	over    bool          // the last chunk is made
 	err     error         // of the leader, [io.EOF] behind the end; nothing comes behind it
 	changed chan struct{} // closed when something of the above has changed; nil: nobody waits
 	at      map[*reader]int
@@ -78,7 +79,7 @@ func (s *Server) attach(f form, after wire.Cursor) *roll {
 	defer s.rollsMu.Unlock()
 	r := s.rolls[f]
 	if r == nil {
-		r = &roll{s: s, form: f, feed: newFeed(s.engine, f.run, f.protocol), press: newPress(f.protocol, f.coding, after, sum{}),
+		r = &roll{s: s, form: f, feed: newFeed(s.engine, f.run, f.protocol), press: s.press(f.protocol, f.coding, after, sum{}),
 			wrote: time.Now(), at: map[*reader]int{}, look: keep}
 		r.joints = []joint{{at: after}}
 		s.rolls[f] = r
@@ -181,6 +182,10 @@ func (r *roll) lead(ctx context.Context) {
 		made, err = r.press.make(nil, batch)
 		r.s.metrics.made.Add(float64(len(made)))
 		r.add(made...)
+		if event.Terminal(batch[len(batch)-1].Body) {
+			r.over = true
+			r.press.close() // whoever is slow to take the end needs no compressor meanwhile
+		}
 	}
 	whole = true
 	if err != nil && ctx.Err() == nil {
@@ -238,18 +243,17 @@ func (r *roll) seat(rd *reader, from wire.Cursor) (joint, bool) {
 	return j, ok
 }
 
-// ahead gives a place to which a reader that lags can skip.
-func (r *roll) ahead(rd *reader) (joint, bool) {
+// ahead gives a place to which a reader that lags can skip. Alone: there will be none, as the last chunk is made.
+func (r *roll) ahead(rd *reader) (j joint, ok, alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.behind(rd.next) {
-		return joint{}, false
+		return joint{}, false, false
 	}
-	j, ok := r.newest(rd.at)
-	if !ok || j.next < rd.next+lag/2 {
-		return joint{}, false
+	if j, ok = r.newest(rd.at); !ok || j.next < rd.next+lag/2 {
+		return joint{}, false, r.over
 	}
-	return r.sit(rd, j), true
+	return r.sit(rd, j), true, false
 }
 
 // behind tells whether the frames from a place on are so many that the newest should stand for them.
@@ -283,7 +287,7 @@ func (r *roll) newest(from wire.Cursor) (joint, bool) {
 			return last, true
 		}
 	}
-	if now := time.Now(); usable(end) && (r.form.coding == nil || now.Sub(r.cutAt) >= cutEvery) {
+	if now := time.Now(); !r.over && usable(end) && (r.form.coding == nil || now.Sub(r.cutAt) >= cutEvery) {
 		if r.form.coding != nil {
 			r.cutAt = now
 		}

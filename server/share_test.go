@@ -408,6 +408,9 @@ func TestReaderThatStallsHoldsLittle(t *testing.T) {
 				if most > 1<<20 || most < 1<<19 {
 					t.Errorf("%g bytes were held", most)
 				}
+				if n := s.figure("sluice_stream_compressors"); n != 0 {
+					t.Errorf("%g compressors are held for what is over", n)
+				}
 				read(stalls)
 				wg.Wait()
 			})
