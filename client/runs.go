@@ -83,3 +83,14 @@ func (c *Client) ServerStatus(ctx context.Context) (s knowledge.ServerStatus, er
 	err = c.call(ctx, "get server status", get("/v1/serverstatus"), &s)
 	return s, err
 }
+
+// Models lists the names of the models that a question may ask for, in the order in which they are asked.
+func (c *Client) Models(ctx context.Context) ([]string, error) {
+	var l knowledge.ModelList
+	err := c.call(ctx, "list models", get("/v1/models"), &l)
+	var names []string
+	for _, m := range l.Data {
+		names = append(names, m.ID)
+	}
+	return names, err
+}

@@ -274,6 +274,9 @@ func TestResponsesAreKept(t *testing.T) {
 	if h, err := s.c.Health(ctx); err != nil || h.Status != "ok" {
 		t.Errorf("%+v, %v", h, err)
 	}
+	if names, err := s.c.Models(ctx); err != nil || !slices.Contains(names, "sluice-extractive") {
+		t.Errorf("%v, %v", names, err)
+	}
 	if st, err := s.c.ServerStatus(ctx); err != nil || st.Status == "" {
 		t.Errorf("%+v, %v", st, err)
 	}

@@ -85,7 +85,8 @@ func (a *App) fileRoutes(version string) []server.Route {
 	if a.files.service == nil {
 		return nil
 	}
-	return knowledge.Routes(knowledge.Options{Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Unwell: a.unwell,
+	models, _ := a.Models.Names()
+	return knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Unwell: a.unwell,
 		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
 }
 

@@ -148,7 +148,7 @@ func mode(_ context.Context, s *session, args string) error {
 	return nil
 }
 
-// useModel sets the model, or lists those that the server's answers were written with.
+// useModel sets the model, or lists those that the server has.
 func useModel(ctx context.Context, s *session, args string) error {
 	if args != "" {
 		if len(args) > knowledge.MaxNameLength || strings.ContainsAny(args, "\n") {
@@ -174,18 +174,12 @@ func useModel(ctx context.Context, s *session, args string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	l, err := s.c.Responses(ctx, 100, "")
+	names, err := s.c.Models(ctx)
 	if s.heard(err) != nil {
 		return err
 	}
-	var seen []string
-	for _, r := range l.Data {
-		if r.Model != "" && !slices.Contains(seen, r.Model) && len(seen) < 20 {
-			seen = append(seen, r.Model)
-		}
-	}
-	if len(seen) > 0 {
-		lines = append(lines, "asked for lately: "+strings.Join(seen, ", "))
+	if len(names) > 0 {
+		lines = append(lines, "the server has, and asks in this order: "+strings.Join(names, ", "))
 	}
 	if len(lines) == 0 {
 		lines = []string{"the server's first model answers; /model NAME asks for another"}

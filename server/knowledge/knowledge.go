@@ -46,6 +46,8 @@ type Options struct {
 	// Unwell tells what is wrong with that which everything is kept in, in words that may leave the process; default: nothing.
 	Unwell func(ctx context.Context) []string
 
+	Models []string // names by which a question may ask for one, the first to be asked first
+
 	MaxFileBytes int64  // of an upload; default 64 MiB
 	MaxQuery     int    // bytes of a search's query; default 32 KiB
 	Version      string // shown in the server's status
@@ -99,6 +101,7 @@ func Routes(o Options) []server.Route {
 	all := append(s.ofFiles(), s.ofStores()...)
 	all = append(all, s.ofResponses()...)
 	all = append(all, s.ofStatus()...)
+	all = append(all, s.ofModels()...)
 	for i := range all {
 		all[i].Fault = s.entry.Fault
 	}

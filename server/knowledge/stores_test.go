@@ -219,6 +219,9 @@ func TestSummary(t *testing.T) {
 }
 
 func status(t *testing.T, s *site) {
+	if list := s.get("/v1/models")["data"].([]any); len(list) != 2 || list[0].(map[string]any)["id"] != "first" {
+		t.Errorf("models: %v", list)
+	}
 	status := s.get("/v1/serverstatus")
 	typed(t, "status", status, map[string]string{"status": "string", "version": "string", "timestamp": "float64", "uptime": "float64",
 		"services": "map[string]interface {}", "metrics": "map[string]interface {}", "features": "map[string]interface {}"})
