@@ -75,7 +75,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	check(err)
 	e := sluice.New(o.answerer, sluice.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
-		Routes: service.Routes(service.Options{Files: fs, Engine: e, Index: reader, Version: "test"})})
+		Routes: service.Routes(service.Options{Files: fs, Engine: e, Index: reader, Version: "test", Models: []string{"sluice-extractive"}})})
 	check(err)
 	h := srv.Handler()
 	if o.wrap != nil {
