@@ -39,7 +39,7 @@ export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** A response of status 400 and over as an error. Its body is read, up to a bound, and need not be of any form. */
+/** A response of status 300 and over as an error. Its body is read, up to a bound, and need not be of any form. */
 export async function refusal(res: Response): Promise<SluiceError> {
   let body: unknown;
   try {

@@ -1,5 +1,11 @@
 import { ConnectionError, refusal, retryAfter, SluiceError } from "./errors.js";
 
+/** What makes headers, by the platform's own names: types of Node have none for it. */
+export type HeadersOf = NonNullable<ConstructorParameters<typeof Headers>[0]>;
+
+/** A request's body. */
+export type BodyOf = NonNullable<RequestInit["body"]>;
+
 /** Settings of a client. */
 export interface Options {
   /**
@@ -7,8 +13,11 @@ export interface Options {
    * comes from. A user and password in it are sent as Basic authorization.
    */
   baseUrl?: string | URL | undefined;
-  /** Sent with each request; a function is asked before each, so that a token can be renewed. */
-  headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>) | undefined;
+  /**
+   * Sent with each request; a function is asked before each, so that a token can be renewed. Where the server redirects to another
+   * host, the platform's fetch leaves out Authorization and nothing else.
+   */
+  headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined;
   /** Used in place of the platform's own. */
   fetch?: ((input: string, init?: RequestInit) => Promise<Response>) | undefined;
   /** Attempts in a row without anything new before a request or stream gives up; default 5. */
@@ -35,7 +44,7 @@ export interface Call extends CallOptions {
   headers?: Record<string, string> | undefined;
   json?: unknown;
   /** A body that is not JSON. A function makes it anew for each attempt. */
-  body?: (() => BodyInit) | undefined;
+  body?: (() => BodyOf) | undefined;
   /**
    * Whether it may be sent again after a connection was lost: reading may. What changes something is sent again only where the
    * server said that it did not take it (429, or 503 with Retry-After).
@@ -45,8 +54,10 @@ export interface Call extends CallOptions {
   once?: boolean;
   /** In place of the client's own. */
   fetch?: (input: string, init?: RequestInit) => Promise<Response>;
-  /** Statuses of 400 and over that are answers. */
+  /** Statuses of 300 and over that are answers. */
   accept?: number[];
+  /** Whether the answer is a stream: one that does not begin within `silence` is given up. */
+  stream?: boolean;
 }
 
 /** Sends requests: base address, headers, errors, waits and further attempts. */
@@ -105,16 +116,17 @@ export class Http {
     }
     call.signal?.throwIfAborted();
     const send = call.fetch ?? this.#o.fetch ?? ((input: string, init?: RequestInit) => globalThis.fetch(input, init));
-    return send(this.url(call.path, call.query), init);
+    const answer = send(this.url(call.path, call.query), init);
+    return call.stream && this.silence ? begun(answer, this.silence) : answer;
   }
 
-  /** Sends a request, again where that is right. A status of 400 and over is a SluiceError. */
+  /** Sends a request, again where that is right. A status of 300 and over, which is no redirect that was followed, is a SluiceError. */
   async send(call: Call): Promise<Response> {
     for (let failures = 0; ; failures++) {
       let wait = 0;
       try {
         const res = await this.once(call);
-        if (res.status < 400 || call.accept?.includes(res.status)) return res;
+        if (res.status < 300 || call.accept?.includes(res.status)) return res;
         const asked = retryAfter(res);
         const again = res.status === 429 || (res.status === 503 && (call.repeatable || asked !== undefined)) ||
           (call.repeatable && (res.status === 502 || res.status === 504));
@@ -165,6 +177,18 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     };
     signal?.addEventListener("abort", stop, { once: true });
   });
+}
+
+// begun gives up an answer that does not begin. One that comes late all the same is closed.
+async function begun(answer: Promise<Response>, silence: number): Promise<Response> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silent = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), silence);
+  });
+  const res = await Promise.race([answer, silent]).finally(() => clearTimeout(timer));
+  if (res) return res;
+  answer.then((late) => late.body?.cancel()).catch(() => {});
+  throw new ConnectionError(`nothing came for ${silence} ms`);
 }
 
 function lost(call: Call, cause: unknown): ConnectionError {

@@ -59,6 +59,7 @@ export class ResponseStream extends RunStream<ResponseEvent, Response | undefine
       if (data.delta !== undefined) e.delta = data.delta;
     }
     this.#response = e.response;
+    this.named(e.response.id);
     return e;
   }
 
@@ -83,7 +84,7 @@ interface Change {
 }
 
 function isResponse(data: Response | Change): data is Response {
-  return "object" in data && data.object === "response";
+  return "object" in data && data.object === "response" && Array.isArray(data.output);
 }
 
 // changed gives a response with a change made, and leaves the one before it as it was.

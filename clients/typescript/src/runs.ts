@@ -50,10 +50,10 @@ export class Runs {
 
   /** Streams a run in any of the server's protocols that send events, as they come. */
   frames(run: string, o: RunStreamOptions & { protocol: string }): FrameStream {
-    return new FrameStream(this.#reader(run, o.protocol, o, () => false));
+    return new FrameStream(this.#reader(run, o.protocol, o));
   }
 
-  #reader(run: string, protocol: string, o: RunStreamOptions, last: (frame: Frame) => boolean): Reader {
+  #reader(run: string, protocol: string, o: RunStreamOptions, last?: (frame: Frame) => boolean): Reader {
     return new Reader(this.#http, { run, after: o.after, signal: o.signal, last, resume: streamOf(protocol) });
   }
 }

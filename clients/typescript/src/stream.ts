@@ -31,8 +31,8 @@ export interface Source {
   resume: (run: string) => Call;
   run?: string | undefined;
   after?: string | undefined;
-  /** Whether no event follows this one. */
-  last: (frame: Frame) => boolean;
+  /** Whether no event follows this one; undefined where only the server can tell. */
+  last?: ((frame: Frame) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -42,6 +42,7 @@ export class Reader {
   lastEventId: string;
   /** Whether the last event was given. */
   ended = false;
+  #given = false; // an event was
   #failed: unknown; // the question could not be asked, and is not asked again
 
   constructor(
@@ -81,7 +82,8 @@ export class Reader {
     if (this.run === undefined) {
       if (this.#failed !== undefined) throw this.#failed;
       try {
-        const res = await this.http.send({ ...start!, signal, headers: { Accept: "text/event-stream", ...start!.headers } });
+        const res = await this.http.send({ ...start!, signal, stream: true, headers: { Accept: "text/event-stream", ...start!.headers } });
+        if (res.status === 204) throw new ProtocolError("the server did not answer with a stream of events");
         this.run = res.headers.get("sluice-run-id") ?? undefined;
         return res;
       } catch (err) {
@@ -92,9 +94,12 @@ export class Reader {
     const call = resume(this.run);
     const headers: Record<string, string> = { Accept: "text/event-stream", ...call.headers };
     if (this.lastEventId) headers["Last-Event-ID"] = this.lastEventId;
-    const res = await this.http.once({ ...call, signal, headers });
-    if (res.status < 400) return res;
-    throw await refusal(res);
+    const res = await this.http.once({ ...call, signal, stream: true, headers });
+    if (res.status >= 300) throw await refusal(res);
+    const run = res.headers.get("sluice-run-id");
+    if (run === null || run === this.run) return res;
+    res.body?.cancel().catch(() => {});
+    throw new ProtocolError(`run ${this.run}: the server answered with another, ${run.slice(0, 60)}`);
   }
 
   // passing tells whether a server that refuses now may not refuse soon.
@@ -105,6 +110,7 @@ export class Reader {
   // read gives one connection's events.
   async *#read(res: Response): AsyncGenerator<Frame, void, undefined> {
     if (res.status === 204) {
+      if (this.#given && this.source.last) throw new ProtocolError(`run ${this.run}: the server says that it has ended, and not how`);
       this.ended = true; // the run has ended, and nothing is behind the cursor
       return;
     }
@@ -119,7 +125,8 @@ export class Reader {
         this.lastEventId = ev.id;
       }
       const frame = { run: this.run ?? "", id: this.lastEventId, event: ev.event, data: ev.data };
-      this.ended = this.source.last(frame);
+      this.#given = true;
+      this.ended = this.source.last?.(frame) ?? false;
       yield frame;
       if (this.ended) return;
     }
@@ -163,6 +170,11 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
 
   /** Takes an event in; undefined: there is nothing to tell of it. */
   protected abstract take(frame: Frame): E | undefined;
+
+  /** Takes up what an event says the run is, where the connection did not tell. */
+  protected named(run: string): void {
+    this.#reader.run ??= run;
+  }
 
   /** The whole, once it is there. */
   protected abstract whole(): NonNullable<S> | Promise<NonNullable<S>>;
@@ -238,11 +250,14 @@ export class FrameStream extends RunStream<Frame, undefined> {
   }
 }
 
-/** Reads an event's data. */
-export function decode<T>(frame: Frame): T {
+/** Reads an event's data, which is an object. */
+export function decode<T extends object>(frame: Frame): T {
+  let cause: unknown;
   try {
-    return JSON.parse(frame.data) as T;
-  } catch (cause) {
-    throw new ProtocolError(`event ${frame.id} of run ${frame.run} is not JSON`, { cause });
+    const data: unknown = JSON.parse(frame.data);
+    if (typeof data === "object" && data !== null) return data as T;
+  } catch (err) {
+    cause = err;
   }
+  throw new ProtocolError(`event ${frame.id} of run ${frame.run} is no object of JSON`, { cause });
 }

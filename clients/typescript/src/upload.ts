@@ -1,4 +1,5 @@
 import type { Uploadable } from "./files.js";
+import type { BodyOf } from "./http.js";
 
 /** How much of an upload was sent. */
 export interface UploadProgress {
@@ -11,7 +12,7 @@ export interface UploadProgress {
 /** An upload as the body of a request. */
 export interface UploadForm {
   type: string;
-  body: () => BodyInit;
+  body: () => BodyOf;
   /** Whether the body can be made a second time. */
   again: boolean;
 }

@@ -45,7 +45,7 @@ for (const [what, query] of spoilt.map((s) => s.split(" ") as [string, string]))
   test(`ask: ${what} of a ${query} run loses nothing and gives nothing twice`, async () => {
     const want = await all(direct.ask({ query }));
     const { baseUrl, counts } = via(what);
-    const stream = client({ baseUrl, silence: 150, retries: 3 }).ask({ query });
+    const stream = client({ baseUrl, silence: 1000, retries: 3 }).ask({ query });
     const got = await all(stream);
     assert.equal(told(got), told(want));
     assert.deepEqual(steps(got), steps(want));

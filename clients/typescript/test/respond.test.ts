@@ -46,7 +46,7 @@ for (const mode of modes) {
   for (const [what, query] of spoilt.map((s) => s.split(" ") as [string, string])) {
     test(`respond: ${what} of a ${query} run in ${mode}s ends with the same response`, async () => {
       const { baseUrl, counts } = via(what);
-      const stream = client({ baseUrl, silence: 150, retries: 3 }).respond(asked(query, mode));
+      const stream = client({ baseUrl, silence: 1000, retries: 3 }).respond(asked(query, mode));
       const events = await all(stream);
       const kept = await direct.responses.get(stream.run!);
       assert.deepEqual(stream.snapshot, kept);
