@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -148,6 +149,35 @@ func TestUploadOfTheSame(t *testing.T) {
 	}
 	p.indexed(files.Upload{ID: "file_abc"}, "Mosses are no ferns.")
 	p.finds("", "spores")
+	p.sound()
+}
+
+// TestUploadOfTheSameAtOnce holds that of several uploads of the same bytes, all read to their end at once, one makes a file.
+func TestUploadOfTheSameAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	const n = 12
+	var come, all sync.WaitGroup
+	come.Add(n)
+	ids := make([]string, n)
+	for i := range n {
+		all.Go(func() {
+			f, _, err := p.Upload(p.ctx(), files.Upload{Name: "a.md", Body: strings.NewReader(ferns), SkipExists: true, Rest: func(*files.Upload) error {
+				come.Done()
+				come.Wait()
+				return nil
+			}})
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = f.ID
+		})
+	}
+	all.Wait()
+	if ids = slices.Compact(ids); len(ids) != 1 {
+		t.Fatalf("files %v, want one", ids)
+	}
+	p.await(ids[0], store.Completed)
 	p.sound()
 }
 

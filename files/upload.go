@@ -56,15 +56,6 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	if err := s.checkUpload(ctx, &u, st); err != nil {
 		return f, t, err
 	}
-	if st != nil && u.SkipExists {
-		f, err := s.opts.Store.FileOf(ctx, st.sha256)
-		if err == nil && f.Status != store.Failed && f.Status != store.Cancelled {
-			return s.again(ctx, f, u)
-		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return f, t, err
-		}
-	}
 	now := s.opts.Now().UTC()
 	f = store.File{ID: cmp.Or(u.ID, s.opts.NewID()), Name: u.Name, MediaType: u.MediaType, Purpose: u.Purpose, MD5: u.MD5, URL: u.URL, Status: store.Pending,
 		Options: u.Options, CreatedAt: now, UpdatedAt: now}
@@ -72,12 +63,21 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		f.Bytes, f.MD5, f.SHA256 = st.bytes, st.md5, st.sha256
 	}
 	t = store.Task{ID: "upload-" + f.ID, Type: "upload", Status: store.Pending, Resource: f.ID, CreatedAt: now, UpdatedAt: now}
-	err = s.place(st, func() error {
+	var twin store.File
+	err = s.place(st, func() (err error) {
+		if st != nil && u.SkipExists {
+			if twin, err = s.twin(ctx, st.sha256); err != nil || twin.ID != "" {
+				return cmp.Or(err, errTwin)
+			}
+		}
 		if s.isRemoving(f.ID) {
 			return fault.New(fault.Conflict, "the file of the id %s is being deleted", f.ID)
 		}
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
+	if errors.Is(err, errTwin) {
+		return s.again(ctx, twin, u)
+	}
 	if errors.Is(err, store.ErrExists) {
 		there, err := s.opts.Store.File(ctx, f.ID)
 		if errors.Is(err, store.ErrNotFound) {
@@ -99,6 +99,19 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	}
 	s.rouse()
 	return f, t, nil
+}
+
+// errTwin tells that a file of the same bytes is given instead.
+var errTwin = errors.New("a file of the same bytes is there")
+
+// twin gives a file of the same bytes that did not fail; zero: there is none. It is asked where bytes are placed, so that of several
+// uploads of the same at once, one alone finds none.
+func (s *Service) twin(ctx context.Context, sum string) (store.File, error) {
+	f, err := s.opts.Store.FileOf(ctx, sum)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (f.Status == store.Failed || f.Status == store.Cancelled) {
+		return store.File{}, nil
+	}
+	return f, err
 }
 
 // again gives a file that was there, as if it had been uploaded now.
