@@ -116,7 +116,9 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	}
 	from, to := p.From, p.To
 	if from < 0 {
-		from = max(1, d.Pages)
+		if from, err = j.lastPage(ctx, *d); err != nil {
+			return false, ctx.Err()
+		}
 		to = from
 	}
 	focus := p.Rest
@@ -125,7 +127,7 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	}
 	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, error) {
 		read, found, err := j.pages(ctx, *d, from, to, focus)
-		if err == nil {
+		if err == nil && d.Pages > 0 {
 			err = j.onPages(ctx, d.ID, found, from, to)
 		}
 		if err != nil {
@@ -135,130 +137,6 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 		j.focus, j.whole = focus, focus == ""
 		return read, nil
 	})
-}
-
-// pages reads passages of a document by their pages. Those that are asked about something are graded by that; the others were
-// asked for by name, and nothing is more relevant.
-func (j *job) pages(ctx context.Context, d corpus.Document, from, to int, focus string) (pagesRead, []candidate, error) {
-	read := pagesRead{Document: d.ID, Name: nameOf(d.URI), Title: d.Title, Pages: []int{}, Passages: []corpus.ChunkID{}}
-	at, err := j.pageAt(ctx, d.ID, corpus.Passage, from)
-	if err != nil {
-		return read, nil, err
-	}
-	var hits []index.Hit
-	for len(hits) <= maxPaged {
-		chunks, err := j.contents().Within(ctx, j.q.Collection, d.ID, corpus.Passage, at, maxPaged+1)
-		if err != nil {
-			return read, nil, err
-		}
-		behind := false
-		for _, c := range chunks {
-			on := slices.DeleteFunc(slices.Clone(paged(c)), func(n int) bool { return n < from || n > to })
-			behind = behind || slices.Min(paged(c)) > to
-			if len(on) > 0 {
-				hits = append(hits, index.Hit{Chunk: c})
-				read.Pages = append(read.Pages, on...)
-			}
-			at = c.Ordinal + 1
-		}
-		if behind || len(chunks) <= maxPaged {
-			break
-		}
-	}
-	if len(hits) == 0 {
-		return read, nil, errNoPage
-	}
-	if read.More = len(hits) > maxPaged; read.More {
-		hits = hits[:maxPaged]
-	}
-	slices.Sort(read.Pages)
-	read.Pages, read.Found = slices.Compact(read.Pages), len(hits)
-	found, err := j.asNamed(ctx, hits, focus)
-	for _, c := range found {
-		read.Passages = append(read.Passages, c.Chunk.ID)
-	}
-	return read, found, err
-}
-
-// onPages leaves of passages that reach over other pages, too, what the sentences of pages say: all of one of which none is known.
-func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candidate, from, to int) error {
-	over := func(c candidate) bool { return slices.Min(paged(c.Chunk)) < from || slices.Max(paged(c.Chunk)) > to }
-	if !slices.ContainsFunc(found, over) {
-		return nil
-	}
-	at, err := j.pageAt(ctx, id, corpus.Sentence, from)
-	if err != nil {
-		return err
-	}
-	on := map[corpus.ChunkID][2]int{} // where in the document the sentences begin and end, by passage
-	for behind := false; !behind; {
-		sentences, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Sentence, at, perLook)
-		if err != nil {
-			return err
-		}
-		behind = len(sentences) < perLook
-		for _, s := range sentences {
-			at, behind = s.Ordinal+1, behind || slices.Min(paged(s)) > to
-			if slices.Min(paged(s)) > to || slices.Max(paged(s)) < from {
-				continue
-			}
-			span, known := on[s.Parent]
-			if !known {
-				span = [2]int{s.Start, s.End}
-			}
-			on[s.Parent] = [2]int{min(span[0], s.Start), max(span[1], s.End)}
-		}
-	}
-	for i := range found {
-		c := &found[i].Chunk
-		span, known := on[c.ID]
-		if start, end := span[0]-c.Start, span[1]-c.Start; over(found[i]) && known && start >= 0 && start < end && end <= len(c.Text) {
-			c.Text, c.Start, c.End = c.Text[start:end], span[0], span[1]
-			c.Pages = slices.DeleteFunc(slices.Clone(c.Pages), func(n int) bool { return n < from || n > to })
-		}
-	}
-	return nil
-}
-
-// paged gives the pages of a chunk; a document without pages is one.
-func paged(c corpus.Chunk) []int {
-	if len(c.Pages) == 0 {
-		return []int{1}
-	}
-	return c.Pages
-}
-
-// pageAt gives the ordinal of a document's first chunk of a level that reaches a page. Chunks are in the order of their pages, so a few looks
-// find it in a document of any length.
-func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, level corpus.Level, page int) (int, error) {
-	before := func(ordinal int) (bool, error) {
-		cs, err := j.contents().Within(ctx, j.q.Collection, id, level, ordinal, 1)
-		return err == nil && len(cs) == 1 && slices.Max(paged(cs[0])) < page, err
-	}
-	low, high := 0, 1
-	for high < 1<<30 {
-		is, err := before(high)
-		if err != nil {
-			return 0, err
-		}
-		if !is {
-			break
-		}
-		low, high = high, 2*high
-	}
-	for low < high {
-		mid := (low + high) / 2
-		is, err := before(mid)
-		if err != nil {
-			return 0, err
-		}
-		if is {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low, nil
 }
 
 // asNamed makes candidates of passages that were asked for by name: they are kept whatever they are graded. How the words of the

@@ -66,3 +66,31 @@ func TestPagesThatShareAPassage(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfAFormatWithoutThem: they are counted by the text, as whoever lists a document's pages counts them.
+func TestPagesOfAFormatWithoutThem(t *testing.T) {
+	t.Parallel()
+	p := archive(t, 0)
+	doc, entries := paged("doc_diary1", "Diary of a keeper", "diary.txt", 0, func(_, k int) string { // some 1,700 bytes a passage: one a page
+		return strings.Repeat(fmt.Sprintf("On day %d the keeper wrote of nothing. ", k+1), 42) + fmt.Sprintf("The lamp burned %d litres of oil.", 300+k)
+	})
+	if err := p.Index.(index.Index).Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{entries}); err != nil {
+		t.Fatal(err)
+	}
+	for q, want := range map[string]string{
+		"What does page 1 of diary.txt say about the lamp?":        "burned 300 litres",
+		"What does page 2 of diary.txt say about the lamp?":        "burned 301 litres",
+		"What does the last page of diary.txt say about the lamp?": "burned 301 litres",
+	} {
+		for _, mode := range []event.Mode{event.Agentic, event.Direct} {
+			s := event.Fold(begin(t, p, event.RunStarted{Query: q, Mode: mode, Tools: bothTools}))
+			if called(t, s, event.ToolReadPages); !strings.Contains(string(s.Text), want) {
+				t.Errorf("%s: %q: %q", mode, q, s.Text)
+			}
+		}
+	}
+	s := event.Fold(begin(t, p, event.RunStarted{Query: "What is on page 3 of diary.txt?", Tools: bothTools}))
+	if !strings.Contains(string(s.Calls[0].Result.Result), "no such pages") {
+		t.Errorf("%s", s.Calls[0].Result.Result)
+	}
+}

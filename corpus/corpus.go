@@ -1,4 +1,4 @@
-// Package corpus says what documents are made of: a [Document] and its [Chunk]s at three levels. It holds types only.
+// Package corpus says what documents are made of: a [Document] and its [Chunk]s at three levels. It holds types, and how they are counted.
 package corpus
 
 import (
@@ -91,4 +91,19 @@ func (c Chunk) Heading() string {
 		return c.Headings[n-1]
 	}
 	return c.Title
+}
+
+// PageBytes is how much text a page has of a document whose format has no pages: as many whole passages as fit, and one at least.
+const PageBytes = 3000
+
+// Paging counts the pages of such a document over its passages in their order. The zero value stands before the first.
+type Paging struct{ page, bytes int }
+
+// Next gives the page, from 1, of the next passage.
+func (p *Paging) Next(text string) int {
+	if p.page == 0 || p.bytes+len(text) > PageBytes {
+		p.page, p.bytes = p.page+1, 0
+	}
+	p.bytes += len(text) + 2
+	return p.page
 }

@@ -1,0 +1,178 @@
+package answer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// pages reads passages of a document by their pages. Those that are asked about something are graded by that; the others were
+// asked for by name, and nothing is more relevant.
+func (j *job) pages(ctx context.Context, d corpus.Document, from, to int, focus string) (pagesRead, []candidate, error) {
+	read := pagesRead{Document: d.ID, Name: nameOf(d.URI), Title: d.Title, Pages: []int{}, Passages: []corpus.ChunkID{}}
+	where := j.onOwn
+	if d.Pages == 0 {
+		where = j.onCounted
+	}
+	hits, on, err := where(ctx, d.ID, from, to)
+	if err != nil {
+		return read, nil, err
+	}
+	if len(hits) == 0 {
+		return read, nil, errNoPage
+	}
+	if read.More = len(hits) > maxPaged; read.More {
+		hits = hits[:maxPaged]
+	}
+	slices.Sort(on)
+	read.Pages, read.Found = slices.Compact(on), len(hits)
+	found, err := j.asNamed(ctx, hits, focus)
+	for _, c := range found {
+		read.Passages = append(read.Passages, c.Chunk.ID)
+	}
+	return read, found, err
+}
+
+// onOwn gives the passages on pages of the format's own, one more than are read at most, and which pages these are.
+func (j *job) onOwn(ctx context.Context, id corpus.DocumentID, from, to int) (hits []index.Hit, on []int, err error) {
+	at, err := j.pageAt(ctx, id, corpus.Passage, from)
+	for behind := false; err == nil && !behind && len(hits) <= maxPaged; {
+		var chunks []corpus.Chunk
+		chunks, err = j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, at, maxPaged+1)
+		behind = len(chunks) <= maxPaged
+		for _, c := range chunks {
+			here := slices.DeleteFunc(slices.Clone(paged(c)), func(n int) bool { return n < from || n > to })
+			behind = behind || slices.Min(paged(c)) > to
+			if len(here) > 0 {
+				hits = append(hits, index.Hit{Chunk: c})
+				on = append(on, here...)
+			}
+			at = c.Ordinal + 1
+		}
+	}
+	return hits, on, err
+}
+
+// onCounted does the same where the format has no pages: [corpus.Paging] counts them.
+func (j *job) onCounted(ctx context.Context, id corpus.DocumentID, from, to int) (hits []index.Hit, on []int, err error) {
+	err = j.counted(ctx, id, func(c corpus.Chunk, page int) bool {
+		if page >= from && page <= to {
+			hits = append(hits, index.Hit{Chunk: c})
+			on = append(on, page)
+		}
+		return page <= to && len(hits) <= maxPaged
+	})
+	return hits, on, err
+}
+
+// counted gives the first passages of a document with their pages, while more are wanted.
+func (j *job) counted(ctx context.Context, id corpus.DocumentID, more func(c corpus.Chunk, page int) bool) error {
+	var paging corpus.Paging
+	for at := 0; at < maxCounted; {
+		chunks, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, at, perLook)
+		if err != nil || len(chunks) == 0 {
+			return err
+		}
+		for _, c := range chunks {
+			if at = c.Ordinal + 1; !more(c, paging.Next(c.Text)) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// maxCounted bounds the passages whose pages are counted, which takes reading them all.
+const maxCounted = 50_000
+
+func (j *job) lastPage(ctx context.Context, d corpus.Document) (int, error) {
+	last := max(1, d.Pages)
+	if d.Pages > 0 {
+		return last, nil
+	}
+	err := j.counted(ctx, d.ID, func(_ corpus.Chunk, page int) bool { last = page; return true })
+	return last, err
+}
+
+// onPages leaves of passages that reach over other pages, too, what the sentences of pages say: all of one of which none is known.
+func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candidate, from, to int) error {
+	over := func(c candidate) bool { return slices.Min(paged(c.Chunk)) < from || slices.Max(paged(c.Chunk)) > to }
+	if !slices.ContainsFunc(found, over) {
+		return nil
+	}
+	at, err := j.pageAt(ctx, id, corpus.Sentence, from)
+	if err != nil {
+		return err
+	}
+	on := map[corpus.ChunkID][2]int{} // where in the document the sentences begin and end, by passage
+	for behind := false; !behind; {
+		sentences, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Sentence, at, perLook)
+		if err != nil {
+			return err
+		}
+		behind = len(sentences) < perLook
+		for _, s := range sentences {
+			at, behind = s.Ordinal+1, behind || slices.Min(paged(s)) > to
+			if slices.Min(paged(s)) > to || slices.Max(paged(s)) < from {
+				continue
+			}
+			span, known := on[s.Parent]
+			if !known {
+				span = [2]int{s.Start, s.End}
+			}
+			on[s.Parent] = [2]int{min(span[0], s.Start), max(span[1], s.End)}
+		}
+	}
+	for i := range found {
+		c := &found[i].Chunk
+		span, known := on[c.ID]
+		if start, end := span[0]-c.Start, span[1]-c.Start; over(found[i]) && known && start >= 0 && start < end && end <= len(c.Text) {
+			c.Text, c.Start, c.End = c.Text[start:end], span[0], span[1]
+			c.Pages = slices.DeleteFunc(slices.Clone(c.Pages), func(n int) bool { return n < from || n > to })
+		}
+	}
+	return nil
+}
+
+// paged gives the pages of a chunk of a document whose format has pages.
+func paged(c corpus.Chunk) []int {
+	if len(c.Pages) == 0 {
+		return []int{1}
+	}
+	return c.Pages
+}
+
+// pageAt gives the ordinal of a document's first chunk of a level that reaches a page. Chunks are in the order of their pages, so a few looks
+// find it in a document of any length.
+func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, level corpus.Level, page int) (int, error) {
+	before := func(ordinal int) (bool, error) {
+		cs, err := j.contents().Within(ctx, j.q.Collection, id, level, ordinal, 1)
+		return err == nil && len(cs) == 1 && slices.Max(paged(cs[0])) < page, err
+	}
+	low, high := 0, 1
+	for high < 1<<30 {
+		is, err := before(high)
+		if err != nil {
+			return 0, err
+		}
+		if !is {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for low < high {
+		mid := (low + high) / 2
+		is, err := before(mid)
+		if err != nil {
+			return 0, err
+		}
+		if is {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, nil
+}
