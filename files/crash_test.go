@@ -292,8 +292,8 @@ type faulty struct {
 	begins  chan string   // if set, gets the files whose tasks begin
 }
 
-func (f *faulty) Begin(ctx context.Context, at time.Time) (store.Task, error) {
-	t, err := f.inner.Begin(ctx, at)
+func (f *faulty) Begin(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
+	t, err := f.inner.Begin(ctx, at, unfetched)
 	if f.begins != nil && err == nil {
 		f.begins <- t.Resource
 	}

@@ -61,10 +61,11 @@ type Options struct {
 	Fetch  Fetcher
 
 	Workers      int           // files that are read at once; 2
+	Fetchers     int           // URLs that are fetched at once, besides; 4
 	MaxFileBytes int64         // of one file; 64 MiB
 	MaxJoin      int           // files that join or leave a vector store in one call; 10,000
 	MaxListed    int           // files that a vector store lists, and passages that a document shows; 10,000
-	Deadline     time.Duration // of one file's fetching, reading and indexing; 30 minutes
+	Deadline     time.Duration // of one file's fetching, and of its reading and indexing; 30 minutes
 	Grace        time.Duration // for one that does not stop by then, before it is left alone; 10 seconds
 	Collections  []string      // of folders: [Service.Stores] lists them besides, and their documents can be read; [corpus.DefaultCollection]
 
@@ -75,6 +76,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), 2)
+	o.Fetchers = cmp.Or(max(o.Fetchers, 0), 4)
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
 	o.MaxJoin = cmp.Or(max(o.MaxJoin, 0), 10_000)
 	o.MaxListed = cmp.Or(max(o.MaxListed, 0), 10_000)
@@ -136,7 +138,8 @@ type Service struct {
 
 	ctx  context.Context // of all work; ends with Close
 	stop context.CancelFunc
-	wake chan struct{} // tells workers of a task
+	wake [2]chan struct{} // tells workers of a task: those who read, and those who fetch first
+	desk chan struct{}    // has a place for each file that is read
 	work sync.WaitGroup
 
 	// Locks are taken in this order.
@@ -159,7 +162,8 @@ type Service struct {
 func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, removing: map[string]bool{},
 		news: make(chan struct{}), folders: map[string]folder{}}
-	s.wake = make(chan struct{}, s.opts.Workers)
+	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
+	s.desk = make(chan struct{}, s.opts.Workers)
 	for _, sub := range []string{dirStaged, dirBlobs} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open files: %w", err)
@@ -175,7 +179,10 @@ func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 		return nil, fmt.Errorf("open files: %w", errors.Join(err, s.lock.Unlock()))
 	}
 	for range s.opts.Workers {
-		s.work.Go(s.worker)
+		s.work.Go(func() { s.worker(false) })
+	}
+	for range s.opts.Fetchers {
+		s.work.Go(func() { s.worker(true) })
 	}
 	s.work.Go(s.sweeper)
 	return s, nil

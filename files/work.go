@@ -27,6 +27,7 @@ var errDeleted = errors.New("the file is being deleted")
 // attempt is a file being read.
 type attempt struct {
 	task     store.Task
+	fetches  bool            // its bytes are to be fetched first
 	ctx      context.Context // of it alone
 	cancel   context.CancelCauseFunc
 	done     chan struct{} // closed when nothing of it is under way
@@ -48,18 +49,25 @@ var stages = map[ingest.Stage][2]float64{
 	ingest.Reading: {10, 15}, ingest.Parsing: {15, 30}, ingest.Embedding: {30, 90}, ingest.Putting: {90, 99},
 }
 
-// rouse tells a worker that a task is in the queue.
+// rouse tells a worker of each kind that a task is in the queue.
 func (s *Service) rouse() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // all are told
+	for _, wake := range s.wake {
+		select {
+		case wake <- struct{}{}:
+		default: // all are told
+		}
 	}
 }
 
-// worker works tasks off. The queue is the store's: nothing of it is in memory.
-func (s *Service) worker() {
+// worker works tasks off: those of files that are here, or those of files that it fetches first. The queues are the store's:
+// nothing of them is in memory.
+func (s *Service) worker(fetches bool) {
+	wake := s.wake[0]
+	if fetches {
+		wake = s.wake[1]
+	}
 	for s.ctx.Err() == nil {
-		a, err := s.begin()
+		a, err := s.take(fetches)
 		if err == nil {
 			s.attempt(a)
 			continue
@@ -70,18 +78,45 @@ func (s *Service) worker() {
 			again = time.After(time.Second)
 		}
 		select {
-		case <-s.wake:
+		case <-wake:
 		case <-again:
 		case <-s.ctx.Done():
 		}
 	}
 }
 
-// begin takes the next task from the queue; nil: it is of a file that is being deleted.
-func (s *Service) begin() (*attempt, error) {
+// take takes the next task from a queue, and of one that is read at once, a place at the desk.
+func (s *Service) take(fetches bool) (*attempt, error) {
+	if fetches {
+		return s.begin(true)
+	}
+	if err := s.sit(s.ctx); err != nil {
+		return nil, err
+	}
+	a, err := s.begin(false)
+	if a == nil {
+		s.rise()
+	}
+	return a, err
+}
+
+// sit waits for a place at the desk. Those who wait longest come first.
+func (s *Service) sit(ctx context.Context) error {
+	select {
+	case s.desk <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Service) rise() { <-s.desk }
+
+// begin takes the next task from a queue; nil: it is of a file that is being deleted.
+func (s *Service) begin(unfetched bool) (*attempt, error) {
 	s.begun.Lock()
 	defer s.begun.Unlock()
-	t, err := s.opts.Store.Begin(s.ctx, s.opts.Now())
+	t, err := s.opts.Store.Begin(s.ctx, s.opts.Now(), unfetched)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +126,7 @@ func (s *Service) begin() (*attempt, error) {
 		s.removing[t.Resource] = true // the deletion ends the task, or begins it anew
 		return nil, nil
 	}
-	a := &attempt{task: t, done: make(chan struct{})}
+	a := &attempt{task: t, fetches: unfetched, done: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	s.running[t.Resource] = a
 	return a, nil
@@ -115,7 +150,7 @@ func (s *Service) requeue(ctx context.Context) error {
 	return err
 }
 
-// attempt reads a task's file, and says in the store how that ended.
+// attempt reads a task's file, with a place at the desk, which it leaves, and says in the store how that ended.
 func (s *Service) attempt(a *attempt) {
 	if a == nil {
 		return
@@ -131,8 +166,21 @@ func (s *Service) attempt(a *attempt) {
 	}()
 	var taken ingest.Taken
 	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
+	sits := !a.fetches
 	if a.task.Tries <= maxTries {
-		taken, err = s.guarded(ctx, a)
+		if err = nil; a.fetches {
+			_, err = s.guarded(ctx, a, s.fetch)
+			if err == nil {
+				err = s.sit(ctx)
+				sits = err == nil
+			}
+		}
+		if err == nil {
+			taken, err = s.guarded(ctx, a, s.read)
+		}
+	}
+	if sits {
+		s.rise()
 	}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errDeleted):
@@ -202,9 +250,9 @@ func reasonOf(err error) string {
 	return "it could not be indexed"
 }
 
-// guarded reads a file within its deadline. Where it panics, that is its failure; where it does not end, it is left to itself
+// guarded fetches or reads a file within its deadline. Where that panics, that is its failure; where it does not end, it is left to itself
 // after a while: it holds no lock, and puts nothing into the index any more.
-func (s *Service) guarded(ctx context.Context, a *attempt) (ingest.Taken, error) {
+func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Context, *attempt) (ingest.Taken, error)) (ingest.Taken, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
 	var taken ingest.Taken
@@ -218,7 +266,7 @@ func (s *Service) guarded(ctx context.Context, a *attempt) (ingest.Taken, error)
 				err = fault.New(fault.Internal, "reading it failed in an unforeseen way")
 			}
 		}()
-		taken, err = s.read(ctx, a)
+		taken, err = do(ctx, a)
 	}()
 	select {
 	case <-done:
@@ -236,16 +284,11 @@ func (s *Service) guarded(ctx context.Context, a *attempt) (ingest.Taken, error)
 	}
 }
 
-// read fetches a file, if need be, and puts it into the index.
+// read puts a file into the index.
 func (s *Service) read(ctx context.Context, a *attempt) (ingest.Taken, error) {
 	f, err := s.opts.Store.File(ctx, a.task.Resource)
 	if err != nil {
 		return ingest.Taken{}, err
-	}
-	if f.SHA256 == "" {
-		if f, err = s.fetch(ctx, f); err != nil {
-			return ingest.Taken{}, err
-		}
 	}
 	a.reach(10)
 	// A worker may be quicker than the upload that it found: its bytes are in their place once the lock was free.
@@ -277,21 +320,25 @@ var mediaTypes = []string{"text/markdown", ".md", "text/x-markdown", ".md", "tex
 	"text/tab-separated-values", ".tsv", "application/pdf", ".pdf"}
 
 // fetch gets the bytes of a file that came as a URL.
-func (s *Service) fetch(ctx context.Context, f store.File) (store.File, error) {
+func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.Taken, err error) {
+	f, err := s.opts.Store.File(ctx, a.task.Resource)
+	if err != nil {
+		return none, err
+	}
 	if s.opts.Fetch == nil {
-		return f, fault.New(fault.InvalidRequest, "this server fetches no URLs")
+		return none, fault.New(fault.InvalidRequest, "this server fetches no URLs")
 	}
 	var media string
 	st, err := s.stage(func(w io.Writer) (err error) { media, err = s.opts.Fetch.Fetch(ctx, f.URL, w); return err })
 	if err != nil {
-		return f, err
+		return none, err
 	}
 	defer st.discard()
 	switch {
 	case st.bytes == 0:
-		return f, fault.New(fault.InvalidRequest, "the URL gives an empty file")
+		return none, fault.New(fault.InvalidRequest, "the URL gives an empty file")
 	case f.MD5 != "" && f.MD5 != st.md5:
-		return f, fault.New(fault.InvalidRequest, "md5: the bytes that came have another: %s", st.md5)
+		return none, fault.New(fault.InvalidRequest, "md5: the bytes that came have another: %s", st.md5)
 	}
 	if media, _, err = mime.ParseMediaType(media); err != nil || media == "application/octet-stream" {
 		media = f.MediaType
@@ -300,14 +347,14 @@ func (s *Service) fetch(ctx context.Context, f store.File) (store.File, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, err = s.opts.Store.UpdateFile(ctx, f.ID, func(f *store.File) error {
+		_, err := s.opts.Store.UpdateFile(ctx, f.ID, func(f *store.File) error {
 			f.SHA256, f.MD5, f.Bytes, f.MediaType, f.URL = st.sha256, st.md5, st.bytes, media, bare(f.URL)
 			return nil
 		})
 		return err
 	})
 	if err != nil {
-		return f, fmt.Errorf("keep what was fetched: %w", err)
+		return none, fmt.Errorf("keep what was fetched: %w", err)
 	}
-	return f, nil
+	return none, nil
 }

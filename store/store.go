@@ -179,8 +179,9 @@ type Tasks interface {
 	// UpdateTask changes a task but its id, and with it the file that it is about, which is nil where it is gone. Memberships follow the file.
 	// An error of change is given back, and nothing is changed.
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
-	// Begin makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending.
-	Begin(ctx context.Context, at time.Time) (Task, error)
+	// Begin makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending. Those of files whose
+	// bytes are yet to be fetched, which have no hash, are a queue of their own.
+	Begin(ctx context.Context, at time.Time, unfetched bool) (Task, error)
 	// Requeue makes running tasks pending, but those of the ids that somebody works on, and says how many.
 	Requeue(ctx context.Context, at time.Time, but []string) (int, error)
 	// Forget deletes tasks that were final before a time and whose file is gone, and says how many.

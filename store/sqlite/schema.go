@@ -99,4 +99,12 @@ CREATE TRIGGER members_changed AFTER UPDATE OF status, bytes ON members BEGIN
 		bytes = bytes - OLD.bytes + NEW.bytes
 	WHERE id = NEW.store;
 END;
+`, `
+ALTER TABLE tasks ADD COLUMN unfetched INTEGER NOT NULL DEFAULT 0;
+UPDATE tasks SET unfetched = 1 WHERE resource IN (SELECT id FROM files WHERE sha256 = '');
+DROP INDEX tasks_pending;
+CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = 'pending';
+CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
+	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
+END;
 `}

@@ -57,6 +57,33 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestEarlierVersion holds that a file of the first version, whose tasks were one queue, becomes one of two.
+func TestEarlierVersion(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := open(t, path)
+	for _, f := range []store.File{{ID: "url", Status: store.Pending}, {ID: "sent", SHA256: "sum", Status: store.Pending}} {
+		if err := s.AddFile(t.Context(), f, store.Task{ID: "upload-" + f.ID, Resource: f.ID, Status: store.Pending}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched;
+		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path)
+	for unfetched, want := range map[bool]string{true: "url", false: "sent"} {
+		if task, err := s.Begin(t.Context(), time.Now(), unfetched); err != nil || task.Resource != want {
+			t.Errorf("begun %q, %v; want %s", task.Resource, err, want)
+		}
+	}
+}
+
 // TestQuestionsUseIndexes holds that no question that is asked often reads a whole table.
 func TestQuestionsUseIndexes(t *testing.T) {
 	t.Parallel()
@@ -73,7 +100,7 @@ func TestQuestionsUseIndexes(t *testing.T) {
 		"SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= 5 ORDER BY expires_at LIMIT 5",
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",
-		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' ORDER BY created_at, id LIMIT 1) RETURNING id",
+		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = 1 ORDER BY created_at, id LIMIT 1) RETURNING id",
 		"UPDATE tasks SET status = 'pending' WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each('[]'))",
 		"UPDATE tasks SET loose = 1 WHERE resource = 'a'",
 		"DELETE FROM tasks WHERE loose = 1 AND updated_at < 5 AND status IN ('completed', 'failed', 'cancelled')",

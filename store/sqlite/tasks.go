@@ -27,8 +27,9 @@ func (s *Store) PutTask(ctx context.Context, t store.Task) error {
 
 // putTask writes a task. One of no file is loose: it is forgotten some day.
 func putTask(ctx context.Context, tx *sql.Tx, t store.Task) error {
-	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5))`,
+	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose, unfetched)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5),
+			EXISTS (SELECT 1 FROM files WHERE id = ?5 AND sha256 = ''))`,
 		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, micros(t.CreatedAt), micros(t.UpdatedAt))
 	return err
 }
@@ -73,9 +74,10 @@ func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Ta
 }
 
 // Begin implements [store.Tasks].
-func (s *Store) Begin(ctx context.Context, at time.Time) (store.Task, error) {
+func (s *Store) Begin(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
 	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
-		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns, micros(at))
+		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
+		micros(at), unfetched)
 	return t, wrap("begin task", err)
 }
 

@@ -33,7 +33,7 @@ func Exercise(t *testing.T, open func(t *testing.T) (s Store, reopen func() Stor
 	for name, test := range map[string]func(*suite){
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
-		"queue": (*suite).queue, "removal": (*suite).removal, "listings": (*suite).listings, "at once": (*suite).atOnce, "ended": (*suite).ended,
+		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "at once": (*suite).atOnce, "ended": (*suite).ended,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -374,14 +374,14 @@ func (s *suite) tasks() {
 }
 
 func (s *suite) queue() {
-	_, err := s.Begin(s.ctx, start)
+	_, err := s.Begin(s.ctx, start, false)
 	s.is(err, store.ErrNotFound)
 	for i, id := range []string{"c", "a", "b"} {
 		s.must(s.AddFile(s.ctx, file(id), task(id, i), nil))
 	}
 	at := start.Add(time.Hour)
 	for _, want := range []string{"c", "a"} {
-		got, err := s.Begin(s.ctx, at)
+		got, err := s.Begin(s.ctx, at, false)
 		s.must(err)
 		s.same("begun", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
 	}
@@ -391,17 +391,53 @@ func (s *suite) queue() {
 	n, err = s.Requeue(s.ctx, at, nil)
 	s.must(err)
 	s.same("requeued", n, 2)
-	got, err := s.Begin(s.ctx, at)
+	got, err := s.Begin(s.ctx, at, false)
 	s.must(err)
 	s.same("again", []any{got.Resource, got.Tries}, []any{"c", 2})
 	s.end("c", store.Failed)
 	for _, want := range []string{"a", "b"} {
-		got, err := s.Begin(s.ctx, at)
+		got, err := s.Begin(s.ctx, at, false)
 		s.must(err)
 		s.same("begun", got.Resource, want)
 	}
-	_, err = s.Begin(s.ctx, at)
+	_, err = s.Begin(s.ctx, at, false)
 	s.is(err, store.ErrNotFound)
+}
+
+// fetching has tasks in the queue of what is to be fetched as long as their files have no hash.
+func (s *suite) fetching() {
+	for i, id := range []string{"url", "next", "sent"} {
+		f := file(id)
+		if id != "sent" {
+			f.URL, f.SHA256 = "https://example.org/"+id, ""
+		}
+		s.must(s.AddFile(s.ctx, f, task(id, i), nil))
+	}
+	begins := func(unfetched bool, want string) {
+		s.Helper()
+		got, err := s.Begin(s.ctx, start, unfetched)
+		if want == "" {
+			s.is(err, store.ErrNotFound)
+			return
+		}
+		s.must(err)
+		s.same("begun", got.Resource, want)
+	}
+	begins(false, "sent")
+	begins(false, "")
+	begins(true, "url")
+	_, err := s.UpdateFile(s.ctx, "url", func(f *store.File) error { f.SHA256 = "sum"; return nil })
+	s.must(err)
+	if _, err = s.Requeue(s.ctx, start, []string{"upload-sent"}); err != nil {
+		s.Fatal(err)
+	}
+	begins(true, "next")
+	begins(true, "")
+	begins(false, "url")
+	begins(false, "")
+	s.end("next", store.Failed)
+	s.end("next", store.Pending)
+	begins(true, "next")
 }
 
 func (s *suite) removal() {
