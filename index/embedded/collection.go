@@ -344,33 +344,23 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 
 // replay does again the newest change.
 func (x *Index) replay(l *lexical, record *levelRecord) error {
-	var added []analysed
-	err := x.view(func(tx *bolt.Tx) error {
+	f := filling{lexical: l}
+	return x.view(func(tx *bolt.Tx) error {
 		for _, r := range record.Added {
 			for row := r[0]; row < r[1]; row++ {
 				if slices.ContainsFunc(record.Removed, func(g [2]uint64) bool { return g[0] <= row && row < g[1] }) {
 					continue
 				}
-				a, err := analyseRow(tx, row)
-				if err != nil {
+				if err := f.addRow(tx, row); err != nil {
 					return err
 				}
-				added = append(added, a)
 			}
 		}
-		return nil
+		return f.end(record.Removed, record.Generation)
 	})
-	if err != nil {
-		return err
-	}
-	return l.change(added, record.Removed, record.Generation)
 }
 
-// rebuildBatch is how many chunks go into a lexical index at once when it is made anew.
-const rebuildBatch = 2000
-
-// rebuild makes the lexical index of a level anew. Only its last batch sets the generation, so one that is cut short does
-// not count.
+// rebuild makes the lexical index of a level anew.
 func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	dir := x.lexicalDir(c, level)
 	if err := os.RemoveAll(dir); err != nil {
@@ -380,7 +370,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	if err != nil {
 		return nil, err
 	}
-	var added []analysed
+	f := filling{lexical: l}
 	err = x.view(func(tx *bolt.Tx) error {
 		prefix := idKey(c.id, "")
 		cur := tx.Bucket(bucketDocuments).Cursor()
@@ -390,20 +380,12 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 				return fmt.Errorf("damaged: a document: %w", err)
 			}
 			for row, to := d.rows(level); row < to; row++ {
-				a, err := analyseRow(tx, row)
-				if err != nil {
+				if err := f.addRow(tx, row); err != nil {
 					return err
 				}
-				added = append(added, a)
-			}
-			if len(added) >= rebuildBatch {
-				if err := l.change(added, nil, 0); err != nil {
-					return err
-				}
-				added = added[:0]
 			}
 		}
-		return l.change(added, nil, c.records[level].Generation)
+		return f.end(nil, c.records[level].Generation)
 	})
 	if err != nil {
 		_ = l.close()
@@ -412,13 +394,17 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	return l, nil
 }
 
-func analyseRow(tx *bolt.Tx, row uint64) (analysed, error) {
+// addRow adds a chunk as it is in documents.db.
+func (f *filling) addRow(tx *bolt.Tx, row uint64) error {
 	chunk, err := readChunk(tx, row)
 	if err != nil {
-		return analysed{}, err
+		return err
 	}
 	n, err := readNamed(tx, row)
-	return analyse(row, chunk, n), err
+	if err != nil {
+		return err
+	}
+	return f.add(addition{row: row, chunk: chunk, named: n})
 }
 
 func readChunk(tx *bolt.Tx, row uint64) (*corpus.Chunk, error) {

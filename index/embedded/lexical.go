@@ -49,8 +49,8 @@ type analysed struct {
 }
 
 // analyse cuts a chunk into terms, the way [text.Terms] does with questions.
-func analyse(row uint64, c *corpus.Chunk, n *named) analysed {
-	a := analysed{row: row}
+func analyse(c *corpus.Chunk, n *named) analysed {
+	var a analysed
 	all, subjects := n.keys()
 	a.named, a.about = whole(all), whole(subjects)
 	a.title = appendTerms(nil, c.Title)

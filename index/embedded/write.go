@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -35,7 +34,7 @@ type change struct {
 
 // edit is what a group changes at one level of one collection.
 type edit struct {
-	added   []analysed
+	added   []addition
 	vectors []vectorRow
 	ranges  [][2]uint64 // of added rows
 	removed [][2]uint64
@@ -202,7 +201,7 @@ func (x *Index) applyGroup(group []change) error {
 	if err != nil {
 		return err
 	}
-	terms := analyseAll(group)
+	terms := lengthsOf(group)
 	edited := map[*collection]*edits{}
 	swept := map[*collection][][2]uint64{}
 	for _, c := range cols {
@@ -301,30 +300,6 @@ func (x *Index) create(name string) (*collection, error) {
 	return x.collection(name)
 }
 
-// analyseAll gives the terms of each entry of each change, on all processors.
-func analyseAll(group []change) [][]analysed {
-	out := make([][]analysed, len(group))
-	type job struct{ i, k int }
-	jobs := make(chan job)
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for j := range jobs {
-				out[j.i][j.k] = analyse(0, &group[j.i].entries[j.k].Chunk, group[j.i].named[j.k])
-			}
-		})
-	}
-	for i, ch := range group {
-		out[i] = make([]analysed, len(ch.entries))
-		for k := range ch.entries {
-			jobs <- job{i, k}
-		}
-	}
-	close(jobs)
-	wg.Wait()
-	return out
-}
-
 // removeDocument takes a document out of all buckets but chunks, whose rows, which it gives, become garbage, and those of sets.
 func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *edits) (rows [2]uint64, err error) {
 	d, err := readDocument(tx, collection, id)
@@ -362,7 +337,7 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 }
 
 // putDocument writes a document whose id is free, its rows sorted by level and ordinal, and gives the rows.
-func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, next *uint64, ed *edits) (rows [2]uint64, err error) {
+func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
 	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
 	order := make([]int, len(ch.entries))
 	for k := range order {
@@ -402,12 +377,10 @@ func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []analysed, ne
 					return rows, err
 				}
 			}
-			t := terms[k]
-			t.row = row
-			e.added = append(e.added, t)
+			e.added = append(e.added, addition{row, &entry.Chunk, ch.named[k], terms[k].terms})
 			d.Counts[i]++
-			d.Tokens[i] += uint64(len(t.text))
-			d.Titles[i] += uint64(len(t.title))
+			d.Tokens[i] += terms[k].text
+			d.Titles[i] += terms[k].title
 		}
 		if first == *next {
 			continue
@@ -459,6 +432,7 @@ func writeRecords(tx *bolt.Tx, edited map[*collection]*edits) error {
 func (x *Index) commit(c *collection, ed *edits) error {
 	var errs [levels]error
 	var wg sync.WaitGroup
+	var turn sync.Mutex
 	var vectors [levels]spaces
 	var rows [][2]uint64
 	for i := range levels {
@@ -471,12 +445,16 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		rows = append(rows, e.removed...)
 		c.records[i] = e.record
 		wg.Go(func() {
+			if len(e.added) > 0 && e.added[0].terms == nil { // many: a batch at a time for all levels
+				turn.Lock()
+				defer turn.Unlock()
+			}
 			if c.lex[i] == nil {
 				if c.lex[i], errs[i] = openLexical(x.lexicalDir(c, i), x.queue); errs[i] != nil {
 					return
 				}
 			}
-			errs[i] = c.lex[i].change(e.added, e.removed, e.record.Generation)
+			errs[i] = c.lex[i].fill(e.added, e.removed, e.record.Generation)
 		})
 	}
 	wg.Wait()
