@@ -104,6 +104,7 @@ type input struct {
 	Start      float64           `json:"start_page"`
 	End        float64           `json:"end_page"`
 	Limit      float64           `json:"limit"`
+	Title      string            `json:"title"`
 	Error      string            `json:"error"`
 	SubQueries []string          `json:"sub_queries"`
 	Passages   []json.RawMessage `json:"passages"`
@@ -121,7 +122,7 @@ func inputOf(raw json.RawMessage) (in input) {
 		return in
 	}
 	for name, v := range map[string]any{"query": &in.Query, "document": &in.Document, "document_id": &in.DocumentID, "start_page": &in.Start,
-		"end_page": &in.End, "limit": &in.Limit, "error": &in.Error, "sub_queries": &in.SubQueries, "passages": &in.Passages, "pages": &in.Pages,
+		"end_page": &in.End, "limit": &in.Limit, "title": &in.Title, "error": &in.Error, "sub_queries": &in.SubQueries, "passages": &in.Passages, "pages": &in.Pages,
 		"documents": &in.Documents, "passages_found": &in.FoundPassages, "documents_found": &in.FoundDocuments} {
 		_ = json.Unmarshal(fields[name], v) // one of another type is none
 	}
@@ -145,6 +146,7 @@ func (p *projection) uses(b event.ToolCalled) *segment {
 	switch s.Type {
 	case ItemPageReader:
 		s.DocumentID = short(cmp.Or(in.DocumentID, in.Document), MaxNameLength)
+		s.DocumentTitle = new(string)
 		s.StartPage, s.EndPage = page(in.Start), page(in.End)
 	case ItemListDocuments:
 		s.Count = cmp.Or(page(in.Limit), listedByDefault)
@@ -172,6 +174,10 @@ func (p *projection) used(b event.ToolReturned) *segment {
 	n := cmp.Or(page(in.FoundDocuments), page(in.FoundPassages), len(in.Documents), len(in.Passages), len(in.Pages))
 	if n > 0 || len(in.SubQueries) == 0 {
 		results = &n
+	}
+	if s.Type == ItemPageReader {
+		title := short(in.Title, MaxNameLength)
+		s.DocumentTitle = &title
 	}
 	p.trace(s, "%s in %d ms", b.Tool, b.Duration)
 	p.ended(s, in.Error != "", results, b.Duration)

@@ -93,7 +93,7 @@ type TextFormat struct {
 //   - file_search_call: queries, result_count
 //   - web_search_call: queries; always failed, since there is no web search
 //   - list_documents_call: queries, count
-//   - page_reader_call: document_id, start_page, end_page
+//   - page_reader_call: document_id, document_title, start_page, end_page
 //
 // The calls also have progress, tool, iteration and, once they ended, duration_ms, and execution_trace at the effort dev.
 type Item struct {
@@ -103,6 +103,7 @@ type Item struct {
 	Queries        []string     `json:"queries,omitzero"`
 	Count          int          `json:"count,omitempty" description:"How many documents are listed, at most."`
 	DocumentID     string       `json:"document_id,omitempty"`
+	DocumentTitle  *string      `json:"document_title,omitempty"` // of a page_reader_call, which always has it: some clients ask for nothing else
 	StartPage      int          `json:"start_page,omitempty"`
 	EndPage        int          `json:"end_page,omitempty"`
 	Progress       *float64     `json:"progress,omitempty" minimum:"0" maximum:"1"`
