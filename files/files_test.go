@@ -389,7 +389,7 @@ func TestUploadByURL(t *testing.T) {
 	if f.Name != "ferns" || f.Bytes != int64(len(ferns)) || f.SHA256 == "" || f.MediaType != "text/markdown" || f.URL != "https://example.org/ferns" {
 		t.Errorf("file %+v", f)
 	}
-	d, err := p.Document(t.Context(), id)
+	d, err := p.Document(t.Context(), id, 0, 10)
 	p.must(err)
 	if d.Document.Title != "Ferns" || d.Document.URI != "https://example.org/ferns" {
 		t.Errorf("document %+v", d.Document)
@@ -453,21 +453,25 @@ func TestReading(t *testing.T) {
 		fmt.Fprintf(&b, "## Part %d\n\n%s\n\n", i, strings.Repeat(fmt.Sprintf("Sentence of part %d. ", i), 30))
 	}
 	id := p.indexed(files.Upload{}, b.String())
-	d, err := p.Document(t.Context(), id)
+	d, err := p.Document(t.Context(), id, 0, 10_000)
 	p.must(err)
 	if d.Document.ID != corpus.DocumentID(id) || len(d.Segments) != 5 || !d.More {
 		t.Fatalf("document %+v of %d segments", d.Document, len(d.Segments))
 	}
+	if d, err = p.Document(t.Context(), id, 2, 1); err != nil || len(d.Segments) != 1 || d.Segments[0].Ordinal != 2 || !d.More {
+		t.Errorf("the third passage: %+v, %v", d.Segments, err)
+	}
+	if d, err = p.Document(t.Context(), id, 0, 0); err != nil || d.Document.ID == "" || d.Segments != nil || d.More {
+		t.Errorf("without passages: %+v, %v", d, err)
+	}
 	var segments []string
-	for from := 0; ; {
-		cs, err := p.Segments(t.Context(), id, from, 3)
+	for from, more := 0, true; more; {
+		d, err := p.Document(t.Context(), id, from, 3)
 		p.must(err)
-		if len(cs) == 0 {
-			break
-		}
-		for _, c := range cs {
+		for _, c := range d.Segments {
 			segments, from = append(segments, c.Text), c.Ordinal+1
 		}
+		more = d.More
 	}
 	pages, err := p.Pages(t.Context(), id, 0, 0)
 	p.must(err)
@@ -499,7 +503,7 @@ func TestReadingFolders(t *testing.T) {
 	_, err := ingest.New(p.index, nil, ingest.Options{}).IngestDocuments(t.Context(), "", []ingest.Source{{URI: "/docs/ferns.md", Data: []byte(ferns)}}, nil)
 	p.must(err)
 	id := string(ingest.DocumentID(corpus.DefaultCollection, "/docs/ferns.md"))
-	d, err := p.Document(t.Context(), id)
+	d, err := p.Document(t.Context(), id, 0, 10)
 	p.must(err)
 	if d.File.ID != id || d.File.Name != "ferns.md" || d.File.Status != store.Completed || len(d.Segments) != 1 || !slices.Equal(d.Stores, []string{"default"}) {
 		t.Errorf("document %+v", d)

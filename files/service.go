@@ -102,8 +102,8 @@ func (o Options) withDefaults() Options {
 type Document struct {
 	File     store.File      // of a document from a folder, what is known of it
 	Document corpus.Document // as the index has it; zero: it is not indexed (yet)
-	Segments []corpus.Chunk  // its passages; at most Options.MaxListed of them
-	More     bool            // there are more passages: [Service.Segments] gives them
+	Segments []corpus.Chunk  // those of its passages that were asked for; at most Options.MaxListed
+	More     bool            // more passages follow them
 	Stores   []string        // ids of the vector stores that it is in
 }
 

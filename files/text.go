@@ -50,8 +50,9 @@ func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus
 	return f, doc, nil
 }
 
-// Document gives a file with its text. Documents of folders, in the collections that Options name, are found by their ids too.
-func (s *Service) Document(ctx context.Context, id string) (Document, error) {
+// Document gives a file with the passages of its text whose ordinal is from or more, at most limit; 0: with none. Documents of folders, in
+// the collections that Options name, are found by their ids too.
+func (s *Service) Document(ctx context.Context, id string, from, limit int) (Document, error) {
 	f, doc, err := s.find(ctx, id)
 	if err != nil {
 		return Document{}, err
@@ -63,23 +64,15 @@ func (s *Service) Document(ctx context.Context, id string) (Document, error) {
 	if doc.Collection != Collection {
 		out.Stores = []string{doc.Collection}
 	}
-	out.Segments, err = s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, 0, s.opts.MaxListed+1)
-	if out.More = len(out.Segments) > s.opts.MaxListed; out.More {
-		out.Segments = out.Segments[:s.opts.MaxListed]
+	if limit <= 0 {
+		return out, nil
+	}
+	limit = min(limit, s.opts.MaxListed)
+	out.Segments, err = s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, max(from, 0), limit+1)
+	if out.More = len(out.Segments) > limit; out.More {
+		out.Segments = out.Segments[:limit]
 	}
 	return out, err
-}
-
-// Segments gives a document's passages whose ordinal is from or more, at most limit (0: Options.MaxListed).
-func (s *Service) Segments(ctx context.Context, id string, from, limit int) ([]corpus.Chunk, error) {
-	_, doc, err := s.find(ctx, id)
-	if err != nil || doc.ID == "" {
-		return nil, err
-	}
-	if limit <= 0 || limit > s.opts.MaxListed {
-		limit = s.opts.MaxListed
-	}
-	return s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, max(from, 0), limit)
 }
 
 // Pages gives a document's pages from..to, counted from 1; a from of 0 is the first, a to of 0 the last, and at most some 200 come

@@ -239,17 +239,11 @@ func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.o.Files.Document(r.Context(), r.PathValue("id"))
+	d, err := s.o.Files.Document(r.Context(), r.PathValue("id"), start, limit)
 	if err != nil {
 		return lost(err, "file")
 	}
-	if start > 0 {
-		if d.Segments, err = s.o.Files.Segments(r.Context(), d.File.ID, start, limit+1); err != nil {
-			return lost(err, "file")
-		}
-		d.More = false
-	}
-	out := documentOf(d, limit)
+	out := documentOf(d)
 	if out.Content != nil {
 		out.Content.Outline = s.outline(r.Context(), d)
 	}
@@ -281,8 +275,8 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 // scopeOf is the name of one file's part of the index; see package index/scope.
 func scopeOf(id string) string { return "file:" + id }
 
-// documentOf gives a document with at most limit segments, and no more text than one reply may have.
-func documentOf(d files.Document, limit int) knowledge.Document {
+// documentOf gives a document with no more text than one reply may have.
+func documentOf(d files.Document) knowledge.Document {
 	f, n := d.File, notedOn(d.File)
 	out := knowledge.Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
 		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: naive(f.CreatedAt), UpdatedAt: naive(f.UpdatedAt),
@@ -298,7 +292,7 @@ func documentOf(d files.Document, limit int) knowledge.Document {
 		VectorStoreIDs: orNone(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}
 	text := 0
 	for i, chunk := range d.Segments {
-		if text += len(chunk.Text); i == limit || i > 0 && text > maxText {
+		if text += len(chunk.Text); i > 0 && text > maxText {
 			c.HasMore, c.NextSegment = true, chunk.Ordinal
 			break
 		}

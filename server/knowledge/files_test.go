@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/md5" //nolint:gosec // the contract's hash
 	"encoding/hex"
 	"encoding/json"
@@ -13,11 +14,14 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -323,6 +327,37 @@ func TestContentInPieces(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=501", "start_segment=-1", "limit=x"} {
 		s.json(400, "GET", "/v1/files/"+id+"/content?"+query, "")
+	}
+}
+
+// frugal is an index that notes how many passages it was asked for at once.
+type frugal struct {
+	files.Index
+	most atomic.Int64
+}
+
+func (f *frugal) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+	if level == corpus.Passage {
+		f.most.Store(max(f.most.Load(), int64(limit)))
+	}
+	return f.Index.Within(ctx, collection, id, level, from, limit)
+}
+
+// TestContentReadsWhatIsWanted holds that of a long document no more is read than the reply shows, and one more to know that it is there.
+func TestContentReadsWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	asked := &frugal{}
+	s := newSite(t, func(p *parts) { asked.Index = p.files.Index; p.files.Index = asked })
+	id := s.uploaded("long.md", strings.Repeat(gold+tide, 20))
+	if c := s.get("/v1/files/" + id + "/content?limit=1&start_segment=3")["content"].(map[string]any); c["next_segment"] != 4.0 || c["has_more"] != true {
+		t.Errorf("%v", c)
+	}
+	if n := asked.most.Swap(0); n > 2 {
+		t.Errorf("%d passages were read for one", n)
+	}
+	s.post("/v1/files/"+id+"/content", `{"title": "Long", "vector_store_ids": []}`)
+	if n := asked.most.Load(); n > 0 {
+		t.Errorf("%d passages were read for a note", n)
 	}
 }
 

@@ -44,11 +44,11 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 			return lost(err, "file")
 		}
 	}
-	d, err := s.o.Files.Document(r.Context(), id)
+	d, err := s.o.Files.Document(r.Context(), id, 0, 0)
 	if err != nil {
 		return lost(err, "file")
 	}
-	out := documentOf(d, maxSegments)
+	out := documentOf(d)
 	out.Content = nil // it is what nobody changed
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
@@ -105,18 +105,18 @@ func (s *routes) moveFile(ctx context.Context, id string, want []string) error {
 			return err
 		}
 	}
-	d, err := s.o.Files.Document(ctx, id)
+	in, err := s.o.Files.StoresOf(ctx, id)
 	if err != nil {
-		return lost(err, "file")
+		return err
 	}
 	for _, vs := range want {
-		if !slices.Contains(d.Stores, vs) {
+		if !slices.Contains(in, vs) {
 			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Join: []string{id}}); err != nil {
 				return err
 			}
 		}
 	}
-	for _, vs := range d.Stores {
+	for _, vs := range in {
 		if !slices.Contains(want, vs) {
 			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Leave: []string{id}}); err != nil {
 				return err
