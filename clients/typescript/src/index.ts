@@ -6,7 +6,7 @@ import { Runs, streamOf } from "./runs.js";
 import { VectorStores } from "./stores.js";
 import { Reader } from "./stream.js";
 import { Tasks } from "./tasks.js";
-import type { AskRequest, Health, ResponseRequest, ServerStatus } from "./types.js";
+import type { AskRequest, Health, ResponseRequest, ModelList, ServerStatus } from "./types.js";
 
 /**
  * A client of one server. It holds no connection, and everything of it may be used at once.
@@ -61,6 +61,12 @@ export class Sluice {
   /** Tells how the server and its parts are. */
   status(o: CallOptions = {}): Promise<ServerStatus> {
     return this.#http.json({ path: "/v1/serverstatus", repeatable: true, signal: o.signal });
+  }
+
+  /** Lists the names of the models that a question may ask for, in the order in which they are asked. */
+  async models(o: CallOptions = {}): Promise<string[]> {
+    const list: ModelList = await this.#http.json({ path: "/v1/models", repeatable: true, signal: o.signal });
+    return list.data.map((m) => m.id);
   }
 
   /** Tells whether the server lives. */

@@ -937,6 +937,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the models that a question may ask for, the first being asked where it asks for none */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeModelList"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/responses": {
         parameters: {
             query?: never;
@@ -2227,6 +2263,7 @@ export interface components {
             /** @description How many documents are listed, at most. */
             count?: number;
             document_id?: string;
+            document_title?: string;
             duration_ms?: components["schemas"]["EventMillis"];
             end_page?: number;
             /** @description Lines of text. */
@@ -2252,6 +2289,23 @@ export interface components {
             content: unknown;
             /** @enum {string} */
             role: "user" | "assistant" | "system" | "developer";
+        };
+        KnowledgeModel: {
+            /**
+             * Format: int64
+             * @description Always 0: it is not known.
+             */
+            created: number;
+            /** @description To be given as model. */
+            id: string;
+            /** @enum {string} */
+            object: "model";
+            owned_by: string;
+        };
+        KnowledgeModelList: {
+            data: components["schemas"]["KnowledgeModel"][];
+            /** @enum {string} */
+            object: "list";
         };
         KnowledgeOutputDetails: {
             reasoning_tokens: number;

@@ -89,5 +89,6 @@ export type Response = Omit<RawResponse, "output"> & { output: OutputItem[] };
 export type Annotation = MessageItem["content"][number]["annotations"][number];
 export type ResponseList = Reply<Method<"/v1/responses", "get">>;
 export type ResponseSummary = ResponseList["data"][number];
+export type ModelList = Reply<Method<"/v1/models", "get">>;
 /** How the server is. */
 export type ServerStatus = Reply<Method<"/v1/serverstatus", "get">>;

@@ -121,6 +121,7 @@ test("service: a store that there is not is no reason not to answer", async () =
 
 test("service: the server tells how it is", async () => {
   assert.equal((await sluice.status()).status, "healthy");
+  assert.deepEqual(await sluice.models(), ["sluice-extractive"]);
 });
 
 test("service: the example runs", async () => {
