@@ -61,10 +61,11 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 	if d.err != nil {
 		return Taken{}, d.err
 	}
-	r.batch = []ready{d}
+	doc := d.doc
+	r.batch, d = []ready{d}, ready{} // the chunks are the batch's, which lets them go
 	if err := r.flush(ctx); err != nil {
 		return Taken{}, err
 	}
 	r.stage(Putting, 1)
-	return Taken{Document: d.doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
+	return Taken{Document: doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
 }

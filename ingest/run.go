@@ -222,6 +222,7 @@ func (r *run) flush(ctx context.Context) error {
 	entries := make([][]index.Entry, len(r.batch))
 	chunks := 0
 	for i, d := range r.batch {
+		r.batch[i] = ready{} // what the entries hold is enough of it
 		docs[i] = d.doc
 		entries[i] = make([]index.Entry, len(d.chunks))
 		for j, c := range d.chunks {

@@ -23,7 +23,7 @@ var (
 	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; none: has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
 	bucketMentions    = []byte("mentions")    // row → what the passage names; see sealNamed
-	bucketGarbage     = []byte("garbage")     // row → nothing: chunks no longer part of any document
+	bucketGarbage     = []byte("garbage")     // row → nothing, or key of its vector: chunks of no document
 	bucketSets        = []byte("sets")        // collection, name of a set → setRecord
 	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows, empty until it is put
 	bucketMemberships = []byte("memberships") // collection, document id, 0xff, name of a set → nothing

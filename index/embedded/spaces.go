@@ -42,7 +42,7 @@ func (ed *edits) enrol(tx *bolt.Tx, name string, dim int) (spaceRecord, error) {
 		for i := range levels {
 			chunks += ed.levels[i].record.Chunks
 		}
-		r = spaceRecord{Number: uint32(n), Complete: len(ed.spaces) == 0 && chunks == 0}
+		r = spaceRecord{Number: uint32(n), Complete: len(ed.spaces) == 0 && chunks == ed.leaving}
 	}
 	if r.Dim == 0 {
 		r.Dim = dim
@@ -53,21 +53,22 @@ func (ed *edits) enrol(tx *bolt.Tx, name string, dim int) (spaceRecord, error) {
 	return r, nil
 }
 
-// place writes a vector of a row that has none of the space yet; an empty one says that it has none.
-func (ed *edits) place(tx *bolt.Tx, collection uint32, level int, v vectorRow) error {
+// place writes a vector of a row that has none of the space yet, and gives its key; an empty one says that it has none.
+func (ed *edits) place(tx *bolt.Tx, collection uint32, level int, v vectorRow) (key []byte, err error) {
 	r, err := ed.enrol(tx, v.space, len(v.vector))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := tx.Bucket(bucketVectors).Put(vectorKey(collection, r.Number, level+1, v.row), sealVector(v.vector)); err != nil {
-		return err
+	key = vectorKey(collection, r.Number, level+1, v.row)
+	if err := tx.Bucket(bucketVectors).Put(key, sealVector(v.vector)); err != nil {
+		return nil, err
 	}
 	r.Vectors++
 	ed.spaces[v.space] = r
 	if len(v.vector) > 0 {
 		ed.levels[level].vectors = append(ed.levels[level].vectors, v)
 	}
-	return nil
+	return key, nil
 }
 
 // displace deletes a row's vectors of all spaces.
@@ -266,7 +267,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 				if s, ok := c.spaces[space]; ok && tx.Bucket(bucketVectors).Get(vectorKey(c.id, s.Number, i+1, v.row)) != nil {
 					continue
 				}
-				if err := c.place(tx, c.id, i, v); err != nil {
+				if _, err := c.place(tx, c.id, i, v); err != nil {
 					return err
 				}
 			}

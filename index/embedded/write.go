@@ -2,14 +2,12 @@ package embedded
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -30,6 +28,8 @@ type change struct {
 	entries    []index.Entry
 	named      []*named // by entry
 	put        bool
+	staged     bool   // its rows are written, and garbage until it is put
+	first      uint64 // of them
 }
 
 // edit is what a group changes at one level of one collection.
@@ -44,9 +44,10 @@ type edit struct {
 
 // edits are what a group changes in one collection.
 type edits struct {
-	levels [levels]edit
-	spaces map[string]spaceRecord
-	parts  map[string]*partEdit // of sets and documents by key
+	levels  [levels]edit
+	spaces  map[string]spaceRecord
+	leaving uint64               // chunks of a document that is to be replaced, while the new one is staged
+	parts   map[string]*partEdit // of sets and documents by key
 }
 
 func (c *collection) edits() *edits {
@@ -139,7 +140,8 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 
 func validID(id string) bool { return id != "" && len(id) <= maxKey && utf8.ValidString(id) }
 
-// unit gives a vector of length 1 in the direction of v, and nil for one that has no direction.
+// unit gives a vector of length 1 in the direction of v, which is v itself where it has that length already, and nil for one that
+// has no direction.
 func unit(v []float32) ([]float32, error) {
 	var sum float64
 	for _, f := range v {
@@ -150,6 +152,9 @@ func unit(v []float32) ([]float32, error) {
 	}
 	if sum == 0 {
 		return nil, nil
+	}
+	if math.Abs(sum-1) < 1e-6 { // as most embedders give them; the error of float32
+		return v, nil
 	}
 	out := make([]float32, len(v))
 	norm := 1 / math.Sqrt(sum)
@@ -185,7 +190,7 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 			chunks += len(changes[n].entries)
 			n++
 		}
-		if err := x.applyGroup(changes[:n]); err != nil {
+		if err := x.applyGroup(ctx, changes[:n]); err != nil {
 			return failed(op, err)
 		}
 		changes = changes[n:]
@@ -193,7 +198,7 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 	return nil
 }
 
-func (x *Index) applyGroup(group []change) error {
+func (x *Index) applyGroup(ctx context.Context, group []change) error {
 	if x.broken != nil {
 		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
 	}
@@ -210,6 +215,19 @@ func (x *Index) applyGroup(group []change) error {
 			swept[c] = c.sweepable()
 		}
 	}
+	abort := func(err error) error {
+		for c, rows := range swept { // not swept after all
+			if rows != nil {
+				c.retired = append(c.retired, retired{0, rows})
+			}
+		}
+		return errors.Join(err, x.unstage(&group[0]))
+	}
+	if len(group[0].entries) > groupChunks { // it is alone
+		if err := x.stage(ctx, cols[0], &group[0], edited[cols[0]]); err != nil {
+			return abort(err)
+		}
+	}
 	for c := range edited {
 		c.gate.Lock()
 		defer c.gate.Unlock()
@@ -221,22 +239,11 @@ func (x *Index) applyGroup(group []change) error {
 				return err
 			}
 		}
-		for i, ch := range group {
-			c := cols[i]
-			if c == nil {
+		for i := range group {
+			if cols[i] == nil {
 				continue // a deletion from a collection that there is not
 			}
-			before, err := removeDocument(tx, c.id, ch.doc.ID, edited[c])
-			if err != nil {
-				return err
-			}
-			var now [2]uint64
-			if ch.put {
-				if now, err = putDocument(tx, c.id, ch, terms[i], &next, edited[c]); err != nil {
-					return err
-				}
-			}
-			if err := edited[c].moved(tx, c.id, ch, before, now, next); err != nil {
+			if err := edited[cols[i]].apply(tx, cols[i].id, &group[i], terms[i], &next); err != nil {
 				return err
 			}
 		}
@@ -246,12 +253,7 @@ func (x *Index) applyGroup(group []change) error {
 		return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(next))
 	})
 	if err != nil {
-		for c, rows := range swept { // not swept after all
-			if rows != nil {
-				c.retired = append(c.retired, retired{0, rows})
-			}
-		}
-		return err
+		return abort(err)
 	}
 	x.nextRow = next
 	for c, e := range edited {
@@ -261,6 +263,21 @@ func (x *Index) applyGroup(group []change) error {
 		}
 	}
 	return nil
+}
+
+// apply writes a change.
+func (ed *edits) apply(tx *bolt.Tx, collection uint32, ch *change, terms []lengths, next *uint64) error {
+	before, err := removeDocument(tx, collection, ch.doc.ID, ed)
+	if err != nil {
+		return err
+	}
+	var now [2]uint64
+	if ch.put {
+		if now, err = putDocument(tx, collection, ch, terms, next, ed); err != nil {
+			return err
+		}
+	}
+	return ed.moved(tx, collection, *ch, before, now, *next)
 }
 
 // collectionsOf gives the collection of each change; nil for deletions where there is none.
@@ -336,68 +353,6 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 	return d.all(), tx.Bucket(bucketDocuments).Delete(idKey(collection, string(id)))
 }
 
-// putDocument writes a document whose id is free, its rows sorted by level and ordinal, and gives the rows.
-func putDocument(tx *bolt.Tx, collection uint32, ch change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
-	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
-	order := make([]int, len(ch.entries))
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ch.entries[a].Ordinal, ch.entries[b].Ordinal) })
-	ids, chunks, mentions := tx.Bucket(bucketIDs), tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
-	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
-	for i := range levels {
-		e := &ed.levels[i]
-		first := *next
-		for _, k := range order {
-			entry := &ch.entries[k]
-			if int(entry.Level) != i+1 {
-				continue
-			}
-			row := *next
-			*next++
-			idk := idKey(collection, string(entry.ID))
-			if ids.Get(idk) != nil {
-				return rows, fault.New(fault.Conflict, "chunk %.100q belongs to another document", entry.ID)
-			}
-			raw, err := sealJSON(entry.Chunk)
-			if err != nil {
-				return rows, err
-			}
-			if err := errors.Join(ids.Put(idk, rowKey(row)), chunks.Put(rowKey(row), raw)); err != nil {
-				return rows, err
-			}
-			if entry.Vector != nil {
-				if err := ed.place(tx, collection, i, vectorRow{entry.Space, row, entry.Vector}); err != nil {
-					return rows, err
-				}
-			}
-			if ch.named[k] != nil {
-				if err := mentions.Put(rowKey(row), sealNamed(ch.named[k])); err != nil {
-					return rows, err
-				}
-			}
-			e.added = append(e.added, addition{row, &entry.Chunk, ch.named[k], terms[k].terms})
-			d.Counts[i]++
-			d.Tokens[i] += terms[k].text
-			d.Titles[i] += terms[k].title
-		}
-		if first == *next {
-			continue
-		}
-		e.touched = true
-		e.ranges = append(e.ranges, [2]uint64{first, *next})
-		e.record.Chunks += d.Counts[i]
-		e.record.Tokens += d.Tokens[i]
-		e.record.Titles += d.Titles[i]
-	}
-	raw, err := sealJSON(d)
-	if err != nil {
-		return rows, err
-	}
-	return d.all(), tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
-}
-
 func writeRecords(tx *bolt.Tx, edited map[*collection]*edits) error {
 	for c, e := range edited {
 		if err := errors.Join(writeSpaces(tx, c, e.spaces), e.writeSets(tx, c.id)); err != nil {
@@ -471,12 +426,17 @@ func (x *Index) commit(c *collection, ed *edits) error {
 	return nil
 }
 
-// sweep deletes the texts of rows that became garbage.
+// sweep deletes the texts of rows that became garbage, and the vectors that are still there.
 func sweep(tx *bolt.Tx, rows [][2]uint64) error {
 	chunks, mentions, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions), tx.Bucket(bucketGarbage)
 	for _, r := range rows {
 		for row := r[0]; row < r[1]; row++ {
 			k := rowKey(row)
+			if vector := garbage.Get(k); len(vector) > 0 {
+				if err := tx.Bucket(bucketVectors).Delete(vector); err != nil {
+					return err
+				}
+			}
 			if err := errors.Join(chunks.Delete(k), mentions.Delete(k), garbage.Delete(k)); err != nil {
 				return err
 			}
@@ -495,5 +455,8 @@ func sweepAll(tx *bolt.Tx) error {
 			rows = append(rows, [2]uint64{row, row + 1})
 		}
 	}
-	return sweep(tx, rows)
+	if rows == nil {
+		return nil
+	}
+	return errors.Join(sweep(tx, rows), tx.Bucket(bucketMeta).Put(keyScrub, nil))
 }

@@ -1,0 +1,179 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+)
+
+// stopping is a context that ends when it is asked for its error for the nth time. Before each answer it calls do.
+type stopping struct {
+	context.Context
+	n   int
+	do  func()
+	end error
+}
+
+func (s *stopping) Err() error {
+	if s.n--; s.n > 0 {
+		return nil
+	}
+	if s.n == 0 {
+		s.do()
+	}
+	return s.end
+}
+
+// rowsIn counts the keys of some buckets of documents.db: what a document leaves that was not put must not be there.
+func rowsIn(t *testing.T, dir string) string {
+	t.Helper()
+	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	out := ""
+	err = db.View(func(tx *bolt.Tx) error {
+		for _, name := range []string{"documents", "ids", "chunks", "mentions", "vectors", "garbage"} {
+			out += fmt.Sprintf("%s %d ", name, tx.Bucket([]byte(name)).Stats().KeyN)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestLargeCutShort puts a document that is written in several transactions, in the place of another, and cuts that short at
+// each of them, by a crash and by its context: the one before stays whole, and nothing is left of the new one.
+func TestLargeCutShort(t *testing.T) {
+	const n = 1200 // passages, and as many sentences
+	cuts := 0
+	for at := 3; ; at++ {
+		dir, crashed := t.TempDir(), t.TempDir()
+		x := open(t, dir)
+		if err := put(t.Context(), x, "large", "apple", 3); err != nil {
+			t.Fatal(err)
+		}
+		d, es := document("large", "pear", n)
+		for i := range es {
+			es[i].ID += "/new"
+		}
+		ctx := &stopping{Context: t.Context(), n: at, end: context.Canceled, do: func() {
+			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+				t.Error(err)
+			}
+		}}
+		err := x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es})
+		if err == nil {
+			if p := count(t, x, "pear", corpus.Passage); p != 1000 { // the most that is asked for
+				t.Errorf("%d passages", p)
+			}
+			closeIndex(t, x)
+			if got, want := rowsIn(t, dir), fmt.Sprintf("documents 1 ids %d chunks %[1]d mentions %d vectors %[1]d garbage 0 ", 2*n, n); got != want {
+				t.Errorf("put: %s, not %s", got, want)
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		cuts++
+		for what, dir := range map[string]string{"stopped": dir, "crashed": crashed} {
+			if what == "stopped" {
+				closeIndex(t, x)
+			}
+			y := open(t, dir)
+			a, p := count(t, y, "apple", corpus.Passage), count(t, y, "pear", corpus.Passage)
+			census, err := y.Spaces(t.Context(), "c")
+			if a != 3 || p != 0 || err != nil || census.Chunks != 6 || census.Spaces[0].Vectors != 6 {
+				t.Errorf("%s at %d: %d and %d passages, %+v, %v", what, at, a, p, census, err)
+			}
+			closeIndex(t, y)
+			if got, want := rowsIn(t, dir), "documents 1 ids 6 chunks 6 mentions 3 vectors 6 garbage 0 "; got != want {
+				t.Errorf("%s at %d: %s, not %s", what, at, got, want)
+			}
+			if found := holding(t, dir, "pear"); found != nil {
+				t.Errorf("%s at %d: %v", what, at, found)
+			}
+		}
+	}
+	if cuts < 3 {
+		t.Errorf("cut short at %d places", cuts)
+	}
+}
+
+// TestLargeRefused puts a large document whose last chunk another document has: nothing of it is kept.
+func TestLargeRefused(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	if err := put(t.Context(), x, "small", "apple", 3); err != nil {
+		t.Fatal(err)
+	}
+	d, es := document("large", "pear", 600)
+	_, small := document("small", "apple", 3)
+	es[len(es)-1].ID = small[len(small)-1].ID
+	err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
+	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+		t.Errorf("%v", err)
+	}
+	if err := put(t.Context(), x, "next", "plum", 2); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	if got, want := rowsIn(t, dir), "documents 2 ids 10 chunks 10 mentions 5 vectors 10 garbage 0 "; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	if found := holding(t, dir, "pear"); found != nil {
+		t.Error(found)
+	}
+}
+
+// TestLargeLeftBehind puts a document whose words go into their indexes in several batches, and takes these indexes back to
+// before, and away: they are brought up to date.
+func TestLargeLeftBehind(t *testing.T) {
+	const n = 900
+	dir, before := t.TempDir(), t.TempDir()
+	lexical := filepath.Join(dir, "lexical")
+	x := open(t, dir)
+	if err := errors.Join(put(t.Context(), x, "large", "apple", 3), put(t.Context(), x, "small", "apple", 3), x.Close(),
+		os.CopyFS(before, os.DirFS(lexical))); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, x *embedded.Index) {
+		t.Helper()
+		s, err := x.Terms(t.Context(), "c", []string{"apple", "pear", "filler"})
+		if err != nil || s.DF["apple"] != 3 || s.DF["pear"] != n || s.DF["filler"] != n || s.Chunks != n+3 {
+			t.Errorf("%s: terms %v, %v", what, s, err)
+		}
+		wantNamed(t, x, "Title large", n)
+	}
+	x = open(t, dir)
+	d, es := document("large", "pear "+strings.Repeat("filler ", 100), n)
+	for i := range es {
+		es[i].ID += "/new"
+	}
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
+		t.Fatal(err)
+	}
+	check("put", x)
+	for what, with := range map[string]string{"behind": before, "gone": t.TempDir()} {
+		if err := errors.Join(x.Close(), os.RemoveAll(lexical), os.CopyFS(lexical, os.DirFS(with))); err != nil {
+			t.Fatal(err)
+		}
+		x = open(t, dir)
+		check(what, x)
+	}
+}

@@ -1,0 +1,172 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// stageBytes bounds what one transaction writes of a large document: bbolt keeps the pages that a transaction changes in
+// memory, several times over.
+const stageBytes = 4 << 20
+
+// placed is an entry with the row that it is to have.
+type placed struct {
+	row   uint64
+	entry int
+}
+
+// arrange gives the rows of a change's entries, sorted by level and ordinal, the first being next.
+func arrange(ch *change, next uint64) []placed {
+	out := make([]placed, len(ch.entries))
+	for k := range out {
+		out[k].entry = k
+	}
+	slices.SortStableFunc(out, func(a, b placed) int {
+		x, y := &ch.entries[a.entry], &ch.entries[b.entry]
+		return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Ordinal, y.Ordinal))
+	})
+	for i := range out {
+		out[i].row = next + uint64(i)
+	}
+	return out
+}
+
+// stage writes the chunks, mentions and vectors of a large document in transactions of their own. Until the one that puts
+// the document its rows are garbage, which names each one's vector too: after a crash they are swept.
+func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits) (err error) {
+	first := x.nextRow
+	rows := arrange(ch, first)
+	ch.staged, ch.first = true, first
+	defer func() { ed.leaving = 0 }()
+	err = x.view(func(tx *bolt.Tx) error {
+		d, err := readDocument(tx, c.id, ch.doc.ID)
+		if d != nil {
+			for _, n := range d.Counts {
+				ed.leaving += n
+			}
+		}
+		return err
+	})
+	for err == nil && len(rows) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, bytes := 0, 0
+		for n < len(rows) && n < groupChunks && bytes < stageBytes {
+			e := &ch.entries[rows[n].entry]
+			bytes += len(e.Text) + len(e.Proposition) + 4*len(e.Vector)
+			n++
+		}
+		err = x.update(func(tx *bolt.Tx) error {
+			for _, p := range rows[:n] {
+				key, err := ed.writeRow(tx, c.id, ch, p)
+				if err != nil {
+					return err
+				}
+				if err := tx.Bucket(bucketGarbage).Put(rowKey(p.row), key); err != nil {
+					return err
+				}
+			}
+			return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(rows[n-1].row+1))
+		})
+		if err == nil {
+			x.nextRow = rows[n-1].row + 1
+			rows = rows[n:]
+		}
+	}
+	return err
+}
+
+// unstage deletes what is written of a document that is not put after all. What it cannot delete, the next start does.
+func (x *Index) unstage(ch *change) error {
+	if !ch.staged || ch.first == x.nextRow {
+		return nil
+	}
+	return x.update(func(tx *bolt.Tx) error {
+		return errors.Join(sweep(tx, [][2]uint64{{ch.first, x.nextRow}}), tx.Bucket(bucketMeta).Put(keyScrub, nil))
+	})
+}
+
+// writeRow writes an entry's chunk, mentions and vector, and gives the key of the vector, if it has one.
+func (ed *edits) writeRow(tx *bolt.Tx, collection uint32, ch *change, p placed) (vector []byte, err error) {
+	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
+	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
+	entry, key := &ch.entries[p.entry], rowKey(p.row)
+	raw, err := sealJSON(entry.Chunk)
+	if err != nil {
+		return nil, err
+	}
+	if err := chunks.Put(key, raw); err != nil {
+		return nil, err
+	}
+	if n := ch.named[p.entry]; n != nil {
+		if err := mentions.Put(key, sealNamed(n)); err != nil {
+			return nil, err
+		}
+	}
+	if entry.Vector == nil {
+		return nil, nil
+	}
+	return ed.place(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, entry.Vector})
+}
+
+// putDocument writes a document whose id is free, and gives its rows.
+func putDocument(tx *bolt.Tx, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
+	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
+	if ch.staged {
+		d.First = ch.first
+	}
+	ids, garbage := tx.Bucket(bucketIDs), tx.Bucket(bucketGarbage)
+	for _, p := range arrange(ch, d.First) {
+		entry := &ch.entries[p.entry]
+		idk := idKey(collection, string(entry.ID))
+		if ids.Get(idk) != nil {
+			return rows, taken(entry.ID)
+		}
+		if err := ids.Put(idk, rowKey(p.row)); err != nil {
+			return rows, err
+		}
+		if ch.staged {
+			err = garbage.Delete(rowKey(p.row))
+		} else {
+			_, err = ed.writeRow(tx, collection, ch, p)
+		}
+		if err != nil {
+			return rows, err
+		}
+		t, i := terms[p.entry], entry.Level-1
+		ed.levels[i].added = append(ed.levels[i].added, addition{p.row, &entry.Chunk, ch.named[p.entry], t.terms})
+		d.Counts[i]++
+		d.Tokens[i] += t.text
+		d.Titles[i] += t.title
+	}
+	*next = max(*next, d.all()[1])
+	for i := range levels {
+		from, to := d.rows(i)
+		if from == to {
+			continue
+		}
+		e := &ed.levels[i]
+		e.touched = true
+		e.ranges = append(e.ranges, [2]uint64{from, to})
+		e.record.Chunks += d.Counts[i]
+		e.record.Tokens += d.Tokens[i]
+		e.record.Titles += d.Titles[i]
+	}
+	raw, err := sealJSON(d)
+	if err != nil {
+		return rows, err
+	}
+	return d.all(), tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
+}
+
+func taken(id corpus.ChunkID) error {
+	return fault.New(fault.Conflict, "chunk %.100q belongs to another document", id)
+}
