@@ -66,7 +66,7 @@ func upload(ctx context.Context, c *client.Client, path string) (id string, err 
 	if err != nil {
 		return "", err
 	}
-	file, err := c.Upload(ctx, filepath.Base(path), f, info.Size(), client.UploadOptions{SkipExists: true})
+	file, err := c.Upload(ctx, filepath.Base(path), f, info.Size(), client.UploadOptions{})
 	if err != nil {
 		return "", err
 	}
