@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ func scanFile(scan func(...any) error) (store.File, error) {
 
 // AddFile implements [store.Files].
 func (s *Store) AddFile(ctx context.Context, f store.File, t store.Task, stores []string) error {
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err := s.change(ctx, func(tx *transaction) error {
 		n, err := exec(ctx, tx, "INSERT INTO files ("+fileColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
 			f.ID, f.Name, f.MediaType, f.Purpose, f.Bytes, f.MD5, f.SHA256, f.URL, f.Status, f.Failure,
 			[]byte(f.Options), []byte(f.Fields), micros(f.CreatedAt), micros(f.UpdatedAt))
@@ -70,7 +69,7 @@ func (s *Store) Files(ctx context.Context, after string, limit int) ([]store.Fil
 
 // UpdateFile implements [store.Files].
 func (s *Store) UpdateFile(ctx context.Context, id string, change func(*store.File) error) (f store.File, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *transaction) error {
 		if f, err = getFile(ctx, tx, id); err != nil {
 			return err
 		}
@@ -84,7 +83,7 @@ func (s *Store) UpdateFile(ctx context.Context, id string, change func(*store.Fi
 }
 
 // putFile writes a file that is there, and has its memberships follow it: one that the index has yet to be told is pending.
-func putFile(ctx context.Context, tx *sql.Tx, f *store.File) error {
+func putFile(ctx context.Context, tx *transaction, f *store.File) error {
 	f.CreatedAt, f.UpdatedAt = fromMicros(micros(f.CreatedAt)), fromMicros(micros(f.UpdatedAt))
 	if _, err := exec(ctx, tx, `UPDATE files SET name = ?, media_type = ?, purpose = ?, bytes = ?, md5 = ?, sha256 = ?, url = ?, status = ?,
 		failure = ?, options = ?, fields = ?, created_at = ?, updated_at = ? WHERE id = ?`,
@@ -108,7 +107,7 @@ func memberStatus(s store.Status) store.Status {
 
 // RemoveFile implements [store.Files].
 func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f store.File, last bool, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *transaction) error {
 		if f, err = getFile(ctx, tx, id); err != nil {
 			return err
 		}

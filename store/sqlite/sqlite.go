@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -25,7 +26,65 @@ const readers = 4
 
 // Store is one in a file. Close it.
 type Store struct {
-	read, write *sql.DB
+	read, write *database
+}
+
+// database is one whose statements are parsed once for each connection.
+type database struct {
+	*sql.DB
+	prepared sync.Map // *sql.Stmt by text, of which there are as many as this package has
+	wanted   sync.Map // texts that a transaction met first, which has the connection that would prepare them
+}
+
+// prepare gives the statement of a text.
+func (d *database) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := d.prepared.Load(query); ok {
+		return s.(*sql.Stmt), nil
+	}
+	s, err := d.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	first, there := d.prepared.LoadOrStore(query, s)
+	if there {
+		err = s.Close()
+	}
+	return first.(*sql.Stmt), err
+}
+
+// begin begins a transaction. What earlier ones met first is prepared before it.
+func (d *database) begin(ctx context.Context) (*transaction, error) {
+	for query := range d.wanted.Range {
+		if _, err := d.prepare(ctx, query.(string)); err != nil {
+			return nil, err
+		}
+		d.wanted.Delete(query)
+	}
+	tx, err := d.BeginTx(ctx, nil)
+	return &transaction{tx, d}, err
+}
+
+// Close closes it with its statements.
+func (d *database) Close() error {
+	var errs []error
+	for _, s := range d.prepared.Range {
+		errs = append(errs, s.(*sql.Stmt).Close())
+	}
+	return errors.Join(append(errs, d.DB.Close())...)
+}
+
+// transaction is one that uses its database's statements.
+type transaction struct {
+	*sql.Tx
+	of *database
+}
+
+func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := t.of.prepared.Load(query); ok {
+		return t.StmtContext(ctx, s.(*sql.Stmt)), nil
+	}
+	t.of.wanted.Store(query, true)
+	return t.PrepareContext(ctx, query) // which lasts as long as the transaction
 }
 
 var (
@@ -65,7 +124,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	return s, err
 }
 
-func connect(path string, n int, pragmas ...string) (*sql.DB, error) {
+func connect(path string, n int, pragmas ...string) (*database, error) {
 	q := url.Values{"_txlock": {"immediate"}}
 	if n > 1 {
 		q.Set("_txlock", "deferred")
@@ -80,13 +139,13 @@ func connect(path string, n int, pragmas ...string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	return db, nil
+	return &database{DB: db}, nil
 }
 
 // Close waits for what is under way, and closes the file.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.read, s.write} {
+	for _, db := range []*database{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -96,7 +155,7 @@ func (s *Store) Close() error {
 
 // migrate brings the file to the last version, each step in a transaction with the number that says it was done.
 func (s *Store) migrate(ctx context.Context) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, func(tx *transaction) error {
 		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -115,8 +174,8 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // change runs do in a transaction that writes: it alone does so until it ends.
-func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+func (s *Store) change(ctx context.Context, do func(*transaction) error) error {
+	tx, err := s.write.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,15 +193,18 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// querier is a connection or a transaction.
+// querier is a database or a transaction.
 type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	prepare(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
 // all gives the rows of a query.
 func all[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
+	stmt, err := q.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +233,11 @@ func one[T any](ctx context.Context, q querier, scan func(func(...any) error) (T
 }
 
 func exec(ctx context.Context, q querier, query string, args ...any) (int, error) {
-	r, err := q.ExecContext(ctx, query, args...)
+	stmt, err := q.prepare(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := stmt.ExecContext(ctx, args...)
 	if err != nil {
 		return 0, err
 	}

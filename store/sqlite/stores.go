@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -51,7 +50,7 @@ func (s *Store) Stores(ctx context.Context, after string, limit int) ([]store.Co
 
 // UpdateStore implements [store.VectorStores].
 func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (c store.Counted, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *transaction) error {
 		if c, err = getStore(ctx, tx, id); err != nil {
 			return err
 		}
@@ -71,7 +70,7 @@ func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.V
 
 // RemoveStore implements [store.VectorStores].
 func (s *Store) RemoveStore(ctx context.Context, id string) error {
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err := s.change(ctx, func(tx *transaction) error {
 		// Its row goes first, so that no trigger counts its members down one by one.
 		if n, err := exec(ctx, tx, "DELETE FROM stores WHERE id = ?", id); err != nil || n == 0 {
 			return firstOf(err, store.ErrNotFound)
@@ -100,10 +99,10 @@ func (s *Store) Expired(ctx context.Context, at time.Time, limit int) ([]string,
 
 // Join implements [store.Memberships].
 func (s *Store) Join(ctx context.Context, id string, files []string) error {
-	return wrap("join vector store", s.change(ctx, func(tx *sql.Tx) error { return join(ctx, tx, id, files) }))
+	return wrap("join vector store", s.change(ctx, func(tx *transaction) error { return join(ctx, tx, id, files) }))
 }
 
-func join(ctx context.Context, tx *sql.Tx, id string, files []string) error {
+func join(ctx context.Context, tx *transaction, id string, files []string) error {
 	if there, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(there) == 0 {
 		return firstOf(err, &store.Missing{What: "vector store", ID: id})
 	}
@@ -131,7 +130,7 @@ func join(ctx context.Context, tx *sql.Tx, id string, files []string) error {
 
 // Leave implements [store.Memberships].
 func (s *Store) Leave(ctx context.Context, id string, files []string) error {
-	return wrap("leave vector store", s.change(ctx, func(tx *sql.Tx) error {
+	return wrap("leave vector store", s.change(ctx, func(tx *transaction) error {
 		for _, file := range files {
 			if _, err := exec(ctx, tx, "DELETE FROM members WHERE store = ? AND file = ?", id, file); err != nil {
 				return err
@@ -174,7 +173,7 @@ func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]store.Ch
 
 // Settle implements [store.Memberships].
 func (s *Store) Settle(ctx context.Context, changes []store.Change) error {
-	return wrap("settle changes", s.change(ctx, func(tx *sql.Tx) error {
+	return wrap("settle changes", s.change(ctx, func(tx *transaction) error {
 		for _, c := range changes {
 			n, err := exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)
 			if err != nil {

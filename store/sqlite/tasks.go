@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"time"
@@ -22,11 +21,11 @@ func scanTask(scan func(...any) error) (store.Task, error) {
 
 // PutTask implements [store.Tasks].
 func (s *Store) PutTask(ctx context.Context, t store.Task) error {
-	return wrap("put task", s.change(ctx, func(tx *sql.Tx) error { return putTask(ctx, tx, t) }))
+	return wrap("put task", s.change(ctx, func(tx *transaction) error { return putTask(ctx, tx, t) }))
 }
 
 // putTask writes a task. One of no file is loose: it is forgotten some day.
-func putTask(ctx context.Context, tx *sql.Tx, t store.Task) error {
+func putTask(ctx context.Context, tx *transaction, t store.Task) error {
 	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose, unfetched)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5),
 			EXISTS (SELECT 1 FROM files WHERE id = ?5 AND sha256 = ''))`,
@@ -46,7 +45,7 @@ func getTask(ctx context.Context, q querier, id string) (store.Task, error) {
 
 // UpdateTask implements [store.Tasks].
 func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (t store.Task, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *transaction) error {
 		if t, err = getTask(ctx, tx, id); err != nil {
 			return err
 		}
