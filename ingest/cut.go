@@ -3,6 +3,7 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,12 @@ const (
 	headingsMax    = 600  // of headings with nothing under them, before they stand alone
 )
 
+// What one document may hold: putting it takes about 4 KiB of memory a chunk at its peak.
+const (
+	maxChunks = 200_000
+	maxText   = 32 << 20 // bytes
+)
+
 // Cut turns a parsed document into its text and the chunks of it, sections before passages before sentences. For each
 // chunk, text[Start:End] is its Text. A section is what stands under one heading; a passage is 600 to 1,100 bytes of it
 // where it has as many, ends where a sentence ends, keeps a heading with what follows, and keeps lists, tables and code
@@ -38,17 +45,22 @@ const (
 // that stands in prose keeps its fences, so that every chunk that holds some shows what of it is code. The ids are stable while the
 // document's id and the text are.
 func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
-	c := cut(doc, p)
+	c := cut(doc, p, math.MaxInt)
 	return c.text, c.chunks()
 }
 
+func (c *cutter) count() int { return len(c.l1) + len(c.l2) + len(c.l3) }
+
 func (c *cutter) chunks() []corpus.Chunk { return slices.Concat(c.l1, c.l2, c.l3) }
 
-func cut(doc corpus.DocumentID, p parse.Parsed) *cutter {
+// cut stops once there are more chunks than most.
+func cut(doc corpus.DocumentID, p parse.Parsed, most int) *cutter {
 	l := layOut(p)
 	c := &cutter{layout: l, doc: doc, title: p.Title}
 	for _, s := range l.sections {
-		c.section(s)
+		if c.section(s, most); c.count() > most {
+			break
+		}
 	}
 	return c
 }
@@ -167,9 +179,9 @@ type cutter struct {
 }
 
 // section cuts what stands under one heading into passages, and groups those into sections.
-func (c *cutter) section(s stretch) {
+func (c *cutter) section(s stretch, most int) {
 	passages := c.pack(s)
-	for len(passages) > 0 {
+	for len(passages) > 0 && c.count() <= most {
 		n := 1
 		for n < len(passages) && passages[n].end-passages[0].start <= sectionMax {
 			n++

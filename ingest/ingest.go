@@ -28,7 +28,7 @@ import (
 type Options struct {
 	Workers      int // files read and parsed at once, and calls to the embedder at once; the number of processors
 	MaxFileBytes int64
-	Limits       parse.Limits       // of parsing; Bytes is MaxFileBytes, 64 MiB
+	Limits       parse.Limits       // of parsing; Bytes is MaxFileBytes, 64 MiB; Text 32 MiB and Blocks 200,000 unless they are given
 	BatchDocs    int                // documents put at once at most; 64
 	BatchBytes   int                // text put at once, about; 4 MiB
 	EmbedTexts   int                // texts in one call to the embedder; 128
@@ -42,6 +42,8 @@ func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
 	o.Limits.Bytes = int(o.MaxFileBytes)
+	o.Limits.Text = cmp.Or(max(o.Limits.Text, 0), maxText)
+	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), maxChunks)
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 64)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedTexts = cmp.Or(max(o.EmbedTexts, 0), 128)

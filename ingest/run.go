@@ -160,7 +160,11 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	if j.title != "" {
 		p.Title = j.title
 	}
-	cutting := cut(id, p)
+	cutting := cut(id, p, maxChunks)
+	if cutting.count() > maxChunks {
+		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences", maxChunks)
+		return out
+	}
 	out.chunks = cutting.chunks()
 	if prose(p) {
 		if err := r.opts.Proposer.Propose(ctx, out.chunks); err != nil {

@@ -19,7 +19,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 		return Parsed{}, ctx.Err()
 	}
 	if err != nil {
-		return Parsed{Blocks: textBlocks(stripTags(text))}, nil //nolint:nilerr // elements nested too deep for the parser: the words are still there
+		return Parsed{Blocks: textBlocks(stripTags(text), src.limits.Blocks)}, nil //nolint:nilerr // elements nested too deep for the parser: the words are still there
 	}
 	var p Parsed
 	htmlHead(root, &p)
@@ -42,7 +42,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 func htmlFragment(s string) []Block {
 	root, err := html.Parse(strings.NewReader(s))
 	if err != nil {
-		return textBlocks(stripTags(s))
+		return textBlocks(stripTags(s), len(s))
 	}
 	w := &htmlWalk{limit: 2*len(s) + 1024}
 	w.walk(root)

@@ -25,13 +25,13 @@ const (
 func parseMarkdown(ctx context.Context, src source) (Parsed, error) {
 	body, meta := frontMatter(decode(src.data))
 	p := Parsed{Meta: meta}
-	for len(body) > 0 {
+	for len(body) > 0 && len(p.Blocks) <= src.limits.Blocks {
 		if ctx.Err() != nil {
 			return p, ctx.Err()
 		}
 		part := markdownCut(body)
 		if hostile(part) {
-			p.Blocks = append(p.Blocks, textBlocks(part)...)
+			p.Blocks = append(p.Blocks, textBlocks(part, src.limits.Blocks)...)
 		} else {
 			p.Blocks = append(p.Blocks, markdownBlocks([]byte(part))...)
 		}

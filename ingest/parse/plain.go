@@ -16,7 +16,7 @@ var (
 
 // parseText reads plain text: blank lines part paragraphs, a line that is underlined is a heading.
 func parseText(ctx context.Context, src source) (Parsed, error) {
-	p := Parsed{Blocks: textBlocks(decode(src.data))}
+	p := Parsed{Blocks: textBlocks(decode(src.data), src.limits.Blocks)}
 	for _, b := range p.Blocks {
 		if b.Kind == Heading {
 			p.Title = b.Text
@@ -26,10 +26,14 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 	return p, ctx.Err()
 }
 
-func textBlocks(s string) []Block {
+// textBlocks stops once there are more blocks than most, which finish refuses.
+func textBlocks(s string, most int) []Block {
 	var out []Block
 	marks := map[byte]int{} // the level of each underlining character, in order of appearance, as reStructuredText has it
 	for part := range strings.SplitSeq(s, "\n\n") {
+		if len(out) > most {
+			break
+		}
 		lines := strings.Split(strings.Trim(part, "\n"), "\n")
 		for i := 0; i < len(lines); i++ {
 			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
@@ -45,7 +49,7 @@ func textBlocks(s string) []Block {
 			if len(over) > 0 && over[len(over)-1] == under {
 				over = over[:len(over)-1]
 			}
-			out = appendParagraphs(out, over)
+			out = appendParagraphs(out, over, most)
 			if marks[under[0]] == 0 {
 				marks[under[0]] = min(len(marks), 5) + 1
 			}
@@ -53,7 +57,7 @@ func textBlocks(s string) []Block {
 			from = i + 1
 		}
 		if from < len(lines) {
-			out = appendParagraphs(out, lines[from:])
+			out = appendParagraphs(out, lines[from:], most)
 		}
 	}
 	return out
@@ -61,7 +65,7 @@ func textBlocks(s string) []Block {
 
 // appendParagraphs adds the lines between two blank ones: lines that are filled are joined, list items stand alone, and
 // other short lines, such as those of a poem, stay lines.
-func appendParagraphs(out []Block, lines []string) []Block {
+func appendParagraphs(out []Block, lines []string, most int) []Block {
 	items, tight := 0, false
 	for _, l := range lines {
 		if bullet.MatchString(l) {
@@ -79,6 +83,9 @@ func appendParagraphs(out []Block, lines []string) []Block {
 		cur = nil
 	}
 	for _, l := range lines {
+		if len(out) > most {
+			return out
+		}
 		if strings.TrimSpace(l) == "" {
 			flush()
 			kind = Paragraph

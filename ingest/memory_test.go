@@ -1,0 +1,107 @@
+package ingest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+// peak is the most memory that was in use at a collection of garbage while do ran, beyond what was before, in bytes.
+func peak(do func()) int {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	runtime.GC()
+	metrics.Read(live)
+	before, most := live[0].Value.Uint64(), uint64(0)
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			metrics.Read(live)
+			most = max(most, live[0].Value.Uint64())
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	do()
+	close(done)
+	<-stopped
+	return int(most) - int(before)
+}
+
+// TestMemory puts a text whose words are all different, which cost most, into the index on disk. It takes some 70 times the text,
+// nearly all of that for one batch; with all words of the text at once it would be 280 times.
+func TestMemory(t *testing.T) {
+	if beir.Race || testing.Short() {
+		t.Skip("takes seconds, and the race detector's memory is not ours")
+	}
+	const size = 768 << 10
+	random := rand.New(rand.NewPCG(1, 1))
+	var tokens strings.Builder
+	for tokens.Len() < size {
+		fmt.Fprintf(&tokens, "%x ", random.Uint32())
+	}
+	dir := t.TempDir()
+	x, err := embedded.Open(filepath.Join(dir, "index"), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "text")
+	if err := os.WriteFile(path, []byte(tokens.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := ingest.New(x, local.New(local.Options{}), ingest.Options{})
+	got := peak(func() {
+		if _, err := g.IngestFile(t.Context(), ingest.File{Collection: "files", ID: "f", Path: path, Name: "f.txt"}, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d MB, %d times the text", got>>20, got/size)
+	if got > 140*size {
+		t.Errorf("%d times a text of %d bytes", got/size, size)
+	}
+}
+
+// TestTooMuch is of documents whose text would take more memory than one may have.
+func TestTooMuch(t *testing.T) {
+	dir := t.TempDir()
+	g := ingest.New(newMemory(), nil, ingest.Options{})
+	for name, c := range map[string]struct{ text, want string }{
+		"paragraphs.txt": {strings.Repeat("a\n\n", 300_000), "holds more than 200000 blocks"},
+		"items.txt":      {strings.Repeat("- a\n", 300_000), "holds more than 200000 blocks"},
+		"paragraphs.md":  {strings.Repeat("a\n\n", 300_000), "holds more than 200000 blocks"},
+		"rows.csv":       {strings.Repeat("a,b\n", 300_000), "holds more than 200000 blocks"},
+		"sentences.txt":  {strings.Repeat("The sun is up. ", 250_000), "holds more than 200000 sections, passages and sentences"},
+		"long.txt":       {strings.Repeat("abcdefghi ", 4<<20), "holds more than 33554432 bytes of text"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := g.IngestFile(t.Context(), ingest.File{Collection: "files", ID: "f", Path: path, Name: name}, nil)
+		if e := fault.Public(err); e == nil || e.Code != fault.TooLarge || e.Message != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
