@@ -62,7 +62,7 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		return Taken{}, d.err
 	}
 	doc := d.doc
-	r.batch, d = []ready{d}, ready{} // the chunks are the batch's, which lets them go
+	r.batch = []ready{d} // from here on the chunks are the batch's, which lets them go
 	if err := r.flush(ctx); err != nil {
 		return Taken{}, err
 	}
