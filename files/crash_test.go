@@ -60,6 +60,10 @@ func (s fusedStore) AddFile(ctx context.Context, f store.File, t store.Task, sto
 	return s.around(func() error { return s.inner.AddFile(ctx, f, t, stores) })
 }
 
+func (s fusedStore) AddStore(ctx context.Context, v store.VectorStore, ids []string) error {
+	return s.around(func() error { return s.inner.AddStore(ctx, v, ids) })
+}
+
 func (s fusedStore) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (t store.Task, err error) {
 	err = s.around(func() error { t, err = s.inner.UpdateTask(ctx, id, change); return err })
 	return t, err

@@ -35,6 +35,7 @@ type Index interface {
 // Store is what the service asks of a store.
 type Store interface {
 	store.Files
+	store.Finder
 	store.VectorStores
 	store.Memberships
 	store.Tasks

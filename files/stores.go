@@ -108,7 +108,7 @@ func (s *Service) ensureRecord(ctx context.Context, id string) error {
 	if err := s.tell(ctx); err != nil {
 		return err
 	}
-	err = s.opts.Store.AddStore(ctx, store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: s.opts.Now().UTC()})
+	err = s.opts.Store.AddStore(ctx, store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: s.opts.Now().UTC()}, nil)
 	if errors.Is(err, store.ErrExists) {
 		return nil
 	}
@@ -126,11 +126,6 @@ func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error
 	if err := errors.Join(checkStore(n.Name, n.Description, n.Metadata, n.Lifetime), s.checkFiles("file_ids", n.Files)); err != nil {
 		return StoreInfo{}, err
 	}
-	for _, id := range n.Files {
-		if _, err := s.opts.Store.File(ctx, id); err != nil {
-			return StoreInfo{}, unknownFile("file_ids", id, err)
-		}
-	}
 	if err := s.Sweep(ctx); err != nil {
 		return StoreInfo{}, err
 	}
@@ -141,9 +136,6 @@ func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error
 		return StoreInfo{}, err
 	}
 	if len(n.Files) > 0 {
-		if err := s.opts.Store.Join(ctx, n.ID, n.Files); err != nil {
-			return StoreInfo{}, joinFault("file_ids", err)
-		}
 		if err := s.tell(ctx); err != nil {
 			return StoreInfo{}, err
 		}
@@ -164,11 +156,11 @@ func (s *Service) addStore(ctx context.Context, n NewStore) error {
 	if n.Lifetime > 0 {
 		v.ExpiresAt = now.Add(n.Lifetime)
 	}
-	err := s.opts.Store.AddStore(ctx, v)
+	err := s.opts.Store.AddStore(ctx, v, n.Files)
 	if errors.Is(err, store.ErrExists) {
 		return fault.Wrap(fault.Conflict, err, "a vector store of the id %s is there already", n.ID)
 	}
-	return err
+	return joinFault("file_ids", err)
 }
 
 func checkStore(name, description string, metadata json.RawMessage, lifetime time.Duration) error {
@@ -319,8 +311,12 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 	if err := errors.Join(s.checkFiles("join_file_ids", c.Join), s.checkFiles("left_file_ids", c.Leave)); err != nil {
 		return StoreInfo{}, err
 	}
+	leaves := make(map[string]bool, len(c.Leave))
+	for _, file := range c.Leave {
+		leaves[file] = true
+	}
 	for _, file := range c.Join {
-		if slices.Contains(c.Leave, file) {
+		if leaves[file] {
 			return StoreInfo{}, fault.Invalid("left_file_ids", "the file is to join as well: %s", file)
 		}
 	}

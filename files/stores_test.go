@@ -76,6 +76,18 @@ func TestStoresShareFiles(t *testing.T) {
 	p.sound()
 }
 
+// TestStoreThatIsNotMade holds that a vector store of files of which one is gone leaves nothing: it can be made again.
+func TestStoreThatIsNotMade(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	id := p.indexed(files.Upload{}, ferns)
+	_, err := p.CreateStore(t.Context(), files.NewStore{ID: "vs", Files: []string{id, "gone"}})
+	refused(t, "a file that is gone", err, fault.InvalidRequest, "file_ids")
+	p.newStore("vs", id)
+	p.counts("vs", 0, 1, 0)
+	p.sound()
+}
+
 func TestModifyStore(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)

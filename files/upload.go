@@ -265,6 +265,17 @@ func (s *Service) File(ctx context.Context, id string) (store.File, error) {
 	return f, lost(err, "file")
 }
 
+// Named gives what is known of files by their ids; those that are not there are left out.
+func (s *Service) Named(ctx context.Context, ids []string) (map[string]store.File, error) {
+	fs, err := s.opts.Store.Named(ctx, ids)
+	out := make(map[string]store.File, len(fs))
+	for _, f := range fs {
+		s.mark(&f)
+		out[f.ID] = f
+	}
+	return out, err
+}
+
 // mark says of a file that it is being read, which is known here alone.
 func (s *Service) mark(f *store.File) {
 	s.mu.Lock()

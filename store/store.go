@@ -126,8 +126,6 @@ type Files interface {
 	AddFile(ctx context.Context, f File, t Task, stores []string) error
 	// File gives a file, or [ErrNotFound].
 	File(ctx context.Context, id string) (File, error)
-	// FileOf gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
-	FileOf(ctx context.Context, sha256 string) (File, error)
 	// Files lists files.
 	Files(ctx context.Context, after string, limit int) ([]File, error)
 	// UpdateFile changes a file but its id. Its memberships follow its status and size. An error of change is given back, and nothing is changed.
@@ -137,10 +135,19 @@ type Files interface {
 	RemoveFile(ctx context.Context, id string, at time.Time) (f File, last bool, err error)
 }
 
+// Finder finds files.
+type Finder interface {
+	// FileOf gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
+	FileOf(ctx context.Context, sha256 string) (File, error)
+	// Named gives files by their ids, in the order of ids; those that are not there are left out.
+	Named(ctx context.Context, ids []string) ([]File, error)
+}
+
 // VectorStores keeps vector stores.
 type VectorStores interface {
-	// AddStore adds one. An id that is there is [ErrExists].
-	AddStore(ctx context.Context, s VectorStore) error
+	// AddStore adds one with files in it, as [Memberships.Join] puts them. An id that is there is [ErrExists], a file that is not a
+	// [*Missing], and then nothing is added.
+	AddStore(ctx context.Context, s VectorStore, files []string) error
 	// Store gives one, or [ErrNotFound].
 	Store(ctx context.Context, id string) (Counted, error)
 	// Stores lists them.

@@ -153,16 +153,19 @@ func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
 		if err != nil {
 			return nil, err
 		}
+		var named map[string]store.File
+		if x.filter != nil {
+			if named, err = x.files(docs); err != nil {
+				return nil, err
+			}
+		}
 		for i := range docs {
 			after = docs[i].ID
 			if x.filter == nil {
 				out = append(out, after)
 				continue
 			}
-			a, err := x.describe(docs[i])
-			if err != nil {
-				return nil, err
-			}
+			a := describe(docs[i], named)
 			if x.filter.holds(a.of(nil)) != no {
 				out = append(out, after)
 				x.known[after] = a
@@ -239,27 +242,29 @@ func (x *searching) about(id corpus.DocumentID) (*about, error) {
 	if len(docs) > 0 {
 		doc = docs[0]
 	}
-	a, err := x.describe(doc)
-	if err == nil {
-		x.known[id] = a
-	}
-	return a, err
-}
-
-func (x *searching) describe(doc corpus.Document) (*about, error) {
-	a := &about{doc: doc}
-	f, err := x.o.Files.File(x.ctx, string(doc.ID))
+	named, err := x.files([]corpus.Document{doc})
 	if err != nil {
-		if fault.Public(lost(err, "file")).Code == fault.NotFound {
-			return a, nil // it is from a folder, or just deleted
-		}
 		return nil, err
 	}
-	a.file = f
-	if meta := notedOn(f).Metadata; len(meta) > 0 {
+	x.known[id] = describe(doc, named)
+	return x.known[id], nil
+}
+
+// files gives what is known of the files of documents. Those from folders have none, nor has one that was just deleted.
+func (x *searching) files(docs []corpus.Document) (map[string]store.File, error) {
+	ids := make([]string, len(docs))
+	for i := range docs {
+		ids[i] = string(docs[i].ID)
+	}
+	return x.o.Files.Named(x.ctx, ids)
+}
+
+func describe(doc corpus.Document, named map[string]store.File) *about {
+	a := &about{doc: doc, file: named[string(doc.ID)]}
+	if meta := notedOn(a.file).Metadata; len(meta) > 0 {
 		_ = json.Unmarshal(meta, &a.noted) // an object, as it was checked
 	}
-	return a, nil
+	return a
 }
 
 func (a *about) name() string {

@@ -190,9 +190,18 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 		return lost(err, "vector store")
 	}
 	list := knowledge.FileList{Object: "list", Data: []knowledge.File{}, HasMore: len(members) > limit}
-	for _, m := range members[:min(limit, len(members))] {
-		f, err := s.o.Files.File(r.Context(), m.File)
-		if err != nil {
+	members = members[:min(limit, len(members))]
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.File
+	}
+	named, err := s.o.Files.Named(r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		f, ok := named[m.File]
+		if !ok {
 			f = store.File{ID: m.File, Status: m.Status} // it is being deleted, or was read from a folder
 		}
 		list.Data = append(list.Data, fileOf(f))

@@ -7,11 +7,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/store"
 )
 
 // TestVectorStores walks a vector store through its life, and holds each reply to what the service's client reads.
@@ -277,5 +280,48 @@ func TestFolderIsVectorStore(t *testing.T) {
 	s.uploaded("tide.md", tide)
 	if ids, _ := s.rows("default", `{"query":"the tide rises"}`); len(ids) != 1 {
 		t.Errorf("files are in the folder: %v", ids)
+	}
+}
+
+// keeping is a store whose name does not hide its method Store.
+type keeping interface{ files.Store }
+
+// counting is a store that counts how often files are asked for, one by one and by their ids.
+type counting struct {
+	keeping
+	single, many atomic.Int64
+}
+
+func (c *counting) File(ctx context.Context, id string) (store.File, error) {
+	c.single.Add(1)
+	return c.keeping.File(ctx, id)
+}
+
+func (c *counting) Named(ctx context.Context, ids []string) ([]store.File, error) {
+	c.many.Add(1)
+	return c.keeping.Named(ctx, ids)
+}
+
+// TestFilterAsksOnce holds that neither a filter nor a list of files asks the store for each file.
+func TestFilterAsksOnce(t *testing.T) {
+	t.Parallel()
+	asked := &counting{}
+	s := newSite(t, func(p *parts) { asked.keeping = p.files.Store; p.files.Store = asked })
+	var ids []string
+	for i := range 6 {
+		ids = append(ids, s.uploaded(fmt.Sprintf("%d.md", i), gold))
+	}
+	s.store("vs", ids...)
+	asked.single.Store(0)
+	asked.many.Store(0)
+	found, _ := s.rows("vs", `{"query":"gold","filters":{"type":"ne","key":"filename","value":"3.md"}}`)
+	if len(found) != 5 || slices.Contains(found, ids[3]) {
+		t.Errorf("found %v of %v", found, ids)
+	}
+	if list := s.get("/v1/vector_stores/vs/files"); len(list["data"].([]any)) != 6 {
+		t.Errorf("%v", list)
+	}
+	if one, many := asked.single.Load(), asked.many.Load(); one > 0 || many > 2 {
+		t.Errorf("asked %d times for one file, %d times for several", one, many)
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -51,7 +52,7 @@ func getFile(ctx context.Context, q querier, id string) (store.File, error) {
 	return one(ctx, q, scanFile, "SELECT "+fileColumns+" FROM files WHERE id = ?", id)
 }
 
-// FileOf implements [store.Files].
+// FileOf implements [store.Finder].
 func (s *Store) FileOf(ctx context.Context, sha256 string) (store.File, error) {
 	if sha256 == "" {
 		return store.File{}, wrap("find file", store.ErrNotFound)
@@ -65,6 +66,16 @@ func (s *Store) FileOf(ctx context.Context, sha256 string) (store.File, error) {
 func (s *Store) Files(ctx context.Context, after string, limit int) ([]store.File, error) {
 	fs, err := all(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	return fs, wrap("list files", err)
+}
+
+// Named implements [store.Finder].
+func (s *Store) Named(ctx context.Context, ids []string) ([]store.File, error) {
+	list, err := json.Marshal(append([]string{}, ids...))
+	if err != nil {
+		return nil, wrap("read files", err)
+	}
+	fs, err := all(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", string(list))
+	return fs, wrap("read files", err)
 }
 
 // UpdateFile implements [store.Files].

@@ -47,7 +47,7 @@ func (d *database) prepare(ctx context.Context, query string) (*sql.Stmt, error)
 	}
 	first, there := d.prepared.LoadOrStore(query, s)
 	if there {
-		err = s.Close()
+		err = s.Close() //nolint:sqlclosecheck // another was first
 	}
 	return first.(*sql.Stmt), err
 }
@@ -55,7 +55,7 @@ func (d *database) prepare(ctx context.Context, query string) (*sql.Stmt, error)
 // begin begins a transaction. What earlier ones met first is prepared before it.
 func (d *database) begin(ctx context.Context) (*transaction, error) {
 	for query := range d.wanted.Range {
-		if _, err := d.prepare(ctx, query.(string)); err != nil {
+		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // it lasts as long as the database
 			return nil, err
 		}
 		d.wanted.Delete(query)
@@ -89,6 +89,7 @@ func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, err
 
 var (
 	_ store.Files        = (*Store)(nil)
+	_ store.Finder       = (*Store)(nil)
 	_ store.VectorStores = (*Store)(nil)
 	_ store.Memberships  = (*Store)(nil)
 	_ store.Tasks        = (*Store)(nil)
@@ -200,7 +201,7 @@ type querier interface {
 
 // all gives the rows of a query.
 func all[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
-	stmt, err := q.prepare(ctx, query)
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // it lasts as long as what it is of
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func one[T any](ctx context.Context, q querier, scan func(func(...any) error) (T
 }
 
 func exec(ctx context.Context, q querier, query string, args ...any) (int, error) {
-	stmt, err := q.prepare(ctx, query)
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // it lasts as long as what it is of
 	if err != nil {
 		return 0, err
 	}

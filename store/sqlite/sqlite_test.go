@@ -97,6 +97,7 @@ func TestQuestionsUseIndexes(t *testing.T) {
 	for _, query := range []string{
 		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",
 		"SELECT id FROM files WHERE sha256 = 'a' AND sha256 <> '' ORDER BY status <> 'completed', status IN ('failed', 'cancelled'), created_at LIMIT 1",
+		"SELECT id FROM files WHERE id IN (SELECT value FROM json_each('[]')) ORDER BY id",
 		"SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= 5 ORDER BY expires_at LIMIT 5",
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",

@@ -22,14 +22,23 @@ func scanStore(scan func(...any) error) (store.Counted, error) {
 }
 
 // AddStore implements [store.VectorStores].
-func (s *Store) AddStore(ctx context.Context, v store.VectorStore) error {
-	n, err := exec(ctx, s.write, `INSERT INTO stores (id, name, description, metadata, created_at, updated_at, expires_at)
+func (s *Store) AddStore(ctx context.Context, v store.VectorStore, files []string) error {
+	return wrap("add vector store", s.change(ctx, func(tx *transaction) error {
+		if err := addStore(ctx, tx, v); err != nil || len(files) == 0 {
+			return err
+		}
+		return join(ctx, tx, v.ID, files)
+	}))
+}
+
+func addStore(ctx context.Context, tx *transaction, v store.VectorStore) error {
+	n, err := exec(ctx, tx, `INSERT INTO stores (id, name, description, metadata, created_at, updated_at, expires_at)
 		VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		v.ID, v.Name, v.Description, []byte(v.Metadata), micros(v.CreatedAt), micros(v.UpdatedAt), micros(v.ExpiresAt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("vector store %q: %w", v.ID, store.ErrExists)
 	}
-	return wrap("add vector store", err)
+	return err
 }
 
 // Store implements [store.VectorStores].

@@ -19,6 +19,7 @@ import (
 // Store is a whole one.
 type Store interface {
 	store.Files
+	store.Finder
 	store.VectorStores
 	store.Memberships
 	store.Tasks
@@ -90,7 +91,7 @@ func (s *suite) add(id string, stores ...string) {
 func (s *suite) addStore(ids ...string) {
 	s.Helper()
 	for _, id := range ids {
-		s.must(s.AddStore(s.ctx, store.VectorStore{ID: id, Name: "N", CreatedAt: start, UpdatedAt: start}))
+		s.must(s.AddStore(s.ctx, store.VectorStore{ID: id, Name: "N", CreatedAt: start, UpdatedAt: start}, nil))
 	}
 }
 
@@ -153,6 +154,14 @@ func (s *suite) files() {
 	}
 	_, err = s.File(s.ctx, "c")
 	s.is(err, store.ErrNotFound)
+
+	s.add("b")
+	named, err := s.Named(s.ctx, []string{"no", "b", "a", "b", `"]`})
+	s.must(err)
+	s.same("named", named, []store.File{full, file("b")})
+	named, err = s.Named(s.ctx, nil)
+	s.must(err)
+	s.same("none named", len(named), 0)
 }
 
 func (s *suite) hashes() {
@@ -186,8 +195,8 @@ func (s *suite) hashes() {
 
 func (s *suite) stores() {
 	v := store.VectorStore{ID: "vs", Name: "N", Description: "D", Metadata: json.RawMessage(`{"a":"b"}`), CreatedAt: start, UpdatedAt: start, ExpiresAt: start.Add(time.Hour)}
-	s.must(s.AddStore(s.ctx, v))
-	s.is(s.AddStore(s.ctx, v), store.ErrExists)
+	s.must(s.AddStore(s.ctx, v, nil))
+	s.is(s.AddStore(s.ctx, v, nil), store.ErrExists)
 	got, err := s.reopen().Store(s.ctx, "vs")
 	s.must(err)
 	s.same("vector store", got, store.Counted{VectorStore: v})
@@ -212,7 +221,7 @@ func (s *suite) expiry() {
 		if i > 0 {
 			v.ExpiresAt = start.Add(time.Duration(4-i) * time.Hour)
 		}
-		s.must(s.AddStore(s.ctx, v))
+		s.must(s.AddStore(s.ctx, v, nil))
 	}
 	for at, want := range map[time.Duration][]string{0: nil, time.Hour: {"now"}, 9 * time.Hour: {"now", "soon", "late"}} {
 		got, err := s.Expired(s.ctx, start.Add(at), 10)
@@ -230,7 +239,16 @@ func (s *suite) memberships() {
 	s.add("b", "v")
 	s.must(s.Join(s.ctx, "v", []string{"a", "a"}))
 	s.must(s.Join(s.ctx, "w", []string{"a"}))
-	err := s.Join(s.ctx, "w", []string{"b", "no"})
+	err := s.AddStore(s.ctx, store.VectorStore{ID: "x"}, []string{"a", "no"})
+	if m, ok := errors.AsType[*store.Missing](err); !ok || m.ID != "no" || m.What != "file" {
+		s.Errorf("a vector store of a file that is not there: %v", err)
+	}
+	_, err = s.Store.Store(s.ctx, "x")
+	s.is(err, store.ErrNotFound)
+	s.must(s.AddStore(s.ctx, store.VectorStore{ID: "x"}, []string{"b"}))
+	s.same("made with a file", s.countsOf("x"), store.Counts{InProgress: 1, Total: 1})
+	s.must(s.RemoveStore(s.ctx, "x"))
+	err = s.Join(s.ctx, "w", []string{"b", "no"})
 	if m, ok := errors.AsType[*store.Missing](err); !ok || m.ID != "no" || m.What != "file" {
 		s.Errorf("join of a file that is not there: %v", err)
 	}
