@@ -197,11 +197,11 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 		p.replyError(w, fault.Invalid(headerLast, "want a number, or two with a dot between"))
 		return
 	}
-	p.read(w, r, id, after)
+	p.read(w, r, id, after, headerLast)
 }
 
-// read streams a run from behind a cursor.
-func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor) {
+// read streams a run from behind a cursor, which errors call by the name that the request has for it.
+func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, named string) {
 	if !id.Valid() {
 		p.replyError(w, eventlog.ErrNotFound)
 		return
@@ -216,6 +216,9 @@ func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after
 	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
 		w.WriteHeader(http.StatusNoContent) // which tells an EventSource to come no more
 		return
+	}
+	if errors.Is(err, eventlog.ErrBeyond) {
+		err = fault.Invalid(named, "beyond the end of the run")
 	}
 	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
 		p.replyError(w, err)

@@ -108,11 +108,8 @@ func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 
 // coded gives the errors of the log their codes.
 func coded(err error) error {
-	switch {
-	case errors.Is(err, eventlog.ErrNotFound):
+	if errors.Is(err, eventlog.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such run")
-	case errors.Is(err, eventlog.ErrBeyond):
-		return fault.Invalid("Last-Event-ID", "beyond the end of the run")
 	}
 	return err
 }

@@ -54,6 +54,7 @@ type Reading struct {
 	Run      event.RunID
 	Protocol wire.Protocol
 	After    wire.Cursor
+	Named    string // what the request calls After, for errors; default: Last-Event-ID
 }
 
 // ReplyJSON writes one JSON object, or what else v makes in JSON.
@@ -96,7 +97,8 @@ func (s *Server) bounded(rt Route) http.Handler {
 		p.Fault = rt.Fault
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithCancelCause(r.Context())
+		client := r.Context()
+		ctx, cancel := context.WithCancelCause(client)
 		defer cancel(nil)
 		r = r.WithContext(ctx)
 		rw := &replying{ResponseWriter: w, rc: http.NewResponseController(w), timeout: s.o.WriteTimeout}
@@ -105,7 +107,10 @@ func (s *Server) bounded(rt Route) http.Handler {
 		r.Body = b
 		defer b.stop()
 		if err := p.serve(rw, r, rt); err != nil && !rw.wrote {
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			switch canceled := errors.Is(err, context.Canceled); {
+			case canceled && client.Err() != nil: // no run was cancelled; it may have closed its side alone
+				err = fault.New(fault.InvalidRequest, "the client left before the request was done")
+			case canceled && ctx.Err() != nil:
 				err = context.Cause(ctx)
 			}
 			p.replyError(rw, err)
@@ -132,7 +137,8 @@ func (p port) serve(w *replying, r *http.Request, rt Route) error {
 	}
 	// A stream has limits of its own, and lasts as long as its reader stays.
 	r.Body.(*body).stop()
-	p.read(w.ResponseWriter, r, reading.Run, reading.After)
+	setDefault(&reading.Named, headerLast)
+	p.read(w.ResponseWriter, r, reading.Run, reading.After, reading.Named)
 	w.wrote = true
 	return nil
 }

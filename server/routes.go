@@ -184,5 +184,18 @@ func (p port) notFound(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/docs/", http.StatusFound)
 		return
 	}
+	// What is asked below the paths of a protocol is told in its form.
+	for _, e := range p.o.Protocols {
+		if folder(e.Stream) == folder(r.URL.Path) {
+			p.Fault = e.Fault
+			break
+		}
+	}
 	p.replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
+}
+
+// folder is the first segment of a path.
+func folder(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return first
 }

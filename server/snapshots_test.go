@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -170,6 +171,25 @@ func kilobytes(n int) string {
 		return fmt.Sprintf("%.2f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+}
+
+// TestUnknownPathsHaveTheirProtocolsForm: what is asked below a protocol's paths is refused in its form, all else in the first one's.
+func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, nil, sluice.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		defer s.close()
+		for path, e := range map[string]wire.Entry{"/v1/none": knowledge.Entry(), "/v1": knowledge.Entry(), "/v10": forge.Entry(), "/api/none": forge.Entry(), "/none": forge.Entry()} {
+			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists what there is")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := s.do("GET", path, "")
+			if body := strings.TrimSpace(slurp(t, res.Body)); res.StatusCode != 404 || body != string(want) {
+				t.Errorf("%s: %s: %s, want %s", path, res.Status, body, want)
+			}
+		}
+	})
 }
 
 // TestFormsAreInTheDocument: what form a run can be read in is listed where it is read.

@@ -175,7 +175,7 @@ func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
 	if err != nil {
 		return nil, fault.Invalid(name, "want the id of an event: a number, or two with a dot between")
 	}
-	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.entry.Protocol, After: after}
+	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.entry.Protocol, After: after, Named: name}
 	if s.entry.View != nil {
 		if reading.Protocol, err = s.entry.View(q.Get); err != nil {
 			return nil, err

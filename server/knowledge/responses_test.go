@@ -77,7 +77,12 @@ func TestStoredResponses(t *testing.T) {
 			t.Fatalf("behind %s: %s", ev.ID, diff)
 		}
 	}
-	s.json(400, "GET", "/v1/responses/"+id+"?stream=true&starting_after=x", "")
+	for _, after := range []string{"x", "999"} {
+		refused := s.json(400, "GET", "/v1/responses/"+id+"?stream=true&starting_after="+after, "")
+		if field := refused["detail"].(map[string]any)["field"]; field != "starting_after" {
+			t.Errorf("behind %s: %v", after, refused)
+		}
+	}
 	s.json(400, "GET", "/v1/responses/"+id+"?stream=perhaps", "")
 	if c := s.json(200, "POST", "/v1/responses/"+id+"/cancel", ""); c["status"] != "completed" {
 		t.Errorf("cancelling what has ended: %v", c["status"])
