@@ -45,9 +45,13 @@ func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus
 	if failed != nil || doc.ID == "" {
 		return f, doc, errors.Join(failed, err)
 	}
-	f = store.File{ID: id, Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes, Status: store.Completed,
-		CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
-	return f, doc, nil
+	return asFile(doc), doc, nil
+}
+
+// asFile is what is known of a folder's document, as of a file.
+func asFile(doc corpus.Document) store.File {
+	return store.File{ID: string(doc.ID), Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes,
+		Status: store.Completed, CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
 }
 
 // Document gives a file with the passages of its text whose ordinal is from or more, at most limit; 0: with none. Documents of folders, in

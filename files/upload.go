@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/parse"
@@ -265,15 +266,36 @@ func (s *Service) File(ctx context.Context, id string) (store.File, error) {
 	return f, lost(err, "file")
 }
 
-// Named gives what is known of files by their ids; those that are not there are left out.
+// Named gives what is known of files, and of documents of folders, by their ids; those that are not there are left out.
 func (s *Service) Named(ctx context.Context, ids []string) (map[string]store.File, error) {
 	fs, err := s.opts.Store.Named(ctx, ids)
-	out := make(map[string]store.File, len(fs))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]store.File, len(ids))
 	for _, f := range fs {
 		s.mark(&f)
 		out[f.ID] = f
 	}
-	return out, err
+	for _, collection := range s.opts.Collections {
+		var others []corpus.DocumentID
+		for _, id := range ids {
+			if _, known := out[id]; !known {
+				others = append(others, corpus.DocumentID(id))
+			}
+		}
+		if len(others) == 0 {
+			break
+		}
+		docs, err := s.opts.Index.Describe(ctx, collection, others)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			out[string(d.ID)] = asFile(d)
+		}
+	}
+	return out, nil
 }
 
 // mark says of a file that it is being read, which is known here alone.

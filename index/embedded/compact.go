@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	bolt "go.etcd.io/bbolt"
@@ -85,7 +86,11 @@ func (x *Index) scrubCollection(ctx context.Context, c *collection, marked [leve
 		if err == nil && clean {
 			c.lex[i], err = x.loadLexical(c, i)
 		} else {
-			x.opts.Logger.Warn("index made anew from documents", "folder", l.dir, "cause", err)
+			level := slog.LevelInfo
+			if err != nil {
+				level = slog.LevelWarn
+			}
+			x.opts.Logger.Log(ctx, level, "index made anew from documents, so that nothing is left of what is gone", "folder", l.dir, "cause", err)
 			c.lex[i], err = x.rebuild(c, i)
 		}
 		if err != nil {

@@ -148,9 +148,14 @@ func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
-	f, err := s.o.Files.File(r.Context(), r.PathValue("id"))
+	id := r.PathValue("id")
+	named, err := s.o.Files.Named(r.Context(), []string{id})
 	if err != nil {
-		return lost(err, "file")
+		return err
+	}
+	f, ok := named[id]
+	if !ok {
+		return lost(store.ErrNotFound, "file")
 	}
 	server.ReplyJSON(w, http.StatusOK, fileOf(f))
 	return nil

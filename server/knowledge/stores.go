@@ -202,7 +202,7 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 	for _, m := range members {
 		f, ok := named[m.File]
 		if !ok {
-			f = store.File{ID: m.File, Status: m.Status} // it is being deleted, or was read from a folder
+			f = store.File{ID: m.File, Status: m.Status} // it is being deleted
 		}
 		list.Data = append(list.Data, fileOf(f))
 		list.LastID = m.File

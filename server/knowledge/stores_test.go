@@ -274,6 +274,13 @@ func TestFolderIsVectorStore(t *testing.T) {
 	if d["filename"] != "gold.md" || d["content"].(map[string]any)["outline"] != "Gold" {
 		t.Errorf("%v", d)
 	}
+	listed := s.get("/v1/vector_stores/default/files")["data"].([]any)
+	if f := listed[0].(map[string]any); len(listed) != 1 || f["filename"] != "gold.md" || f["bytes"] != float64(len(gold)) {
+		t.Errorf("%v", listed)
+	}
+	if f := s.get("/v1/files/" + d["id"].(string)); f["filename"] != "gold.md" || f["status"] != "processed" {
+		t.Errorf("%v", f)
+	}
 	if text := s.get("/v1/vector_stores/default/summary")["summary_text"]; text == "" {
 		t.Error("no summary")
 	}

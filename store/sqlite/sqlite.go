@@ -101,7 +101,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("open store: %w", errors.Join(err, s.Close()))
+			err = fmt.Errorf("open %s: %w", filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
 	if path, err = filepath.Abs(path); err != nil {
