@@ -34,6 +34,7 @@ func (e *Engine) Delete(ctx context.Context, id event.RunID) error {
 	if err := d.Delete(ctx, id); err != nil {
 		return fmt.Errorf("delete run: %w", err)
 	}
+	e.o.Deleted(id)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.fading[id]; r != nil {

@@ -34,10 +34,12 @@ type Options struct {
 	// Equal gives a key of a question. One that is asked while another of its key is being answered, in the first half of the
 	// deadline, joins that run: see [Engine.Cancel]. An empty key has a run of its own; nil: all have.
 	Equal  func(context.Context, event.RunStarted) string
-	Logger *slog.Logger       // default: silent
-	Ended  func(event.State)  // called after a run's terminal event, from the run's goroutine; without the text
-	Now    func() time.Time   // default time.Now
-	NewID  func() event.RunID // default: a ULID
+	Logger *slog.Logger      // default: silent
+	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine; without the text
+	// Deleted is called with the id of each run that was deleted, so that data derived from it can be deleted too.
+	Deleted func(event.RunID)
+	Now     func() time.Time   // default time.Now
+	NewID   func() event.RunID // default: a ULID
 }
 
 // Engine answers questions. Each question is a run, which goes on whoever reads it. All methods may be called at once.
@@ -122,6 +124,9 @@ func New(a answer.Answerer, o Options) *Engine {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Deleted == nil {
+		o.Deleted = func(event.RunID) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -166,7 +166,7 @@ func (j *job) current(ctx context.Context, kept []event.Source) ([]event.Source,
 // costs no more than answering again.
 func (j *job) remember(ctx context.Context) {
 	docs, ok := j.caching(j.q)
-	if !ok || !j.cacheable {
+	if !ok || !j.cacheable || j.q.Unstored {
 		return
 	}
 	var log []event.Event
@@ -196,7 +196,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 			return e, false // another document may answer tomorrow, and no search would tell
 		}
 	}
-	e = cache.Entry{Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
+	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
 	for _, search := range s.Searches {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false

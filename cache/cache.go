@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/cache/meaning"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 )
 
 // Options are a [Cache]'s. The zero value works.
@@ -192,6 +193,7 @@ func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint6
 	for _, r := range e.Rests {
 		h.rests = append(h.rests, restOf(r.Document))
 	}
+	h.rests = append(h.rests, runHash(e.Run))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forgets != forgets {
@@ -216,6 +218,13 @@ func (c *Cache) Forget(ids []corpus.DocumentID) {
 	for _, id := range ids {
 		gone[restOf(id)] = true
 	}
+	c.forget(gone)
+}
+
+// ForgetRun overwrites the answer of a deleted run in the file.
+func (c *Cache) ForgetRun(run event.RunID) { c.forget(map[uint64]bool{runHash(run): true}) }
+
+func (c *Cache) forget(gone map[uint64]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forgets++

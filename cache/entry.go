@@ -40,6 +40,7 @@ type Search struct {
 
 // Entry is an answer with what it rests on.
 type Entry struct {
+	Run        event.RunID         `json:"run,omitempty"` // the run that made the answer
 	Question   string              `json:"question"`
 	Scope      Scope               `json:"scope"`
 	Analysis   event.QueryAnalyzed `json:"analysis"`

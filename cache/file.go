@@ -11,11 +11,12 @@ import (
 	"os"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
 )
 
 // The file is the magic and then records, each a head and a body: the body's length and the CRC-32C of all that follows (4
 // bytes each), the kind (1), the key (16), the time of the answer in microseconds since 1970 and the version of its collection
-// (8 each), how many documents the answer rests on (2), then the body: a hash of each of these documents (8 each), and the entry.
+// (8 each), how many documents the answer rests on, and one for its run (2), then the body: a hash of each of these (8 each), and the entry.
 // Integers are little-endian. Records are appended; a drop is written over an entry that is forgotten, so that nothing of it is left.
 const (
 	magic      = "SLAC2\n\x00\x00"
@@ -37,6 +38,12 @@ type head struct {
 	created int64
 	version uint64
 	rests   []uint64 // see restOf
+}
+
+// runHash identifies the run that made an answer. It is stored next to the hashes of the documents that the answer depends on.
+func runHash(run event.RunID) uint64 {
+	h := sha256.Sum256([]byte("run\x00" + run))
+	return binary.LittleEndian.Uint64(h[:])
 }
 
 // restOf names a document that an answer rests on.

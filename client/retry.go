@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,14 +75,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-func known(code fault.Code) bool {
-	for _, c := range fault.Codes() {
-		if c == code {
-			return true
-		}
-	}
-	return false
-}
+func known(code fault.Code) bool { return slices.Contains(fault.Codes(), code) }
 
 // codeOf gives the code of a status that comes without one.
 func codeOf(status int) fault.Code {

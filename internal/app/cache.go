@@ -50,7 +50,7 @@ func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
 			func() float64 { return float64(a.cache.Stats().Entries) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file."},
 			func() float64 { return float64(a.cache.Stats().Bytes) }))
-	p.Cache, p.Setup, o.Equal = a.cache, setup, p.Equal
+	p.Cache, p.Setup, o.Equal, o.Deleted = a.cache, setup, p.Equal, a.cache.ForgetRun
 	return nil
 }
 

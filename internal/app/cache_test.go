@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,5 +276,56 @@ func TestCacheForgetsWithItsDocuments(t *testing.T) {
 				t.Error("the file of the cache still holds what the document said")
 			}
 		})
+	}
+}
+
+// TestDeletedRunLeavesTheCache checks that no file holds the question of a deleted or unstored run, and that the cache keeps the
+// answers of other runs.
+func TestDeletedRunLeavesTheCache(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	put(t, a, "lighthouse.md", lighthouse)
+	in := func(words string) (names []string) {
+		for _, name := range []string{"cache.db", "runs"} {
+			err := filepath.WalkDir(filepath.Join(cfg.Store.Data, name), func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				raw, err := os.ReadFile(path)
+				if strings.Contains(string(raw), words) {
+					names = append(names, d.Name())
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return names
+	}
+	const kept, gone, unkept = "Who is the keeper of the Farland lighthouse?", "Who looks after the lighthouse of Farland?", "What is the name of Farland's keeper?"
+	asked(t, a, sluice.Question{Query: kept})
+	s := asked(t, a, sluice.Question{Query: gone, Collection: "default,default"}) // of the same documents, and not the same question
+	if len(in(gone)) != 2 || s.Cached() {
+		t.Fatalf("it is in %v, from the cache %v", in(gone), s.Cached())
+	}
+	if err := a.Engine.Delete(t.Context(), s.Run); err != nil {
+		t.Fatal(err)
+	}
+	asked(t, a, sluice.Question{Query: unkept, Collection: "default,default", Unstored: true})
+	if got := in(unkept); slices.Contains(got, "cache.db") {
+		t.Error("the cache holds the answer of an unstored run")
+	}
+	if got := in(gone); len(got) != 0 {
+		t.Errorf("the deleted run is still in %v", got)
+	}
+	if again := asked(t, a, sluice.Question{Query: kept}); !again.Cached() {
+		t.Error("another run's answer was deleted, too")
 	}
 }
