@@ -164,41 +164,19 @@ func (j *job) answer(ctx context.Context) error {
 	return nil
 }
 
-// condense makes the question self-contained: whatever follows works on that. The id of a file that the question is asked of by
-// name, which clients leave in its text, is no part of it.
+// condense makes the question self-contained. The following steps work on the result.
 func (j *job) condense(ctx context.Context) error {
-	asked, history := named(j.q.Collection, j.q.Query), slices.Clone(j.q.History)
-	for i := range history {
-		history[i].Text = named(j.q.Collection, history[i].Text)
+	if len(j.q.History) == 0 {
+		return nil
 	}
-	if len(history) > 0 {
-		var err error
-		if asked, err = j.Condenser.Condense(ctx, asked, history); err != nil {
-			return err
-		}
+	asked, err := j.Condenser.Condense(ctx, j.q.Query, slices.Clone(j.q.History))
+	if err != nil {
+		return err
 	}
 	if asked != j.q.Query {
 		j.q.Query, j.alone = asked, asked
 	}
 	return nil
-}
-
-// filePrefix stands before a file's id in the name of a collection that is this file alone.
-const filePrefix = "file:"
-
-// named gives a text without the ids of the files that a collection names; the text itself where nothing else is in it.
-func named(collection, s string) string {
-	out := s
-	for name := range strings.SplitSeq(collection, ",") {
-		if id, ok := strings.CutPrefix(strings.TrimSpace(name), filePrefix); ok && len(id) >= 8 {
-			out = strings.ReplaceAll(out, "@"+id, "")
-			out = strings.ReplaceAll(out, id, "")
-		}
-	}
-	if out == s || strings.TrimSpace(out) == "" {
-		return s
-	}
-	return strings.TrimSpace(out)
 }
 
 // analyze answers from the cache or says what the question asks for, and that the answer is not known already.

@@ -53,17 +53,12 @@ func TestQuestionsStayInTheirStores(t *testing.T) {
 		{"vs_bread,default", "List the documents", "Documents (2):", 2},
 		{"file:doc_tower1", "Summarize this document", "The Farland tower is the tallest building of the coast.", 0},
 		{"file:doc_tower1", "What is on page 1?", "tallest building", 0},
-		{"file:doc_tower1", "doc_tower1 Summarize this document", "The Farland tower is the tallest building of the coast.", 0},
-		{"file:doc_rye1", "doc_rye1 What is rye bread baked from?", "sourdough", 0},
-		{"file:doc_rye1,vs_bread", "@doc_rye1 When is the starter fed?", "every morning", 0},
+		{"file:doc_rye1,vs_bread", "When is the starter fed?", "every morning", 0},
 		{"default", "What is the oven heated to?", "250 degrees", 0},
 	} {
 		s := event.Fold(begin(t, p, event.RunStarted{Collection: c.collection, Query: c.ask, Tools: bothTools}))
 		if !strings.Contains(string(s.Text), c.says) || c.lists > 0 && len(s.Sources) != c.lists || len(s.Citations) == 0 {
 			t.Errorf("%s: %s: %q", c.collection, c.ask, s.Text)
-		}
-		if strings.Contains(c.ask, "doc_") != (s.Analysis.Standalone != "") || strings.Contains(s.Analysis.Standalone, "doc_") {
-			t.Errorf("%s: %s: becomes %q", c.collection, c.ask, s.Analysis.Standalone)
 		}
 	}
 	for collection, want := range map[string]string{"vs_none": "no documents are in vs_none", "vs_none,vs_other": "no documents are in vs_none, vs_other", "file:doc_none": "no documents are in file:doc_none"} {
@@ -72,6 +67,24 @@ func TestQuestionsStayInTheirStores(t *testing.T) {
 			if f, _ := log[len(log)-1].Body.(event.RunFailed); f.Code != fault.NoDocuments || f.Message != want || len(event.Fold(log).Calls) != 0 {
 				t.Errorf("%s: %s: %+v", collection, q, f)
 			}
+		}
+	}
+}
+
+// TestWordsOfCollectionStayInQuestion: the name of a file or collection is removed from no question.
+func TestWordsOfCollectionStayInQuestion(t *testing.T) {
+	t.Parallel()
+	p := stores(t)
+	for _, ask := range []string{"What does the contract say?", "doc_rye1 What is rye bread baked from?", "contract"} {
+		log := begin(t, p, event.RunStarted{Collection: "file:contract,file:doc_rye1", Query: ask, History: []event.Turn{{Role: event.RoleUser, Text: "What is the contract?"}}})
+		s := event.Fold(log)
+		for _, r := range s.Searches {
+			if strings.Contains(ask, "contract") && !strings.Contains(r.Query, "contract") {
+				t.Errorf("%q: the search is for %q", ask, r.Query)
+			}
+		}
+		if len(s.Searches) == 0 || s.Analysis.Standalone != "" {
+			t.Errorf("%q: %d searches; the standalone question is %q", ask, len(s.Searches), s.Analysis.Standalone)
 		}
 	}
 }

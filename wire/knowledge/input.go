@@ -1,9 +1,13 @@
 package knowledge
 
 import (
+	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -24,7 +28,51 @@ type said struct {
 	bare  bool // a part without a message around it; those in a row are one
 }
 
-func (m said) text() string { return strings.Join(m.texts, "\n") }
+// text gives what was said, without the references to files that clients leave in it.
+func (m said) text() string {
+	text := strings.Join(m.texts, "\n")
+	for _, id := range m.files {
+		text = withoutReference(text, id)
+	}
+	return strings.TrimSpace(text)
+}
+
+// generatedID is the form of the ids that servers generate, and the only one that the public client takes for a reference
+// behind an @. Other ids may be words of the question.
+var generatedID = regexp.MustCompile(`^(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?:file_|doc_|document_)[a-zA-Z0-9]+)$`)
+
+// withoutReference removes @id, and an id of a generated form that stands alone: the public client sends a file that is
+// mentioned as @id as a part of its own, and removes only the @ from the text.
+func withoutReference(text, id string) string {
+	generated := generatedID.MatchString(id)
+	var out []byte
+	for from := 0; ; {
+		i := strings.Index(text[from:], id)
+		if i < 0 {
+			return string(append(out, text[from:]...))
+		}
+		end := from + i + len(id)
+		before, at := strings.CutSuffix(text[from:from+i], "@")
+		out = append(out, before...)
+		last, _ := utf8.DecodeLastRune(out)
+		next, _ := utf8.DecodeRuneInString(text[end:])
+		if !at && !generated || inID(last) || inID(next) {
+			out, from = append(out, text[from+len(before):end]...), end
+			continue
+		}
+		out = bytes.TrimRight(out, " \t")
+		rest := strings.TrimLeft(text[end:], " \t")
+		if len(out) > 0 && len(rest) > 0 && len(rest) < len(text)-end { // neither punctuation nor a line break follows
+			out = append(out, ' ')
+		}
+		from = len(text) - len(rest)
+	}
+}
+
+// inID tells whether a character next to an id makes it part of a longer word.
+func inID(r rune) bool {
+	return r == '_' || r == '-' || r == '@' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
 
 // input reads what was said. The last message of the user is the question; what was said before it is the history.
 func (d *decoder) input(root value) error {
@@ -80,18 +128,15 @@ func (d *decoder) before(all []said) {
 	}
 }
 
-// question takes up the message that asks. A client that sends a file with it may begin its text with the file's id.
+// question takes up the message that asks.
 func (d *decoder) question(m said) error {
-	text := strings.TrimSpace(m.text())
+	text := m.text()
 	for _, id := range m.files {
-		if rest, found := strings.CutPrefix(text, id); found && (rest == "" || strings.TrimLeft(rest, " \t\n") != rest) {
-			text = strings.TrimSpace(rest)
-		}
 		if id = filePrefix + id; !slices.Contains(d.files, id) {
 			d.files = append(d.files, id)
 		}
 	}
-	if text == "" && len(m.files) > 0 {
+	if len(m.files) > 0 && (text == "" || slices.Contains(m.files, text)) { // a file is sent without a question
 		text = whatIsIt
 	}
 	d.q.Query, d.asked = text, m.path
