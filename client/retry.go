@@ -94,6 +94,8 @@ func codeOf(status int) fault.Code {
 		return fault.Unavailable
 	case http.StatusGatewayTimeout:
 		return fault.Timeout
+	case http.StatusInsufficientStorage:
+		return fault.NoSpace
 	}
 	return fault.Internal
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"syscall"
 )
 
 // Code says what kind of thing went wrong. The set is closed; protocols map it to their own words.
@@ -13,23 +15,24 @@ type Code string
 
 // The codes.
 const (
-	InvalidRequest Code = "INVALID_REQUEST" // the caller's input; Field names the part
-	NotFound       Code = "NOT_FOUND"       // no such run, document or route
-	Conflict       Code = "CONFLICT"        // something else holds what was asked for
-	TooLarge       Code = "TOO_LARGE"       // a body, header or document over its limit
-	Overloaded     Code = "OVERLOADED"      // too many runs at once; try again later
-	Unavailable    Code = "UNAVAILABLE"     // the server is stopping; ask another
-	NoDocuments    Code = "NO_DOCUMENTS"    // nothing is indexed where the question looks
-	Model          Code = "LLM_ERROR"       // a language model failed
-	Index          Code = "VECTOR_DB_ERROR" // the index failed
-	Timeout        Code = "TIMEOUT"         // a run's deadline passed
-	Cancelled      Code = "CANCELLED"       // somebody stopped the run, or nobody was left reading it
-	Internal       Code = "INTERNAL"        // everything else
+	InvalidRequest Code = "INVALID_REQUEST"      // the caller's input; Field names the part
+	NotFound       Code = "NOT_FOUND"            // no such run, document or route
+	Conflict       Code = "CONFLICT"             // something else holds what was asked for
+	TooLarge       Code = "TOO_LARGE"            // a body, header or document over its limit
+	Overloaded     Code = "OVERLOADED"           // too many runs at once; try again later
+	Unavailable    Code = "UNAVAILABLE"          // the server is stopping; ask another
+	NoDocuments    Code = "NO_DOCUMENTS"         // nothing is indexed where the question looks
+	Model          Code = "LLM_ERROR"            // a language model failed
+	Index          Code = "VECTOR_DB_ERROR"      // the index failed
+	Timeout        Code = "TIMEOUT"              // a run's deadline passed
+	Cancelled      Code = "CANCELLED"            // somebody stopped the run, or nobody was left reading it
+	NoSpace        Code = "INSUFFICIENT_STORAGE" // the disk of the server is full; it goes on when there is room
+	Internal       Code = "INTERNAL"             // everything else
 )
 
 // Codes lists every code, for checks and documents.
 func Codes() []Code {
-	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, Internal}
+	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, NoSpace, Internal}
 }
 
 // Error is an error with a code that is fit to leave the process: Message is written for the caller and holds no
@@ -67,11 +70,25 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Public returns what of err may leave the process. It is the one funnel: an error that carries no code becomes
-// [Timeout] or [Cancelled] where it is a context's, and otherwise [Internal] with a fixed message.
+// DiskFull reports whether err was caused by a full disk or a used-up quota.
+func DiskFull(err error) bool {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == NoSpace {
+		return true
+	}
+	const diskFull, handleDiskFull = syscall.Errno(112), syscall.Errno(39) // ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL of Windows
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		runtime.GOOS == "windows" && (errors.Is(err, diskFull) || errors.Is(err, handleDiskFull))
+}
+
+// Public returns what of err may leave the process. It is the one funnel: an error that a full disk caused becomes [NoSpace],
+// whatever code it carries. An error that carries no code becomes [Timeout] or [Cancelled] where it is a context's, and otherwise
+// [Internal] with a fixed message.
 func Public(err error) *Error {
 	if err == nil {
 		return nil
+	}
+	if DiskFull(err) {
+		return New(NoSpace, "the disk of the server is full")
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{Code: e.Code, Message: e.Message, Field: e.Field}

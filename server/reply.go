@@ -34,6 +34,8 @@ func statusOf(code fault.Code) int {
 		return http.StatusBadGateway
 	case fault.Timeout:
 		return http.StatusGatewayTimeout
+	case fault.NoSpace:
+		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError
 }

@@ -40,7 +40,7 @@ func (s *Server) table() []Route {
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
 		routes = append(routes, Route{Method: "POST", Path: e.Stream, own: p.queryStream, Events: e.Types.Events, name: name,
-			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503},
+			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
 		if e.Once == "" { // then the question says that it wants no stream
 			stream := &routes[len(routes)-1]
@@ -50,7 +50,7 @@ func (s *Server) table() []Route {
 		}
 		if e.Once != "" {
 			routes = append(routes, Route{Method: "POST", Path: e.Once, own: p.query, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
-				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503}, partial: []int{409, 422, 500, 502, 504},
+				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
 				Summary: "Answer a question with one object"})
 		}
 	}

@@ -34,7 +34,7 @@ func (s *routes) ofResponses() []server.Route {
 		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.entry.Types.Events, Empty: true,
 			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.entry.Types.Reply, Faults: []int{400, 404}},
 		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
-			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404}},
+			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
 		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
 			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.entry.Types.Reply, Faults: []int{404}},
 	}

@@ -36,15 +36,15 @@ func (s *routes) ofStores() []server.Route {
 	id := []any{idParam{}}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/vector_stores", Serve: s.createStore, MaxBody: maxIDs,
-			Summary: "Create a vector store", Request: []any{knowledge.VectorStoreRequest{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 409, 413, 415}},
+			Summary: "Create a vector store", Request: []any{knowledge.VectorStoreRequest{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 409, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/vector_stores", Serve: s.listStores,
 			Summary: "List vector stores", Request: []any{listParams{}}, Reply: knowledge.VectorStoreList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}", Serve: s.getStore,
 			Summary: "Show a vector store", Request: id, Reply: knowledge.VectorStore{}, Faults: []int{404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}", Serve: s.modifyStore, MaxBody: maxIDs, Timeout: readingTime,
-			Summary: "Change a vector store, and let files join or leave it", Request: []any{storeUpdate{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 413, 415}},
+			Summary: "Change a vector store, and let files join or leave it", Request: []any{storeUpdate{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "DELETE", Path: "/v1/vector_stores/{id}", Serve: s.deleteStore, Timeout: readingTime,
-			Summary: "Delete a vector store, and none of its files", Request: id, Reply: knowledge.Deleted{}, Faults: []int{404}},
+			Summary: "Delete a vector store, and none of its files", Request: id, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}/files", Serve: s.storeFiles,
 			Summary: "List the files of a vector store", Request: []any{storeFilesParams{}}, Reply: knowledge.FileList{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}/search", Serve: s.search, Timeout: readingTime,

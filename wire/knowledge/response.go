@@ -219,7 +219,7 @@ type Done struct {
 
 // Fault answers a request that failed before anything else was sent, with the HTTP status that belongs to its code.
 type Fault struct {
-	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE"`
+	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE"`
 	Message string      `json:"message"`
 	Detail  FaultDetail `json:"detail"`
 }

@@ -132,6 +132,15 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeAnswer"];
                     };
                 };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -242,6 +251,15 @@ export interface paths {
                 };
                 /** @description Service Unavailable */
                 503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -667,6 +685,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -739,6 +766,15 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -861,6 +897,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1116,6 +1161,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -1213,6 +1267,15 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1512,6 +1575,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -1621,6 +1693,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         /** Delete a vector store, and none of its files */
@@ -1646,6 +1727,15 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1946,7 +2036,7 @@ export interface components {
         };
         ForgeError: {
             /** @enum {string} */
-            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE";
+            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE";
             field?: string;
             message: string;
             recoverable: boolean;
@@ -2198,7 +2288,7 @@ export interface components {
         KnowledgeEvent: components["schemas"]["KnowledgeResponse"] | components["schemas"]["KnowledgeTextDelta"] | components["schemas"]["KnowledgeReasoningDelta"] | components["schemas"]["KnowledgeAnnotationAdded"] | components["schemas"]["KnowledgeDone"];
         KnowledgeFault: {
             /** @enum {string} */
-            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE";
+            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE";
             detail: components["schemas"]["KnowledgeFaultDetail"];
             message: string;
         };
