@@ -22,7 +22,7 @@ var may = map[string]string{
 	"corpus":          "",
 	"event":           "corpus fault",
 	"internal/text":   "",
-	"internal/config": "",
+	"internal/config": "internal/text",
 
 	// Logs.
 	"eventlog":              "event fault",
@@ -59,7 +59,7 @@ var may = map[string]string{
 	"internal/tools/*":       "corpus eval event fault index internal/text model",
 
 	// Protocols: functions from events to frames.
-	"wire":          "event fault",
+	"wire":          "event fault internal/text",
 	"wire/sse":      "wire",
 	"examples/*":    "client event wire/forge wire/knowledge",
 	"wire/*":        "corpus event fault wire wire/sse",
@@ -73,7 +73,7 @@ var may = map[string]string{
 	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
 	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
-	"internal/chat":  "client client/display event fault wire/knowledge",
+	"internal/chat":  "client client/display event fault internal/text wire/knowledge",
 	"web":            "",
 	"internal/bench": ". answer corpus eval event eventlog fault internal/text server wire/...",
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -69,7 +70,7 @@ func find(line string) (c command, args string, err error) {
 		names = append(names, c.name)
 	}
 	said := fmt.Sprintf("there is no /%s", shorten(name, 40))
-	if near := nearest(name, names); near != "" {
+	if near := text.Nearest(name, names, max(len(name)/2, 1)); near != "" {
 		return c, "", fmt.Errorf("%s; did you mean /%s?", said, near)
 	}
 	return c, "", fmt.Errorf("%s; /help lists what there is", said)
@@ -136,7 +137,7 @@ func mode(_ context.Context, s *session, args string) error {
 		return nil
 	}
 	if !slices.Contains(known, args) {
-		if near := nearest(args, known); near != "" {
+		if near := text.Nearest(args, known, max(len(args)/2, 1)); near != "" {
 			return fmt.Errorf("there is no mode %s; did you mean %s?", shorten(args, 40), near)
 		}
 		return errors.New("the modes are low, medium, high and dev")

@@ -82,6 +82,9 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		return 2
 	}
 	e := &env{ctx: ctx, cfg: cfg, logger: newLogger(cfg.Log, s.Err), Streams: s}
+	for _, problem := range loader.Misspelled() {
+		e.logger.Warn("unknown variable", "problem", problem)
+	}
 	err = command.Run(e)
 	var quiet exit
 	switch {

@@ -253,3 +253,42 @@ func TestHelpNamesEverything(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlySettingsHaveVariables: flags that are no settings are not set by variables that another program may have set.
+func TestOnlySettingsHaveVariables(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	for _, name := range []string{"SLUICE_VERSION", "SLUICE_HELP", "SLUICE_JSON", "SLUICE_TOP_K", "SLUICE_SERVER", "SLUICE_PORT", "SLUICE_SERVICE_HOST"} {
+		t.Setenv(name, "tcp://10.0.0.7:8000")
+	}
+	for _, args := range [][]string{{"ingest", "--data", data, dir}, {"ask", "--data", data, "When was the north lock opened?"}, {"runs", "--data", data}} {
+		status, out, errs := run(t, args...)
+		if status != 0 || strings.HasPrefix(out, "sluice ") || strings.Contains(out+errs, "SLUICE_") || strings.HasPrefix(out, "{") {
+			t.Errorf("%s: status %d\n%s\n%s", args[0], status, out, errs)
+		}
+	}
+	t.Setenv("SLUICE_VERSION", "1.2.3")
+	if status, out, errs := run(t, "ask", "--data", data, "When was the north lock opened?"); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("ask with SLUICE_VERSION=1.2.3: status %d\n%s\n%s", status, out, errs)
+	}
+}
+
+func TestMisspelledVariablesAreReported(t *testing.T) {
+	clean(t)
+	t.Setenv("SLUICE_MAXRUNS", "5")
+	if _, _, errs := run(t, "runs", "--data", t.TempDir()); !strings.Contains(errs, "SLUICE_MAXRUNS is not a setting; did you mean SLUICE_MAX_RUNS?") {
+		t.Errorf("no warning of the misspelled variable: %s", errs)
+	}
+}
+
+func TestAddressInUseNamesTheFlag(t *testing.T) {
+	clean(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	status, _, errs := run(t, "serve", "--addr", l.Addr().String(), "--data", t.TempDir())
+	if status != 1 || !strings.Contains(errs, l.Addr().String()+" is already in use; choose another with --addr, such as --addr 127.0.0.1:") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/app"
@@ -80,11 +82,32 @@ func (c *serveCmd) Run(e *env) (err error) {
 }
 
 func listen(e *env) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", e.cfg.HTTP.Addr)
+	var lc net.ListenConfig
+	addr := e.cfg.HTTP.Addr
+	l, err := lc.Listen(e.ctx, "tcp", addr)
+	// Windows has a number of its own, which package syscall does not name.
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.Errno(10048)) {
+		return nil, fmt.Errorf("listen: the address %s is already in use; choose another with --addr, such as --addr %s", addr, freeAddr(e.ctx, addr))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	return l, nil
+}
+
+// freeAddr returns an address of the same host whose port is free: one of the next ports, or port 0, for which the system
+// chooses one.
+func freeAddr(ctx context.Context, addr string) string {
+	host, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	for p := n + 1; p <= min(n+20, 65535); p++ {
+		next := net.JoinHostPort(host, strconv.Itoa(p))
+		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", next); err == nil {
+			_ = l.Close()
+			return next
+		}
+	}
+	return net.JoinHostPort(host, "0")
 }
 
 // tuneRuntime suits Go's runtime to streams. The user's own GOGC, GOMEMLIMIT and GOMAXPROCS stand. Memory is traded for less

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	spell "github.com/sluice-rag/sluice/internal/text"
 )
 
 // File is the flag that names the YAML file. The root of the command line embeds it.
@@ -33,15 +35,17 @@ type File struct {
 type Loader struct {
 	// Lookup finds a variable; nil means [os.LookupEnv].
 	Lookup func(name string) (string, bool)
+	// Environ lists the variables as [os.Environ] does, which is the default.
+	Environ func() []string
 
 	flags map[string]given
 }
 
-// Options makes kong hand the flags of sections to the Loader, unread, and show each flag's default and variable in the help.
-// Flags that are no settings stay kong's, and get a SLUICE_ variable from it.
+// Options makes kong pass the flags of settings to the Loader, unread, and show each flag's default and variable in the help.
+// Only settings have a variable. Other flags, such as --version, are read from the command line alone, so that an unrelated
+// variable such as SLUICE_VERSION does not set them.
 func (l *Loader) Options() []kong.Option {
 	return []kong.Option{
-		kong.DefaultEnvars("SLUICE"),
 		kong.PostBuild(func(k *kong.Kong) error {
 			return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 				if flag, ok := node.(*kong.Flag); ok {
@@ -152,6 +156,31 @@ func (l *Loader) lookup() func(string) (string, bool) {
 		return l.Lookup
 	}
 	return os.LookupEnv
+}
+
+// Misspelled describes the variables that are no settings but whose names are close to that of one. Other variables with the
+// prefix SLUICE_ are ignored: container images and orchestrators set some for purposes of their own.
+func (l *Loader) Misspelled() []string {
+	environ := l.Environ
+	if environ == nil {
+		environ = os.Environ
+	}
+	var known []string
+	for _, s := range fields() {
+		known = append(known, s.variable())
+	}
+	var out []string
+	for _, pair := range environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, "SLUICE_") || value == "" || slices.Contains(known, name) {
+			continue
+		}
+		if near := spell.Nearest(name, known, 1); near != "" && !strings.HasPrefix(near, name+"_") {
+			out = append(out, name+" is not a setting; did you mean "+near+"?")
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // rebase makes the file's paths count from its folder, so that a file means the same wherever it is used from.
