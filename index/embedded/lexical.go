@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -18,6 +19,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/util"
 	bleve "github.com/blevesearch/bleve_index_api"
 	bolt "go.etcd.io/bbolt"
 
@@ -125,10 +127,7 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 			err = fmt.Errorf("open %s: damaged: %v", dir, r)
 		}
 	}()
-	if err := verifySegments(dir); err != nil {
-		return nil, err
-	}
-	if err := verifyRoot(dir); err != nil {
+	if err := verifyFiles(dir); err != nil {
 		return nil, err
 	}
 	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s"}, queue)
@@ -155,34 +154,97 @@ func rootSum(dir string) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(b)), nil
 }
 
-// verifyRoot checks the fileRoot, if there is one: scorch reads it on goroutines of its own, where a fault ends the process,
-// and bbolt may follow damaged pages in circles. A process that was killed left no checksum; then all of the file is read.
-func verifyRoot(dir string) error {
+// verifyFiles checks the fileRoot and the segments that it lists. Other segment files are left over from a write or a merge
+// that a crash interrupted, so it removes them.
+func verifyFiles(dir string) error {
+	listed, err := verifyRoot(dir)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		check := os.Remove
+		if listed[filepath.Base(path)] {
+			check = verifySegment
+		}
+		if err := check(path); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// verifyRoot checks the fileRoot, if there is one, and returns the segments that it lists. Scorch reads the file on goroutines
+// of its own, where a fault ends the process, and bbolt may follow damaged pages in circles. A process that was killed left no
+// checksum; then the whole file is read.
+func verifyRoot(dir string) (listed map[string]bool, err error) {
 	path := filepath.Join(dir, fileRoot)
 	sum, err := rootSum(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	want, err := os.ReadFile(filepath.Join(dir, fileRootSum))
-	switch {
-	case err == nil && !bytes.Equal(sum, want):
-		return fmt.Errorf("%s: %w", path, errChecksum)
-	case err == nil:
-		return os.Remove(filepath.Join(dir, fileRootSum)) // the file will change
-	case !errors.Is(err, os.ErrNotExist):
-		return err
+	if err == nil && len(want) == len(sum) && !bytes.Equal(sum, want) {
+		return nil, fmt.Errorf("%s: %w", path, errChecksum)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
 	}
 	db, err := openBolt(path, bolt.Options{Timeout: time.Second, ReadOnly: true, PreLoadFreelist: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer db.Close()
-	return guard(path, func() error {
-		return db.View(func(tx *bolt.Tx) error { return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return touch(b) }) })
+	err = guard(path, func() error {
+		return db.View(func(tx *bolt.Tx) error {
+			listed = listedSegments(tx)
+			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return touch(b) })
+		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(filepath.Join(dir, fileRootSum)) // the file will change
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return listed, err
+}
+
+// listedSegments returns the names of the segment files of all snapshots in a fileRoot.
+func listedSegments(tx *bolt.Tx) map[string]bool {
+	listed := map[string]bool{}
+	snapshots := tx.Bucket(util.BoltSnapshotsBucket)
+	if snapshots == nil {
+		return listed
+	}
+	for k := range bucketsIn(snapshots) {
+		snapshot := snapshots.Bucket(k)
+		for k := range bucketsIn(snapshot) {
+			if path := snapshot.Bucket(k).Get(util.BoltPathKey); path != nil {
+				listed[string(path)] = true
+			}
+		}
+	}
+	return listed
+}
+
+// bucketsIn iterates over the names of the buckets in a bucket.
+func bucketsIn(b *bolt.Bucket) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		cur := b.Cursor()
+		for k, v := cur.First(); k != nil; k, v = cur.Next() {
+			if v == nil && b.Bucket(k) != nil && !yield(k) {
+				return
+			}
+		}
+	}
 }
 
 // touch reads every key and value.
@@ -198,20 +260,7 @@ func touch(b *bolt.Bucket) error {
 	})
 }
 
-// verifySegments checks the CRC-32 that each segment file ends with (zap's footer); scorch itself does not.
-func verifySegments(dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		if err := verifySegment(path); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	return nil
-}
-
+// verifySegment checks the CRC-32 that a segment file ends with (zap's footer); scorch itself does not.
 func verifySegment(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
