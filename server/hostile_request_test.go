@@ -53,6 +53,8 @@ func TestBodiesThatAreNoQuestion(t *testing.T) {
 			`{"query":"x","mode":["agentic"]}`: "mode",
 			`{"query":"x","top_k":-1}`:         "top_k", `{"query":"x","top_k":51}`: "top_k", `{"query":"x","top_k":1.5}`: "top_k", `{"query":"x","top_k":"5"}`: "top_k",
 			`{"query":"x","top_k":99999999999999999999}`: "top_k", `{"query":"x","top_k":1e1}`: "top_k", `{"query":"x","top_k":[]}`: "top_k",
+			`{"query":"x","topk":5}`: "topk", `{"query":"x","Query":"y"}`: "Query", `{"query":"x","top_k":0,"unknown":{"a":[1]}}`: "unknown",
+			`{"query":"x","query":"y"}`: "query", `{"query":"x","top_k":1,"top_\u006b":2}`: "top_k",
 			`{"query":"x","collection":1}`: "collection", `{"query":"x","collection":"a\u0000"}`: "collection",
 			`{"query":"x","collection":"` + strings.Repeat("x", 129) + `"}`: "collection",
 			`{"query":"x","session_id":{}}`:                                 "session_id", `{"query":"x","session_id":"\u001e"}`: "session_id",
@@ -85,7 +87,7 @@ func TestQuestionsThatAreTaken(t *testing.T) {
 				t.Errorf("%.30q came back as %.30q, %v", q, p.Query, err)
 			}
 		}
-		for _, body := range []string{`{"query":"x","top_k":0,"unknown":{"a":[1]}}`, `{"query":"x","mode":null,"top_k":50}`, `{"query":"\ud800"}`} {
+		for _, body := range []string{`{"query":"x","top_k":0}`, `{"query":"x","mode":null,"top_k":50}`, `{"query":"\ud800"}`} {
 			whole(t, s.do("POST", "/api/query/stream", body))
 		}
 		for _, kind := range []string{"application/json", "application/json; charset=UTF-8", "APPLICATION/JSON;charset=\"utf-8\""} {

@@ -50,17 +50,23 @@ func (p paced) entry() wire.Entry {
 	return wire.Entry{Protocol: p, Stream: "/paced", View: p.view,
 		Decode: func(body []byte, maxQuery int) (wire.Question, error) {
 			var q struct {
+				Query    string
+				NoCache  bool `json:"no_cache"`
 				Once     bool
 				Every    string
 				Previous event.RunID
 				History  []event.Turn
 			}
+			if err := json.Unmarshal(body, &q); err != nil {
+				return wire.Question{}, fault.Invalid("body", "no object")
+			}
+			body, err := json.Marshal(forge.Request{Query: q.Query, Mode: event.Agentic, NoCache: q.NoCache})
+			if err != nil {
+				return wire.Question{}, err
+			}
 			w, err := forge.Entry().Decode(body, maxQuery)
 			if err != nil {
 				return w, err
-			}
-			if err := json.Unmarshal(body, &q); err != nil {
-				return w, fault.Invalid("body", "no object")
 			}
 			w.Once, w.Previous, w.History = q.Once, q.Previous, q.History
 			w.As, err = p.view(func(string) string { return q.Every })

@@ -1,16 +1,17 @@
 package knowledge
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,11 +20,11 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // The bounds of a form, besides that of its file.
 const (
-	maxParts  = 64
 	maxField  = 64 << 10 // bytes of one field
 	maxFields = 256 << 10
 	maxName   = 255 // bytes of a file's name, as file systems have it
@@ -35,7 +36,6 @@ type form struct {
 	pairs  io.Reader         // of one that is of keys and values, and has no file
 	body   *source
 	fields map[string]string
-	seen   int // parts
 	size   int // bytes of fields
 	file   *multipart.Part
 	name   string // of the file
@@ -71,15 +71,32 @@ func (f *form) urlencoded(r io.Reader) error {
 	if len(body) > maxFields {
 		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", maxFields)
 	}
-	if bytes.Count(body, []byte("&")) >= maxParts {
-		return fault.Invalid("body", "want at most %d fields", maxParts)
-	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		return fault.Invalid("body", "not a form")
 	}
-	for name := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := f.known(name); err != nil {
+			return err
+		}
+		if len(values[name]) > 1 {
+			return fault.Invalid(name, "given twice")
+		}
 		f.fields[name] = values.Get(name)
+	}
+	return nil
+}
+
+// formFields are the fields that a form may have.
+var formFields = []string{"file", "url", "name", "file_type", "purpose", "id", "md5", "skip_exists", "parse_options", "request_id"}
+
+// known returns an error for a field that no form has, or that was read already.
+func (f *form) known(name string) error {
+	if !slices.Contains(formFields, name) {
+		return wire.UnknownField("", shown(name), formFields)
+	}
+	if _, again := f.fields[name]; again {
+		return fault.Invalid(name, "given twice")
 	}
 	return nil
 }
@@ -98,9 +115,6 @@ func (f *form) next() error {
 		if err != nil {
 			return f.broken()
 		}
-		if f.seen++; f.seen > maxParts {
-			return fault.Invalid("body", "want at most %d parts", maxParts)
-		}
 		name, isFile := part.FormName(), hasFilename(part)
 		switch {
 		case name == "file" && f.file != nil:
@@ -113,6 +127,9 @@ func (f *form) next() error {
 			return err
 		case isFile:
 			return fault.Invalid("file", "a file's part is named \"file\"")
+		}
+		if err := f.known(name); err != nil {
+			return err
 		}
 		if err := f.field(name, part); err != nil {
 			return err

@@ -142,16 +142,17 @@ func number(r *http.Request, name string, def, least, most int) (int, error) {
 	return n, nil
 }
 
-// read reads the JSON object of a body into v. Fields that v does not know are let pass.
+// read reads the JSON object of a body into v. Fields that v does not have are errors.
 func read(r *http.Request, v any) error {
 	body, err := server.ReadJSON(r)
 	if err != nil {
 		return err
 	}
-	return parse(body, v)
+	return parse(body, v, v)
 }
 
-func parse(body []byte, v any) error {
+// parse reads a JSON object into v. Its fields must be those of the struct type of like.
+func parse(body []byte, v, like any) error {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0 || body[0] != '{':
@@ -167,7 +168,7 @@ func parse(body []byte, v any) error {
 	if err != nil {
 		return fault.Invalid("body", "not valid JSON")
 	}
-	return nil
+	return wire.CheckFields(body, like)
 }
 
 // wanted names what a field of a type holds.

@@ -32,6 +32,21 @@ type searchRequest struct {
 	knowledge.SearchRequest
 }
 
+// acceptedSearch are the fields that a search may have: besides ours, those of OpenAI's search, which have no effect.
+type acceptedSearch struct {
+	knowledge.SearchRequest
+	Filters        acceptedFilter `json:"filters"`
+	RankingOptions any            `json:"ranking_options"`
+	RewriteQuery   any            `json:"rewrite_query"`
+}
+
+type acceptedFilter struct {
+	Type    any              `json:"type"`
+	Key     any              `json:"key"`
+	Value   any              `json:"value"`
+	Filters []acceptedFilter `json:"filters"`
+}
+
 // searching is one search under way.
 type searching struct {
 	*routes
@@ -49,8 +64,12 @@ type about struct {
 }
 
 func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
+	body, err := server.ReadJSON(r)
+	if err != nil {
+		return err
+	}
 	var in knowledge.SearchRequest
-	if err := read(r, &in); err != nil {
+	if err := parse(body, &in, acceptedSearch{}); err != nil {
 		return err
 	}
 	limit := "top_k"

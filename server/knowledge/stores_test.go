@@ -185,8 +185,11 @@ func TestSearchFilters(t *testing.T) {
 			t.Errorf("%s: %s", filter, diff)
 		}
 	}
+	s.rows("vs", `{"query":"x","max_num_results":5,"ranking_options":{"ranker":"auto"},"rewrite_query":false}`)
 	for body, field := range map[string]string{
 		`{"query":"x","filters":{"type":"like","key":"a","value":1}}`: "filters.type", `{"query":"x","filters":[1]}`: "filters", `{"query":""}`: "query",
+		`{"query":"x","topk":5}`: "topk: unknown field; did you mean top_k?", `{"query":"x","score_threshold":1}`: "score_threshold: unknown field", `{"query":"x","query":"y"}`: "query: given twice",
+		`{"query":"x","filters":{"type":"and","filters":[{"type":"eq","key":"a","value":1,"values":2}]}}`: "filters.filters[0].values: unknown field; did you mean value?",
 		`{"query":"x","top_k":101}`: "top_k", `{"query":"x","top_k":-1}`: "top_k", `{"top_k":1}`: "query", `{"query":["x"]}`: "query", `{"query":"x","top_k":"5"}`: "top_k",
 		`{"query":"` + strings.Repeat("x", 40_000) + `"}`: "query",
 	} {

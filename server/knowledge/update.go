@@ -23,7 +23,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var in knowledge.DocumentUpdate
-	if err := parse(body, &in); err != nil {
+	if err := parse(body, &in, in); err != nil {
 		return err
 	}
 	id := r.PathValue("id")

@@ -46,8 +46,8 @@ func Entry() wire.Entry {
 	}
 }
 
-// DecodeRequest reads a request's body. maxQuery bounds the question in bytes. Unknown fields are ignored. An error is
-// of the code [fault.InvalidRequest] and names the field.
+// DecodeRequest reads a request's body. maxQuery bounds the question in bytes. Unknown and repeated fields are errors. An error
+// is of the code [fault.InvalidRequest] and names the field.
 func DecodeRequest(body []byte, maxQuery int) (Request, error) {
 	r := Request{Mode: event.Agentic}
 	if !utf8.Valid(body) {
@@ -59,6 +59,9 @@ func DecodeRequest(body []byte, maxQuery int) (Request, error) {
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return r, fault.Invalid("body", "something follows the JSON object")
+	}
+	if err := wire.CheckFields(body, r); err != nil {
+		return r, err
 	}
 	return r, r.check(maxQuery)
 }

@@ -318,6 +318,9 @@ func (d *decoder) tool(v value) error {
 	t := Tool{Type: kind}
 	switch {
 	case kind == "file_search", kind == "list_documents":
+		if err := v.only("type", "vector_store_ids", "max_num_results", "filters", "ranking_options"); err != nil {
+			return err
+		}
 		if err := d.storesOf(v.get("vector_store_ids"), &t); err != nil {
 			return err
 		}

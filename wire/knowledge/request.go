@@ -43,7 +43,7 @@ const filePrefix = "file:"
 // whatIsIt is asked of a file that is sent without a word.
 const whatIsIt = "What is this document about?"
 
-// Request is a question. Fields that are not known are ignored, and null is as if the field were left out.
+// Request is a question. Null is as if the field were left out.
 type Request struct {
 	Input              any               `json:"input,omitempty" description:"The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false."`
 	Messages           []Message         `json:"messages,omitempty" description:"The same as a list. Answered with one object unless stream is true."`
@@ -83,11 +83,45 @@ type StreamOptions struct {
 	SnapshotsPerSecond float64 `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100"`
 }
 
-// Decode reads a request's body; see [Request]. Wrong types and values are errors of the code [fault.InvalidRequest] that name
+// accepted are the fields that a request may have: those of [Request], and those of the OpenAI Responses API that have no
+// effect here. The objects of messages and tools may have more fields: clients send back what responses had.
+type accepted struct {
+	Request
+	Messages any `json:"messages"`
+	Tools    any `json:"tools"`
+	Text     struct {
+		Format    any `json:"format"`
+		Verbosity any `json:"verbosity"`
+	} `json:"text"`
+	Reasoning struct {
+		Reasoning
+		GenerateSummary any `json:"generate_summary"`
+	} `json:"reasoning"`
+	StreamOptions struct {
+		StreamOptions
+		IncludeObfuscation any `json:"include_obfuscation"`
+	} `json:"stream_options"`
+
+	Background           any `json:"background"`
+	ContextManagement    any `json:"context_management"`
+	Conversation         any `json:"conversation"`
+	Include              any `json:"include"`
+	MaxToolCalls         any `json:"max_tool_calls"`
+	Prompt               any `json:"prompt"`
+	PromptCacheKey       any `json:"prompt_cache_key"`
+	PromptCacheRetention any `json:"prompt_cache_retention"`
+	SafetyIdentifier     any `json:"safety_identifier"`
+	TopLogprobs          any `json:"top_logprobs"`
+}
+
+// Decode reads a request's body; see [Request]. Unknown and repeated fields and wrong types and values are errors of the code [fault.InvalidRequest] that name
 // the field by its path. A history that is over its limits loses its oldest turns.
 func Decode(body []byte, maxQuery int) (wire.Question, error) {
 	root, err := parse(body)
 	if err != nil {
+		return wire.Question{}, err
+	}
+	if err := wire.CheckFields(body, accepted{}); err != nil {
 		return wire.Question{}, err
 	}
 	d := decoder{q: wire.Question{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}

@@ -42,6 +42,12 @@ func TestDecode(t *testing.T) {
 		"as it asks for one object": {`{"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.7,"max_tokens":5,"user":"u","tools":[{"type":"file_search",
 			"vector_store_ids":["a"],"max_num_results":null,"filters":null,"ranking_options":null}],"tool_choice":"auto"}`,
 			wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5, Once: true}},
+		"fields of OpenAI without effect": {`{"input":"q","effort":"low","background":false,"context_management":[],"conversation":null,"include":["file_search_call.results"],"max_tool_calls":3,
+			"prompt":null,"prompt_cache_key":"k","prompt_cache_retention":"24h","safety_identifier":"s","top_logprobs":0,"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"x":1}}},
+			"reasoning":{"effort":"low","generate_summary":"auto"},"stream_options":{"include_obfuscation":false},"tools":[{"type":"mcp","server_label":"x"},
+			{"type":"file_search","vector_store_ids":["a"],"filters":{"x":1},"ranking_options":{"ranker":"auto"}}]}`, wire.Question{Query: "q", Mode: event.Direct, Collection: "a"}},
+		"items with fields of responses": {`{"effort":"low","input":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]},
+			{"role":"user","content":"q","name":"n"}]}`, wire.Question{Query: "q", Mode: event.Direct, History: []event.Turn{{Role: "assistant", Text: "a"}}}},
 		"a text":                   {`{"input":" q "}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
 		"stream false":             {`{"input":"q","stream":false}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Once: true}},
 		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
@@ -93,6 +99,11 @@ func TestDecode(t *testing.T) {
 func TestDecodeNamesTheField(t *testing.T) {
 	t.Parallel()
 	for body, field := range map[string]string{
+		`{"input":"x","topk":5}`: "topk", `{"input":"x","INPUT":"y"}`: "INPUT", `{"input":"x","input":"y"}`: "input", `{"input":"x","zebra":null}`: "zebra",
+		`{"input":"x","stream_options":{"modus":"delta"}}`: "stream_options.modus", `{"input":"x","reasoning":{"efort":"low"}}`: "reasoning.efort",
+		`{"input":"x","text":{"formats":{}}}`: "text.formats", `{"input":"x","metadata":{"a":"1","a":"2"}}`: "metadata.a",
+		`{"input":"x","tools":[{"type":"file_search","vector_store_id":["a"]}]}`: "tools[0].vector_store_id",
+		`{"input":[{"role":"user","content":"x","content":"y"}]}`:                "input[0].content",
 		``: "body", `[]`: "body", `{"input":"x"}{}`: "body", "{\"input\":\"\xff\"}": "body", `{`: "body",
 		`{}`: "input", `{"input":[]}`: "input", `{"input":7}`: "input", `{"input":" "}`: "input", `{"input":"` + strings.Repeat("x", maxQuery+1) + `"}`: "input",
 		`{"input":[null]}`: "input[0]", `{"input":["x"]}`: "input[0]", `{"input":[{"content":"x"}]}`: "input[0].role",

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // value is a part of a request's JSON with the path that leads to it, such as input[2].content[0].type. What encoding/json
@@ -83,6 +86,17 @@ func (v value) get(name string) value {
 func (v value) object() error {
 	if _, ok := v.v.(map[string]any); !ok && !v.none() {
 		return v.invalid("want an object, got %s", kindOf(v.v))
+	}
+	return nil
+}
+
+// only returns an error for a field of an object that is not one of the known ones.
+func (v value) only(known ...string) error {
+	m, _ := v.v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(known, name) {
+			return wire.UnknownField(v.path, name, known)
+		}
 	}
 	return nil
 }
