@@ -2,18 +2,23 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -91,6 +96,29 @@ func TestSampleClientsReceiveEverything(t *testing.T) {
 				sameEvents(t, evs, got)
 			})
 		}
+	}
+}
+
+// TestPythonSampleWaitsForSlowModel: the sample's client gives up after 5 s without a byte, and heartbeats keep it. Only the
+// client's own clock can show that; the time between heartbeats is tested with a virtual one.
+func TestPythonSampleWaitsForSlowModel(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 6 s")
+	}
+	bodies := everything(20, 1)
+	first := slices.IndexFunc(bodies, func(b event.Body) bool { _, is := b.(event.Token); return is })
+	slow := script(func(ctx context.Context, r *answer.Recorder) error {
+		if err := emit(ctx, r, bodies[:first]...); err != nil {
+			return err
+		}
+		<-time.After(6 * time.Second)
+		return emit(ctx, r, bodies[first:]...)
+	})
+	s := serve(t, slow, sluice.Options{}, server.Options{Heartbeat: time.Second})
+	got := samples(t)["python"](t, s, "why?")
+	if len(got) == 0 || !strings.Contains(got[len(got)-1], `"type": "done"`) {
+		t.Errorf("the sample received %d events; the last is %.200s", len(got), got[max(len(got)-1, 0):])
 	}
 }
 

@@ -31,13 +31,14 @@ type press struct {
 	head   bool // the compressor's own head is still to come
 	pads   bool // frames do not lie across boundaries of decoders
 
-	folded event.Seq   // of the last event projected
-	at     wire.Cursor // everything up to it is told
-	shown  time.Time   // when the last frame was made
-	told   sum         // by the body that it makes, with what others made in front of it
-	frames []wire.Frame
-	buf    []byte
-	closed func() // counts a compressor that is given back; nil: nobody counts
+	folded  event.Seq   // of the last event projected
+	answers bool        // the first token was projected
+	at      wire.Cursor // everything up to it is told
+	shown   time.Time   // when the last frame was made
+	told    sum         // by the body that it makes, with what others made in front of it
+	frames  []wire.Frame
+	buf     []byte
+	closed  func() // counts a compressor that is given back; nil: nobody counts
 }
 
 // press is newPress, counted.
@@ -115,7 +116,7 @@ func (pr *press) make(dst []chunk, batch []event.Event) ([]chunk, error) {
 	if at := (wire.Cursor{Seq: last}); at.Compare(pr.at) > 0 {
 		pr.at = at
 	}
-	pr.folded = last
+	pr.folded, pr.answers = last, pr.answers || answering(batch)
 	if cap(pr.frames) > maxKept {
 		pr.frames = nil // one that waits holds little
 	}

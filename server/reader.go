@@ -124,7 +124,7 @@ func (rd *reader) part() error {
 
 // alone sends what is due next, or joins the roll where there is a place for it.
 func (rd *reader) alone(ctx context.Context) error {
-	batch, err := rd.feed.next(ctx, rd.own.folded, rd.own.shown, rd.st.silence())
+	batch, err := rd.feed.next(ctx, rd.own.folded, rd.own.shown, rd.st.silence(rd.own.answers))
 	if errors.Is(err, errQuiet) {
 		c, err := rd.own.idle()
 		if err != nil {

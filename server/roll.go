@@ -165,7 +165,7 @@ func (r *roll) lead(ctx context.Context) {
 		r.leading = false
 		r.wake()
 	}()
-	folded, shown, quiet := r.press.folded, r.press.shown, r.wrote.Add(r.s.o.Heartbeat)
+	folded, shown, quiet := r.press.folded, r.press.shown, r.wrote.Add(r.s.heartbeat(r.press.answers))
 	r.mu.Unlock()
 	batch, err := func() ([]event.Event, error) {
 		defer r.mu.Lock()

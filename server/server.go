@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	MaxBody      int64                // bytes of a request's body; default 256 KiB
 	MaxQuery     int                  // bytes of a question; default 32 KiB
 	MaxHeader    int                  // bytes of a request's header; default 32 KiB
-	Heartbeat    time.Duration        // silence before a sign of life; default 15 s
+	Heartbeat    time.Duration        // time without a frame before a heartbeat; default 15 s, and 4 s at most before the first token
 	BodyTimeout  time.Duration        // how long a request's body may take to come; default 30 s
 	WriteTimeout time.Duration        // how long a reader may take nothing; default 30 s
 	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 30 s
@@ -51,6 +52,29 @@ type Server struct {
 
 	rollsMu sync.Mutex
 	rolls   map[form]*roll // those that are being read
+}
+
+// beforeToken bounds the heartbeat until the first token of the answer: clients whose read timeout is 5 s, the default of
+// httpx, wait for a slow model.
+const beforeToken = 4 * time.Second
+
+// heartbeat gives the time without a frame after which a heartbeat is due.
+func (s *Server) heartbeat(answering bool) time.Duration {
+	if answering {
+		return s.o.Heartbeat
+	}
+	return min(s.o.Heartbeat, beforeToken)
+}
+
+// answering tells whether one of the events is the first of the answer's text, or comes after it.
+func answering(batch []event.Event) bool {
+	for _, e := range batch {
+		switch e.Body.(type) {
+		case event.Token, event.GenerationFinished, event.RunFinished, event.RunFailed:
+			return true
+		}
+	}
+	return false
 }
 
 // New makes a server of the engine, which stays the caller's.

@@ -31,6 +31,7 @@ type stream struct {
 	wrote    time.Time
 	deadline time.Time
 	idle     *time.Timer
+	answers  bool // the first token was read; used by beat
 	ended    bool
 }
 
@@ -84,7 +85,7 @@ func (st *stream) start(beat func()) error {
 	defer st.mu.Unlock()
 	st.extend(time.Now())
 	if st.err = st.rc.Flush(); st.err == nil && beat != nil {
-		st.idle = time.AfterFunc(st.s.o.Heartbeat, beat)
+		st.idle = time.AfterFunc(st.s.heartbeat(false), beat)
 	}
 	return st.err
 }
@@ -98,6 +99,11 @@ func (st *stream) copy(ctx context.Context, id event.RunID, after wire.Cursor) e
 			return err
 		}
 		frames = proj.Project(frames[:0], batch)
+		if answering(batch) {
+			st.mu.Lock()
+			st.answers = true
+			st.mu.Unlock()
+		}
 		if err := st.write(frames); err != nil {
 			return err
 		}
@@ -150,11 +156,11 @@ func (st *stream) put(head []byte, chunks []chunk) error {
 	return st.err
 }
 
-// silence gives the time at which a sign of life is due.
-func (st *stream) silence() time.Time {
+// silence gives the time at which a heartbeat is due.
+func (st *stream) silence(answers bool) time.Time {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.wrote.Add(st.s.o.Heartbeat)
+	return st.wrote.Add(st.s.heartbeat(answers))
 }
 
 func (st *stream) failure() error {
@@ -211,11 +217,12 @@ func (st *stream) beat() {
 	if st.ended || st.err != nil {
 		return
 	}
-	wait := st.s.o.Heartbeat - time.Since(st.wrote)
+	every := st.s.heartbeat(st.answers)
+	wait := every - time.Since(st.wrote)
 	if wait <= 0 {
 		out := st.add(nil, st.p.AppendIdle(nil))
 		st.send(&out)
-		wait = st.s.o.Heartbeat
+		wait = every
 	}
 	st.idle.Reset(wait)
 }

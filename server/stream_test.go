@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -333,11 +334,15 @@ func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
 	for _, encoding := range []string{"", "gzip", "zstd"} {
 		synctest.Test(t, func(t *testing.T) {
 			steps := make(chan struct{})
-			s := inMemory(t, stepwise(steps, everything(0, 1)), sluice.Options{Deadline: time.Hour}, server.Options{})
+			bodies := everything(1, 1)
+			upToToken := 1 + slices.IndexFunc(bodies, func(b event.Body) bool { _, is := b.(event.Token); return is })
+			s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
 			defer s.close()
 			first := s.ask("why?")
 			defer first.Body.Close()
-			// A reader that comes back while nothing happens gets signs of life and nothing else.
+			go func() { _, _ = io.Copy(io.Discard, first.Body) }()
+			// A reader that comes back while nothing happens gets heartbeats and nothing else: every 4 s before the first token, as
+			// clients may read with a timeout of 5 s, and every 15 s behind it.
 			res := s.do("GET", "/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", encoding, "Last-Event-ID", "1")
 			defer res.Body.Close()
 			began := time.Now()
@@ -348,13 +353,26 @@ func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
 					t.Fatalf("%s: %q, %v", encoding, line, err)
 				}
 				_, _ = r.ReadString('\n')
-				if got, want := time.Since(began), time.Duration(i+1)*15*time.Second; got != want {
+				if got, want := time.Since(began), time.Duration(i+1)*4*time.Second; got != want {
 					t.Errorf("%s: after %v, want %v", encoding, got, want)
 				}
 			}
-			go func() { steps <- struct{}{} }()
-			if line, err := r.ReadString('\n'); line != "id: 2\n" || err != nil {
-				t.Errorf("%s: %q, %v", encoding, line, err)
+			go func() {
+				for range upToToken {
+					steps <- struct{}{}
+				}
+			}()
+			for line := ""; line != "event: token\n"; {
+				var err error
+				if line, err = r.ReadString('\n'); err != nil {
+					t.Fatalf("%s: before a token: %v", encoding, err)
+				}
+			}
+			_, _ = r.ReadString('\n') // its data
+			_, _ = r.ReadString('\n')
+			began = time.Now()
+			if line, err := r.ReadString('\n'); line != ": keep-alive\n" || err != nil || time.Since(began) != 15*time.Second {
+				t.Errorf("%s: %q, %v after %v", encoding, line, err, time.Since(began))
 			}
 		})
 	}

@@ -58,7 +58,7 @@ type HTTP struct {
 	Addr         string        `name:"addr" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free one and prints it."`
 	MaxBody      Size          `name:"max-body" default:"256KiB" min:"1KiB" max:"64MiB" help:"Largest request body of a question (bytes); JSON may write a character of a question with six bytes or more."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Host name that requests to a server on a loopback address may be for, besides localhost; give it once for each. A proxy that hands on the Host of its own clients needs it."`
-	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Silence on a stream after which a comment is sent, so that proxies keep it open (duration)."`
+	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Time without an event after which a comment is sent on a stream, so that proxies keep it open (duration); before the first token, 4s at most."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"How long one write to a reader may take before its connection is closed (duration)."`
 	DrainTimeout time.Duration `name:"drain-timeout" default:"30s" min:"100ms" max:"1h" help:"How long a stopping server waits for running questions before it cancels them (duration)."`
 }
