@@ -116,21 +116,28 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 	e.Analysis.Standalone = j.alone
 	bodies := []event.Body{e.Analysis, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created,
 		Confidence: e.Confidence}}
-	told := map[int]bool{}
+	var told saying
 	for _, p := range e.Pieces {
-		if p.N > 0 {
-			c := event.Cited{N: p.N, Chunk: p.Chunk}
-			if !told[p.N] && p.N <= len(sources) {
-				s := sources[p.N-1]
-				s.Weight = 0
-				c.Source, told[p.N] = &s, true
-			}
-			bodies = append(bodies, c)
-		} else {
+		if p.N == 0 {
+			told.text.WriteString(p.Text)
 			bodies = append(bodies, event.Token{Text: p.Text})
+			continue
 		}
+		if p.N > min(len(sources), len(j.quotes)+1) {
+			j.quotes = nil
+			return false, nil // the entry is damaged
+		}
+		s := sources[p.N-1]
+		told.cite(s.Chunk)
+		bodies = append(bodies, j.cite(p.N, s, told.since()))
 	}
-	for _, b := range append(bodies, event.Attributed{Sources: sources, By: e.By}) {
+	attributed := event.Attributed{Sources: []event.Source{}, By: e.By}
+	for i, s := range sources {
+		now := j.sourceOf(i+1, s)
+		now.Weight, now.Cited = e.Sources[i].Weight, e.Sources[i].Cited
+		attributed.Sources = append(attributed.Sources, now)
+	}
+	for _, b := range append(bodies, attributed) {
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
@@ -142,8 +149,8 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// current gives sources with their texts, read anew; false if one is gone.
-func (j *job) current(ctx context.Context, kept []event.Source) ([]event.Source, bool) {
+// current reads the passages of sources anew; false if one is gone.
+func (j *job) current(ctx context.Context, kept []event.Source) ([]candidate, bool) {
 	ids := make([]corpus.ChunkID, len(kept))
 	for i, s := range kept {
 		ids[i] = s.Chunk
@@ -153,13 +160,11 @@ func (j *job) current(ctx context.Context, kept []event.Source) ([]event.Source,
 		return nil, false
 	}
 	j.describe(ctx, chunks)
-	sources := slices.Clone(kept)
+	out := make([]candidate, len(kept))
 	for i, c := range chunks {
-		s := &sources[i]
-		s.Title, s.Name, s.Ordinal, s.Heading, s.Pages, s.Start, s.End, s.Text = c.Title, j.names[c.Document], c.Ordinal, c.Heading(), c.Pages,
-			c.Start, c.End, c.Text
+		out[i] = candidate{Hit: index.Hit{Chunk: c}, grade: kept[i].Score, path: kept[i].Path}
 	}
-	return sources, true
+	return out, true
 }
 
 // remember keeps the run's answer for questions that mean the same, if it is whole and nothing went wrong on the way. A failure

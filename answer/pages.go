@@ -129,8 +129,10 @@ func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candida
 		c := &found[i].Chunk
 		span, known := on[c.ID]
 		if start, end := span[0]-c.Start, span[1]-c.Start; over(found[i]) && known && start >= 0 && start < end && end <= len(c.Text) {
-			c.Text, c.Start, c.End = c.Text[start:end], span[0], span[1]
-			c.Pages = slices.DeleteFunc(slices.Clone(c.Pages), func(n int) bool { return n < from || n > to })
+			*c = c.Part(start, end)
+			if len(c.PageStarts) == 0 {
+				c.Pages = slices.DeleteFunc(slices.Clone(c.Pages), func(n int) bool { return n < from || n > to })
+			}
 		}
 	}
 	return nil

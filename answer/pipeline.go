@@ -85,10 +85,10 @@ type job struct {
 	context  []candidate // what may be read, best first; a passage's number is its place, from 1
 	read     []int       // places in context of what the generator reads
 	order    []int       // places in context of the sources, by number
-	quotes   []int       // where in their texts begins what those that are cited are cited for
+	quotes   []quote     // of the sources that are cited, by number
 	claims   []verify.Claim
-	finished bool                         // the sources are listed
-	names    map[corpus.DocumentID]string // of the files of documents that are read
+	finished bool                       // the sources are listed
+	files    map[corpus.DocumentID]file // of the documents that are read
 
 	focus   string   // the question about what was asked for by name, where the rest of it only names that
 	whole   bool     // an account is asked for of what was asked for by name

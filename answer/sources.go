@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -21,19 +22,19 @@ func (p *Pipeline) contents() index.Contents {
 	return c
 }
 
-// describe learns the names of the documents' files. What cannot be learned stays without a name: an answer needs none.
+// describe reads where the documents' files are. A failure leaves them without a name: an answer needs none.
 func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	c := j.contents()
 	if c == nil {
 		return
 	}
 	var ids []corpus.DocumentID
-	if j.names == nil {
-		j.names = map[corpus.DocumentID]string{}
+	if j.files == nil {
+		j.files = map[corpus.DocumentID]file{}
 	}
 	for _, chunk := range chunks {
-		if _, known := j.names[chunk.Document]; !known {
-			j.names[chunk.Document] = ""
+		if _, known := j.files[chunk.Document]; !known {
+			j.files[chunk.Document] = file{}
 			ids = append(ids, chunk.Document)
 		}
 	}
@@ -45,7 +46,7 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 		return
 	}
 	for _, d := range docs {
-		j.names[d.ID] = nameOf(d.URI)
+		j.files[d.ID] = file{nameOf(d.URI), d.Path}
 	}
 }
 
@@ -64,18 +65,32 @@ func nameOf(uri string) string {
 	return strings.TrimSpace(text.Head(strings.Join(strings.Fields(text.Clean(text.Head(name, 4*maxName))), " "), maxName))
 }
 
-// sourceOf tells of a source all but its weight and whether it is cited.
-func (j *job) sourceOf(n int, c candidate) event.Source {
-	return event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: j.names[c.Chunk.Document],
-		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
-		Text: c.Chunk.Text, Score: c.grade, Path: c.path, Quote: j.quote(n)}
+// file is a document's file: its name without folders, and its path below the indexed folder.
+type file struct{ name, path string }
+
+// quote is what the citations of a source rest on so far.
+type quote struct {
+	span  text.Span // in the source's text: of the first citation; empty if it is not known
+	pages []int     // of all citations, ascending
+	last  []int     // of the last one
 }
 
-func (j *job) quote(n int) int {
-	if n > len(j.quotes) {
-		return 0
+// sourceOf returns a source without its weight.
+func (j *job) sourceOf(n int, c candidate) event.Source {
+	f := j.files[c.Chunk.Document]
+	s := event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: f.name, File: f.path,
+		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
+		Text: c.Chunk.Text, Score: c.grade, Path: c.path}
+	j.locate(&s)
+	return s
+}
+
+// locate sets the quote and the pages of a source that is cited.
+func (j *job) locate(s *event.Source) {
+	if s.N <= len(j.quotes) {
+		q := j.quotes[s.N-1]
+		s.Quote, s.QuoteEnd, s.Pages = q.span.Start, q.span.End, q.pages
 	}
-	return j.quotes[n-1]
 }
 
 // What is read to find a quotation, in bytes: of what was said, and of the passage.
@@ -84,35 +99,87 @@ const (
 	maxQuoted = 16 << 10
 )
 
-// quoted gives where in a passage the sentence begins that holds most of the words of what was said; 0 where none holds as many as
-// half of them.
-func quoted(passage, said string) int {
-	words := text.Set(text.Head(said, maxSaid))
-	at, most := 0, (len(words)+1)/2-1
-	for _, s := range text.Sentences(text.Head(passage, maxQuoted)) {
-		n := 0
-		for w := range text.Set(passage[s.Start:s.End]) {
-			if _, is := words[w]; is {
-				n++
-			}
-		}
-		if n > max(most, 0) {
-			at, most = s.Start, n
-		}
+// quoted returns the sentences of a passage that hold the words of what was said, in their order. For each sentence that was said, these
+// are the sentence that holds most of its words and those that hold much of the rest; none if all of them hold less than half.
+func quoted(passage, said string) []text.Span {
+	spans := text.Sentences(text.Head(passage, maxQuoted))
+	words := make([]map[string]struct{}, len(spans))
+	for i, s := range spans {
+		words[i] = text.Set(passage[s.Start:s.End])
 	}
-	return at
+	said = text.Head(said, maxSaid)
+	var all []int
+	for _, s := range text.Sentences(said) {
+		all = append(all, covering(words, text.Set(said[s.Start:s.End]))...)
+	}
+	slices.Sort(all)
+	var out []text.Span
+	for _, i := range slices.Compact(all) {
+		out = append(out, spans[i])
+	}
+	return out
 }
 
-// citation tells of a citation of what stands at a place of the context: of a source's first, with the source. What was said
-// since the last citation rests on it.
-func (j *job) citation(place int, said string) event.Cited {
-	known := len(j.order)
-	c := event.Cited{N: j.number(place), Chunk: j.context[place].Chunk.ID}
-	if len(j.order) > known {
-		j.quotes = append(j.quotes, quoted(j.context[place].Chunk.Text, said))
-		s := j.sourceOf(c.N, j.context[place])
-		s.Cited = true
-		c.Source = &s
+// covering returns the sentences that together hold at least half of the wanted words. After the first, each adds a third of them.
+func covering(sentences []map[string]struct{}, wanted map[string]struct{}) (picked []int) {
+	most, least := len(wanted), 1
+	for {
+		best, held := 0, 0
+		for i, words := range sentences {
+			n := 0
+			for w := range wanted {
+				if _, is := words[w]; is {
+					n++
+				}
+			}
+			if n > held {
+				best, held = i, n
+			}
+		}
+		if held < least {
+			break
+		}
+		picked, least = append(picked, best), max(3, (most+2)/3)
+		for w := range sentences[best] {
+			delete(wanted, w)
+		}
 	}
-	return c
+	if 2*len(wanted) > most {
+		return nil
+	}
+	return picked
+}
+
+// cite returns the citation of a source that stands behind what was said since the last citation.
+func (j *job) cite(n int, c candidate, said string) event.Cited {
+	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
+	spans := quoted(c.Chunk.Text, said)
+	var pages []int
+	for _, s := range spans {
+		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
+	}
+	if len(spans) == 0 {
+		spans, pages = []text.Span{{}}, c.Chunk.Pages
+	}
+	pages = ascending(pages)
+	known := n <= len(j.quotes)
+	if !known {
+		j.quotes = append(j.quotes, quote{span: spans[0]})
+	}
+	q := &j.quotes[n-1]
+	if known && slices.Equal(pages, q.last) {
+		return cited
+	}
+	q.pages, q.last = ascending(slices.Concat(q.pages, pages)), pages
+	s := j.sourceOf(n, c)
+	s.Quote, s.QuoteEnd, s.Pages, s.Cited = spans[0].Start, spans[0].End, pages, true
+	cited.Source = &s
+	return cited
+}
+
+func ascending(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }
+
+// citation returns the citation of what stands at a place of the context.
+func (j *job) citation(place int, said string) event.Cited {
+	return j.cite(j.number(place), j.context[place], said)
 }

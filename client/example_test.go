@@ -25,7 +25,7 @@ func Example() {
 	}
 	fmt.Println(s.Plain())
 	for _, source := range s.Citations {
-		fmt.Println(source.N, source.Title, source.Page)
+		fmt.Println(source.N, source.Title, source.PageList())
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	maxField     = 64 << 10 // a question, a reasoning's summary
 	maxLine      = 2000
 	maxSnippet   = 4 << 10
+	maxPages     = 100
 	maxSteps     = 500
 	maxCitations = 1000
 	maxClaims    = 1000

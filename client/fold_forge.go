@@ -169,10 +169,7 @@ func (f *Fold) sources(v forge.Sources) {
 			continue
 		}
 		c := Citation{N: i + 1, Document: clip(s.DocumentID, 300), Chunk: clip(s.ChunkID, 300), Title: clip(s.Title, maxLine), Heading: clip(s.Heading, maxLine),
-			Snippet: clip(s.Text, maxSnippet), Score: s.Score, Weight: s.Weight}
-		if len(s.PageNumbers) > 0 {
-			c.Page = s.PageNumbers[0]
-		}
+			File: clip(s.File, maxLine), Pages: s.PageNumbers[:min(len(s.PageNumbers), maxPages)], Quote: clip(s.Quote, maxSnippet), Snippet: clip(s.Text, maxSnippet), Score: s.Score, Weight: s.Weight}
 		for _, p := range s.Path[:min(len(s.Path), maxNames)] {
 			c.Path = append(c.Path, clip(p, 300))
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -168,7 +169,10 @@ func (f *Fold) annotated(i int, a knowledge.Annotation) {
 
 func citationOf(n int, a knowledge.Annotation) Citation {
 	c := Citation{N: n, Document: clip(a.FileID, 300), Chunk: clip(a.ChunkID, 300), Title: clip(a.Filename, maxLine), Heading: clip(a.Heading, maxLine),
-		Page: max(a.Page, 0), Segment: a.Index, Snippet: clip(a.Snippet, maxSnippet), Score: a.Score}
+		File: clip(cmp.Or(a.Path, a.Filename), maxLine), Pages: a.Pages[:min(len(a.Pages), maxPages)], Quote: clip(a.Quote, maxSnippet), Segment: a.Index, Snippet: clip(a.Snippet, maxSnippet), Score: a.Score}
+	if len(c.Pages) == 0 && a.Page > 0 {
+		c.Pages = []int{a.Page}
+	}
 	if c.Title == "" {
 		c.Title = c.Document
 	}

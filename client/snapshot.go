@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -84,13 +85,41 @@ type Citation struct {
 	Chunk    string   `json:"chunk_id,omitempty"`
 	Title    string   `json:"title,omitempty"` // the document's, or its file's name
 	Heading  string   `json:"heading,omitempty"`
-	Page     int      `json:"page,omitempty"` // the first that it is on; 0: there are none
+	File     string   `json:"file,omitempty"`  // path of the document's file below the indexed folder, or its name
+	Pages    []int    `json:"pages,omitempty"` // that hold what is cited
+	Quote    string   `json:"quote,omitempty"` // the sentence that is cited
 	Segment  int      `json:"segment,omitempty"`
 	Snippet  string   `json:"snippet,omitempty"`
 	URL      string   `json:"url,omitempty"`
 	Score    float64  `json:"score,omitempty"`  // 0..1; 0 where the protocol has none
 	Weight   float64  `json:"weight,omitempty"` // share of the answer, 0..1; 0 where the protocol has none
 	Path     []string `json:"path,omitempty"`   // how the graph led to it
+}
+
+// PageList names the pages as people write them, such as "p. 3" or "pp. 3–5, 9"; empty if there are none.
+func (c Citation) PageList() string {
+	if len(c.Pages) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i := 0; i < len(c.Pages); {
+		last := i
+		for last+1 < len(c.Pages) && c.Pages[last+1] == c.Pages[last]+1 {
+			last++
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, c.Pages[i])
+		if last > i {
+			fmt.Fprintf(&b, "–%d", c.Pages[last])
+		}
+		i = last + 1
+	}
+	if len(c.Pages) > 1 {
+		return "pp. " + b.String()
+	}
+	return "p. " + b.String()
 }
 
 // Verification counts the claims of the answer by what the sources say of them.

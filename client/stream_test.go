@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,7 +238,7 @@ func TestFormsAgree(t *testing.T) {
 		t.Errorf("forge and snapshots differ:\n%s", cmp.Diff(a, b, sameRun))
 	}
 	for i := range a.Citations {
-		if x, y := a.Citations[i], b.Citations[i]; x.N != y.N || x.Document != y.Document || x.Page != y.Page || x.Heading != y.Heading {
+		if x, y := a.Citations[i], b.Citations[i]; x.N != y.N || x.Document != y.Document || !slices.Equal(x.Pages, y.Pages) || x.Heading != y.Heading {
 			t.Errorf("citation %d: %s", i+1, cmp.Diff(x, y))
 		}
 	}

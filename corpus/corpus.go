@@ -43,13 +43,15 @@ type Document struct {
 	ID         DocumentID `json:"id"`
 	Collection string     `json:"collection"`
 	Title      string     `json:"title"`
-	URI        string     `json:"uri"`        // where it came from: a path or a URL
-	MediaType  string     `json:"media_type"` // as recognised, such as text/markdown
-	Hash       string     `json:"hash"`       // hex SHA-256 of the bytes and of the way they were cut
-	Bytes      int64      `json:"bytes"`      // size of the source
-	Pages      int        `json:"pages,omitempty"`
-	Meta       DublinCore `json:"meta,omitzero"`
-	IndexedAt  time.Time  `json:"indexed_at"`
+	URI        string     `json:"uri"` // where it came from: a path or a URL
+	// Path is the path of a file that a folder was indexed for, from that folder's name on, with slashes; empty for other documents.
+	Path      string     `json:"path,omitempty"`
+	MediaType string     `json:"media_type"` // as recognised, such as text/markdown
+	Hash      string     `json:"hash"`       // hex SHA-256 of the bytes and of the way they were cut
+	Bytes     int64      `json:"bytes"`      // size of the source
+	Pages     int        `json:"pages,omitempty"`
+	Meta      DublinCore `json:"meta,omitzero"`
+	IndexedAt time.Time  `json:"indexed_at"`
 }
 
 // DublinCore is the part of the Dublin Core element set that a document may carry.
@@ -74,9 +76,11 @@ type Chunk struct {
 	Title    string     `json:"title"`   // the document's
 	Headings []string   `json:"headings,omitempty"`
 	Pages    []int      `json:"pages,omitempty"` // from 1; empty where the format has none
-	Start    int        `json:"start"`           // byte offsets into the document's extracted text, half open
-	End      int        `json:"end"`
-	Text     string     `json:"text"`
+	// PageStarts holds the byte offsets in Text at which Pages[1], Pages[2] … begin. Chunks of older indexes have none.
+	PageStarts []int  `json:"page_starts,omitempty"`
+	Start      int    `json:"start"` // byte offsets into the document's extracted text, half open
+	End        int    `json:"end"`
+	Text       string `json:"text"`
 	// Proposition is, of a sentence that does not stand alone, what it says with its pronouns and its heading resolved; empty
 	// where the text does. It is searched and embedded in the text's place, and never shown as what the document says.
 	Proposition string `json:"proposition,omitempty"`
@@ -84,6 +88,41 @@ type Chunk struct {
 
 // Statement is what a search and a judgement read of the chunk.
 func (c Chunk) Statement() string { return cmp.Or(c.Proposition, c.Text) }
+
+// PagesOf returns the pages that Text[start:end] is on: all pages of the chunk if it is not known where they begin.
+func (c Chunk) PagesOf(start, end int) []int {
+	first, last := c.pageRange(start, end)
+	return c.Pages[first:last]
+}
+
+// Part returns the chunk with Text[start:end] as its text.
+func (c Chunk) Part(start, end int) Chunk {
+	first, last := c.pageRange(start, end)
+	if len(c.PageStarts) > 0 {
+		starts := make([]int, 0, last-first)
+		for _, at := range c.PageStarts[first:max(first, last-1)] {
+			starts = append(starts, at-start)
+		}
+		c.PageStarts = starts
+	}
+	c.Pages, c.Text, c.Start, c.End = c.Pages[first:last], c.Text[start:end], c.Start+start, c.Start+end
+	return c
+}
+
+// pageRange returns the half-open range of Pages that Text[start:end] is on.
+func (c Chunk) pageRange(start, end int) (first, last int) {
+	if len(c.PageStarts) == 0 || len(c.PageStarts) != len(c.Pages)-1 {
+		return 0, len(c.Pages)
+	}
+	for first < len(c.PageStarts) && c.PageStarts[first] <= start {
+		first++
+	}
+	last = first + 1
+	for last < len(c.Pages) && c.PageStarts[last-1] < end {
+		last++
+	}
+	return first, last
+}
 
 // Heading is the innermost heading over the chunk, or the document's title.
 func (c Chunk) Heading() string {

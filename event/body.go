@@ -223,7 +223,8 @@ type Token struct {
 type Cited struct {
 	N     int            `json:"n"` // the source's number, from 1, in the order of [Attributed]
 	Chunk corpus.ChunkID `json:"chunk_id"`
-	// Source stands in the first citation of each source: what [Attributed] will say of it, without its weight.
+	// Source is the source as this citation cites it, with the quote and the pages that the citation rests on, without a weight. It is
+	// set in the first citation of a source and in one that rests on other pages than the citation of the source before it.
 	Source *Source `json:"source,omitempty"`
 }
 
@@ -287,15 +288,26 @@ type Source struct {
 	Ordinal  int               `json:"ordinal,omitempty"` // the chunk's, among those of its document and level, from 0
 	Heading  string            `json:"heading"`
 	Level    corpus.Level      `json:"level"`
-	Pages    []int             `json:"pages,omitempty"`
-	Start    int               `json:"start"` // byte offsets into the document's extracted text
+	File     string            `json:"file,omitempty"`  // path of the document's file below the indexed folder, with the folder's name
+	Pages    []int             `json:"pages,omitempty"` // that hold what is cited, or the passage if it is not cited
+	Start    int               `json:"start"`           // byte offsets into the document's extracted text
 	End      int               `json:"end"`
 	Text     string            `json:"text"`
-	Quote    int               `json:"quote,omitempty"` // where in the text begins what the first citation rests on, in bytes; 0 also where nobody knows
-	Score    float64           `json:"score"`           // the grade, 0..1
-	Weight   float64           `json:"weight"`          // share of the answer that it carries; the weights sum to 1, or all are 0
-	Cited    bool              `json:"cited"`
-	Path     []string          `json:"path,omitempty"` // how the graph led to it: names of entities and titles of documents in turn
+	// Text[Quote:QuoteEnd] is the sentence that the first citation rests on. QuoteEnd is 0 if it is not known.
+	Quote    int      `json:"quote,omitempty"`
+	QuoteEnd int      `json:"quote_end,omitempty"`
+	Score    float64  `json:"score"`  // the grade, 0..1
+	Weight   float64  `json:"weight"` // share of the answer that it carries; the weights sum to 1, or all are 0
+	Cited    bool     `json:"cited"`
+	Path     []string `json:"path,omitempty"` // how the graph led to it: names of entities and titles of documents in turn
+}
+
+// CitedText returns Text[Quote:QuoteEnd], or an empty string if the cited sentence is not known.
+func (s *Source) CitedText() string {
+	if s.Quote < 0 || s.QuoteEnd > len(s.Text) || s.Quote >= s.QuoteEnd {
+		return ""
+	}
+	return s.Text[s.Quote:s.QuoteEnd]
 }
 
 // Attributed lists the sources by number: the cited ones in the order of their first citation, then the others.

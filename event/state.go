@@ -57,7 +57,7 @@ type State struct {
 	Text       []byte // the answer so far
 	Tokens     int    // token events so far
 	Citations  []Citation
-	Quoted     []Source // those cited so far, by number, as the citations told them
+	Quoted     []Source // the sources cited so far, by number, as their first citations cite them
 	Check      *Verified
 	Sources    []Source
 	Warnings   []Warned
@@ -84,7 +84,7 @@ func (s *State) Apply(e Event) {
 		s.Tokens++
 	case Cited:
 		s.Citations = append(s.Citations, Citation{Cited: b, At: len(s.Text)})
-		if b.Source != nil {
+		if b.Source != nil && b.N > len(s.Quoted) {
 			s.Quoted = append(s.Quoted, *b.Source)
 		}
 	case RunStarted:

@@ -18,7 +18,7 @@ import (
 
 // cutVersion is part of every document's hash: a change of the rules below, or of a parser, that should cut documents
 // anew raises it.
-const cutVersion = "cut-3"
+const cutVersion = "cut-4"
 
 // Sizes in bytes.
 const (
@@ -385,36 +385,39 @@ func (c *cutter) atomAt(at int) int {
 	return max(i, 0)
 }
 
-// pages lists the pages that a span touches.
-func (c *cutter) pages(s span) []int {
-	var out []int
-	add := func(page int) {
-		if page > 0 && (len(out) == 0 || out[len(out)-1] != page) {
-			out = append(out, page)
+// pages lists the pages that a span touches, and where in it each but the first begins.
+func (c *cutter) pages(s span) (pages, starts []int) {
+	add := func(page, at int) {
+		if page > 0 && (len(pages) == 0 || pages[len(pages)-1] != page) {
+			if len(pages) > 0 {
+				starts = append(starts, at-s.start)
+			}
+			pages = append(pages, page)
 		}
 	}
 	for i := c.atomAt(s.start); i < len(c.atoms) && c.atoms[i].start < s.end; i++ {
 		a := c.atoms[i]
-		page := a.page
+		page, begins := a.page, max(a.start, s.start)
 		for _, t := range a.turns {
 			switch at := a.start + t.At; {
 			case at <= s.start:
 				page = t.Page
 			case at < s.end:
-				add(page)
-				page = t.Page
+				add(page, begins)
+				page, begins = t.Page, at
 			}
 		}
-		add(page)
+		add(page, begins)
 	}
-	return out
+	return pages, starts
 }
 
 func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s span, in stretch) corpus.Chunk {
 	body := c.text[s.start:s.end]
+	pages, starts := c.pages(s)
 	return corpus.Chunk{
 		ID: chunkID(c.doc, level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
-		Title: c.title, Headings: in.headings, Pages: c.pages(s), Start: s.start, End: s.end, Text: body,
+		Title: c.title, Headings: in.headings, Pages: pages, PageStarts: starts, Start: s.start, End: s.end, Text: body,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
@@ -42,6 +43,13 @@ func laws(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
 		parent, ok := byID[c.Parent]
 		if !ok || parent.Level != c.Level-1 || c.Start < parent.Start || c.End > parent.End {
 			t.Fatalf("%s %d stands outside its parent", c.Level, c.Ordinal)
+		}
+		if d := cmp.Diff(c.Pages, parent.PagesOf(c.Start-parent.Start, c.End-parent.Start)); d != "" {
+			t.Fatalf("pages of %s %d in its parent: %s", c.Level, c.Ordinal, d)
+		}
+		if part := parent.Part(c.Start-parent.Start, c.End-parent.Start); part.Text != c.Text || part.Start != c.Start || part.End != c.End ||
+			cmp.Diff(c.Pages, part.Pages) != "" || cmp.Diff(c.PageStarts, part.PageStarts, cmpopts.EquateEmpty()) != "" {
+			t.Fatalf("part of the parent: %+v, want %+v", part, c)
 		}
 		if most := map[corpus.Level]int{corpus.Section: 9000, corpus.Passage: 4000, corpus.Sentence: 2100}[c.Level]; len(c.Text) > most {
 			t.Fatalf("%s of %d bytes", c.Level, len(c.Text))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -34,6 +35,7 @@ type file struct {
 	path string // as given to open, within root if there is one
 	root *os.Root
 	uri  string // absolute, with slashes, as it is
+	name string // the path from the name of the folder on that was walked, or the file's name
 }
 
 func (f file) open() (*os.File, error) {
@@ -113,7 +115,7 @@ func list(ctx context.Context, paths []string) (*listing, error) {
 		case !info.Mode().IsRegular():
 			l.fail(uri, errSpecial)
 		default:
-			l.add(file{path: abs, uri: uri})
+			l.add(file{path: abs, uri: uri, name: path.Base(uri)})
 		}
 	}
 	return l, nil
@@ -155,7 +157,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 		case ignored(name):
 			l.ignored++
 		default:
-			l.add(file{path: filepath.Join(dir, name), root: root, uri: at})
+			l.add(file{path: filepath.Join(dir, name), root: root, uri: at, name: path.Join(path.Base(filepath.ToSlash(root.Name())), filepath.ToSlash(dir), name)})
 		}
 	}
 	return nil

@@ -139,7 +139,7 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 	if err == nil {
 		jobs := make([]job, len(files.files))
 		for i, f := range files.files {
-			jobs[i] = job{uri: f.uri, name: f.uri, read: func() ([]byte, error) { return f.read(g.opts.MaxFileBytes) }}
+			jobs[i] = job{uri: f.uri, name: f.uri, path: f.name, read: func() ([]byte, error) { return f.read(g.opts.MaxFileBytes) }}
 		}
 		err = r.all(ctx, jobs)
 	}

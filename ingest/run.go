@@ -20,6 +20,7 @@ import (
 // job is a document to be read.
 type job struct {
 	uri, name, title string
+	path             string // see [corpus.Document]
 	read             func() ([]byte, error)
 }
 
@@ -176,7 +177,7 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 		return out
 	}
 	out.doc = corpus.Document{
-		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), MediaType: p.MediaType, Hash: hash,
+		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), Path: parse.ShowName(j.path), MediaType: p.MediaType, Hash: hash,
 		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
 	}
 	return out

@@ -188,8 +188,8 @@ func where(c client.Citation) string {
 	if h := Line(c.Heading); h != "" && h != w {
 		w += " › " + h
 	}
-	if c.Page > 0 {
-		w += fmt.Sprintf(", p. %d", c.Page)
+	if len(c.Pages) > 0 {
+		w += ", " + c.PageList()
 	}
 	return w
 }

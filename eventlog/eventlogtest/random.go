@@ -3,6 +3,7 @@ package eventlogtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -282,14 +283,17 @@ func (g *gen) tokens(n int) {
 
 func (g *gen) cite() {
 	chunk := g.chunks[g.rng.IntN(len(g.chunks))].Chunk
-	for i, c := range g.cited {
-		if c == chunk {
-			g.add(event.Cited{N: i + 1, Chunk: chunk})
-			return
-		}
+	n := slices.Index(g.cited, chunk) + 1
+	if n == 0 {
+		g.cited = append(g.cited, chunk)
+		n = len(g.cited)
 	}
-	g.cited = append(g.cited, chunk)
-	g.add(event.Cited{N: len(g.cited), Chunk: chunk})
+	b := event.Cited{N: n, Chunk: chunk}
+	if g.oneIn(2) {
+		b.Source = new(g.source(n, chunk))
+		b.Source.Cited = true
+	}
+	g.add(b)
 }
 
 func (g *gen) verify() {
@@ -321,18 +325,28 @@ func (g *gen) sources() {
 		}
 	}
 	for i, id := range ids {
-		s := event.Source{
-			N: i + 1, Chunk: id, Document: corpus.DocumentID(fmt.Sprintf("d%d", g.rng.IntN(50))), Title: g.text(3),
-			Heading: g.text(2), Level: corpus.Passage, Start: g.rng.IntN(9000), Text: g.text(10), Score: g.share(),
-			Weight: 1 / float64(len(ids)), Cited: i < len(g.cited),
-		}
-		s.End = s.Start + len(s.Text)
-		for p := range g.rng.IntN(3) {
-			s.Pages = append(s.Pages, p+1)
-		}
+		s := g.source(i+1, id)
+		s.Weight, s.Cited = 1/float64(len(ids)), i < len(g.cited)
 		b.Sources = append(b.Sources, s)
 	}
 	g.add(b)
+}
+
+func (g *gen) source(n int, id corpus.ChunkID) event.Source {
+	s := event.Source{
+		N: n, Chunk: id, Document: corpus.DocumentID(fmt.Sprintf("d%d", g.rng.IntN(50))), Title: g.text(3),
+		Heading: g.text(2), Level: corpus.Passage, Start: g.rng.IntN(9000), Text: g.text(10), Score: g.share(),
+	}
+	s.End = s.Start + len(s.Text)
+	if n := len(s.Text); n > 1 && g.oneIn(2) {
+		s.Quote = g.rng.IntN(n - 1)
+		s.QuoteEnd = s.Quote + 1 + g.rng.IntN(n-s.Quote-1)
+		s.File = g.text(1) + "/" + g.text(1)
+	}
+	for p := range g.rng.IntN(3) {
+		s.Pages = append(s.Pages, p+1)
+	}
+	return s
 }
 
 // fail lets the run end after some event that it has, with what was open left open or closed.

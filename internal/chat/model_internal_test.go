@@ -277,7 +277,7 @@ func TestSaveAsksFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "a file.md")
-	r.m.s.add(turn{"Why?\nTell me.", client.Snapshot{Run: "r", Status: client.Completed, Text: "Because.⟦⟦1⟧⟧", Citations: []client.Citation{{N: 1, Title: "T", Page: 3, Snippet: "S"}}}, time.Unix(0, 0)})
+	r.m.s.add(turn{"Why?\nTell me.", client.Snapshot{Run: "r", Status: client.Completed, Text: "Because.⟦⟦1⟧⟧", Citations: []client.Citation{{N: 1, Title: "T", Pages: []int{3}, Snippet: "S"}}}, time.Unix(0, 0)})
 	save := func(answer string) string {
 		if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)

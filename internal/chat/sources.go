@@ -85,8 +85,8 @@ func place(c client.Citation) string {
 	if h := shorten(c.Heading, 120); h != "" && h != p {
 		p += " › " + h
 	}
-	if c.Page > 0 {
-		p += fmt.Sprintf(", p. %d", c.Page)
+	if len(c.Pages) > 0 {
+		p += ", " + c.PageList()
 	}
 	return p
 }

@@ -128,17 +128,19 @@ type (
 		Type    string   `json:"type" enum:"sources"`
 		Sources []Source `json:"sources"`
 	}
-	// Source is one of them. Title, weight, cited and path are beyond the protocol's own fields.
+	// Source is one of them. The fields from title on are beyond the protocol's own.
 	Source struct {
 		ChunkID     string   `json:"chunk_id"`
 		DocumentID  string   `json:"document_id"`
 		Text        string   `json:"text"` // at most 1,500 bytes
 		Level       string   `json:"level" enum:"L1,L2,L3"`
 		Score       float64  `json:"score"`
-		PageNumbers []int    `json:"page_numbers"`
+		PageNumbers []int    `json:"page_numbers"` // that hold what is cited, or the passage if it is not cited
 		Heading     string   `json:"heading"`
 		Title       string   `json:"title"`
-		Weight      float64  `json:"weight"` // share of the answer, 0..1
+		File        string   `json:"file,omitempty"`  // path of the document's file below the indexed folder, or its name
+		Quote       string   `json:"quote,omitempty"` // the sentence that the first citation rests on
+		Weight      float64  `json:"weight"`          // share of the answer, 0..1
 		Cited       bool     `json:"cited"`
 		Path        []string `json:"path,omitempty"` // how the graph led to it: entities and titles in turn
 	}

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -134,7 +135,8 @@ func sources(in []event.Source, most int) []Source {
 			path = append(path, clip(p, min(most, maxReason)))
 		}
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Level: level.String(),
-			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most), Weight: round(s.Weight), Cited: s.Cited,
+			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most),
+			File: clip(cmp.Or(s.File, s.Name), min(most, maxReason)), Quote: clip(s.CitedText(), most), Weight: round(s.Weight), Cited: s.Cited,
 			Path: path})
 	}
 	return out

@@ -198,8 +198,12 @@ func (p *projection) graded(b event.Graded) {
 func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
 		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
+	a.Quote, a.Path = clip(s.CitedText(), snippets[0]), short(s.File, maxFile)
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
+	}
+	if len(s.Pages) > 1 {
+		a.Pages = s.Pages[:min(len(s.Pages), maxPages)]
 	}
 	return a
 }

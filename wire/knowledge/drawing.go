@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
@@ -35,6 +36,7 @@ const (
 	maxBrief   = 60 // of a query and a name, where there are too many
 	maxHeading = 120
 	maxFile    = 255
+	maxPages   = 20 // of an annotation
 	maxTrace   = 1000
 	maxNotice  = 500
 )
@@ -53,7 +55,8 @@ type drawing struct {
 	answer   *segment
 	thought  *segment
 	notes    []Annotation // of the answer, with whole texts; cut to what fits by quote
-	numbers  map[int]int  // of a source, to its annotation's
+	sources  []int        // the sources of the notes, by number
+	numbers  map[int]int  // of a source, to that of its last annotation
 	level    int          // of the snippets
 	callSize int
 }
@@ -214,22 +217,40 @@ func (d *drawing) call(s *segment) {
 	}
 }
 
-// number gives the annotation of a source, counted from 1, and adds one for a source that has none: 0 if there is no room.
-// Sources are numbered in the order in which they are cited first, and so annotations are.
+// number returns the annotation of a citation, counted from 1, and adds one for a source that has none for the cited pages. If there
+// is no room for it, it returns the last annotation of the source, or 0. Annotations are in the order of their first citations.
 func (d *drawing) number(c event.Cited) (n int, added bool) {
-	if n = d.numbers[c.N]; n == 0 && len(d.notes) < maxAnnotations {
-		n, added = len(d.notes)+1, true
-		d.numbers[c.N] = n
-		d.notes = append(d.notes, Annotation{Type: "file_citation", Filename: string(c.Chunk), ChunkID: string(c.Chunk)})
-	}
-	if n == 0 || c.Source == nil && !added {
-		return n, added
-	}
+	note := Annotation{Type: "file_citation", Filename: string(c.Chunk), ChunkID: string(c.Chunk)}
 	if c.Source != nil {
-		d.notes[n-1] = annotation(*c.Source)
+		note = annotation(*c.Source)
+	}
+	n = d.numbers[c.N]
+	switch {
+	case n > 0 && c.Source != nil && d.notes[n-1].FileID == "":
+		d.notes[n-1] = note
+	case n > 0 && (c.Source == nil || d.same(n, note)):
+		return n, false
+	default:
+		for i, source := range d.sources {
+			if source == c.N && d.same(i+1, note) {
+				d.numbers[c.N] = i + 1
+				return i + 1, false
+			}
+		}
+		if len(d.notes) == maxAnnotations {
+			return n, false
+		}
+		d.notes, d.sources = append(d.notes, note), append(d.sources, c.N)
+		n, added = len(d.notes), true
+		d.numbers[c.N] = n
 	}
 	d.quote()
 	return n, added
+}
+
+// same reports whether an annotation, counted from 1, names the same pages as another of its source.
+func (d *drawing) same(n int, a Annotation) bool {
+	return d.notes[n-1].Page == a.Page && slices.Equal(d.notes[n-1].Pages, a.Pages)
 }
 
 // quote encodes the answer with its annotations, and their snippets as long as they fit.
@@ -250,9 +271,9 @@ func (d *drawing) quote() {
 // brief gives an annotation as it is shown now.
 func (d *drawing) brief(a Annotation) Annotation {
 	most := snippets[d.level]
-	a.Snippet = clip(a.Snippet, max(most, 1))
+	a.Snippet, a.Quote = clip(a.Snippet, max(most, 1)), clip(a.Quote, max(most, 1))
 	if most == 0 {
-		a.Snippet, a.Heading, a.Filename = "", "", short(a.Filename, maxBrief)
+		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", short(a.Filename, maxBrief)
 	}
 	return a
 }

@@ -133,14 +133,17 @@ type Part struct {
 	Annotations []Annotation `json:"annotations"`
 }
 
-// Annotation is a passage that a text cites. No passage is there twice.
+// Annotation is a passage that a text cites. A passage that is cited for several pages has an annotation for each.
 type Annotation struct {
 	Type     string  `json:"type" enum:"file_citation"`
 	FileID   string  `json:"file_id"`
 	Index    int     `json:"index" description:"Of the passage among the segments of its file, from 0."`
 	Filename string  `json:"filename"`
 	Snippet  string  `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
-	Page     int     `json:"page,omitempty" description:"The first that it is on."`
+	Quote    string  `json:"quote,omitempty" description:"The sentence that is cited, at most 400 characters; fewer where many passages are cited."`
+	Path     string  `json:"path,omitempty" description:"Of the file below the indexed folder, with the folder's name."`
+	Page     int     `json:"page,omitempty" description:"The first page that what is cited is on."`
+	Pages    []int   `json:"pages,omitempty" description:"All pages that what is cited is on, if these are several: at most 20."`
 	Heading  string  `json:"heading,omitempty"`
 	Score    float64 `json:"score,omitempty"`
 	ChunkID  string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`

@@ -2114,11 +2114,13 @@ export interface components {
             chunk_id: string;
             cited: boolean;
             document_id: string;
+            file?: string;
             heading: string;
             /** @enum {string} */
             level: "L1" | "L2" | "L3";
             page_numbers: number[];
             path?: string[];
+            quote?: string;
             /** Format: double */
             score: number;
             text: string;
@@ -2198,8 +2200,14 @@ export interface components {
             heading?: string;
             /** @description Of the passage among the segments of its file, from 0. */
             index: number;
-            /** @description The first that it is on. */
+            /** @description The first page that what is cited is on. */
             page?: number;
+            /** @description All pages that what is cited is on, if these are several: at most 20. */
+            pages?: number[];
+            /** @description Of the file below the indexed folder, with the folder's name. */
+            path?: string;
+            /** @description The sentence that is cited, at most 400 characters; fewer where many passages are cited. */
+            quote?: string;
             /** Format: double */
             score?: number;
             /** @description At most 400 characters; fewer where many passages are cited. */
