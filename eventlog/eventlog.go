@@ -39,7 +39,8 @@ type Store interface {
 
 // Archive is a Store's list of runs.
 type Archive interface {
-	// Runs lists runs by descending id, the newest first, from before the given one (empty: from the newest).
+	// Runs lists runs by descending id, the newest first, from before the given one (empty: from the newest). A list shorter
+	// than the limit is the end: runs without an event and deleted ones are passed over and do not shorten it.
 	Runs(ctx context.Context, before event.RunID, limit int) ([]Summary, error)
 	// Summary gives one run's.
 	Summary(ctx context.Context, run event.RunID) (Summary, error)

@@ -190,7 +190,10 @@ func (m *Memory) Runs(ctx context.Context, before event.RunID, limit int) ([]Sum
 	m.mu.RUnlock()
 	slices.SortFunc(ids, func(a, b event.RunID) int { return cmp.Compare(b, a) })
 	var out []Summary
-	for _, id := range ids[:min(max(limit, 0), len(ids))] {
+	for _, id := range ids {
+		if len(out) >= limit {
+			break
+		}
 		if s, err := m.Summary(ctx, id); err == nil {
 			out = append(out, s)
 		}

@@ -41,6 +41,7 @@ func Exercise(t *testing.T, open func(t *testing.T) eventlog.Store) {
 		{"big bodies", bigBodies},
 		{"archive", archive},
 		{"deletes", deletes},
+		{"lists all runs while others come and go", listing},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}

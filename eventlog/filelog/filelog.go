@@ -356,30 +356,42 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 }
 
 // Runs implements [eventlog.Archive]. A damaged run is listed as one that failed with [fault.Internal].
-func (l *Log) Runs(_ context.Context, before event.RunID, limit int) ([]eventlog.Summary, error) {
-	if l.closed.Load() {
-		return nil, eventlog.ErrClosed
+func (l *Log) Runs(ctx context.Context, before event.RunID, limit int) ([]eventlog.Summary, error) {
+	var out []eventlog.Summary
+	for len(out) < limit {
+		if l.closed.Load() {
+			return nil, eventlog.ErrClosed
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		page := l.before(before, limit-len(out))
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			if s, ok := r.summary(); ok { // others were just begun or deleted
+				out = append(out, s)
+			}
+		}
+		before = page[len(page)-1].id
 	}
+	return out, nil
+}
+
+// before returns runs by descending id from before the given one, or from the newest, in whatever state they are.
+func (l *Log) before(id event.RunID, limit int) []*run {
 	l.mu.RLock()
+	defer l.mu.RUnlock()
 	end := len(l.ids)
-	if before != "" {
-		end, _ = slices.BinarySearch(l.ids, before)
+	if id != "" {
+		end, _ = slices.BinarySearch(l.ids, id)
 	}
 	var page []*run
 	for i := end - 1; i >= 0 && len(page) < limit; i-- {
 		page = append(page, l.runs[l.ids[i]])
 	}
-	l.mu.RUnlock()
-	var out []eventlog.Summary
-	for _, r := range page {
-		if s, ok := r.summary(); ok {
-			out = append(out, s)
-		}
-	}
-	if len(out) == 0 && len(page) > 0 { // all of them were just begun or dropped; an empty page would mean the end
-		return l.Runs(context.Background(), page[len(page)-1].id, limit)
-	}
-	return out, nil
+	return page
 }
 
 // Summary implements [eventlog.Archive].

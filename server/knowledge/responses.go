@@ -89,7 +89,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 				list.Data = append(list.Data, summaryResponse(run))
 			}
 		}
-		if len(runs) == 0 { // fewer than were asked for may only be those that are there just now
+		if len(runs) == 0 {
 			break
 		}
 	}

@@ -1,0 +1,71 @@
+package eventlogtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+)
+
+// listing checks that a page is only short at the end of the list, while other runs begin and are deleted.
+func listing(t *testing.T, s eventlog.Store) {
+	a, ok := s.(eventlog.Archive)
+	if !ok {
+		t.Skip("the store does not list runs")
+	}
+	ctx := context.Background()
+	var want []event.RunID // the runs that stay, newest first
+	for i := range 20 {
+		id := event.RunID(fmt.Sprintf("run-%03d", i))
+		must(t, s.Append(ctx, id, simple(id, 2)...))
+		want = slices.Insert(want, 0, id)
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	d, deletes := s.(eventlog.Deleter)
+	for g := range 4 {
+		wg.Go(func() {
+			for n := 0; n < 2000 && !stop.Load(); n++ {
+				id := event.RunID(fmt.Sprintf("run-%03d-%d-%d", n%20, g, n)) // between those that stay
+				if err := s.Append(ctx, id, simple(id, 2)...); err != nil {
+					t.Error(err)
+					return
+				}
+				if deletes {
+					if err := d.Delete(ctx, id); err != nil && !errors.Is(err, eventlog.ErrRunning) {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	const limit = 5
+	for range 200 {
+		var got []event.RunID
+		for before := event.RunID(""); ; {
+			page, err := a.Runs(ctx, before, limit)
+			must(t, err)
+			for _, sum := range page {
+				before = sum.Start.Run
+				if len(before) == len("run-000") {
+					got = append(got, before)
+				}
+			}
+			if len(page) < limit {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("a short page ended the list after %d of %d runs that stay: %s", len(got), len(want), got)
+		}
+	}
+}

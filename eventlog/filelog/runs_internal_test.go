@@ -1,0 +1,37 @@
+package filelog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// TestRunsPassesOverRunsWithoutEvents: a run whose first append is under way does not shorten a page.
+func TestRunsPassesOverRunsWithoutEvents(t *testing.T) {
+	t.Parallel()
+	l, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, id := range []event.RunID{"run-1", "run-3", "run-5"} {
+		start := event.Event{Seq: 1, At: time.Unix(1, 0).UTC(), Body: event.RunStarted{Run: id, Query: "why?", Mode: event.Direct}}
+		if err := l.Append(t.Context(), id, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []event.RunID{"run-2", "run-4", "run-6"} {
+		l.create(id)
+	}
+	for before, want := range map[event.RunID]string{"": "run-5 run-3 ", "run-5": "run-3 run-1 ", "run-3": "run-1 ", "run-1": ""} {
+		page, err := l.Runs(t.Context(), before, 2)
+		got := ""
+		for _, s := range page {
+			got += string(s.Start.Run) + " "
+		}
+		if err != nil || got != want {
+			t.Errorf("two runs before %q: %s, %v; want %s", before, got, err, want)
+		}
+	}
+}
