@@ -1,0 +1,196 @@
+package crash_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// questionsOf is what is asked before and after a file is damaged.
+const questionOf = "Who is the harbour master of %s?"
+
+// TestDamage damages one file of the data folder while the server is stopped. Then the server refuses to start and names the
+// file, or it says what is missing, or it answers as before. Nothing is missing without a message.
+func TestDamage(t *testing.T) {
+	w := newWorld(report.add("damaged files"))
+	defer w.report(t)
+	addr, golden := freeAddr(t), filepath.Join(t.TempDir(), "golden")
+	asked := goldenFolder(t, w, addr, golden)
+	paths := regularFiles(t, golden)
+	for i := range *damages {
+		path := paths[i%len(paths)]
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
+			t.Fatal(err)
+		}
+		kind, err := damage(w.rng, filepath.Join(dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.found.tried++
+		w.examine(t, start(t, addr, dir), addr, asked, fmt.Sprintf("%s %s", kind, path), path)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// goldenFolder makes a data folder with something in every store, and gives what was asked of it.
+func goldenFolder(t *testing.T, w *world, addr, dir string) []*question {
+	t.Helper()
+	p := start(t, addr, dir)
+	if _, err := p.ready(patience); err != nil {
+		t.Fatalf("%v\n%s", err, p.output())
+	}
+	c := newClient(t, addr)
+	if _, err := c.CreateStore(t.Context(), knowledge.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
+		t.Fatal(err)
+	}
+	var asked []*question
+	for range 6 {
+		w.upload(t.Context(), c)
+	}
+	for _, f := range w.files {
+		q, err := answerTo(t.Context(), c, f.word)
+		if err != nil || !strings.Contains(q.text, "Ada Brook") {
+			t.Fatalf("%q: %v", q.text, err)
+		}
+		asked = append(asked, q)
+	}
+	w.found.tried = 0
+	if err := p.stop(); err != nil {
+		t.Fatalf("%v\n%s", err, p.output())
+	}
+	return asked
+}
+
+// answerTo asks about the word, anew, in the vector store.
+func answerTo(ctx context.Context, c *client.Client, word string) (*question, error) {
+	q := &question{in: "forge", frames: map[string]string{}, state: uploaded}
+	stream := c.Ask(ctx, forge.Request{Query: fmt.Sprintf(questionOf, word), Mode: "direct", Collection: storeID, NoCache: true})
+	s, err := stream.Wait()
+	q.run, q.text, q.status = stream.Run(), s.Text, s.Status
+	if s.Failure != nil {
+		err = fmt.Errorf("%s: %s", s.Failure.Code, s.Failure.Message)
+	}
+	return q, err
+}
+
+// regularFiles lists the files of a folder that hold something, in a fixed order.
+func regularFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := d.Info(); err == nil && info.Size() > 0 {
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// damage changes a file in one of the ways in which disks and people do, and names it.
+func damage(rng *rand.Rand, path string) (kind string, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	at := rng.IntN(len(data))
+	switch rng.IntN(6) {
+	case 0:
+		return "removed", os.Remove(path)
+	case 1:
+		return "emptied", os.Truncate(path, 0)
+	case 2:
+		return fmt.Sprintf("cut at byte %d of %d", at, len(data)), os.Truncate(path, int64(at))
+	case 3:
+		from := at / 4096 * 4096
+		kind = fmt.Sprintf("page of zeros at %d of %d", from, len(data))
+		clear(data[from:min(from+4096, len(data))])
+	case 4:
+		kind = "64 flipped bytes"
+		for range 64 {
+			data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
+		}
+	default:
+		kind = fmt.Sprintf("flipped byte %d of %d", at, len(data))
+		data[at] ^= byte(1 + rng.IntN(255))
+	}
+	return kind, os.WriteFile(path, data, 0o600)
+}
+
+// examine starts what is left and compares it with what was there.
+func (w *world) examine(t *testing.T, p *process, addr string, asked []*question, what, path string) {
+	t.Helper()
+	defer p.kill()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	page, err := p.ready(patience / 3)
+	said := func() string { return page + p.output() }
+	defer func() {
+		for _, line := range p.faults() {
+			w.unexplained("%s: the server logged %s", what, line)
+		}
+	}()
+	named := func(text string) bool {
+		top, _, _ := strings.Cut(path, "/")
+		return strings.Contains(text, filepath.Base(path)) || strings.Contains(text, top)
+	}
+	switch {
+	case errors.Is(err, errExited) && named(said()):
+		w.found.refused++
+		return
+	case err != nil && named(said()):
+		w.found.refused++ // it runs, and its readiness says what is wrong
+	case err != nil:
+		w.unexplained("%s: %v\n%s", what, err, p.output())
+		return
+	}
+	c, short := quickClient(t, addr), 10*time.Second
+	for _, f := range w.files {
+		w.compareFile(ctx, c, f, func(problem string) {
+			if !named(said()) {
+				w.lost("%s: %s, and no message names it:\n%s", what, problem, p.output())
+			}
+		})
+	}
+	for _, q := range asked {
+		qctx, done := context.WithTimeout(ctx, short)
+		s, err := c.StreamIn(qctx, q.in, q.run, "").Wait()
+		done()
+		if ok := err == nil && s.Text == q.text && s.Status == q.status; !ok && !named(said()) {
+			w.lost("%s: the run %s reads %q, %v, and no message names it:\n%s", what, q.run, s.Text, err, p.output())
+		}
+	}
+}
+
+// compareFile asks for a file in each way that there is. An answer that is an error is honest; one that is wrong is a problem.
+func (w *world) compareFile(ctx context.Context, c *client.Client, f *file, problem func(string)) {
+	if doc, err := c.Content(ctx, f.id); code(err) == "" && (err != nil || !holds(doc, f.word)) {
+		problem(fmt.Sprintf("the file %s has another text: %v", f.id, err))
+	} else if err != nil && code(err) != "INDEX" && code(err) != "INTERNAL" {
+		problem(fmt.Sprintf("the file %s: %v", f.id, err))
+	}
+	if q, err := answerTo(ctx, c, f.word); err == nil && !strings.Contains(q.text, "Ada Brook") {
+		problem(fmt.Sprintf("the question about %s is answered with %q", f.word, q.text))
+	}
+}

@@ -1,0 +1,145 @@
+package crash_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+)
+
+// insufficientStorage is the documented code of a request that needs room on a full disk.
+const insufficientStorage fault.Code = "INSUFFICIENT_STORAGE"
+
+// TestDiskFull fills the disk while the server runs. Requests that need room get the documented code, deletions work, and when
+// there is room again the server goes on without a restart and has everything that it acknowledged.
+func TestDiskFull(t *testing.T) {
+	mount := smallDisk(t, "24m")
+	w := newWorld(report.add("full disk"))
+	defer w.report(t)
+	addr, data := freeAddr(t), filepath.Join(mount, "data")
+	p := start(t, addr, data, "--docs", "../../../docs/concepts.md")
+	if _, err := p.ready(patience); err != nil {
+		t.Fatalf("%v\n%s", err, p.output())
+	}
+	c, once := newClient(t, addr), quickClient(t, addr)
+	ctx := t.Context()
+	if _, err := c.CreateStore(ctx, knowledge.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
+		t.Fatal(err)
+	}
+	for range *fills {
+		for range 3 {
+			w.upload(ctx, c)
+			w.ask(ctx, c, "forge")
+		}
+		ballast := filepath.Join(mount, "ballast")
+		fill(t, ballast)
+		w.starved(ctx, once, p)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		if page, err := p.ready(patience); err != nil {
+			w.unexplained("there is room, and the server is not ready: %v\n%s\n%s", err, page, p.output())
+			return
+		}
+		w.upload(ctx, c)
+		w.ask(ctx, c, "forge")
+		w.ask(ctx, c, "knowledge")
+		w.verify(ctx, c)
+		p.kill()
+		p = start(t, addr, data, "--docs", "../../../docs/concepts.md")
+		if _, err := p.ready(patience); err != nil {
+			t.Fatalf("%v\n%s", err, p.output())
+		}
+		w.verify(ctx, c)
+	}
+}
+
+// starved asks everything of a server whose disk is full.
+func (w *world) starved(ctx context.Context, c *client.Client, p *process) {
+	w.found.tried++
+	err := uploadOnly(ctx, c, "full-"+w.name())
+	if code(err) != insufficientStorage {
+		w.unexplained("an upload to a full disk: %v", err)
+	} else {
+		w.found.refused++
+	}
+	refused := false
+	for range 20 { // the first ones may still fit the last block of a file
+		w.found.tried++
+		if _, err := c.AskOnce(ctx, forge.Request{Query: "What is a run?", Mode: "direct", NoCache: true}); err != nil {
+			if refused = true; code(err) != insufficientStorage {
+				w.unexplained("a question with a full disk: %v", err)
+			} else {
+				w.found.refused++
+			}
+		}
+	}
+	if !refused {
+		w.unexplained("questions are answered though there is no room for their runs")
+	}
+	status, page := get(ctx, p.url+"/readyz")
+	if status != http.StatusServiceUnavailable || !strings.Contains(page, string(insufficientStorage)) && !strings.Contains(page, "full") && !strings.Contains(page, "space") {
+		w.unexplained("readiness with a full disk: %d %s", status, page)
+	}
+	w.remove(ctx, c)
+	w.forget(ctx, c)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.files {
+		if f.state == deleting {
+			w.found.unexplained++
+			w.failed = append(w.failed, "a file cannot be deleted on a full disk")
+		}
+	}
+	for _, q := range w.asked {
+		if q.state == deleting {
+			w.found.unexplained++
+			w.failed = append(w.failed, "a run cannot be deleted on a full disk")
+		}
+	}
+}
+
+func uploadOnly(ctx context.Context, c *client.Client, name string) error {
+	text := strings.Repeat("The ferry leaves at nine. ", 4000)
+	_, err := c.Upload(ctx, name+".md", strings.NewReader(text), int64(len(text)), client.UploadOptions{ID: name})
+	return err
+}
+
+// smallDisk mounts a disk of a size, which needs root and Linux.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs root on Linux to mount a small disk: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:noctx // the test's context has ended
+	return dir
+}
+
+// fill writes a file until the disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		if _, err := f.Write(block); err == nil {
+			continue
+		} else if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		block = block[:len(block)/2]
+	}
+}
