@@ -29,11 +29,14 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 			}
 		}
 	}
+	space := r.embed.Space()
 	vectors, made, err := r.embedAll(ctx, texts)
 	if err != nil {
 		return err
 	}
-	space := r.embed.Space()
+	if r.embed.Space() != space { // the model was replaced meanwhile, and nobody knows which made which vector
+		clear(made)
+	}
 	for _, es := range entries {
 		for i := range es {
 			at := place[es[i].Statement()]

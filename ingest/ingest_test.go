@@ -383,3 +383,34 @@ func TestIngestDocuments(t *testing.T) {
 		t.Errorf("delete: %d, %v", n, err)
 	}
 }
+
+// replaced is an embedder whose model is replaced in the second call.
+type replaced struct {
+	lengths
+	space *atomic.Int32
+}
+
+func (r replaced) Space() string { return fmt.Sprint("s", r.space.Load() > 1) }
+
+func (r replaced) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
+	r.space.Add(1)
+	return r.lengths.Embed(ctx, texts, p)
+}
+
+// TestModelReplacedWhileEmbedding checks that vectors of unknown origin are not stored: they are made in the background later.
+func TestModelReplacedWhileEmbedding(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a.txt": "One text.", "b.txt": "Another text."})
+	ix := newMemory()
+	r := run(t, ingest.New(ix, replaced{lengths{name: "s", calls: new(atomic.Int32)}, new(atomic.Int32)}, ingest.Options{EmbedTexts: 1, Workers: 1}), dir)
+	if r.Added != 2 || r.Unembedded != 6 {
+		t.Errorf("report %+v", r)
+	}
+	for _, es := range ix.entries {
+		for _, e := range es {
+			if e.Vector != nil {
+				t.Errorf("a vector of the space %s is stored", e.Space)
+			}
+		}
+	}
+}

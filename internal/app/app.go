@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
 	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes),
 		Proposer: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
-	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m),
+	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/reembed"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/fingerprint"
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
@@ -50,22 +51,29 @@ type vectors struct {
 func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Config, logger *slog.Logger) (*vectors, error) {
 	v := &vectors{embedder: m.Local}
 	var older []model.Embedder
+	var known *fingerprint.Embedder
 	if m.Embedder != nil {
-		cache, err := vectorcache.Open(filepath.Join(cfg.Store.Data, "vectors"), m.Embedder, vectorcache.Options{Logger: logger})
+		var err error
+		known, err = fingerprint.New(filepath.Join(cfg.Store.Data, "embedders.json"), m.Embedder,
+			fingerprint.Options{Replaced: func() { v.keeper.Kick() }, Logger: logger})
 		if err != nil {
 			return nil, err
 		}
-		checking, cancel := context.WithTimeout(ctx, maxCheck)
-		_, err = cache.Check(checking)
-		cancel()
-		if err != nil {
-			logger.Warn("the embedder does not answer: documents get their vectors when it does", "error", err)
+		if v.cache, err = vectorcache.Open(filepath.Join(cfg.Store.Data, "vectors"), known, vectorcache.Options{Logger: logger}); err != nil {
+			return nil, err
 		}
-		v.embedder, v.cache, older = cache, cache, []model.Embedder{m.Local}
+		v.embedder, older = v.cache, []model.Embedder{m.Local}
 	}
 	v.keeper = reembed.New(ix, v.embedder, older, reembed.Options{Logger: logger, Weights: func(space string) index.Weights {
 		return weights(cfg.Models, space == m.Local.Space())
 	}})
+	if known != nil {
+		checking, cancel := context.WithTimeout(ctx, maxCheck)
+		defer cancel()
+		if _, err := known.Check(checking); err != nil {
+			logger.Warn("the embedder does not answer: documents get their vectors when it does", "error", err)
+		}
+	}
 	return v, nil
 }
 
@@ -113,12 +121,12 @@ func (v *vectors) close() error {
 }
 
 // reranker gives the late interaction over the server's vectors of tokens where it gives them, and else over static ones.
-func reranker(m *Models) rerank.Reranker {
+func reranker(m *Models, space func() string) rerank.Reranker {
 	static := rerank.New(m.Local)
 	if m.Embedder == nil {
 		return static
 	}
-	tokens := vectorcache.NewTokens(m.Embedder, maxTokenVectors)
+	tokens := vectorcache.NewTokens(m.Embedder, space, maxTokenVectors)
 	return newLate(m.Embedder.PerToken, tokens, m.Embedder.Name(), static)
 }
 

@@ -8,10 +8,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/model"
@@ -42,7 +40,6 @@ type Cache struct {
 	gather gatherer[[]float32]
 	disk   *disk
 	opts   Options
-	nth    int // of the embedders that had the name of inner's space
 }
 
 // Open opens the cache in the folder path, making it if there is none. One process at a time may have it open.
@@ -60,24 +57,27 @@ func Open(path string, inner model.Embedder, o Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open vector cache: %w", err)
 	}
-	c := &Cache{inner: inner, disk: d, opts: o, nth: readProbes(path)[inner.Space()].Nth}
+	c := &Cache{inner: inner, disk: d, opts: o}
 	c.gather.store = d
 	return c, nil
 }
 
-// Space implements [model.Embedder]. It is that of the embedder behind, with a number where [Cache.Check] found that the name
-// was another's before.
-func (c *Cache) Space() string {
-	if c.nth > 1 {
-		return c.inner.Space() + "#" + strconv.Itoa(c.nth)
-	}
-	return c.inner.Space()
-}
+// Space implements [model.Embedder]. It is that of the embedder behind.
+func (c *Cache) Space() string { return c.inner.Space() }
 
 // Embed implements [model.Embedder]. Texts that are not known go to the embedder behind in one call, each once; its errors
-// are passed on. The vectors are the caller's.
+// are passed on. The vectors are the caller's. All of them are of one space, also if the embedder's space changes during the call.
 func (c *Cache) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
-	space := c.Space()
+	for {
+		space := c.Space()
+		vectors, err := c.embed(ctx, space, texts, p)
+		if err != nil || c.Space() == space {
+			return vectors, err
+		}
+	}
+}
+
+func (c *Cache) embed(ctx context.Context, space string, texts []string, p model.Purpose) ([][]float32, error) {
 	keys := make([]key, len(texts))
 	for i, t := range texts {
 		keys[i] = keyOf(space, p, t)
@@ -117,59 +117,6 @@ func (c *Cache) Close() error {
 		return fmt.Errorf("close vector cache: %w", err)
 	}
 	return nil
-}
-
-// probe is the text by which an embedder is known again, and sameModel the least cosine of its vector with the one before:
-// builds and quantisations of one model differ by less.
-const (
-	probeText = "A sluice box washes gravel in running water and keeps the gold."
-	sameModel = 0.98
-)
-
-// Check asks the embedder behind for one vector, and compares it with that of the last Check. If they differ, another model
-// answers under the name by now: from here on [Cache.Space] gives another one, so its vectors and those before do not meet.
-// Call it before anything else uses the cache. Where it fails, nothing has changed.
-func (c *Cache) Check(ctx context.Context) (exchanged bool, err error) {
-	name := c.inner.Space()
-	vs, err := c.inner.Embed(ctx, []string{probeText}, model.ForPassage)
-	if err == nil && (len(vs) != 1 || len(vs[0]) == 0) {
-		err = fault.New(fault.Model, "the embedder gave no vector")
-	}
-	if err != nil {
-		return false, fmt.Errorf("check embedder: %w", err)
-	}
-	probes := readProbes(c.disk.dir)
-	last, known := probes[name]
-	if exchanged = known && !(cosine(last.Vector, vs[0]) >= sameModel); exchanged {
-		last.Nth = max(last.Nth, 1) + 1
-		c.opts.Logger.Warn("another embedder answers under the same name: vectors are made anew", "space", name)
-	}
-	if known && !exchanged {
-		return false, nil
-	}
-	probes[name] = probe{Nth: max(last.Nth, 1), Vector: vs[0]}
-	if err := writeProbes(c.disk.dir, probes); err != nil {
-		return false, fmt.Errorf("check embedder: %w", err)
-	}
-	c.nth = probes[name].Nth
-	return exchanged, nil
-}
-
-// cosine is 0 for vectors that cannot be compared.
-func cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
-	}
-	var dot, aa, bb float64
-	for i := range a {
-		dot += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(aa*bb)
 }
 
 // key is the SHA-256 of all that a vector depends on.

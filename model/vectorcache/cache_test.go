@@ -329,43 +329,6 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
-	dir := t.TempDir()
-	step := func(h *hashing, exchanged bool, space string) {
-		t.Helper()
-		c := open(t, dir, h, vectorcache.Options{})
-		if got, err := c.Check(t.Context()); err != nil || got != exchanged {
-			t.Errorf("exchanged %v, %v", got, err)
-		}
-		if c.Space() != space {
-			t.Errorf("space %q, want %q", c.Space(), space)
-		}
-		embed(t, c, h, model.ForPassage, "a")
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if c = open(t, dir, h, vectorcache.Options{}); c.Space() != space {
-			t.Errorf("space %q after reopening, want %q", c.Space(), space)
-		}
-		_ = c.Close()
-	}
-	first, second, third := &hashing{space: "s", dim: 64}, &hashing{space: "s", dim: 64, salt: "x"}, &hashing{space: "s", dim: 32}
-	step(first, false, "s")
-	step(first, false, "s")
-	step(second, true, "s#2")
-	step(second, false, "s#2")
-	step(third, true, "s#3")
-	step(&hashing{space: "other", dim: 64}, false, "other")
-	step(third, false, "s#3")
-	step(first, true, "s#4") // who comes back is not known again: its vectors are gone by then
-
-	down := &hashing{space: "s", dim: 64, err: errors.New("down")}
-	c := open(t, dir, down, vectorcache.Options{})
-	if exchanged, err := c.Check(t.Context()); exchanged || !errors.Is(err, down.err) || c.Space() != "s#4" {
-		t.Errorf("exchanged %v, %v, space %q", exchanged, err, c.Space())
-	}
-}
-
 // FuzzDamage opens a cache whose files hold anything: it gives the right vectors all the same.
 func FuzzDamage(f *testing.F) {
 	dir := f.TempDir()
@@ -377,26 +340,23 @@ func FuzzDamage(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(whole, []byte(`{"s":{"nth":2}}`))
-	f.Add(whole[:20], []byte(`null`))
-	f.Add([]byte{}, []byte(`[`))
+	f.Add(whole)
+	f.Add(whole[:20])
+	f.Add([]byte{})
 	for i := 0; i < len(whole); i += 7 {
 		b := slices.Clone(whole)
 		b[i] ^= 0x41
-		f.Add(b, []byte(`{"s":{"nth":-5,"vector":[1e38]}}`))
+		f.Add(b)
 	}
-	f.Fuzz(func(t *testing.T, data, probes []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		for name, b := range map[string][]byte{"young": data, "old": data, "probes.json": probes} {
+		for name, b := range map[string][]byte{"young": data, "old": data} {
 			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h := &hashing{space: "s", dim: 5}
 		c := open(t, dir, h, vectorcache.Options{})
-		if _, err := c.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		for range 2 {
 			embed(t, c, h, model.ForPassage, "a", "b", "unknown", "c")
 		}

@@ -2,11 +2,8 @@ package vectorcache
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"log/slog"
@@ -18,9 +15,8 @@ import (
 // The files of the folder: records are appended to the young one; when that is half of what is allowed, it takes the place
 // of the old one, whose vectors go but for those that were used meanwhile, which were copied.
 const (
-	fileYoung  = "young"
-	fileOld    = "old"
-	fileProbes = "probes.json"
+	fileYoung = "young"
+	fileOld   = "old"
 )
 
 // A file is the magic and then records: the key, the number of components (4 bytes), the CRC-32C of those two and the
@@ -29,7 +25,6 @@ const (
 	magic      = "SLVC1\n\x00\x00"
 	recordHead = len(key{}) + 4 + 4
 	maxDim     = 1 << 16
-	maxProbes  = 1 << 20 // bytes of fileProbes
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -254,43 +249,4 @@ func (d *disk) close() error {
 	}
 	d.failed = true // calls that still run need not tell
 	return errors.Join(errs...)
-}
-
-// probe is what is known of the embedder that last had a name, and how many had it before it, and it.
-type probe struct {
-	Nth    int       `json:"nth"`
-	Vector []float32 `json:"vector"`
-}
-
-// readProbes gives the probes by the name of their space; none where the file cannot be read.
-func readProbes(dir string) map[string]probe {
-	out := map[string]probe{}
-	f, err := os.Open(filepath.Join(dir, fileProbes))
-	if err != nil {
-		return out
-	}
-	defer f.Close()
-	if json.NewDecoder(io.LimitReader(f, maxProbes)).Decode(&out) != nil || out == nil {
-		return map[string]probe{}
-	}
-	return out
-}
-
-func writeProbes(dir string, probes map[string]probe) error {
-	raw, err := json.Marshal(probes)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, fileProbes)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, bytes.NewReader(raw))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, fileProbes))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", fileProbes, err), os.Remove(f.Name()))
-	}
-	return nil
 }

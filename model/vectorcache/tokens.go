@@ -15,16 +15,18 @@ const defaultTokenBytes = 64 << 20
 // the same text at once, one asks. Beyond the size, those go that were not used for longest.
 type Tokens struct {
 	inner  model.TokenEmbedder
+	space  func() string
 	gather gatherer[[]model.TokenVector]
 	memory *memory
 }
 
-// NewTokens returns a cache of at most maxBytes, counted about (0: 64 MiB).
-func NewTokens(inner model.TokenEmbedder, maxBytes int64) *Tokens {
+// NewTokens returns a cache of at most maxBytes, counted about (0: 64 MiB). The function space names the space of inner's vectors at
+// the moment.
+func NewTokens(inner model.TokenEmbedder, space func() string, maxBytes int64) *Tokens {
 	if maxBytes <= 0 {
 		maxBytes = defaultTokenBytes
 	}
-	t := &Tokens{inner: inner, memory: &memory{most: maxBytes, places: map[key]*list.Element{}}}
+	t := &Tokens{inner: inner, space: space, memory: &memory{most: maxBytes, places: map[key]*list.Element{}}}
 	t.gather.store = t.memory
 	return t
 }
@@ -32,9 +34,10 @@ func NewTokens(inner model.TokenEmbedder, maxBytes int64) *Tokens {
 // EmbedTokens implements [model.TokenEmbedder]. Texts that are not known go to the embedder behind in one call, each once;
 // its errors are passed on. What is returned is shared: nobody may change it.
 func (t *Tokens) EmbedTokens(ctx context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {
+	space := t.space()
 	keys := make([]key, len(texts))
 	for i, s := range texts {
-		keys[i] = keyOf("", p, s)
+		keys[i] = keyOf(space, p, s)
 	}
 	return t.gather.all(ctx, keys, func(ctx context.Context, which []int) ([][]model.TokenVector, error) {
 		some := make([]string, len(which))

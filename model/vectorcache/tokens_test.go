@@ -32,7 +32,7 @@ func (w *words) EmbedTokens(_ context.Context, texts []string, p model.Purpose) 
 
 func TestTokens(t *testing.T) {
 	w := &words{}
-	c := vectorcache.NewTokens(w, 0)
+	c := vectorcache.NewTokens(w, func() string { return "s" }, 0)
 	get := func(c *vectorcache.Tokens, p model.Purpose, texts ...string) {
 		t.Helper()
 		got, err := c.EmbedTokens(t.Context(), texts, p)
@@ -56,7 +56,7 @@ func TestTokens(t *testing.T) {
 
 	const most = 10_000
 	w = &words{}
-	c = vectorcache.NewTokens(w, most)
+	c = vectorcache.NewTokens(w, func() string { return "s" }, most)
 	for i := range 200 {
 		get(c, model.ForPassage, fmt.Sprint("text ", i), "used all the time")
 		if s := c.Stats(); s.Bytes > most {
