@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	kills   = flag.Int("kills", 3, "how often the server is killed")
-	damages = flag.Int("damages", 12, "how many files are damaged")
-	fills   = flag.Int("fills", 1, "how often the disk is filled")
+	kills   = flag.Int("kills", 0, "how often the server is killed")
+	damages = flag.Int("damages", 0, "how many files are damaged")
+	fills   = flag.Int("fills", 0, "how often the disk is filled")
 	seed    = flag.Uint64("seed", 1, "seed of the random choices")
 )
 
@@ -52,6 +52,14 @@ type row struct {
 	lost        int // acknowledged data that is gone without any message
 	repeated    int // deleted data that is back, or an event number that has two contents
 	unexplained int // everything else that the documentation does not promise
+}
+
+// want skips a scenario that the command line does not ask for.
+func want(t *testing.T, n int, name string) {
+	t.Helper()
+	if n == 0 {
+		t.Skipf("asked for with -%s", name)
+	}
 }
 
 // table collects the rows of all scenarios.

@@ -24,6 +24,7 @@ const questionOf = "Who is the harbour master of %s?"
 // TestDamage damages one file of the data folder while the server is stopped. Then the server refuses to start and names the
 // file, or it says what is missing, or it answers as before. Nothing is missing without a message.
 func TestDamage(t *testing.T) {
+	want(t, *damages, "damages")
 	w := newWorld(report.add("damaged files"))
 	defer w.report(t)
 	addr, golden := freeAddr(t), filepath.Join(t.TempDir(), "golden")

@@ -23,6 +23,7 @@ const insufficientStorage fault.Code = "INSUFFICIENT_STORAGE"
 // TestDiskFull fills the disk while the server runs. Requests that need room get the documented code, deletions work, and when
 // there is room again the server goes on without a restart and has everything that it acknowledged.
 func TestDiskFull(t *testing.T) {
+	want(t, *fills, "fills")
 	mount := smallDisk(t, "24m")
 	w := newWorld(report.add("full disk"))
 	defer w.report(t)

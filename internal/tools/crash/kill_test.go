@@ -15,6 +15,7 @@ import (
 // TestKills kills the server at random moments while files are uploaded and deleted and answers are streamed. After each restart,
 // everything that was acknowledged is there, everything that was deleted is not, and every reader gets the end of its run.
 func TestKills(t *testing.T) {
+	want(t, *kills, "kills")
 	w := newWorld(report.add("kills"))
 	defer w.report(t)
 	model := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada ", "Brook ", "is ", "the ", "harbour ", "master ", "and ", "the ", "ferry ",
