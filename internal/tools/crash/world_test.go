@@ -86,8 +86,10 @@ func (w *world) fail(column *int, format string, args ...any) {
 }
 
 // lost, repeated and unexplained count a failure with its explanation.
-func (w *world) lost(format string, args ...any)     { w.fail(&w.found.lost, "lost: "+format, args...) }
-func (w *world) repeated(format string, args ...any) { w.fail(&w.found.repeated, "repeated: "+format, args...) }
+func (w *world) lost(format string, args ...any) { w.fail(&w.found.lost, "lost: "+format, args...) }
+func (w *world) repeated(format string, args ...any) {
+	w.fail(&w.found.repeated, "repeated: "+format, args...)
+}
 func (w *world) unexplained(format string, args ...any) {
 	w.fail(&w.found.unexplained, "unexplained: "+format, args...)
 }
