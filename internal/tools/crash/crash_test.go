@@ -21,7 +21,7 @@ var (
 // binary is the path of the server program, built once.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "sluice")
-	out, err := exec.Command("go", "build", "-o", path, "../../../cmd/sluice").CombinedOutput() //nolint:noctx // it is bounded by the test's time
+	out, err := exec.Command("go", "build", "-o", path, "../../../cmd/sluice").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the server: %w\n%s", err, out)
 	}

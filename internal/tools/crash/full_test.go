@@ -123,7 +123,7 @@ func smallDisk(t *testing.T, size string) string {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("needs root on Linux to mount a small disk: %v: %s", err, out)
 	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:noctx // the test's context has ended
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	return dir
 }
 

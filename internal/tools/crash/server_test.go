@@ -42,7 +42,7 @@ func start(t *testing.T, addr, data string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{url: "http://" + addr, done: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data, "--log-format", "text"}, args...)...) //nolint:noctx // it is killed below
+	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data, "--log-format", "text"}, args...)...)
 	p.cmd.Env = environment()
 	out, err := p.cmd.StderrPipe()
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *process) ready(within time.Duration) (string, error) {
 	defer cancel()
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
-	page := ""
+	var page string
 	for {
 		code, body := get(ctx, p.url+"/readyz")
 		if page = body; code == http.StatusOK {
