@@ -85,7 +85,8 @@ func (st *stream) start(beat func()) error {
 	defer st.mu.Unlock()
 	st.extend(time.Now())
 	if st.err = st.rc.Flush(); st.err == nil && beat != nil {
-		st.idle = time.AfterFunc(st.s.heartbeat(false), beat)
+		st.idle = time.AfterFunc(time.Hour, beat) // set before it can be called
+		st.idle.Reset(st.s.heartbeat(false))
 	}
 	return st.err
 }
@@ -210,9 +211,12 @@ func (st *stream) fail(err error) {
 	}
 }
 
-// beat sends a sign of life after a time of silence, and looks again later.
+// beat sends a heartbeat if one is due, and sets the timer for the next.
 func (st *stream) beat() {
-	st.mu.Lock()
+	if !st.mu.TryLock() { // frames are being written, maybe to a slow reader
+		st.idle.Reset(st.s.heartbeat(false))
+		return
+	}
 	defer st.mu.Unlock()
 	if st.ended || st.err != nil {
 		return
