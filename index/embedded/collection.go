@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
 )
@@ -175,16 +174,13 @@ func (x *Index) collection(name string) (*collection, error) {
 	if name == "" {
 		name = corpus.DefaultCollection
 	}
-	if len(name) > maxKey {
-		return nil, nil
-	}
 	x.mu.Lock()
 	c := x.collections[name]
 	x.mu.Unlock()
 	if c == nil {
-		id, err := x.number(name)
-		if err != nil || id == nil {
-			return nil, err
+		id := x.number(name)
+		if id == nil {
+			return nil, nil
 		}
 		x.mu.Lock()
 		if c = x.collections[name]; c == nil {
@@ -207,26 +203,21 @@ func (x *Index) collection(name string) (*collection, error) {
 }
 
 // number gives the number of a collection, or nil if there is none of the name.
-func (x *Index) number(name string) (id *uint32, err error) {
+func (x *Index) number(name string) *uint32 {
 	if name == "" {
 		name = corpus.DefaultCollection
 	}
-	if len(name) > maxKey {
-		return nil, nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n, ok := x.numbers[name]; ok {
+		return &n
 	}
-	err = x.view(func(tx *bolt.Tx) error {
-		if b := tx.Bucket(bucketCollections).Get([]byte(name)); len(b) == 4 {
-			n := binary.BigEndian.Uint32(b)
-			id = &n
-		}
-		return nil
-	})
-	return id, err
+	return nil
 }
 
 func (x *Index) loadCollection(c *collection) error {
 	var vectors [levels]spaces
-	err := x.view(func(tx *bolt.Tx) (err error) {
+	err := x.view(func(tx *txn) (err error) {
 		c.spaces, err = readSpaces(tx, c.id)
 		return err
 	})
@@ -235,13 +226,13 @@ func (x *Index) loadCollection(c *collection) error {
 	}
 	for i := range levels {
 		found := false
-		err := x.view(func(tx *bolt.Tx) (err error) {
+		err := x.view(func(tx *txn) (err error) {
 			raw := tx.Bucket(bucketLevels).Get(levelKey(c.id, i+1))
 			if found = raw != nil; !found {
 				return nil
 			}
 			if err := unsealJSON(raw, &c.records[i]); err != nil {
-				return fmt.Errorf("damaged: figures of a level: %w", err)
+				return fmt.Errorf("%w: figures of a level: %w", errDamaged, err)
 			}
 			vectors[i] = spaces{}
 			for name, s := range c.spaces {
@@ -268,14 +259,14 @@ func (x *Index) loadCollection(c *collection) error {
 }
 
 // readSpaces gives the spaces of a collection by name.
-func readSpaces(tx *bolt.Tx, collection uint32) (map[string]spaceRecord, error) {
+func readSpaces(tx *txn, collection uint32) (map[string]spaceRecord, error) {
 	out := map[string]spaceRecord{}
 	prefix := idKey(collection, "")
 	cur := tx.Bucket(bucketSpaces).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 		var r spaceRecord
 		if err := unsealJSON(v, &r); err != nil {
-			return nil, fmt.Errorf("damaged: a space: %w", err)
+			return nil, fmt.Errorf("%w: a space: %w", errDamaged, err)
 		}
 		out[string(k[len(prefix):])] = r
 	}
@@ -283,25 +274,25 @@ func readSpaces(tx *bolt.Tx, collection uint32) (map[string]spaceRecord, error) 
 }
 
 // readVectors gives the vectors of a space at a level; nil if there are none.
-func readVectors(tx *bolt.Tx, collection uint32, space spaceRecord, level int) (slabs, error) {
+func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slabs, error) {
 	s := &slab{dim: space.Dim}
 	prefix := append(spaceKey(collection, space.Number), byte(level))
 	cur := tx.Bucket(bucketVectors).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 		if len(k) != len(prefix)+8 {
-			return nil, errors.New("damaged: key of a vector")
+			return nil, fmt.Errorf("%w: key of a vector", errDamaged)
 		}
 		before := len(s.data)
 		var err error
 		if s.data, err = unsealVector(v, s.data); err != nil {
-			return nil, fmt.Errorf("damaged: a vector: %w", err)
+			return nil, fmt.Errorf("%w: a vector: %w", errDamaged, err)
 		}
 		switch len(s.data) - before {
 		case 0: // known to have none
 		case s.dim:
 			s.rows = append(s.rows, binary.BigEndian.Uint64(k[len(prefix):]))
 		default:
-			return nil, fmt.Errorf("damaged: a vector of %d components among those of %d", len(s.data)-before, s.dim)
+			return nil, fmt.Errorf("%w: a vector of %d components among those of %d", errDamaged, len(s.data)-before, s.dim)
 		}
 	}
 	if len(s.rows) == 0 {
@@ -345,7 +336,7 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 // replay does again the newest change.
 func (x *Index) replay(l *lexical, record *levelRecord) error {
 	f := filling{lexical: l}
-	return x.view(func(tx *bolt.Tx) error {
+	return x.view(func(tx *txn) error {
 		for _, r := range record.Added {
 			for row := r[0]; row < r[1]; row++ {
 				if slices.ContainsFunc(record.Removed, func(g [2]uint64) bool { return g[0] <= row && row < g[1] }) {
@@ -371,13 +362,13 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 		return nil, err
 	}
 	f := filling{lexical: l}
-	err = x.view(func(tx *bolt.Tx) error {
+	err = x.view(func(tx *txn) error {
 		prefix := idKey(c.id, "")
 		cur := tx.Bucket(bucketDocuments).Cursor()
 		for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 			var d docRecord
 			if err := unsealJSON(v, &d); err != nil {
-				return fmt.Errorf("damaged: a document: %w", err)
+				return fmt.Errorf("%w: a document: %w", errDamaged, err)
 			}
 			for row, to := d.rows(level); row < to; row++ {
 				if err := f.addRow(tx, row); err != nil {
@@ -395,7 +386,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 }
 
 // addRow adds a chunk as it is in documents.db.
-func (f *filling) addRow(tx *bolt.Tx, row uint64) error {
+func (f *filling) addRow(tx *txn, row uint64) error {
 	chunk, err := readChunk(tx, row)
 	if err != nil {
 		return err
@@ -407,14 +398,14 @@ func (f *filling) addRow(tx *bolt.Tx, row uint64) error {
 	return f.add(addition{row: row, chunk: chunk, named: n})
 }
 
-func readChunk(tx *bolt.Tx, row uint64) (*corpus.Chunk, error) {
+func readChunk(tx *txn, row uint64) (*corpus.Chunk, error) {
 	raw := tx.Bucket(bucketChunks).Get(rowKey(row))
 	if raw == nil {
-		return nil, fmt.Errorf("damaged: chunk %d is missing", row)
+		return nil, fmt.Errorf("%w: chunk %d is missing", errDamaged, row)
 	}
 	c := new(corpus.Chunk)
 	if err := unsealJSON(raw, c); err != nil {
-		return nil, fmt.Errorf("damaged: chunk %d: %w", row, err)
+		return nil, fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
 	}
 	return c, nil
 }

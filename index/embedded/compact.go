@@ -37,12 +37,12 @@ func (x *Index) compact(ctx context.Context) error {
 	names := map[string]uint32{}
 	marked := map[uint32][levels]bool{}
 	pending := false
-	err := x.view(func(tx *bolt.Tx) error {
+	err := x.view(func(tx *txn) error {
 		meta := tx.Bucket(bucketMeta)
 		pending = meta.Get(keyScrub) != nil
 		return tx.Bucket(bucketCollections).ForEach(func(name, id []byte) error {
 			if len(id) != 4 {
-				return errors.New("damaged: number of a collection")
+				return fmt.Errorf("%w: number of a collection", errDamaged)
 			}
 			n := binary.BigEndian.Uint32(id)
 			var m [levels]bool
@@ -105,7 +105,7 @@ func (x *Index) scrubCollection(ctx context.Context, c *collection, marked [leve
 // before the exchange leaves them.
 func (x *Index) exchange() error {
 	left := false
-	err := x.update(func(tx *bolt.Tx) error {
+	err := x.update(func(tx *txn) error {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for _, c := range x.collections {
@@ -148,7 +148,7 @@ func (x *Index) writeCompacted(path string, keepMarks bool) error {
 	if keepMarks {
 		return to.Sync()
 	}
-	err = to.Update(func(tx *bolt.Tx) error {
+	err = updateDB(to, nil, func(tx *txn) error {
 		meta := tx.Bucket(bucketMeta)
 		var marks [][]byte
 		cur := meta.Cursor()

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -22,7 +20,7 @@ func (x *Index) Describe(ctx context.Context, collection string, ids []corpus.Do
 	}
 	defer x.life.RUnlock()
 	var out []corpus.Document
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		for _, id := range ids {
 			d, err := readDocument(tx, c, id)
 			if err != nil {
@@ -48,7 +46,7 @@ func (x *Index) Within(ctx context.Context, collection string, id corpus.Documen
 	}
 	defer x.life.RUnlock()
 	var out []corpus.Chunk
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		d, err := readDocument(tx, c, id)
 		if err != nil || d == nil || !within(tx, c, s, id) {
 			return err
@@ -59,7 +57,7 @@ func (x *Index) Within(ctx context.Context, collection string, id corpus.Documen
 	return out, failed("read document", err)
 }
 
-func chunksFrom(ctx context.Context, tx *bolt.Tx, d *docRecord, level corpus.Level, from, limit int) (out []corpus.Chunk, err error) {
+func chunksFrom(ctx context.Context, tx *txn, d *docRecord, level corpus.Level, from, limit int) (out []corpus.Chunk, err error) {
 	first, end := d.rows(int(level) - 1)
 	if d.Ordered {
 		first += uint64(sort.Search(int(end-first), func(i int) bool {

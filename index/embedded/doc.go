@@ -5,6 +5,9 @@
 // statistics mix; they are derived, carry the generation of the data that they were made of, and are brought up to date or
 // made anew when a collection is first used after a crash or damage. Vectors are held in memory and scanned exactly.
 //
+// bbolt's pages have no checksums, so documents.db holds sums of its buckets, and is verified as a whole when it is opened; see
+// [Index.Verify] and docs/decisions/0022.
+//
 // A collection's vectors stand apart by their space, in the database and in memory, so that another embedder can fill a
 // space of its own while searches use the one before. A chunk is named to it by its row, which is never used twice: a
 // vector that was made for a text cannot reach the text that took its place.

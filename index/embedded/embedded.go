@@ -2,14 +2,12 @@ package embedded
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -57,7 +55,9 @@ type Index struct {
 	db   *bolt.DB
 
 	mu          sync.Mutex
+	numbers     map[string]uint32 // of all collections by name: a name that damage hides does not make one empty
 	collections map[string]*collection
+	damage      error // the first that was found
 
 	write   sync.Mutex // one writer at a time; guards what follows
 	nextRow uint64
@@ -73,8 +73,8 @@ var (
 var errClosed = errors.New("the index is closed")
 
 // Open opens the index in dir, making it if there is none. One process at a time holds a folder: another gets a
-// [fault.Conflict] after the lock timeout. What a crash left half done is finished or undone. A damaged documents.db is an
-// error that names it; damaged lexical indexes are made anew from it. Vectors and lexical indexes of a collection are
+// [fault.Conflict] after the lock timeout. What a crash left half done is finished or undone. A documents.db that
+// is damaged or missing is an error that names it; damaged lexical indexes are made anew from it. Vectors and lexical indexes of a collection are
 // loaded when it is first used.
 func Open(dir string, opts Options) (*Index, error) {
 	if opts.Logger == nil {
@@ -89,7 +89,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if opts.Scoring == (Scoring{}) {
 		opts.Scoring = DefaultScoring
 	}
-	x := &Index{dir: dir, opts: opts, collections: map[string]*collection{}}
+	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, collections: map[string]*collection{}}
 	if err := x.open(); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -118,13 +118,7 @@ func (x *Index) open() (err error) {
 			_ = x.lock.Unlock()
 		}
 	}()
-	if err := os.Remove(x.path(fileCompacted)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if x.db, err = openDB(x.path(fileDocuments)); err != nil {
-		return err
-	}
-	if err := x.prepare(); err != nil {
+	if err := x.openDocuments(); err != nil {
 		return err
 	}
 	x.queue = bleve.NewAnalysisQueue(max(1, runtime.GOMAXPROCS(0)))
@@ -132,116 +126,6 @@ func (x *Index) open() (err error) {
 }
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
-
-func openDB(path string) (*bolt.DB, error) {
-	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
-}
-
-func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
-	err = guard(path, func() error {
-		db, err = bolt.Open(path, permFile, &opts)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = guard(path, func() error {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		return db.View(func(tx *bolt.Tx) error {
-			if info.Size() < tx.Size() {
-				return fmt.Errorf("%d bytes where %d were written", info.Size(), tx.Size())
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return db, nil
-}
-
-// guard runs do, which reads a memory-mapped file, and makes an error of the panics and faults that damage to it causes.
-func guard(path string, do func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%s: damaged: %v", path, r)
-		}
-	}()
-	if err := do(); err != nil {
-		if _, coded := errors.AsType[*fault.Error](err); coded {
-			return err
-		}
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// prepare makes the buckets and finishes what the last process left.
-func (x *Index) prepare() error {
-	return x.update(func(tx *bolt.Tx) error {
-		for _, name := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(bucketMeta)
-		switch have := meta.Get(keyFormat); {
-		case have == nil:
-			made := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMicro()))
-			if err := errors.Join(meta.Put(keyFormat, []byte(format)), meta.Put(keyMade, made)); err != nil {
-				return err
-			}
-		case string(have) == formatSpaceless:
-			if err := forgetVectors(tx); err != nil {
-				return err
-			}
-		case string(have) == formatNameless: // its passages have no mentions until they are put anew
-			if err := meta.Put(keyFormat, []byte(format)); err != nil {
-				return err
-			}
-		case string(have) != format && string(have) != formatSets:
-			return fmt.Errorf("format %q is not %q, which this version reads", have, format)
-		}
-		if b := meta.Get(keyNextRow); len(b) == 8 {
-			x.nextRow = binary.BigEndian.Uint64(b)
-		}
-		if b := meta.Get(keyMade); len(b) == 8 {
-			x.made = binary.BigEndian.Uint64(b)
-		}
-		return sweepAll(tx)
-	})
-}
-
-// forgetVectors turns a folder of the first format into one of this. Nobody knows the spaces of the vectors in it, so they
-// go; they are made anew from the texts, which stay.
-func forgetVectors(tx *bolt.Tx) error {
-	if err := tx.DeleteBucket(bucketVectors); err != nil {
-		return err
-	}
-	if _, err := tx.CreateBucket(bucketVectors); err != nil {
-		return err
-	}
-	meta := tx.Bucket(bucketMeta)
-	return errors.Join(meta.Put(keyFormat, []byte(format)), meta.Put(keyScrub, nil))
-}
-
-// view runs do in a read transaction. Nothing read may be kept without a copy.
-func (x *Index) view(do func(tx *bolt.Tx) error) error {
-	x.dbMu.RLock()
-	defer x.dbMu.RUnlock()
-	return guard(x.path(fileDocuments), func() error { return x.db.View(do) })
-}
-
-func (x *Index) update(do func(tx *bolt.Tx) error) error {
-	x.dbMu.RLock()
-	defer x.dbMu.RUnlock()
-	return guard(x.path(fileDocuments), func() error { return x.db.Update(do) })
-}
 
 // enter begins a call; leave it with x.life.RUnlock if there is no error.
 func (x *Index) enter(ctx context.Context) error {

@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
@@ -30,7 +28,7 @@ const (
 type graph struct {
 	collection   uint32
 	v            *view
-	tx           *bolt.Tx
+	tx           *txn
 	named, about *postings // of the entities that passages name, and of those that they are about
 	texts        *postings // of the terms of all that passages say; nil until it is asked for
 	figures      map[string]figures
@@ -62,7 +60,7 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 		return nil
 	}
 	return guard(x.path(folderLexical), func() error {
-		return x.view(func(tx *bolt.Tx) error {
+		return x.view(func(tx *txn) error {
 			g := &graph{collection: c.id, v: v, tx: tx, figures: map[string]figures{}}
 			var err error
 			if g.named, err = v.postingsOf(fieldNamed); err != nil {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -183,14 +181,14 @@ func (d *decoder) string() string {
 }
 
 // readNamed gives what a row names; nil where it names nothing.
-func readNamed(tx *bolt.Tx, row uint64) (*named, error) {
+func readNamed(tx *txn, row uint64) (*named, error) {
 	raw := tx.Bucket(bucketMentions).Get(rowKey(row))
 	if raw == nil {
 		return nil, nil
 	}
 	n, err := unsealNamed(raw)
 	if err != nil {
-		return nil, fmt.Errorf("damaged: mentions of chunk %d: %w", row, err)
+		return nil, fmt.Errorf("%w: mentions of chunk %d: %w", errDamaged, row, err)
 	}
 	return n, nil
 }

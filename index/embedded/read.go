@@ -7,8 +7,6 @@ import (
 	"iter"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
@@ -21,7 +19,7 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 	}
 	defer x.life.RUnlock()
 	var out []corpus.Chunk
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		out = out[:0]
 		bucket := tx.Bucket(bucketIDs)
 		for _, id := range ids {
@@ -34,7 +32,7 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 			}
 			chunk := new(corpus.Chunk)
 			if err := unsealJSON(tx.Bucket(bucketChunks).Get(row), chunk); err != nil {
-				return fmt.Errorf("damaged: chunk %.100q: %w", id, err)
+				return fmt.Errorf("%w: chunk %.100q: %w", errDamaged, id, err)
 			}
 			if within(tx, c, s, chunk.Document) {
 				out = append(out, *chunk)
@@ -52,7 +50,7 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 	}
 	defer x.life.RUnlock()
 	var out []corpus.Document
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		for id := range listed(tx, c, s, after) {
 			if limit > 0 && len(out) == limit {
 				return nil
@@ -75,7 +73,7 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 }
 
 // listed gives the ids of the documents of a scope behind one, in order.
-func listed(tx *bolt.Tx, c uint32, s index.Scope, after corpus.DocumentID) iter.Seq[corpus.DocumentID] {
+func listed(tx *txn, c uint32, s index.Scope, after corpus.DocumentID) iter.Seq[corpus.DocumentID] {
 	var lists []*list
 	if s.Whole() {
 		lists = append(lists, listOf(tx.Bucket(bucketDocuments), idKey(c, ""), after))
@@ -121,12 +119,12 @@ func listed(tx *bolt.Tx, c uint32, s index.Scope, after corpus.DocumentID) iter.
 
 // list is what follows a prefix in the keys of a bucket.
 type list struct {
-	cur    *bolt.Cursor
+	cur    *bucketCursor
 	prefix []byte
 	key    []byte
 }
 
-func listOf(b *bolt.Bucket, prefix []byte, after corpus.DocumentID) *list {
+func listOf(b *bucket, prefix []byte, after corpus.DocumentID) *list {
 	l := &list{cur: b.Cursor(), prefix: prefix}
 	start := append(slices.Clone(prefix), after...)
 	l.key, _ = l.cur.Seek(start)
@@ -141,16 +139,16 @@ func (l *list) id() corpus.DocumentID { return corpus.DocumentID(l.key[len(l.pre
 
 // inCollection runs do with the number of a collection and the scope of it that is named, in a transaction; not at all if there
 // is no such collection.
-func (x *Index) inCollection(name string, do func(tx *bolt.Tx, collection uint32, scope index.Scope) error) error {
+func (x *Index) inCollection(name string, do func(tx *txn, collection uint32, scope index.Scope) error) error {
 	s, err := parse(name)
 	if err != nil {
 		return err
 	}
-	c, err := x.number(s.Collection)
-	if err != nil || c == nil {
-		return err
+	c := x.number(s.Collection)
+	if c == nil {
+		return nil
 	}
-	return x.view(func(tx *bolt.Tx) error { return do(tx, *c, s) })
+	return x.view(func(tx *txn) error { return do(tx, *c, s) })
 }
 
 // named gives the scope that is named and its collection, loaded, or nil if there is none.

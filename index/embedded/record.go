@@ -35,15 +35,18 @@ var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
 	keyMade       = []byte("made")   // when the folder was, in microseconds since 1970; none: by an earlier version
+	keySums       = []byte("sums")   // what the buckets add up to, without this
 	keyScrub      = []byte("scrub")  // there: pages of the file may hold deleted text
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )
 
-// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions. Once there is a set, it
-// is of the newest, as versions that know none would put documents without telling the sets.
+// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions; in the third, there were
+// no sets; in the fourth, no sums of the buckets.
 const (
+	format          = "5"
+	formatSums      = format // the first with sums
 	formatSets      = "4"
-	format          = "3"
+	formatNames     = "3"
 	formatNameless  = "2"
 	formatSpaceless = "1"
 )

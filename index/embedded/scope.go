@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -122,7 +120,7 @@ func (x *Index) acquireScope(ctx context.Context, c *collection, scope index.Sco
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	parts := make([]*part, len(keys))
-	err := x.view(func(tx *bolt.Tx) (err error) {
+	err := x.view(func(tx *txn) (err error) {
 		for i, set := range scope.Sets {
 			if parts[i], err = readSet(ctx, tx, c.id, set); err != nil {
 				return err
@@ -153,7 +151,7 @@ func (x *Index) acquireScope(ctx context.Context, c *collection, scope index.Sco
 }
 
 // readSet reads a set as a part.
-func readSet(ctx context.Context, tx *bolt.Tx, collection uint32, set string) (*part, error) {
+func readSet(ctx context.Context, tx *txn, collection uint32, set string) (*part, error) {
 	r, err := readSetRecord(tx, collection, set)
 	if err != nil {
 		return nil, err
@@ -176,7 +174,7 @@ func readSet(ctx context.Context, tx *bolt.Tx, collection uint32, set string) (*
 }
 
 // readPart reads a document as a part.
-func readPart(tx *bolt.Tx, collection uint32, id corpus.DocumentID) (*part, error) {
+func readPart(tx *txn, collection uint32, id corpus.DocumentID) (*part, error) {
 	d, err := readDocument(tx, collection, id)
 	if err != nil {
 		return nil, err
@@ -202,7 +200,7 @@ func documentVersion(rows [2]uint64, next uint64) uint64 {
 }
 
 // readDocument gives a document's record, or nil if there is none.
-func readDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID) (*docRecord, error) {
+func readDocument(tx *txn, collection uint32, id corpus.DocumentID) (*docRecord, error) {
 	if !validID(string(id)) {
 		return nil, nil
 	}
@@ -212,13 +210,13 @@ func readDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID) (*docRec
 	}
 	d := new(docRecord)
 	if err := unsealJSON(raw, d); err != nil {
-		return nil, fmt.Errorf("damaged: document %.100q: %w", id, err)
+		return nil, fmt.Errorf("%w: document %.100q: %w", errDamaged, id, err)
 	}
 	return d, nil
 }
 
 // within tells whether a document is of a scope, as documents.db has it.
-func within(tx *bolt.Tx, collection uint32, scope index.Scope, id corpus.DocumentID) bool {
+func within(tx *txn, collection uint32, scope index.Scope, id corpus.DocumentID) bool {
 	if scope.Whole() || slices.Contains(scope.Documents, id) {
 		return true
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/viterin/vek/vek32"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
@@ -121,7 +120,7 @@ func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, only *filter, q
 // hydrate reads the chunks of what was found.
 func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 	hits := make([]index.Hit, len(all))
-	err := x.view(func(tx *bolt.Tx) error {
+	err := x.view(func(tx *txn) error {
 		for i, f := range all {
 			c, err := readChunk(tx, f.row)
 			if err != nil {

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -49,22 +47,22 @@ func unsealRows(b []byte) (rows [2]uint64, err error) {
 		err = errRecord
 	}
 	if err != nil {
-		return rows, fmt.Errorf("damaged: a member of a set: %w", err)
+		return rows, fmt.Errorf("%w: a member of a set: %w", errDamaged, err)
 	}
 	return [2]uint64{binary.BigEndian.Uint64(raw), binary.BigEndian.Uint64(raw[8:])}, nil
 }
 
-func readSetRecord(tx *bolt.Tx, collection uint32, set string) (r setRecord, err error) {
+func readSetRecord(tx *txn, collection uint32, set string) (r setRecord, err error) {
 	if raw := tx.Bucket(bucketSets).Get(idKey(collection, set)); raw != nil {
 		if err := unsealJSON(raw, &r); err != nil {
-			return r, fmt.Errorf("damaged: set %s: %w", set, err)
+			return r, fmt.Errorf("%w: set %s: %w", errDamaged, set, err)
 		}
 	}
 	return r, nil
 }
 
 // setsOf gives the sets that a document is in.
-func setsOf(tx *bolt.Tx, collection uint32, id corpus.DocumentID) (sets []string) {
+func setsOf(tx *txn, collection uint32, id corpus.DocumentID) (sets []string) {
 	prefix := setsKey(collection, id, "")
 	cur := tx.Bucket(bucketMemberships).Cursor()
 	for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = cur.Next() {
@@ -87,7 +85,7 @@ func (ed *edits) part(key string) *partEdit {
 }
 
 // join puts a document, which has the rows, into a set that it is not in.
-func (ed *edits) join(tx *bolt.Tx, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
+func (ed *edits) join(tx *txn, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
 	e := ed.part(setKey(set))
 	e.added = append(e.added, rows)
 	return errors.Join(tx.Bucket(bucketMembers).Put(memberKey(collection, set, id), sealRows(rows)),
@@ -95,7 +93,7 @@ func (ed *edits) join(tx *bolt.Tx, collection uint32, set string, id corpus.Docu
 }
 
 // leave takes a document out of a set that it is in.
-func (ed *edits) leave(tx *bolt.Tx, collection uint32, set string, id corpus.DocumentID) error {
+func (ed *edits) leave(tx *txn, collection uint32, set string, id corpus.DocumentID) error {
 	k := memberKey(collection, set, id)
 	rows, err := unsealRows(tx.Bucket(bucketMembers).Get(k))
 	if err != nil {
@@ -107,7 +105,7 @@ func (ed *edits) leave(tx *bolt.Tx, collection uint32, set string, id corpus.Doc
 }
 
 // moved tells the sets of a document that is put, or deleted, and had the rows before. What is deleted leaves them.
-func (ed *edits) moved(tx *bolt.Tx, collection uint32, ch change, before, now [2]uint64, next uint64) error {
+func (ed *edits) moved(tx *txn, collection uint32, ch change, before, now [2]uint64, next uint64) error {
 	id := ch.doc.ID
 	e := ed.part(documentKey(id))
 	e.removed, e.added = append(e.removed, before), append(e.added, now)
@@ -133,7 +131,7 @@ func (ed *edits) moved(tx *bolt.Tx, collection uint32, ch change, before, now [2
 }
 
 // writeSets counts the change to the sets that it changed.
-func (ed *edits) writeSets(tx *bolt.Tx, collection uint32) error {
+func (ed *edits) writeSets(tx *txn, collection uint32) error {
 	for key, e := range ed.parts {
 		if key[0] != 's' {
 			continue
@@ -157,7 +155,7 @@ func (ed *edits) writeSets(tx *bolt.Tx, collection uint32) error {
 
 // Join implements [index.Sets]. Of many documents, some thousands are put in at a time, each time durable and seen.
 func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.regroup(ctx, "join set", collection, set, ids, true, func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error {
+	return x.regroup(ctx, "join set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) != nil {
 			return nil
 		}
@@ -175,7 +173,7 @@ func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.D
 
 // Leave implements [index.Sets], in groups as [Index.Join] does.
 func (x *Index) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error {
+	return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
 			return nil
 		}
@@ -205,7 +203,7 @@ func (x *Index) members(ctx context.Context, collection, set string) (ids []corp
 		return nil, err
 	}
 	defer x.life.RUnlock()
-	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
+	err = x.inCollection(collection, func(tx *txn, c uint32, _ index.Scope) error {
 		prefix := memberKey(c, set, "")
 		cur := tx.Bucket(bucketMembers).Cursor()
 		for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(ids) < groupMembers; k, _ = cur.Next() {
@@ -222,7 +220,7 @@ func notASet() error {
 
 // regroup changes a set in groups of documents.
 func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []corpus.DocumentID, make bool,
-	do func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error) error {
+	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
 	collection, err := entire(collection)
 	switch {
 	case err != nil:
@@ -255,7 +253,7 @@ func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []c
 }
 
 func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make bool,
-	do func(tx *bolt.Tx, c uint32, id corpus.DocumentID, ed *edits) error) error {
+	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
 	if x.broken != nil {
 		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
 	}
@@ -269,7 +267,7 @@ func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make boo
 	ed := c.edits()
 	c.gate.Lock()
 	defer c.gate.Unlock()
-	err = x.update(func(tx *bolt.Tx) error {
+	err = x.update(func(tx *txn) error {
 		for _, id := range ids {
 			if err := do(tx, c.id, id, ed); err != nil {
 				return err
@@ -278,7 +276,7 @@ func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make boo
 		if ed.parts == nil {
 			return nil
 		}
-		return errors.Join(ed.writeSets(tx, c.id), tx.Bucket(bucketMeta).Put(keyFormat, []byte(formatSets)))
+		return ed.writeSets(tx, c.id)
 	})
 	if err != nil || ed.parts == nil {
 		return err

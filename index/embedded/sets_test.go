@@ -28,47 +28,48 @@ func edited(t *testing.T, dir string, do func(tx *bolt.Tx) error) {
 	}
 }
 
-func formatOf(t *testing.T, dir string) (format string) {
-	t.Helper()
-	edited(t, dir, func(tx *bolt.Tx) error {
-		format = string(tx.Bucket([]byte("meta")).Get([]byte("format")))
-		return nil
-	})
-	return format
+// withoutSums makes the folder one of a format before sums, so that the next open adds up what is there.
+func withoutSums(tx *bolt.Tx, format string) error {
+	meta := tx.Bucket([]byte("meta"))
+	return errors.Join(meta.Delete([]byte("sums")), meta.Put([]byte("format"), []byte(format)))
 }
 
-// TestFormatWithoutSets opens a folder that a version made which knew no sets; only once there is one, that version would not
-// open it again.
-func TestFormatWithoutSets(t *testing.T) {
+// TestFormatsBefore opens folders of the formats before sums, and before sets.
+func TestFormatsBefore(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	x := open(t, dir)
-	if err := put(t.Context(), x, "a", "apple", 3); err != nil {
-		t.Fatal(err)
-	}
-	closeIndex(t, x)
-	edited(t, dir, func(tx *bolt.Tx) error {
-		return errors.Join(tx.DeleteBucket([]byte("sets")), tx.DeleteBucket([]byte("members")), tx.DeleteBucket([]byte("memberships")))
-	})
-	x = open(t, dir)
-	if n := count(t, x, "apple", corpus.Passage); n != 3 {
-		t.Errorf("%d of 3 passages", n)
-	}
-	closeIndex(t, x)
-	if f := formatOf(t, dir); f != "3" {
-		t.Errorf("format %s without a set", f)
-	}
-	x = open(t, dir)
-	if err := x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
-		t.Fatal(err)
-	}
-	closeIndex(t, x)
-	if f := formatOf(t, dir); f != "4" {
-		t.Errorf("format %s with a set", f)
-	}
-	x = open(t, dir)
-	if hits, err := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"}); err != nil || len(hits) != 3 {
-		t.Errorf("%d of 3 passages in the set, %v", len(hits), err)
+	for format, missing := range map[string][]string{"3": {"sets", "members", "memberships"}, "4": nil} {
+		dir := t.TempDir()
+		x := open(t, dir)
+		if err := put(t.Context(), x, "a", "apple", 3); err != nil {
+			t.Fatal(err)
+		}
+		closeIndex(t, x)
+		edited(t, dir, func(tx *bolt.Tx) error {
+			err := withoutSums(tx, format)
+			for _, name := range missing {
+				err = errors.Join(err, tx.DeleteBucket([]byte(name)))
+			}
+			return err
+		})
+		for range 2 {
+			x = open(t, dir)
+			if n := count(t, x, "apple", corpus.Passage); n != 3 {
+				t.Errorf("format %s: %d of 3 passages", format, n)
+			}
+			if err := x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
+				t.Fatal(err)
+			}
+			if hits, err := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"}); err != nil || len(hits) != 3 {
+				t.Errorf("format %s: %d of 3 passages in the set, %v", format, len(hits), err)
+			}
+			closeIndex(t, x)
+		}
+		edited(t, dir, func(tx *bolt.Tx) error {
+			if f := tx.Bucket([]byte("meta")).Get([]byte("format")); string(f) != "5" {
+				t.Errorf("format %s became %s", format, f)
+			}
+			return nil
+		})
 	}
 }
 
@@ -87,7 +88,7 @@ func TestDamagedMembers(t *testing.T) {
 			k, v := b.Cursor().First()
 			v = bytes.Clone(v)
 			v[len(v)-1] ^= 1
-			return b.Put(bytes.Clone(k), v)
+			return errors.Join(b.Put(bytes.Clone(k), v), withoutSums(tx, "4"))
 		})
 		x = open(t, dir)
 		if n := count(t, x, "apple", corpus.Passage); n != 2 {

@@ -10,8 +10,6 @@ import (
 	"math"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -28,7 +26,7 @@ func otherDim(have, want int) error {
 }
 
 // enrol gives the record of a space that is to take a vector of dim components (0: only the word that there is none).
-func (ed *edits) enrol(tx *bolt.Tx, name string, dim int) (spaceRecord, error) {
+func (ed *edits) enrol(tx *txn, name string, dim int) (spaceRecord, error) {
 	r, ok := ed.spaces[name]
 	if !ok {
 		n, err := tx.Bucket(bucketSpaces).NextSequence()
@@ -54,7 +52,7 @@ func (ed *edits) enrol(tx *bolt.Tx, name string, dim int) (spaceRecord, error) {
 }
 
 // place writes a vector of a row that has none of the space yet, and gives its key; an empty one says that it has none.
-func (ed *edits) place(tx *bolt.Tx, collection uint32, level int, v vectorRow) (key []byte, err error) {
+func (ed *edits) place(tx *txn, collection uint32, level int, v vectorRow) (key []byte, err error) {
 	r, err := ed.enrol(tx, v.space, len(v.vector))
 	if err != nil {
 		return nil, err
@@ -72,7 +70,7 @@ func (ed *edits) place(tx *bolt.Tx, collection uint32, level int, v vectorRow) (
 }
 
 // displace deletes a row's vectors of all spaces.
-func (ed *edits) displace(tx *bolt.Tx, collection uint32, level int, row uint64) error {
+func (ed *edits) displace(tx *txn, collection uint32, level int, row uint64) error {
 	b := tx.Bucket(bucketVectors)
 	for name, r := range ed.spaces {
 		k := vectorKey(collection, r.Number, level, row)
@@ -89,7 +87,7 @@ func (ed *edits) displace(tx *bolt.Tx, collection uint32, level int, row uint64)
 }
 
 // writeSpaces writes the records that differ from the collection's.
-func writeSpaces(tx *bolt.Tx, c *collection, spaces map[string]spaceRecord) error {
+func writeSpaces(tx *txn, c *collection, spaces map[string]spaceRecord) error {
 	for name, r := range spaces {
 		if had, ok := c.spaces[name]; ok && had == r {
 			continue
@@ -111,14 +109,9 @@ func (x *Index) Collections(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	defer x.life.RUnlock()
-	err = x.view(func(tx *bolt.Tx) error {
-		names = nil
-		return tx.Bucket(bucketCollections).ForEach(func(k, _ []byte) error {
-			names = append(names, string(k))
-			return nil
-		})
-	})
-	return names, failed("list collections", err)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Sorted(maps.Keys(x.numbers)), nil
 }
 
 // Spaces implements [index.Spaces]. The figures of a scope are those of its collection.
@@ -128,13 +121,13 @@ func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, er
 		return out, err
 	}
 	defer x.life.RUnlock()
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, _ index.Scope) error {
 		out = index.Census{}
 		for i := range levels {
 			if raw := tx.Bucket(bucketLevels).Get(levelKey(c, i+1)); raw != nil {
 				var r levelRecord
 				if err := unsealJSON(raw, &r); err != nil {
-					return fmt.Errorf("damaged: figures of a level: %w", err)
+					return fmt.Errorf("%w: figures of a level: %w", errDamaged, err)
 				}
 				out.Chunks += int(r.Chunks)
 			}
@@ -161,7 +154,7 @@ func (x *Index) Missing(ctx context.Context, collection, space, after string, li
 	if limit <= 0 {
 		limit = missingDefault
 	}
-	err = x.inCollection(collection, func(tx *bolt.Tx, c uint32, _ index.Scope) error {
+	err = x.inCollection(collection, func(tx *txn, c uint32, _ index.Scope) error {
 		chunks, next, err = missing(ctx, tx, c, space, after, limit)
 		return err
 	})
@@ -169,7 +162,7 @@ func (x *Index) Missing(ctx context.Context, collection, space, after string, li
 }
 
 // missing reads a cursor: the row that was looked at last, 8 bytes, and the id of its document.
-func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit int) (chunks []index.Bare, next string, err error) {
 	spaces, err := readSpaces(tx, c)
 	if err != nil {
 		return nil, "", err
@@ -194,7 +187,7 @@ func missing(ctx context.Context, tx *bolt.Tx, c uint32, space, after string, li
 		}
 		var d docRecord
 		if err := unsealJSON(v, &d); err != nil {
-			return nil, "", fmt.Errorf("damaged: a document: %w", err)
+			return nil, "", fmt.Errorf("%w: a document: %w", errDamaged, err)
 		}
 		begun := after != "" && bytes.Equal(k, start)
 		_, end := d.rows(levels - 1)
@@ -226,7 +219,7 @@ func refOf(row uint64, level int, id corpus.ChunkID) string {
 }
 
 // refRow gives the row and level of a reference, if its chunk is still there.
-func refRow(tx *bolt.Tx, collection uint32, ref string) (row uint64, level int, err error) {
+func refRow(tx *txn, collection uint32, ref string) (row uint64, level int, err error) {
 	if len(ref) < 10 || len(ref) > maxKey+9 || ref[8] >= levels {
 		return 0, -1, fault.Invalid("ref", "is not of this index")
 	}
@@ -250,7 +243,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 		}
 		units[i] = u
 	}
-	return x.edit(ctx, "set vectors", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+	return x.edit(ctx, "set vectors", collection, space, func(tx *txn, c *collectionEdit) error {
 		var rows [levels][]vectorRow
 		for i, ref := range refs {
 			row, level, err := refRow(tx, c.id, ref)
@@ -278,7 +271,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 
 // Complete implements [index.Spaces].
 func (x *Index) Complete(ctx context.Context, collection, space string) error {
-	return x.edit(ctx, "complete space", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+	return x.edit(ctx, "complete space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, err := c.enrol(tx, space, 0)
 		r.Complete = true
 		c.spaces[space] = r
@@ -289,7 +282,7 @@ func (x *Index) Complete(ctx context.Context, collection, space string) error {
 // Drop implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
 // vectors are deleted leaves them to the next Drop, Compact or Close.
 func (x *Index) Drop(ctx context.Context, collection, space string) error {
-	err := x.edit(ctx, "drop space", collection, space, func(tx *bolt.Tx, c *collectionEdit) error {
+	err := x.edit(ctx, "drop space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, ok := c.spaces[space]
 		if !ok {
 			return nil
@@ -321,7 +314,7 @@ type collectionEdit struct {
 }
 
 // edit changes the vectors and spaces of a collection, if there is one of the name, and shows them to readers.
-func (x *Index) edit(ctx context.Context, op, collection, space string, do func(*bolt.Tx, *collectionEdit) error) error {
+func (x *Index) edit(ctx context.Context, op, collection, space string, do func(*txn, *collectionEdit) error) error {
 	if len(space) > maxKey {
 		return fault.Invalid("space", "a name has at most %d bytes", maxKey)
 	}
@@ -343,7 +336,7 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 		return failed(op, err)
 	}
 	ed := c.edits()
-	err = x.update(func(tx *bolt.Tx) error {
+	err = x.update(func(tx *txn) error {
 		if err := do(tx, &collectionEdit{c.id, ed}); err != nil {
 			return err
 		}
@@ -379,7 +372,7 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 			return err
 		}
 		var dropped []byte
-		err := x.view(func(tx *bolt.Tx) error {
+		err := x.view(func(tx *txn) error {
 			k, _ := tx.Bucket(bucketDropped).Cursor().First()
 			dropped = bytes.Clone(k)
 			return nil
@@ -388,7 +381,7 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 			return err
 		}
 		lock()
-		err = x.update(func(tx *bolt.Tx) error { return clearSome(tx, dropped) })
+		err = x.update(func(tx *txn) error { return clearSome(tx, dropped) })
 		unlock()
 		if err != nil {
 			return err
@@ -398,7 +391,7 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 }
 
 // clearSome deletes some vectors under a prefix, and the note that they are to go with the last.
-func clearSome(tx *bolt.Tx, prefix []byte) error {
+func clearSome(tx *txn, prefix []byte) error {
 	b := tx.Bucket(bucketVectors)
 	var keys [][]byte
 	cur := b.Cursor()

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -45,7 +43,7 @@ func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits)
 	rows := arrange(ch, first)
 	ch.staged, ch.first = true, first
 	defer func() { ed.leaving = 0 }()
-	err = x.view(func(tx *bolt.Tx) error {
+	err = x.view(func(tx *txn) error {
 		d, err := readDocument(tx, c.id, ch.doc.ID)
 		if d != nil {
 			for _, n := range d.Counts {
@@ -64,7 +62,7 @@ func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits)
 			bytes += len(e.Text) + len(e.Proposition) + 4*len(e.Vector)
 			n++
 		}
-		err = x.update(func(tx *bolt.Tx) error {
+		err = x.update(func(tx *txn) error {
 			for _, p := range rows[:n] {
 				key, err := ed.writeRow(tx, c.id, ch, p)
 				if err != nil {
@@ -89,13 +87,13 @@ func (x *Index) unstage(ch *change) error {
 	if !ch.staged || ch.first == x.nextRow {
 		return nil
 	}
-	return x.update(func(tx *bolt.Tx) error {
+	return x.update(func(tx *txn) error {
 		return errors.Join(sweep(tx, [][2]uint64{{ch.first, x.nextRow}}), tx.Bucket(bucketMeta).Put(keyScrub, nil))
 	})
 }
 
 // writeRow writes an entry's chunk, mentions and vector, and gives the key of the vector, if it has one.
-func (ed *edits) writeRow(tx *bolt.Tx, collection uint32, ch *change, p placed) (vector []byte, err error) {
+func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p placed) (vector []byte, err error) {
 	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
 	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
 	entry, key := &ch.entries[p.entry], rowKey(p.row)
@@ -118,7 +116,7 @@ func (ed *edits) writeRow(tx *bolt.Tx, collection uint32, ch *change, p placed) 
 }
 
 // putDocument writes a document whose id is free, and gives its rows.
-func putDocument(tx *bolt.Tx, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
+func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
 	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
 	if ch.staged {
 		d.First = ch.first

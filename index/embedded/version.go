@@ -3,8 +3,6 @@ package embedded
 import (
 	"context"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 )
@@ -53,7 +51,7 @@ func (x *Index) Hashes(ctx context.Context, collection string, ids []corpus.Docu
 	}
 	defer x.life.RUnlock()
 	out := make(map[corpus.DocumentID]string, len(ids))
-	err := x.inCollection(collection, func(tx *bolt.Tx, c uint32, s index.Scope) error {
+	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		clear(out)
 		for _, id := range ids {
 			d, err := readDocument(tx, c, id)

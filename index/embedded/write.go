@@ -11,8 +11,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -233,7 +231,7 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		defer c.gate.Unlock()
 	}
 	next := x.nextRow
-	err = x.update(func(tx *bolt.Tx) error {
+	err = x.update(func(tx *txn) error {
 		for _, rows := range swept {
 			if err := sweep(tx, rows); err != nil {
 				return err
@@ -266,7 +264,7 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 }
 
 // apply writes a change.
-func (ed *edits) apply(tx *bolt.Tx, collection uint32, ch *change, terms []lengths, next *uint64) error {
+func (ed *edits) apply(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64) error {
 	before, err := removeDocument(tx, collection, ch.doc.ID, ed)
 	if err != nil {
 		return err
@@ -300,7 +298,8 @@ func (x *Index) collectionsOf(group []change) ([]*collection, error) {
 
 // create makes a collection.
 func (x *Index) create(name string) (*collection, error) {
-	err := x.update(func(tx *bolt.Tx) error {
+	var number uint32
+	err := x.update(func(tx *txn) error {
 		b := tx.Bucket(bucketCollections)
 		n, err := b.NextSequence()
 		if err != nil {
@@ -309,16 +308,20 @@ func (x *Index) create(name string) (*collection, error) {
 		if n > math.MaxUint32 {
 			return errors.New("too many collections")
 		}
-		return b.Put([]byte(name), binary.BigEndian.AppendUint32(nil, uint32(n)))
+		number = uint32(n)
+		return b.Put([]byte(name), binary.BigEndian.AppendUint32(nil, number))
 	})
 	if err != nil {
 		return nil, err
 	}
+	x.mu.Lock()
+	x.numbers[name] = number
+	x.mu.Unlock()
 	return x.collection(name)
 }
 
 // removeDocument takes a document out of all buckets but chunks, whose rows, which it gives, become garbage, and those of sets.
-func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *edits) (rows [2]uint64, err error) {
+func removeDocument(tx *txn, collection uint32, id corpus.DocumentID, ed *edits) (rows [2]uint64, err error) {
 	d, err := readDocument(tx, collection, id)
 	if err != nil || d == nil {
 		return rows, err
@@ -353,7 +356,7 @@ func removeDocument(tx *bolt.Tx, collection uint32, id corpus.DocumentID, ed *ed
 	return d.all(), tx.Bucket(bucketDocuments).Delete(idKey(collection, string(id)))
 }
 
-func writeRecords(tx *bolt.Tx, edited map[*collection]*edits) error {
+func writeRecords(tx *txn, edited map[*collection]*edits) error {
 	for c, e := range edited {
 		if err := errors.Join(writeSpaces(tx, c, e.spaces), e.writeSets(tx, c.id)); err != nil {
 			return err
@@ -427,7 +430,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 }
 
 // sweep deletes the texts of rows that became garbage, and the vectors that are still there.
-func sweep(tx *bolt.Tx, rows [][2]uint64) error {
+func sweep(tx *txn, rows [][2]uint64) error {
 	chunks, mentions, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions), tx.Bucket(bucketGarbage)
 	for _, r := range rows {
 		for row := r[0]; row < r[1]; row++ {
@@ -445,8 +448,8 @@ func sweep(tx *bolt.Tx, rows [][2]uint64) error {
 	return nil
 }
 
-// sweepAll is for when nobody reads.
-func sweepAll(tx *bolt.Tx) error {
+// sweepAll is for when nobody reads. It says whether there was anything to sweep.
+func sweepAll(tx *txn) (swept bool, err error) {
 	var rows [][2]uint64
 	cur := tx.Bucket(bucketGarbage).Cursor()
 	for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
@@ -456,7 +459,7 @@ func sweepAll(tx *bolt.Tx) error {
 		}
 	}
 	if rows == nil {
-		return nil
+		return false, nil
 	}
-	return errors.Join(sweep(tx, rows), tx.Bucket(bucketMeta).Put(keyScrub, nil))
+	return true, errors.Join(sweep(tx, rows), tx.Bucket(bucketMeta).Put(keyScrub, nil))
 }

@@ -1,0 +1,245 @@
+package embedded_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+)
+
+// damages change the content of a file in one way each, at random places. A nil result deletes the file.
+var damages = map[string]func(b []byte, r *rand.Rand) []byte{
+	"missing":   func([]byte, *rand.Rand) []byte { return nil },
+	"empty":     func([]byte, *rand.Rand) []byte { return []byte{} },
+	"truncated": func(b []byte, r *rand.Rand) []byte { return b[:r.IntN(len(b))] },
+	"one bit": func(b []byte, r *rand.Rand) []byte {
+		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		return b
+	},
+	"many bits": func(b []byte, r *rand.Rand) []byte {
+		for i := r.IntN(200); i < len(b); i += 1 + r.IntN(400) {
+			b[i] ^= 1 << r.IntN(8)
+		}
+		return b
+	},
+	"zeroed block": func(b []byte, r *rand.Rand) []byte {
+		at := r.IntN(len(b))
+		clear(b[at:min(len(b), at+1+r.IntN(8192))])
+		return b
+	},
+	"scribbled block": func(b []byte, r *rand.Rand) []byte {
+		for at, n := r.IntN(len(b)), 1+r.IntN(600); n > 0 && at < len(b); at, n = at+1, n-1 {
+			b[at] = byte(r.Uint32())
+		}
+		return b
+	},
+	"swapped pages": func(b []byte, r *rand.Rand) []byte {
+		if n := len(b) / 4096; n > 1 {
+			i, k := 4096*r.IntN(n), 4096*r.IntN(n)
+			page := bytes.Clone(b[i : i+4096])
+			copy(b[i:i+4096], b[k:k+4096])
+			copy(b[k:], page)
+			// A misdirected write keeps the number of the place in bbolt's page header.
+			binary.NativeEndian.PutUint64(b[i:], uint64(i/4096))
+			binary.NativeEndian.PutUint64(b[k:], uint64(k/4096))
+		}
+		return b
+	},
+	"noise": func([]byte, *rand.Rand) []byte { return bytes.Repeat([]byte("noise"), 5000) },
+}
+
+// damagedIndex makes an index of 30 documents, with several segments and pages that are free.
+func damagedIndex(t *testing.T) (dir string, files []string) {
+	dir = t.TempDir()
+	x := open(t, dir)
+	for i := range 3 {
+		putRange(t, x, "d", 10*i, 10*i+10, "apple "+strings.Repeat("filler ", 100), 1)
+	}
+	putRange(t, x, "gone", 0, 3, "plum", 2)
+	if err := errors.Join(x.Delete(t.Context(), "c", []corpus.DocumentID{"gone0", "gone1", "gone2"}),
+		x.Join(t.Context(), "c", "s", []corpus.DocumentID{"d1", "d2"})); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && e.Name() != "LOCK" {
+			rel, _ := filepath.Rel(dir, path)
+			files = append(files, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, files
+}
+
+// TestDamaged damages the files of an index in many ways: opening or searching fails with an error that names the file, or
+// everything is found. Nothing is ever missing without an error.
+func TestDamaged(t *testing.T) {
+	good, files := damagedIndex(t)
+	seeds := 6
+	if beir.Race || testing.Short() {
+		seeds = 1
+	}
+	variants := 0
+	for name, damage := range damages {
+		for _, rel := range files {
+			whole, err := os.ReadFile(filepath.Join(good, rel))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := seeds
+			if rel == "documents.db" {
+				n = 5 * seeds
+			}
+			if name == "missing" || name == "empty" || name == "noise" {
+				n = 1
+			}
+			for seed := range n {
+				variants++
+				t.Run(fmt.Sprintf("%s/%s/%d", rel, name, seed), func(t *testing.T) {
+					b := damage(bytes.Clone(whole), rand.New(rand.NewPCG(uint64(seed), uint64(len(rel)))))
+					if bytes.Equal(b, whole) {
+						t.Skip("nothing was damaged")
+					}
+					dir := t.TempDir()
+					if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+						t.Fatal(err)
+					}
+					path := filepath.Join(dir, rel)
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+					if b != nil {
+						if err := os.WriteFile(path, b, 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					err := readsAll(t, dir)
+					switch {
+					case err == nil:
+					case strings.HasPrefix(rel, "lexical"):
+						t.Fatalf("not rebuilt: %v", err)
+					case !strings.Contains(err.Error(), "documents.db"):
+						t.Errorf("the error names no file: %v", err)
+					}
+				})
+			}
+		}
+	}
+	if variants < 100 && seeds > 1 {
+		t.Errorf("only %d variants", variants)
+	}
+}
+
+// readsAll reads what is in the index of damagedIndex in several ways, and fails the test where something is missing without an
+// error.
+func readsAll(t *testing.T, dir string) error {
+	x, err := embedded.Open(dir, embedded.Options{})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	ctx := t.Context()
+	hits, err := x.Search(ctx, index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}, Limit: 1000})
+	if err != nil {
+		return err
+	}
+	if len(hits) != 30 {
+		t.Fatalf("%d of 30 hits and no error", len(hits))
+	}
+	reached, err := x.Walk(ctx, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{hits[0].Chunk.ID}, Limit: 100})
+	if err != nil {
+		return err
+	}
+	if len(reached) != 29 {
+		t.Fatalf("%d of 29 reached and no error", len(reached))
+	}
+	docs, err := x.Documents(ctx, "c", "", 0)
+	if err != nil {
+		return err
+	}
+	members, err := x.Documents(ctx, scopeS, "", 0)
+	if err != nil {
+		return err
+	}
+	if len(docs) != 30 || len(members) != 2 {
+		t.Fatalf("%d of 30 documents, %d of 2 of the set and no error", len(docs), len(members))
+	}
+	for _, h := range hits {
+		chunks, err := x.Chunks(ctx, "c", []corpus.ChunkID{h.Chunk.ID})
+		if err != nil {
+			return err
+		}
+		if len(chunks) != 1 {
+			t.Fatalf("chunk %s is missing and no error", h.Chunk.ID)
+		}
+	}
+	return nil
+}
+
+// TestDamagedWhileOpen damages documents.db under an index that is open: what cannot be read is an error, which Health keeps, and
+// nothing is missing without one.
+func TestDamagedWhileOpen(t *testing.T) {
+	good, _ := damagedIndex(t)
+	for seed := range 20 {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		x := open(t, dir)
+		ids := make([]corpus.ChunkID, 30)
+		for i := range ids {
+			ids[i] = corpus.ChunkID(fmt.Sprintf("d%d/L2/0", i))
+		}
+		read := func() error {
+			hits, err1 := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Limit: 1000})
+			chunks, err2 := x.Chunks(t.Context(), "c", ids)
+			docs, err3 := x.Documents(t.Context(), "c", "", 0)
+			if err1 == nil && len(hits) != 30 || err2 == nil && len(chunks) != 30 || err3 == nil && len(docs) != 30 {
+				t.Errorf("seed %d: %d hits, %d chunks and %d documents of 30 and no error", seed, len(hits), len(chunks), len(docs))
+			}
+			return errors.Join(err1, err2, err3)
+		}
+		if err := errors.Join(read(), x.Health()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "documents.db"), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		for page := int64(2); page < info.Size()/4096; page++ {
+			if r.IntN(4) > 0 {
+				continue
+			}
+			if _, err := f.WriteAt(bytes.Repeat([]byte{byte(r.Uint32())}, 1+r.IntN(4096)), page*4096); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = f.Close()
+		err = read()
+		if verr := x.Verify(t.Context()); verr == nil {
+			t.Errorf("seed %d: the damage is not found", seed)
+		}
+		if h := x.Health(); h == nil || err != nil && !strings.Contains(err.Error(), "documents.db") {
+			t.Errorf("seed %d: health %v after error %v", seed, h, err)
+		}
+	}
+}

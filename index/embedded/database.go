@@ -1,0 +1,247 @@
+package embedded
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// openDocuments verifies and opens documents.db, or makes it.
+func (x *Index) openDocuments() error {
+	if err := os.Remove(x.path(fileCompacted)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	path := x.path(fileDocuments)
+	have := sums{}
+	switch info, err := os.Stat(path); {
+	case err == nil && info.Size() > 0:
+		if err := guard(path, func() error { have, _, err = verifyFile(path); return err }); err != nil {
+			return err
+		}
+	case err == nil || errors.Is(err, os.ErrNotExist):
+		if derived, err := os.ReadDir(x.path(folderLexical)); err != nil || len(derived) > 0 {
+			return errors.Join(err, fmt.Errorf("%s: %w: is missing or empty, while %s holds indexes made of it", path, errDamaged, folderLexical))
+		}
+	default:
+		return err
+	}
+	db, err := openDB(path)
+	if err != nil {
+		return err
+	}
+	x.db = db
+	return x.prepare(have)
+}
+
+func openDB(path string) (*bolt.DB, error) {
+	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+}
+
+func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
+	err = guard(path, func() error {
+		db, err = bolt.Open(path, permFile, &opts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = guard(path, func() error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return db.View(func(tx *bolt.Tx) error {
+			if info.Size() < tx.Size() {
+				return fmt.Errorf("%w: %d bytes where %d were written", errDamaged, info.Size(), tx.Size())
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// guard runs do, which reads a memory-mapped file, and makes an error of the panics and faults that damage to it causes.
+func guard(path string, do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case error:
+			if !errors.Is(r, errDamaged) {
+				r = fmt.Errorf("%w: %w", errDamaged, r)
+			}
+			err = fmt.Errorf("%s: %w", path, r)
+		default:
+			err = fmt.Errorf("%s: %w: %v", path, errDamaged, r)
+		}
+	}()
+	if err := do(); err != nil {
+		if _, coded := errors.AsType[*fault.Error](err); coded {
+			return err
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// prepare makes the buckets and finishes what the last process left. have is what the buckets add up to, for a file that does not
+// say so yet. It writes only where there is something to do, so that an index opens on a full disk.
+func (x *Index) prepare(have sums) error {
+	err := guard(x.path(fileDocuments), func() error {
+		return updateDB(x.db, have, func(tx *txn) error {
+			changed, err := x.migrate(tx)
+			if err != nil {
+				return err
+			}
+			if err := x.readMeta(tx); err != nil {
+				return err
+			}
+			swept, err := sweepAll(tx)
+			if err == nil && !changed && !swept {
+				err = errUnchanged
+			}
+			return err
+		})
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// errUnchanged undoes a transaction that changes nothing.
+var errUnchanged = errors.New("nothing to change")
+
+// migrate brings a new folder and those of earlier formats to this format.
+func (x *Index) migrate(tx *txn) (changed bool, err error) {
+	meta := tx.Bucket(bucketMeta)
+	switch was := meta.Get(keyFormat); string(was) {
+	case format:
+		return false, nil
+	case "":
+		made := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMicro()))
+		err = meta.Put(keyMade, made)
+	case formatSpaceless:
+		err = forgetVectors(tx)
+	case formatNameless, formatNames, formatSets: // passages without mentions have none until they are put again
+	default:
+		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
+	}
+	return true, errors.Join(err, meta.Put(keyFormat, []byte(format)))
+}
+
+// readMeta reads what the index keeps in memory.
+func (x *Index) readMeta(tx *txn) error {
+	meta := tx.Bucket(bucketMeta)
+	if b := meta.Get(keyNextRow); len(b) == 8 {
+		x.nextRow = binary.BigEndian.Uint64(b)
+	}
+	if b := meta.Get(keyMade); len(b) == 8 {
+		x.made = binary.BigEndian.Uint64(b)
+	}
+	return tx.Bucket(bucketCollections).ForEach(func(name, number []byte) error {
+		if len(number) != 4 {
+			return fmt.Errorf("%w: number of a collection", errDamaged)
+		}
+		x.numbers[string(name)] = binary.BigEndian.Uint32(number)
+		return nil
+	})
+}
+
+// forgetVectors turns a folder of the first format into one of this. Nobody knows the spaces of the vectors in it, so they
+// go; they are made anew from the texts, which stay.
+func forgetVectors(tx *txn) error {
+	if err := tx.DeleteBucket(bucketVectors); err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucket(bucketVectors); err != nil {
+		return err
+	}
+	tx.sums[string(bucketVectors)] = bucketSum{}
+	return tx.Bucket(bucketMeta).Put(keyScrub, nil)
+}
+
+// view runs do in a read transaction. Nothing read may be kept without a copy.
+func (x *Index) view(do func(tx *txn) error) error {
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
+	return x.noted(guard(x.path(fileDocuments), func() error {
+		return x.db.View(func(tx *bolt.Tx) error { return do(&txn{Tx: tx}) })
+	}))
+}
+
+// update runs do in a write transaction.
+func (x *Index) update(do func(tx *txn) error) error {
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
+	return x.noted(guard(x.path(fileDocuments), func() error { return updateDB(x.db, nil, do) }))
+}
+
+// updateDB runs do in a write transaction of a database. have is what its buckets add up to, for one that does not say so yet.
+func updateDB(db *bolt.DB, have sums, do func(tx *txn) error) error {
+	return db.Update(func(inner *bolt.Tx) error {
+		tx := &txn{Tx: inner, sums: have}
+		if have == nil {
+			if err := tx.load(); err != nil {
+				return err
+			}
+		}
+		for _, name := range buckets {
+			if _, err := inner.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return errors.Join(do(tx), tx.save())
+	})
+}
+
+// noted keeps the first error that damage causes; see [Index.Health].
+func (x *Index) noted(err error) error {
+	if errors.Is(err, errDamaged) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.damage == nil {
+			x.damage = err
+		}
+	}
+	return err
+}
+
+// Health gives an error where part of the index does not work: what reads it fails, and the rest goes on.
+func (x *Index) Health() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.damage
+}
+
+// Verify reads documents.db as a whole and compares it with what was written; see [Index.Health]. Others read and write
+// meanwhile.
+func (x *Index) Verify(ctx context.Context) error {
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	path := x.path(fileDocuments)
+	x.dbMu.RLock()
+	defer x.dbMu.RUnlock()
+	f, err := os.Open(path)
+	if err != nil {
+		return failed("verify", err)
+	}
+	defer f.Close()
+	return failed("verify", x.noted(guard(path, func() error {
+		return x.db.View(func(tx *bolt.Tx) error { return verifyTx(ctx, tx, f) })
+	})))
+}
