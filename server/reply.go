@@ -68,6 +68,9 @@ func bodyFault(err error, limit int64) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &refusal{http.StatusRequestTimeout, fault.Invalid("body", "not received in time")}
 	}
+	if invalid, ok := errors.AsType[*fault.Error](err); ok {
+		return invalid
+	}
 	return fault.Invalid("body", "could not be read")
 }
 

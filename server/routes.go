@@ -129,13 +129,13 @@ func (s *Server) routes() http.Handler {
 		if r.own == nil {
 			h = s.bounded(r)
 		}
-		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h))
-		methods[r.Path] = append(methods[r.Path], r.Method)
 		p := main
 		if r.Fault != nil {
 			p.Fault = r.Fault
 		}
 		ports[r.Path] = p
+		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, p.decoded(h)))
+		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
 	for path, allowed := range methods {
 		mux.Handle(path, s.observed(path, ports[path].wrongMethod(allowed)))
