@@ -9,7 +9,11 @@ import (
 // declaration that it stands in; the title is the file's name.
 func parseCode(ctx context.Context, src source) (Parsed, error) {
 	c := codeCutter{lang: src.format.lang}
-	c.lines = strings.Split(strings.TrimRight(decode(src.data), "\n"), "\n")
+	text := strings.TrimRight(decode(src.data), "\n")
+	if err := checkLines(text); err != nil {
+		return Parsed{}, err
+	}
+	c.lines = strings.Split(text, "\n")
 	for i := range c.lines {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return Parsed{}, ctx.Err()

@@ -63,11 +63,22 @@ func utf16Order(data []byte) (binary.ByteOrder, bool) {
 }
 
 func decodeUTF16(data []byte, order binary.ByteOrder) string {
-	units := make([]uint16, len(data)/2)
-	for i := range units {
-		units[i] = order.Uint16(data[2*i:])
+	var b strings.Builder
+	b.Grow(len(data))
+	for ; len(data) >= 2; data = data[2:] {
+		r := rune(order.Uint16(data))
+		if utf16.IsSurrogate(r) {
+			low := rune(0)
+			if len(data) >= 4 {
+				low = rune(order.Uint16(data[2:]))
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				data = data[2:]
+			}
+		}
+		b.WriteRune(r)
 	}
-	return string(utf16.Decode(units))
+	return b.String()
 }
 
 // mostlyUTF8 tells UTF-8 with a few broken bytes from an eight-bit encoding: of the bytes over 127, nine in ten belong

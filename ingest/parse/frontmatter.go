@@ -18,6 +18,10 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // anchored is YAML that refers to itself, which front matter has no use for and which can grow without end.
 var anchored = regexp.MustCompile(`(?m)(?:^|[\s\[{,:])[&*][^\s&*]`)
 
+// nested is a line of YAML that begins more than a hundred sequences or mappings within each other. The memory that the decoder takes grows
+// with the square of their number.
+var nested = regexp.MustCompile(`(?:[-?:][ \t]+){100}`)
+
 // frontMatter takes the YAML between two lines of three dashes off the top of a document.
 func frontMatter(s string) (body string, meta corpus.DublinCore) {
 	if !strings.HasPrefix(s, "---\n") {
@@ -47,7 +51,7 @@ func readYAML(s string) (values map[string]any, err error) {
 			err = fmt.Errorf("read front matter: panic: %v", r)
 		}
 	}()
-	if anchored.MatchString(s) || strings.Count(s, "[")+strings.Count(s, "{") > 1000 {
+	if anchored.MatchString(s) || nested.MatchString(s) || strings.Count(s, "[")+strings.Count(s, "{") > 1000 {
 		return nil, nil
 	}
 	return values, yaml.Unmarshal([]byte(s), &values)

@@ -14,12 +14,15 @@ import (
 // parseHTML reads a page: what a reader sees of its main part, without scripts, styles, navigation and hidden elements.
 func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	text := decodeHTML(src.data)
+	if costlyHTML(text) {
+		return textOf(text, src.limits)
+	}
 	root, err := html.Parse(&ctxReader{ctx: ctx, r: strings.NewReader(text)})
 	if ctx.Err() != nil {
 		return Parsed{}, ctx.Err()
 	}
-	if err != nil {
-		return Parsed{Blocks: textBlocks(stripTags(text), src.limits.Blocks)}, nil //nolint:nilerr // elements nested too deep for the parser: the words are still there
+	if err != nil { // elements nest too deep for the parser
+		return textOf(text, src.limits)
 	}
 	var p Parsed
 	htmlHead(root, &p)
@@ -38,8 +41,20 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	return p, nil
 }
 
+// textOf reads a page as the text between its tags.
+func textOf(page string, limits Limits) (Parsed, error) {
+	stripped := stripTags(page)
+	if err := checkLines(stripped); err != nil {
+		return Parsed{}, err
+	}
+	return Parsed{Blocks: textBlocks(stripped, limits.Blocks)}, nil
+}
+
 // htmlFragment reads HTML that stands in another format.
 func htmlFragment(s string) []Block {
+	if costlyHTML(s) {
+		return textBlocks(stripTags(s), len(s))
+	}
 	root, err := html.Parse(strings.NewReader(s))
 	if err != nil {
 		return textBlocks(stripTags(s), len(s))

@@ -12,8 +12,9 @@ import (
 
 // What is kept of links at most.
 const (
-	maxLinks = 64  // of a block
-	maxLink  = 200 // bytes of a link's text, and of its target
+	maxLinks    = 64      // of a block
+	maxAllLinks = 200_000 // of a document
+	maxLink     = 200     // bytes of a link's text, and of its target
 )
 
 // appendLink adds a link with the words that a parser found in it, unless they are none, too many, or it is one too many.

@@ -81,12 +81,30 @@ func markdownCut(s string) string {
 
 var blockMarks = regexp.MustCompile(`^(?:[ \t]*(?:>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)))*[ \t]*`)
 
+// tableRule is the line of a table that says how many columns it has, within lists and quotes too.
+var tableRule = regexp.MustCompile(`^[ \t>]*(?:[-+*][ \t]+|\d{1,9}[.)][ \t]+)*[ \t|:>-]*-[ \t|:>-]*$`)
+
+// maxPartCells is how many cells the tables of a part may have, at some 500 bytes each.
+const maxPartCells = 200_000
+
 // hostile reports marks in numbers that no writer uses and that cost more than they show.
 func hostile(s string) bool {
 	if strings.Count(s, "[") > 20_000 || strings.Count(s, "`") > 50_000 || strings.Count(s, "*")+strings.Count(s, "_") > 200_000 {
 		return true
 	}
+	columns, cells := 0, 0 // of the table at hand, and of all
 	for line := range strings.SplitSeq(s, "\n") {
+		switch {
+		case strings.TrimSpace(line) == "":
+			columns = 0
+		case tableRule.MatchString(line):
+			columns = max(columns, strings.Count(line, "|")+1)
+		default: // each row is filled up to the table's columns
+			cells += columns
+		}
+		if cells > maxPartCells {
+			return true
+		}
 		if len(line) > 256<<10 || strings.Count(line, "[") > 1000 || strings.Count(line, "<") > 5000 ||
 			strings.Count(line, "|") > 2000 {
 			return true

@@ -175,7 +175,7 @@ func (p *Parsed) finish(name string, limits Limits) error {
 	if len(p.Blocks) > limits.Blocks {
 		return tooMuch("holds more than %d blocks", limits.Blocks)
 	}
-	total, solid := 0, false
+	total, links, solid := 0, 0, false
 	kept := make([]Block, 0, len(p.Blocks))
 	for _, b := range p.Blocks {
 		switch {
@@ -191,7 +191,12 @@ func (p *Parsed) finish(name string, limits Limits) error {
 			continue
 		}
 		b.Links = placed(b.Links, b.Text)
-		total += len(b.Text)
+		if total += len(b.Text); total > limits.Text {
+			return tooMuch("holds more than %d bytes of text", limits.Text)
+		}
+		if links += len(b.Links); links > maxAllLinks {
+			b.Links = nil
+		}
 		solid = solid || !b.Silent
 		for b.Fenced && len(b.Text) > maxFenced {
 			at := codeSeam(b.Text)
@@ -208,8 +213,8 @@ func (p *Parsed) finish(name string, limits Limits) error {
 	if !solid {
 		return refuse(nil, "holds no text")
 	}
-	if total > limits.Text {
-		return tooMuch("holds more than %d bytes of text", limits.Text)
+	if len(p.Blocks) > limits.Blocks { // code that is cut has more of them
+		return tooMuch("holds more than %d blocks", limits.Blocks)
 	}
 	m := &p.Meta
 	for _, s := range []*string{&m.Title, &m.Creator, &m.Subject, &m.Description, &m.Publisher, &m.Date, &m.Language, &m.Rights} {
@@ -262,7 +267,23 @@ func tidy(s string) string {
 }
 
 // oneLine is tidy text with every run of white space as one blank.
-func oneLine(s string) string { return strings.Join(strings.Fields(tidy(s)), " ") }
+func oneLine(s string) string {
+	s = tidy(s)
+	b := make([]byte, 0, len(s))
+	blank := false
+	for i, r := range s {
+		if unicode.IsSpace(r) {
+			blank = len(b) > 0
+			continue
+		}
+		if blank {
+			b = append(b, ' ')
+			blank = false
+		}
+		b = append(b, s[i:i+utf8.RuneLen(r)]...)
+	}
+	return string(b)
+}
 
 // clip shortens s to n bytes at most, at a word if one ends near.
 func clip(s string, n int) string {

@@ -21,6 +21,12 @@ const (
 	// pdfStreams is how many bytes all streams of a file may inflate to, and pdfStream how many one may.
 	pdfStreams = 512 << 20
 	pdfStream  = 64 << 20
+	// pdfPageBudget is how many operators and glyphs of a page are read, and pdfBudget how many of a file. Those that are
+	// expensive count more.
+	pdfPageBudget = 4_000_000
+	pdfBudget     = 400_000_000
+	pdfLines      = 1_500_000 // of text in a file
+	pdfCodes      = 2_000_000 // of all fonts of a file
 	// pdfStack is how deep the library may recurse before its file ends: it follows references without counting.
 	pdfStack = 2000
 )
@@ -67,7 +73,8 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 	if err != nil {
 		return Parsed{}, err
 	}
-	d := &pdfDoc{ctx: ctx, r: r, limits: src.limits, left: pdfStreams, fonts: map[string]*pdfFont{}}
+	d := &pdfDoc{ctx: ctx, r: r, limits: src.limits, left: pdfStreams, fonts: map[string]*pdfFont{}, codes: pdfCodes,
+		budget: pdfBudget, text: src.limits.Text, shown: pdfLines}
 	pages, err := d.pages()
 	if err != nil {
 		return Parsed{}, err
@@ -77,6 +84,12 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 			return Parsed{}, ctx.Err()
 		}
 		lines := d.pageLines(page)
+		if d.shown -= len(lines); d.shown < 0 {
+			return Parsed{}, tooMuch("holds more than %d lines", pdfLines)
+		}
+		if d.text < 0 {
+			return Parsed{}, tooMuch("holds more than %d bytes of text", src.limits.Text)
+		}
 		for j := range lines {
 			lines[j].page = i + 1
 		}
@@ -144,11 +157,12 @@ func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
 		if err != nil {
 			return nil, refuse(err, "not valid PDF")
 		}
-		if err := checkReferences(r); err != nil {
+		if err := checkReferences(r, data); err != nil {
 			return nil, err
 		}
 	}
 	r, err := pdf.NewReader(file, int64(len(data)))
+	file.opened = true
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword):
 		return nil, refuse(err, "the PDF is encrypted and needs a password")
@@ -157,7 +171,7 @@ func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
 	case err != nil:
 		return nil, refuse(err, "not valid PDF")
 	}
-	return r, checkReferences(r)
+	return r, checkReferences(r, data)
 }
 
 // pdfFile is a file in memory that ends when ctx does, when too much is read, or when its reader recurses too deep.
@@ -166,11 +180,25 @@ type pdfFile struct {
 	head []byte // stands for the first bytes of data
 	data []byte
 	left int64
+	// While the file is opened, seen counts the reads at each offset: tables of cross-references may lead back to each other.
+	opened bool
+	seen   map[int64]int
 }
 
+// pdfRead is what a read counts at least, so that many small ones end too.
+const pdfRead = 1024
+
 func (f *pdfFile) ReadAt(b []byte, off int64) (int, error) {
-	if f.left -= int64(len(b)); f.left < 0 {
+	if f.left -= int64(max(len(b), pdfRead)); f.left < 0 {
 		panic(errors.New("read too much"))
+	}
+	if !f.opened {
+		if f.seen == nil {
+			f.seen = map[int64]int{}
+		}
+		if f.seen[off]++; f.seen[off] > 16 {
+			panic(errors.New("tables of cross-references lead back to each other"))
+		}
 	}
 	if err := f.ctx.Err(); err != nil {
 		panic(err)
@@ -215,8 +243,10 @@ var (
 // checkNumbers refuses tables whose stated size would be allocated as it stands.
 func checkNumbers(data []byte) error {
 	most := max(len(data)/16, 1<<20) // objects; a plain entry takes 20 bytes, and an object more
+	all := 64 * most                 // a table may be repeated in part by each change to the file, and an entry of it may take no byte
 	check := func(number []byte) error {
-		if n, err := strconv.Atoi(string(number)); err != nil || n > most {
+		n, err := strconv.Atoi(string(number))
+		if all -= n; err != nil || n > most || all < 0 {
 			return refuse(nil, "not valid PDF: a table is larger than the file")
 		}
 		return nil
@@ -270,22 +300,56 @@ func checkSections(data []byte, check func([]byte) error) error {
 }
 
 // checkReferences refuses an object stream that is said to stand within an object stream: the library would follow it
-// without end, and a stack that overflows ends the process. Its table is private, so it is read by reflection; were the
+// without end, and a stack that overflows ends the process. It also refuses one that is said to hold more objects than a file can: the
+// library would look for each. Its table is private, so it is read by reflection; were the
 // fields renamed, the file would be refused and the tests would fail.
-func checkReferences(r *pdf.Reader) (err error) {
+func checkReferences(r *pdf.Reader, data []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = refuse(fmt.Errorf("read cross-references: %v", p), "not valid PDF")
 		}
 	}()
 	table := reflect.ValueOf(r).Elem().FieldByName("xref")
+	checked := map[uint64]bool{}
 	for i := range table.Len() {
 		if e := table.Index(i); e.FieldByName("inStream").Bool() {
 			id := e.FieldByName("stream").FieldByName("id").Uint()
-			if id < uint64(table.Len()) && id <= math.MaxInt32 && table.Index(int(id)).FieldByName("inStream").Bool() {
+			if id >= uint64(table.Len()) || id > math.MaxInt32 || checked[id] {
+				continue
+			}
+			checked[id] = true
+			holder := table.Index(int(id))
+			if holder.FieldByName("inStream").Bool() {
 				return refuse(nil, "not valid PDF: object streams contain each other")
+			}
+			if at := holder.FieldByName("offset").Int(); at > 0 && at < int64(len(data)) {
+				if err := checkHolder(data, int(at)); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// checkHolder refuses an object stream whose dictionary gives its number of objects by reference, or as more than any writer puts
+// into one: the library reads as many, also past the end of the data.
+func checkHolder(data []byte, at int) error {
+	lx := &lexer{data: data, at: at}
+	for range 1000 {
+		o, ok := lx.next()
+		if !ok || o.kind == opKeyword && (o.text == "stream" || o.text == "endobj") {
+			return nil
+		}
+		if o.kind != opName || o.text != "N" {
+			continue
+		}
+		n, _ := lx.next()
+		after := *lx
+		_, _ = after.next()
+		if r, _ := after.next(); n.kind != opNumber || n.num > 1<<20 || r.kind == opKeyword && r.text == "R" {
+			break
+		}
+	}
+	return refuse(nil, "not valid PDF: an object stream has no end")
 }

@@ -56,12 +56,12 @@ func (ip *interpreter) run(data []byte, resources pdf.Value, ctm matrix, depth i
 	defer func() { ip.state, ip.saved = outer, saved }()
 	lx := &lexer{data: data}
 	var args []operand
-	for {
+	for ops := 0; ; {
 		o, ok := lx.next()
-		if ip.budget--; !ok || ip.budget <= 0 {
+		if ip.budget--; !ok || ip.budget <= 0 || ip.doc.text < 0 {
 			return
 		}
-		if ip.budget%4096 == 0 && ip.doc.ctx.Err() != nil {
+		if ops++; ops%1024 == 0 && ip.doc.ctx.Err() != nil {
 			return
 		}
 		if o.kind != opKeyword {
@@ -78,7 +78,7 @@ func (ip *interpreter) run(data []byte, resources pdf.Value, ctm matrix, depth i
 			ip.draw(args, resources, depth)
 		case "Tf":
 			if len(args) >= 2 {
-				ip.state.font, ip.state.size = ip.doc.font(resources, args[0].text), args[1].num
+				ip.state.font, ip.state.size = ip.font(resources, args[0].text), args[1].num
 			}
 		default:
 			ip.operator(o.text, args)
@@ -87,17 +87,22 @@ func (ip *interpreter) run(data []byte, resources pdf.Value, ctm matrix, depth i
 	}
 }
 
+// costForm is what drawing a form or a picture takes beyond its operators, in operators.
+const costForm = 200
+
 // draw runs a form and counts a picture.
 func (ip *interpreter) draw(args []operand, resources pdf.Value, depth int) {
 	if len(args) < 1 || depth > 8 {
 		return
 	}
+	ip.budget -= costForm // it is read from the file again each time
 	x := resources.Key("XObject").Key(args[0].text)
 	switch x.Key("Subtype").Name() {
 	case "Image":
 		ip.doc.images++
 	case "Form":
 		data, err := ip.doc.stream(x)
+		ip.budget -= costForm + len(data)/64
 		if err != nil {
 			ip.doc.broken = err
 			return
@@ -197,7 +202,9 @@ func (ip *interpreter) show(s string) {
 	width := 0.0
 	st.font.glyphs(s, func(text string, w float64, space bool) {
 		ip.budget--
-		b.WriteString(text)
+		if ip.doc.text -= len(text); ip.doc.text >= 0 {
+			b.WriteString(text)
+		}
 		width += w/1000*st.size + st.char
 		if space {
 			width += st.word

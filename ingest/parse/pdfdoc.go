@@ -19,6 +19,10 @@ type pdfDoc struct {
 	limits Limits
 	left   int64 // bytes that streams may still inflate to
 	fonts  map[string]*pdfFont
+	codes  int         // of fonts, whose text or width may still be kept
+	budget int         // operators and glyphs left for the file
+	text   int         // bytes of text that may still be shown
+	shown  int         // lines that may still be shown
 	lines  [][]pdfLine // by page
 	images int         // pictures drawn
 	broken error       // the last page's that could not be read
@@ -126,7 +130,8 @@ func (d *pdfDoc) inflate(v pdf.Value) ([]byte, error) {
 
 // pageLines gives the lines of a page; of a damaged page, those before the damage.
 func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
-	ip := &interpreter{doc: d, budget: 4_000_000}
+	ip := &interpreter{doc: d, budget: min(pdfPageBudget, d.budget)}
+	before := ip.budget
 	err := attempt(func() {
 		content, err := d.stream(page.v.Key("Contents"))
 		if err != nil {
@@ -134,6 +139,7 @@ func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
 		}
 		ip.run(content, page.resources, identity, 0)
 	})
+	d.budget -= before - max(ip.budget, 0)
 	if err != nil {
 		d.broken = err
 	}
@@ -144,10 +150,10 @@ func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
 func (d *pdfDoc) info(p *Parsed) {
 	_ = attempt(func() {
 		info := d.r.Trailer().Key("Info")
-		get := func(key string) string { return oneLine(info.Key(key).Text()) }
+		get := func(key string) string { return oneLine(shortText(info.Key(key))) }
 		p.Meta = corpus.DublinCore{
 			Title: get("Title"), Creator: get("Author"), Subject: get("Subject"),
-			Date: pdfDate(get("CreationDate")), Language: oneLine(d.r.Trailer().Key("Root").Key("Lang").Text()),
+			Date: pdfDate(get("CreationDate")), Language: oneLine(shortText(d.r.Trailer().Key("Root").Key("Lang"))),
 		}
 		if k := get("Keywords"); k != "" && p.Meta.Subject == "" {
 			p.Meta.Subject = k
@@ -158,6 +164,14 @@ func (d *pdfDoc) info(p *Parsed) {
 	if t == "untitled" || strings.HasPrefix(t, "microsoft word - ") || strings.HasSuffix(t, ".doc") || strings.HasSuffix(t, ".docx") {
 		p.Meta.Title = ""
 	}
+}
+
+// shortText is the text of a string that may be a title; none of a longer one.
+func shortText(v pdf.Value) string {
+	if len(v.RawString()) > 16<<10 {
+		return ""
+	}
+	return v.Text()
 }
 
 // pdfDate is D:YYYYMMDD… as YYYY-MM-DD.
@@ -177,7 +191,7 @@ func (d *pdfDoc) outline() map[string]int {
 	walk = func(v pdf.Value, level int) {
 		for ; v.Kind() == pdf.Dict && nodes < 5000; v = v.Key("Next") {
 			nodes++
-			if t := foldTitle(v.Key("Title").Text()); t != "" && out[t] == 0 {
+			if t := foldTitle(shortText(v.Key("Title"))); t != "" && out[t] == 0 {
 				out[t] = level
 			}
 			if level < 6 {

@@ -16,17 +16,22 @@ type pdfFont struct {
 	codeLen [5]bool           // which lengths of code that map has
 	simple  [256]string       // of fonts with codes of one byte
 	widths  map[uint32]float64
+	left    *int    // codes that may still be kept of all fonts of the file
 	missing float64 // the width of other codes, in thousandths of the size; 0: guess
 }
 
 // font reads a font once for each place that names it.
-func (d *pdfDoc) font(resources pdf.Value, name string) *pdfFont {
+func (ip *interpreter) font(resources pdf.Value, name string) *pdfFont {
+	d := ip.doc
 	fonts := resources.Key("Font")
-	key := name + " " + clip(fonts.String(), 4096)
+	shown := fonts.String()
+	ip.budget -= len(shown) / 16
+	key := name + " " + clip(shown, 4096)
 	if f := d.fonts[key]; f != nil {
 		return f
 	}
-	f := &pdfFont{widths: map[uint32]float64{}}
+	ip.budget -= costForm
+	f := &pdfFont{widths: map[uint32]float64{}, left: &d.codes}
 	_ = attempt(func() { d.readFont(f, fonts.Key(name)) })
 	if len(d.fonts) < 4096 {
 		d.fonts[key] = f
@@ -97,25 +102,41 @@ func (f *pdfFont) readWideWidths(v pdf.Value) {
 		first, next := w.Index(i).Int64(), w.Index(i+1)
 		if next.Kind() == pdf.Array {
 			for j := range min(next.Len(), 65_536) {
-				f.widths[uint32(first)+uint32(j)] = next.Index(j).Float64()
+				f.width(uint32(first)+uint32(j), next.Index(j).Float64())
 			}
 			i += 2
 			continue
 		}
 		width := w.Index(i + 2).Float64()
-		for c := first; c <= min(next.Int64(), first+65_535); c++ {
-			f.widths[uint32(c)] = width
+		for c := first; c <= min(next.Int64(), first+65_535) && *f.left > 0; c++ {
+			f.width(uint32(c), width)
 		}
 		i += 3
 	}
 }
+
+// width keeps the width of a code while the file may have more of them.
+func (f *pdfFont) width(code uint32, w float64) {
+	if *f.left--; *f.left >= 0 {
+		f.widths[code] = w
+	}
+}
+
+// means keeps the text of a code: at most maxGlyph bytes, as no ligature has more.
+func (f *pdfFont) means(code uint32, text string) {
+	if *f.left--; *f.left >= 0 {
+		f.unicode[code] = clip(text, maxGlyph)
+	}
+}
+
+const maxGlyph = 64
 
 // readMap reads a ToUnicode map: bfchar and bfrange (Adobe Technical Note 5411).
 func (f *pdfFont) readMap(data []byte) {
 	f.unicode = map[uint32]string{}
 	lx := &lexer{data: data}
 	var args []operand
-	for len(f.unicode) < 200_000 {
+	for len(f.unicode) < 200_000 && *f.left > 0 {
 		o, ok := lx.next()
 		if !ok {
 			return
@@ -135,7 +156,7 @@ func (f *pdfFont) readMap(data []byte) {
 			}
 		case "endbfchar":
 			for i := 0; i+1 < len(args); i += 2 {
-				f.unicode[code(args[i].text)] = fromUTF16(args[i+1].text)
+				f.means(code(args[i].text), fromUTF16(args[i+1].text))
 			}
 		case "endbfrange":
 			for i := 0; i+2 < len(args); i += 3 {
@@ -148,7 +169,7 @@ func (f *pdfFont) readMap(data []byte) {
 
 func (f *pdfFont) mapRange(lo, hi, dst operand) {
 	a, b := code(lo.text), code(hi.text)
-	if b < a || b-a > 65_535 {
+	if b < a || b-a > 65_535 || len(dst.text) > 8*maxGlyph {
 		return
 	}
 	if dst.kind == opArray {
@@ -156,7 +177,7 @@ func (f *pdfFont) mapRange(lo, hi, dst operand) {
 			if uint32(i) > b-a {
 				return
 			}
-			f.unicode[a+uint32(i)] = fromUTF16(d.text)
+			f.means(a+uint32(i), fromUTF16(d.text))
 		}
 		return
 	}
@@ -167,8 +188,8 @@ func (f *pdfFont) mapRange(lo, hi, dst operand) {
 	if len(to) == 0 {
 		return
 	}
-	for c := a; ; c++ {
-		f.unicode[c] = string(to)
+	for c := a; *f.left > 0; c++ {
+		f.means(c, string(to))
 		to[len(to)-1]++
 		if c == b {
 			return

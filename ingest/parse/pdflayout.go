@@ -2,6 +2,7 @@ package parse
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -132,14 +133,15 @@ func roundSize(s float64) float64 { return math.Round(s*2) / 2 }
 
 // headingLevels ranks the sizes of large short lines.
 func headingLevels(pages [][]pdfLine, body float64) map[float64]int {
-	var sizes []float64
+	seen := map[float64]bool{}
 	for _, lines := range pages {
 		for _, l := range lines {
-			if s := roundSize(l.size); s >= body*1.12 && headingLike(l.text) && !slices.Contains(sizes, s) {
-				sizes = append(sizes, s)
+			if s := roundSize(l.size); s >= body*1.12 && headingLike(l.text) {
+				seen[s] = true
 			}
 		}
 	}
+	sizes := slices.Collect(maps.Keys(seen))
 	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
 	out := map[float64]int{}
 	for i, s := range sizes {

@@ -24,6 +24,9 @@ type operand struct {
 	list []operand
 }
 
+// maxArray is how many elements of an array are kept; a line of text has some hundred.
+const maxArray = 100_000
+
 // lexer reads the tokens of PDF 32000-1:2008, section 7.8.2. It takes any bytes and moves on with every token.
 type lexer struct {
 	data []byte
@@ -144,7 +147,9 @@ func (l *lexer) array(depth int) []operand {
 		if !ok {
 			return out
 		}
-		out = append(out, o)
+		if len(out) < maxArray {
+			out = append(out, o)
+		}
 	}
 }
 

@@ -16,7 +16,11 @@ var (
 
 // parseText reads plain text: blank lines part paragraphs, a line that is underlined is a heading.
 func parseText(ctx context.Context, src source) (Parsed, error) {
-	p := Parsed{Blocks: textBlocks(decode(src.data), src.limits.Blocks)}
+	text := decode(src.data)
+	if err := checkLines(text); err != nil {
+		return Parsed{}, err
+	}
+	p := Parsed{Blocks: textBlocks(text, src.limits.Blocks)}
 	for _, b := range p.Blocks {
 		if b.Kind == Heading {
 			p.Title = b.Text
@@ -24,6 +28,19 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 		}
 	}
 	return p, ctx.Err()
+}
+
+// What is counted before it is taken apart, since each costs some 50 bytes however short it is.
+const (
+	maxLines = 4_000_000 // of a text or a source file
+	maxCells = 4_000_000 // of a table of values
+)
+
+func checkLines(s string) error {
+	if strings.Count(s, "\n") > maxLines {
+		return tooMuch("holds more than %d lines", maxLines)
+	}
+	return nil
 }
 
 // textBlocks stops once there are more blocks than most, which finish refuses.
@@ -135,8 +152,11 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 	} else if strings.Count(first, ";") > strings.Count(first, ",") {
 		r.Comma = ';'
 	}
+	if strings.Count(text, string(r.Comma)) > maxCells {
+		return Parsed{}, tooMuch("holds more than %d cells", maxCells)
+	}
 	var p Parsed
-	for {
+	for size := 0; ; {
 		rec, err := r.Read()
 		if err == io.EOF {
 			return p, ctx.Err()
@@ -147,10 +167,11 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		if len(p.Blocks)%1024 == 0 && ctx.Err() != nil {
 			return p, ctx.Err()
 		}
-		if len(p.Blocks) > src.limits.Blocks {
+		if len(p.Blocks) > src.limits.Blocks || size > src.limits.Text { // finish refuses it
 			return p, nil
 		}
 		if row := tableRow(rec); row != "" {
+			size += len(row)
 			p.Blocks = append(p.Blocks, Block{Kind: TableRow, Text: row, Tight: len(p.Blocks) > 0})
 		}
 	}

@@ -1,0 +1,42 @@
+package parse_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+)
+
+// TestBoundsBeforeBuilding parses small files that would be expanded to gigabytes, and measures what was allocated. The limits inside
+// the parsers must stop them, since a program that uses the library alone has no other.
+func TestBoundsBeforeBuilding(t *testing.T) {
+	if beir.Race {
+		t.Skip("the race detector's memory is not ours, and parsing takes ten times as long")
+	}
+	most := map[string]uint64{ // MiB allocated in all, also what was collected meanwhile
+		"glyph-text.pdf": 900, "glyph-range.pdf": 100, "map-ranges.pdf": 400, "map-ranges-apart.pdf": 500, "fonts-many.pdf": 1500, "font-widths.pdf": 300,
+		"xref-index-repeated.pdf": 50, "xref-stream-prev-self.pdf": 300, "xref-table-prev-self.pdf": 50, "object-stream-count.pdf": 50,
+		"form-self.pdf": 300, "forms-exponential.pdf": 300, "sequences-nested.md": 50,
+		"formatting-rebuilt.html": 50, "formatting-rebuilt-by-cells.html": 50, "html-formatting.md": 100,
+		"table-wide.md": 50, "table-wide-quoted.md": 100, "table-wide-listed.md": 100, "tables-many.md": 200,
+	}
+	for name, limit := range most {
+		data := parsetest.Bomb(name)
+		if data == nil {
+			t.Errorf("%s is not generated any more", name)
+			continue
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := parse.Parse(t.Context(), name, data, parse.Limits{Text: 32 << 20, Blocks: 200_000, Time: time.Minute})
+		runtime.ReadMemStats(&after)
+		got := (after.TotalAlloc - before.TotalAlloc) >> 20
+		t.Logf("%s: %d MiB, %v", name, got, err)
+		if got > limit {
+			t.Errorf("%s: parsing %d bytes allocated %d MiB, want at most %d", name, len(data), got, limit)
+		}
+	}
+}

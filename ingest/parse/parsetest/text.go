@@ -1,0 +1,69 @@
+package parsetest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// frontMatter is a Markdown file with what stands between its first dashes.
+func frontMatter(name, yaml string) bomb {
+	return bomb{name, func() []byte { return []byte("---\n" + yaml + "\n---\n\nText.\n") }}
+}
+
+// textFiles are plain text, tables, source code, front matter and encodings.
+func textFiles() []bomb {
+	return []bomb{
+		filled("lines-empty.txt", "a", "\n", MaxBytes, "b"),
+		filled("lines-short.txt", "", "a\n", MaxBytes, ""),
+		filled("line-long.txt", "", "a", MaxBytes, ""),
+		filled("words.txt", "", "a ", MaxBytes, ""),
+		filled("statements.txt", "", "A. ", 32<<20, ""),
+		filled("underlined.txt", "", "a\n===\n", MaxBytes, ""),
+		filled("items.txt", "", "- a\n", MaxBytes, ""),
+		filled("returns.txt", "a", "\r", MaxBytes, "b"),
+		filled("marks-combining.txt", "a", "\u0301", MaxBytes, ""),
+		filled("blanks-wide.txt", "a", "\u00a0", MaxBytes, "b"),
+		filled("euros.txt", "", "\x80 ", MaxBytes, ""),
+		filled("wrong-bytes.txt", "", "aaaa\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\xff", MaxBytes, ""),
+		filled("wide.txt", "\xff\xfe", "\x41\x30\x42\x30", MaxBytes, ""),
+		filled("wide-halves.txt", "\xfe\xff", "\xd8\x00", MaxBytes, ""),
+		filled("controls.txt", repeat("text ", 64<<10), "\x01\x02", 60<<20, ""),
+
+		filled("commas.csv", "", ",", MaxBytes, ""),
+		filled("cells.csv", "", "a,", MaxBytes, ""),
+		filled("quotes.csv", "", `"a",`, MaxBytes, ""),
+		filled("quote-open.csv", `"`, "a,b\n", MaxBytes, ""),
+		filled("quotes-doubled.csv", `"`, `""`, MaxBytes, ""),
+		filled("semicolons.csv", "", ";", MaxBytes, ""),
+		filled("rows-empty.csv", "", ",\n", MaxBytes, ""),
+		filled("rows.csv", "", "a,b\n", MaxBytes, ""),
+		filled("tabs.tsv", "", "\t", MaxBytes, ""),
+
+		filled("line-long.json", "[", "1,", MaxBytes, "1]"),
+		filled("nested.json", "", "[", MaxBytes, ""),
+		filled("lines-empty.go", "package a\n", "\n", MaxBytes, ""),
+		filled("functions.go", "package a\n", "func a()\n", MaxBytes, ""),
+		filled("comments.go", "package a\n", "//\n", MaxBytes, "func a()\n"),
+		filled("lines.py", "", "a\n\n", MaxBytes, ""),
+		filled("keys.yaml", "", "a:\n", MaxBytes, ""),
+		filled("statements.sql", "", "CREATE TABLE a\n", MaxBytes, ""),
+
+		frontMatter("aliases.md", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"+
+			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ntitle: [*f,*f,*f,*f,*f,*f,*f]"),
+		frontMatter("merges.md", "a: &a {x: 1}\n"+numbered("b%d: {<<: *a}\n", 3000)),
+		frontMatter("sequences-nested.md", "a:\n  "+strings.Repeat("- ", 30_000)+"x"),
+		frontMatter("flow-nested.md", "a: "+strings.Repeat("[", 990)+strings.Repeat("]", 990)),
+		frontMatter("keys-many.md", numbered("a%d: 1\n", 5500)),
+		frontMatter("keys-complex.md", strings.Repeat("? ", 30_000)+"a"),
+		frontMatter("scalar-folded.md", "a: >\n"+strings.Repeat("  x\n", 15_000)),
+		frontMatter("quoted-long.md", `title: "`+strings.Repeat(`\u00e9`, 10_000)+`"`),
+		{"indented.md", func() []byte {
+			var b strings.Builder
+			b.WriteString("---\n")
+			for i := range 330 {
+				fmt.Fprintf(&b, "%sa:\n", strings.Repeat(" ", i))
+			}
+			return []byte(b.String() + "---\n\nText.\n")
+		}},
+	}
+}
