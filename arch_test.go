@@ -15,18 +15,19 @@ var may = map[string]string{
 	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
-	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/text ledger model/... server/... session store/... web wire/...",
+	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve internal/text ledger model/... server/... session store/... web wire/...",
 
 	// The words that everything speaks in.
-	"fault":           "",
-	"corpus":          "",
-	"event":           "corpus fault",
-	"internal/text":   "",
-	"internal/config": "internal/text",
+	"fault":            "",
+	"corpus":           "",
+	"event":            "corpus fault",
+	"internal/text":    "",
+	"internal/config":  "internal/text",
+	"internal/reserve": "fault",
 
 	// Logs.
 	"eventlog":              "event fault",
-	"eventlog/*":            "event eventlog fault",
+	"eventlog/*":            "event eventlog fault internal/reserve",
 	"eventlog/eventlogtest": "corpus event eventlog fault",
 
 	// Documents and retrieval.
@@ -44,7 +45,7 @@ var may = map[string]string{
 	"cache":                  "cache/meaning corpus event fault index internal/text model",
 	"cache/meaning":          "",
 	"cache/cachetest":        "",
-	"files":                  "corpus fault index ingest ingest/parse internal/text model store",
+	"files":                  "corpus fault index ingest ingest/parse internal/reserve internal/text model store",
 	"files/*":                "fault",
 	"index/scope":            "corpus fault index internal/text model",
 	"store":                  "corpus event fault",

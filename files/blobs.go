@@ -125,14 +125,17 @@ func (s *Service) unplace(sum string, forget func() (last bool, err error)) erro
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
 	if sum == "" {
-		_, err := forget()
-		return err
+		return s.opts.Reserve.Use(func() error { _, err := forget(); return err })
 	}
 	mark := filepath.Join(s.dir, dirStaged, sum+goingMark)
-	if err := os.WriteFile(mark, nil, 0o600); err != nil {
-		return fmt.Errorf("remove file: %w", err)
-	}
-	last, err := forget()
+	var last bool
+	err := s.opts.Reserve.Use(func() (err error) {
+		if err = os.WriteFile(mark, nil, 0o600); err != nil {
+			return fmt.Errorf("remove file: %w", err)
+		}
+		last, err = forget()
+		return err
+	})
 	if err == nil && last {
 		err = removeIfThere(s.blobPath(sum))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -69,6 +70,8 @@ type Options struct {
 	Deadline     time.Duration // of one file's fetching, and of its reading and indexing; 30 minutes
 	Grace        time.Duration // for one that does not stop by then, before it is left alone; 10 seconds
 	Collections  []string      // of folders: [Service.Stores] lists them besides, and their documents can be read; [corpus.DefaultCollection]
+
+	Reserve *reserve.File // of disk space, for deletes; nil: none
 
 	Now    func() time.Time
 	NewID  func() string // of files and vector stores; UUIDs in the order of time

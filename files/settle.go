@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -26,7 +29,7 @@ func (s *Service) tell(ctx context.Context) error {
 			err = s.tellAll(ctx, changes)
 		}
 		if err == nil && len(changes) > 0 {
-			err = s.opts.Store.Settle(ctx, changes)
+			err = s.opts.Reserve.Use(func() error { return s.opts.Store.Settle(ctx, changes) })
 		}
 		s.loose.Store(err != nil)
 		if err != nil {
@@ -108,8 +111,29 @@ func (s *Service) sweeper() {
 	}
 }
 
-// Sweep deletes the vector stores whose time is over. Where there is none, it asks one row: questions to vector stores are
-// answered after it, so that none sees one that has expired.
+// ExpireNamed deletes those of the named vector stores whose time is over. Call it before a question is answered, so that no
+// question sees an expired one. Collections of folders never expire: a question that names nothing else does not need the database.
+func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if slices.Contains(s.opts.Collections, name) || !index.ValidSet(name) {
+			continue
+		}
+		if f, err := s.folder(ctx, name); err != nil {
+			return err
+		} else if f.documents > 0 {
+			continue
+		}
+		if _, err := s.kept(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fault.Wrap(fault.Index, err, "the database of vector stores failed")
+		}
+	}
+	return nil
+}
+
+// Sweep deletes the vector stores whose time is over.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
 		ids, err := s.opts.Store.Expired(ctx, s.opts.Now(), 100)
@@ -145,12 +169,12 @@ func (s *Service) expired(c store.Counted) bool {
 // endStore removes a vector store and has the index know, under the lock of life.
 func (s *Service) endStore(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := s.opts.Store.RemoveStore(ctx, id); err != nil {
+	if err := s.opts.Reserve.Use(func() error { return s.opts.Store.RemoveStore(ctx, id) }); err != nil {
 		return lost(err, "vector store")
 	}
 	now := s.opts.Now().UTC()
-	if err := s.opts.Store.PutTask(ctx, store.Task{ID: "delete-" + id, Type: "delete", Status: store.Completed, Progress: 100, Resource: id,
-		CreatedAt: now, UpdatedAt: now}); err != nil {
+	done := store.Task{ID: "delete-" + id, Type: "delete", Status: store.Completed, Progress: 100, Resource: id, CreatedAt: now, UpdatedAt: now}
+	if err := s.opts.Reserve.Use(func() error { return s.opts.Store.PutTask(ctx, done) }); err != nil {
 		return err
 	}
 	return s.tell(ctx)

@@ -126,6 +126,9 @@ func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error
 	if err := errors.Join(checkStore(n.Name, n.Description, n.Metadata, n.Lifetime), s.checkFiles("file_ids", n.Files)); err != nil {
 		return StoreInfo{}, err
 	}
+	if err := s.opts.Reserve.Check(); err != nil {
+		return StoreInfo{}, err
+	}
 	if err := s.Sweep(ctx); err != nil {
 		return StoreInfo{}, err
 	}
@@ -342,12 +345,15 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 		}
 	}
 	if len(c.Join) > 0 {
+		if err := s.opts.Reserve.Check(); err != nil {
+			return StoreInfo{}, err
+		}
 		if err := s.opts.Store.Join(ctx, id, c.Join); err != nil {
 			return StoreInfo{}, joinFault("join_file_ids", err)
 		}
 	}
 	if len(c.Leave) > 0 {
-		if err := s.opts.Store.Leave(ctx, id, c.Leave); err != nil {
+		if err := s.opts.Reserve.Use(func() error { return s.opts.Store.Leave(ctx, id, c.Leave) }); err != nil {
 			return StoreInfo{}, lost(err, "vector store")
 		}
 	}

@@ -42,6 +42,9 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	if s.ctx.Err() != nil {
 		return f, t, errClosed()
 	}
+	if err := s.opts.Reserve.Check(); err != nil {
+		return f, t, err
+	}
 	var st *staged
 	if u.Body != nil {
 		if st, err = s.stage(func(w io.Writer) error { _, err := io.Copy(w, u.Body); return err }); err != nil {

@@ -67,14 +67,20 @@ func (s *Service) worker(fetches bool) {
 		wake = s.wake[1]
 	}
 	for s.ctx.Err() == nil {
-		a, err := s.take(fetches)
+		var a *attempt
+		err := s.opts.Reserve.Check()
 		if err == nil {
-			s.attempt(a)
-			continue
+			if a, err = s.take(fetches); err == nil {
+				if err = s.attempt(a); err == nil {
+					continue
+				}
+			}
 		}
 		var again <-chan time.Time
 		if !errors.Is(err, store.ErrNotFound) && s.ctx.Err() == nil {
-			s.opts.Logger.Error("begin task", "error", err)
+			if !fault.DiskFull(err) { // which health checks report
+				s.opts.Logger.Error("begin task", "error", err)
+			}
 			again = time.After(time.Second)
 		}
 		select {
@@ -150,10 +156,11 @@ func (s *Service) requeue(ctx context.Context) error {
 	return err
 }
 
-// attempt reads a task's file, with a place at the desk, which it leaves, and says in the store how that ended.
-func (s *Service) attempt(a *attempt) {
+// attempt reads a task's file, holding a worker slot, which it releases, and records in the store how that ended. If the disk is full, the
+// task is pending again, and the error says so.
+func (s *Service) attempt(a *attempt) (full error) {
 	if a == nil {
-		return
+		return nil
 	}
 	ctx := a.ctx
 	defer a.cancel(nil)
@@ -184,11 +191,16 @@ func (s *Service) attempt(a *attempt) {
 	}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errDeleted):
-	case err != nil && s.ctx.Err() != nil:
+	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err)):
 		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
+		if s.ctx.Err() == nil {
+			s.opts.Logger.Warn("the disk is full: the file is indexed when there is room", "file", a.task.Resource)
+			return err
+		}
 	default:
 		s.end(a, taken, err)
 	}
+	return nil
 }
 
 // end records how an attempt ended.

@@ -77,36 +77,6 @@ func (s *Server) table() []Route {
 	return append(routes, s.o.Routes...)
 }
 
-// Health is the state of the server.
-type Health struct {
-	Status  string `json:"status" enum:"ok,draining"`
-	Version string `json:"version"`
-	Live    int    `json:"live_runs"`
-	// Instance is another one after each start.
-	Instance string `json:"instance"`
-}
-
-func (s *Server) health() Health {
-	h := Health{Status: "ok", Version: s.o.Version, Live: s.engine.Live(), Instance: s.instance}
-	if s.draining.Load() {
-		h.Status = "draining"
-	}
-	return h
-}
-
-func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	replyJSON(w, http.StatusOK, s.health())
-}
-
-func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	h := s.health()
-	status := http.StatusOK
-	if h.Status != "ok" {
-		status = http.StatusServiceUnavailable
-	}
-	replyJSON(w, status, h)
-}
-
 func (s *Server) routes() http.Handler {
 	main := port{s, s.o.Protocols[0]}
 	mux := http.NewServeMux()

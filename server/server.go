@@ -39,6 +39,9 @@ type Options struct {
 	Registry     *prometheus.Registry // where metrics are registered; default: a new one
 	AllowHosts   []string             // names, besides this machine's own, that requests to a loopback address may be for
 	Version      string               // shown in the OpenAPI document
+	// Parts gives the state of each part of the server by name. /readyz shows them and answers 503 when one is starting or has
+	// failed. Nil: none.
+	Parts func(ctx context.Context) map[string]Part
 }
 
 // Server serves an engine.

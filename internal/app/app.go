@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
@@ -47,6 +48,7 @@ type App struct {
 	vectors  *vectors
 	scopes   *scope.Reader // the index by the names that askers give
 	files    uploads
+	reserve  *reserve.File
 	cache    *cache.Cache // nil: no answers are kept
 }
 
@@ -65,6 +67,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
+	space := reserve.New(filepath.Join(cfg.Store.Data, "reserve"), reserve.DefaultSize)
 	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
@@ -72,7 +75,14 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err != nil {
 		return nil, err
 	}
-	ix, err := embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger})
+	if err := space.Refill(); err != nil {
+		logger.Warn("there is no room for the disk reserve: the server takes no questions or files until there is", "error", err)
+	}
+	var ix *embedded.Index
+	err = space.Use(func() (err error) {
+		ix, err = embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger})
+		return err
+	})
 	if err != nil {
 		err = fmt.Errorf("open index: %w", err)
 		if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict {
@@ -84,7 +94,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v,
+	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
 	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes),
 		Proposer: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
@@ -141,7 +151,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version,
-		Routes: a.fileRoutes(version)})
+		Routes: a.fileRoutes(version), Parts: a.parts})
 }
 
 // Close ends the runs that are left and closes everything.

@@ -81,8 +81,8 @@ func (a *App) setup() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// forgetful is the index as it is written to: answers do not outlive the documents that they rest on, whether or not anybody asks
-// for them again. They go first, lest a crash leave them, and once more for those that were made meanwhile.
+// forgetful is the index as it is written to. Cached answers that depend on a changed document are deleted before the change, since the
+// process may crash after it, and again afterwards, for answers made meanwhile. Deletes may use the disk reserve.
 type forgetful struct {
 	*embedded.Index
 	app *App
@@ -103,7 +103,17 @@ func (f forgetful) Put(ctx context.Context, docs []corpus.Document, entries [][]
 func (f forgetful) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
 	f.forget(ids)
 	defer f.forget(ids)
-	return f.Index.Delete(ctx, collection, ids)
+	return f.app.reserve.Use(func() error { return f.Index.Delete(ctx, collection, ids) })
+}
+
+// Leave implements [index.Sets].
+func (f forgetful) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return f.app.reserve.Use(func() error { return f.Index.Leave(ctx, collection, set, ids) })
+}
+
+// Disband implements [index.Sets].
+func (f forgetful) Disband(ctx context.Context, collection, set string) error {
+	return f.app.reserve.Use(func() error { return f.Index.Disband(ctx, collection, set) })
 }
 
 func (f forgetful) forget(ids []corpus.DocumentID) {

@@ -2,16 +2,16 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
@@ -37,14 +37,18 @@ func (a *App) OpenFiles(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open files: fetch-allow %w", err)
 	}
-	kept, err := sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+	var kept *sqlite.Store
+	err = a.reserve.Use(func() (err error) {
+		kept, err = sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	a.files.store = kept
 	a.files.service, err = files.Open(ctx, dir, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: noticing{a.Ingester, a},
 		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
-		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger,
+		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
 		Collections: []string{a.Config.Store.Collection}})
 	return err
 }
@@ -64,7 +68,7 @@ func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(i
 	return taken, err
 }
 
-// inTime answers questions of vector stores that are not over.
+// inTime deletes expired vector stores before it answers questions about them.
 type inTime struct {
 	answer.Answerer
 	app *App
@@ -72,12 +76,25 @@ type inTime struct {
 
 // Answer implements [answer.Answerer].
 func (t inTime) Answer(ctx context.Context, r *answer.Recorder) error {
-	if s := t.app.files.service; s != nil {
-		if err := s.Sweep(ctx); err != nil {
-			return fmt.Errorf("look for vector stores that are over: %w", err)
-		}
+	if err := t.app.expireNamed(ctx, r.State().Collection); err != nil {
+		return err
 	}
 	return t.Answerer.Answer(ctx, r)
+}
+
+// expireNamed deletes the vector stores among the names of a question's collection that have expired.
+func (a *App) expireNamed(ctx context.Context, collection string) error {
+	if a.files.service == nil {
+		return nil
+	}
+	names, err := scope.Canonical(collection)
+	if err != nil {
+		return err
+	}
+	if err := a.files.service.ExpireNamed(ctx, strings.Split(names, ",")); err != nil {
+		return fmt.Errorf("delete expired vector stores: %w", err)
+	}
+	return nil
 }
 
 // fileRoutes gives the routes of files, vector stores and stored responses.
@@ -86,36 +103,13 @@ func (a *App) fileRoutes(version string) []server.Route {
 		return nil
 	}
 	models, _ := a.Models.Names()
-	return knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Unwell: a.unwell,
+	return knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
 		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
-}
-
-// unwell tells what is wrong with the data folder. That a disk is full or was taken away is seen only by writing.
-func (a *App) unwell(context.Context) []string {
-	var issues []string
-	if a.Log.Err() != nil {
-		issues = append(issues, "the log takes no more events")
-	}
-	if err := writable(a.Config.Store.Data); err != nil {
-		a.logger.Error("the data folder cannot be written", "error", err)
-		issues = append(issues, "the data folder cannot be written")
-	}
-	return issues
-}
-
-// writable writes a page into a folder and takes it away again.
-func writable(dir string) error {
-	f, err := os.CreateTemp(dir, "health-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(make([]byte, 4096))
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // search is one search by words and, where the embedder answers, by vectors.
 func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
-	if err := a.files.service.Sweep(ctx); err != nil {
+	if err := a.expireNamed(ctx, q.Collection); err != nil {
 		return nil, err
 	}
 	p, err := a.scopes.Place(ctx, q.Collection, text.Head(q.Text, maxSearch), model.ForQuery)
@@ -143,3 +137,6 @@ func (a *App) closeFiles() error {
 	}
 	return err
 }
+
+// Files gives the service of uploaded files; nil before [App.OpenFiles].
+func (a *App) Files() *files.Service { return a.files.service }

@@ -43,8 +43,8 @@ type Options struct {
 	Index  Index
 	// Search finds passages, by vectors too where there are some; default: Index.Search, by words alone.
 	Search func(ctx context.Context, q index.Query) ([]index.Hit, error)
-	// Unwell tells what is wrong with that which everything is kept in, in words that may leave the process; default: nothing.
-	Unwell func(ctx context.Context) []string
+	// Parts gives the state of each part of the server; default: none.
+	Parts func(ctx context.Context) map[string]server.Part
 
 	Models []string // names by which a question may ask for one, the first to be asked first
 
@@ -79,8 +79,8 @@ func Routes(o Options) []server.Route {
 	if o.Search == nil && o.Index != nil { // a document of the routes needs neither
 		o.Search = o.Index.Search
 	}
-	if o.Unwell == nil {
-		o.Unwell = func(context.Context) []string { return nil }
+	if o.Parts == nil {
+		o.Parts = func(context.Context) map[string]server.Part { return nil }
 	}
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 64 << 20

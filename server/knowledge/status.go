@@ -1,7 +1,9 @@
 package knowledge
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -15,47 +17,57 @@ func (s *routes) ofStatus() []server.Route {
 	}
 }
 
-// issues tells what does not work, by the service that does not.
-func (s *routes) issues(r *http.Request) (services map[string]string, issues []string) {
-	services = map[string]string{"files": "healthy", "index": "healthy", "responses": "healthy", "storage": "healthy"}
-	if _, err := s.o.Files.Files(r.Context(), "", 1); err != nil {
-		services["files"] = "unhealthy"
-		issues = append(issues, "files cannot be listed")
-	}
-	if _, err := s.o.Index.Documents(r.Context(), "default", "", 1); err != nil {
-		services["index"] = "unhealthy"
-		issues = append(issues, "the index cannot be read")
+// issues says what does not work or needs attention, by service, and the state of the whole.
+func (s *routes) issues(r *http.Request) (status string, services map[string]string, issues []string) {
+	status, services = healthy, map[string]string{"responses": healthy}
+	note := func(name, state, issue string) {
+		services[name] = state
+		if issue != "" {
+			issues = append(issues, issue)
+		}
+		if state == unhealthy || state == degraded && status == healthy {
+			status = state
+		}
 	}
 	if s.o.Engine.Closing() {
-		services["responses"] = "unhealthy"
-		issues = append(issues, "the server is stopping")
+		note("responses", unhealthy, "the server is stopping")
 	}
-	if more := s.o.Unwell(r.Context()); len(more) > 0 {
-		services["storage"] = "unhealthy"
-		issues = append(issues, more...)
+	parts := s.o.Parts(r.Context())
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		switch p := parts[name]; p.Status {
+		case server.PartOK:
+			note(name, healthy, "")
+		case server.PartDegraded:
+			note(name, degraded, p.Detail)
+		default:
+			note(name, unhealthy, p.Detail)
+		}
 	}
-	return services, issues
+	return status, services, issues
 }
 
+const (
+	healthy   = "healthy"
+	degraded  = "degraded"
+	unhealthy = "unhealthy"
+)
+
 func (s *routes) status(w http.ResponseWriter, r *http.Request) error {
-	services, issues := s.issues(r)
+	status, services, _ := s.issues(r)
 	now := s.o.Now()
-	out := knowledge.ServerStatus{Status: "healthy", Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
+	out := knowledge.ServerStatus{Status: status, Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
 		Metrics:  map[string]int64{"live_responses": int64(s.o.Engine.Live())},
 		Features: map[string]bool{"streaming": true, "file_search": true, "page_reader": true, "list_documents": true, "web_search": false, "stored_responses": true}}
-	if len(issues) > 0 {
-		out.Status = "unhealthy"
-	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
 }
 
 func (s *routes) health(w http.ResponseWriter, r *http.Request) error {
-	_, issues := s.issues(r)
-	out := knowledge.ServerHealth{Status: "healthy", Timestamp: s.o.Now().Unix(), Issues: issues}
+	state, _, issues := s.issues(r)
+	out := knowledge.ServerHealth{Status: state, Timestamp: s.o.Now().Unix(), Issues: issues}
 	status := http.StatusOK
-	if len(issues) > 0 {
-		out.Status, status = "unhealthy", http.StatusServiceUnavailable
+	if state == unhealthy {
+		status = http.StatusServiceUnavailable
 	}
 	server.ReplyJSON(w, status, out)
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -236,11 +237,16 @@ func status(t *testing.T, s *site) {
 	}
 }
 
-func TestUnwell(t *testing.T) {
+func TestHealthShowsParts(t *testing.T) {
 	t.Parallel()
+	part := server.Part{Status: server.PartDegraded, Detail: "run sluice reconcile"}
 	s := newSite(t, func(p *parts) {
-		p.routes.Unwell = func(context.Context) []string { return []string{"the disk is full"} }
+		p.routes.Parts = func(context.Context) map[string]server.Part { return map[string]server.Part{"store": part} }
 	})
+	if h := s.get("/v1/serverstatus/health"); h["status"] != "degraded" || !cmp.Equal(h["issues"], any([]any{"run sluice reconcile"})) {
+		t.Errorf("degraded: %v", h)
+	}
+	part = server.Part{Status: server.PartFailed, Detail: "the disk is full"}
 	h := s.json(http.StatusServiceUnavailable, "GET", "/v1/serverstatus/health", "")
 	if diff := cmp.Diff([]any{"the disk is full"}, h["issues"]); diff != "" || h["status"] != "unhealthy" {
 		t.Errorf("%v: %s", h, diff)

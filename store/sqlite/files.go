@@ -3,8 +3,12 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"syscall"
 	"time"
+
+	driver "modernc.org/sqlite"
 
 	"github.com/sluice-rag/sluice/store"
 )
@@ -145,10 +149,19 @@ func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f stor
 	return f, last, wrap("remove file", err)
 }
 
-// wrap says what failed. An error that is the caller's business is found in it by [errors.Is].
+// wrap says what failed. An error that is the caller's business is found in it by [errors.Is], and so is ENOSPC where the disk is full.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code() == full || e.Code() == noSharedMemory) {
+		return fmt.Errorf("%s: %w: %w", what, err, syscall.ENOSPC)
+	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// The result codes by which SQLite reports a full disk (https://sqlite.org/rescode.html).
+const (
+	full           = 13         // SQLITE_FULL
+	noSharedMemory = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: files.db-shm could not be extended
+)

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
-
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -101,7 +99,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("open %s: %w", filepath.Base(path), errors.Join(err, s.Close()))
+			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
 	if path, err = filepath.Abs(path); err != nil {

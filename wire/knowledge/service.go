@@ -195,7 +195,7 @@ type ServerStatus struct {
 
 // ServerHealth is the short form of it.
 type ServerHealth struct {
-	Status    string   `json:"status" enum:"healthy,unhealthy"`
+	Status    string   `json:"status" enum:"healthy,degraded,unhealthy"`
 	Timestamp int64    `json:"timestamp" description:"Unix seconds."`
 	Issues    []string `json:"issues,omitempty"`
 }

@@ -2652,7 +2652,7 @@ export interface components {
         KnowledgeServerHealth: {
             issues?: string[];
             /** @enum {string} */
-            status: "healthy" | "unhealthy";
+            status: "healthy" | "degraded" | "unhealthy";
             /**
              * Format: int64
              * @description Unix seconds.
@@ -2854,9 +2854,17 @@ export interface components {
         ServerHealth: {
             instance: string;
             live_runs: number;
+            parts?: {
+                [key: string]: components["schemas"]["ServerPart"];
+            };
             /** @enum {string} */
-            status: "ok" | "draining";
+            status: "ok" | "draining" | "starting" | "failed";
             version: string;
+        };
+        ServerPart: {
+            detail?: string;
+            /** @enum {string} */
+            status: "ok" | "starting" | "degraded" | "failed";
         };
         ServerRunDetail: {
             /** @description As the default protocol answers a request that is not streamed. */

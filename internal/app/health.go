@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// parts gives the state of each part of the program. What cannot be written is only seen by writing.
+func (a *App) parts(ctx context.Context) map[string]server.Part {
+	out := map[string]server.Part{
+		"log":   a.part("log", "the run log does not take events", a.Log.Err()),
+		"index": a.part("index", "the index cannot be read", second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1))),
+		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Refill(), a.reserve.Check(), writable(a.Config.Store.Data))),
+	}
+	if a.files.service != nil {
+		out["store"] = a.part("store", "the database of files cannot be read", second(a.files.service.Files(ctx, "", 1)))
+	}
+	return out
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func (a *App) part(name, detail string, err error) server.Part {
+	if err == nil {
+		return server.Part{Status: server.PartOK}
+	}
+	a.logger.Error("health check failed", "part", name, "error", err)
+	if fault.DiskFull(err) {
+		detail = "the disk is full"
+	}
+	return server.Part{Status: server.PartFailed, Detail: detail}
+}
+
+// writable writes a page into a folder and takes it away again.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "health-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}

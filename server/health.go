@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"net/http"
+)
+
+// The states of a [Part].
+const (
+	PartOK       = "ok"
+	PartStarting = "starting" // not ready yet
+	PartDegraded = "degraded" // works, but something needs attention
+	PartFailed   = "failed"   // does not take reads or writes
+)
+
+// Part is the state of a part of the server, such as the run log.
+type Part struct {
+	Status string `json:"status" enum:"ok,starting,degraded,failed"`
+	// Detail says what is wrong and what to do about it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Health is the state of the server.
+type Health struct {
+	Status  string `json:"status" enum:"ok,draining,starting,failed"`
+	Version string `json:"version"`
+	Live    int    `json:"live_runs"`
+	// Instance is another one after each start.
+	Instance string `json:"instance"`
+	// Parts are shown by /readyz.
+	Parts map[string]Part `json:"parts,omitempty"`
+}
+
+func (s *Server) health() Health {
+	h := Health{Status: PartOK, Version: s.o.Version, Live: s.engine.Live(), Instance: s.instance}
+	if s.draining.Load() {
+		h.Status = "draining"
+	}
+	return h
+}
+
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	replyJSON(w, http.StatusOK, s.health())
+}
+
+// ready is the state of the server with its parts. It is ready when no part is starting or has failed.
+func (s *Server) ready(ctx context.Context) Health {
+	h := s.health()
+	if s.o.Parts == nil {
+		return h
+	}
+	h.Parts = s.o.Parts(ctx)
+	for _, p := range h.Parts {
+		if h.Status != "draining" && (p.Status == PartFailed || p.Status == PartStarting && h.Status != PartFailed) {
+			h.Status = p.Status
+		}
+	}
+	return h
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	h := s.ready(r.Context())
+	status := http.StatusOK
+	if h.Status != PartOK {
+		status = http.StatusServiceUnavailable
+	}
+	replyJSON(w, status, h)
+}
