@@ -183,11 +183,12 @@ func (j *job) expand(ctx context.Context, all []*judged) error {
 		for n, d := range of[question] {
 			score := grades.Scores[n]
 			better := score > d.Grade.Score && score >= grade.CorrectFrom
-			if d.Expanded {
-				d.NewScore = score
-			}
-			if better || d.Hit.Chunk.Level == corpus.Sentence {
+			replaced := better || d.Hit.Chunk.Level == corpus.Sentence
+			if replaced {
 				d.Parent, d.whole = whole[question][n].Chunk.ID, &whole[question][n]
+			}
+			if d.Expanded = d.Expanded && replaced; d.Expanded {
+				d.NewScore = score
 			}
 		}
 	}

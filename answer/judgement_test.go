@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/index"
 )
 
 // TestJudgementsAddUp: counts are those of the classes, what is ambiguous is expanded, and the action follows from both.
 func TestJudgementsAddUp(t *testing.T) {
 	t.Parallel()
-	expanded := 0
 	for _, q := range []string{"Who is the keeper of the Farland lighthouse?", "How far is the lamp visible on Sundays?", "What does a ticket for the oven cost?",
 		"Which oil burns in the tower?", "When may visitors climb with rye flour?", "How long does sourdough rise in the lighthouse?", "Does steam feed the keeper?"} {
 		s := event.Fold(ask(t, library(), q))
@@ -52,11 +52,7 @@ func TestJudgementsAddUp(t *testing.T) {
 			if better == 0 && (ambiguous > 0) != (g.Action == event.Expand) {
 				t.Errorf("%s: %d ambiguous, and the action is %s", q, ambiguous, g.Action)
 			}
-			expanded += grown
 		}
-	}
-	if expanded == 0 {
-		t.Error("none of the questions had anything expanded")
 	}
 }
 
@@ -172,5 +168,45 @@ func TestRecorderTakesEventsFromMany(t *testing.T) {
 	}
 	if err := event.CheckLog(log, false); err != nil {
 		t.Error(err)
+	}
+}
+
+// grading gives grades by a function of the chunk.
+type grading func(corpus.Chunk) float64
+
+func (g grading) Grade(_ context.Context, _ string, hits []index.Hit, _ index.TermStats) (grade.Grades, error) {
+	out := grade.Grades{By: "test"}
+	for _, h := range hits {
+		out.Scores = append(out.Scores, g(h.Chunk))
+	}
+	return out, nil
+}
+
+// TestExpandedCountsWhatWasReplaced: a passage counts as expanded if its section took its place, and not if the section was
+// only graded.
+func TestExpandedCountsWhatWasReplaced(t *testing.T) {
+	t.Parallel()
+	for _, section := range []float64{0.9, 0.6, 0.3} {
+		p := library()
+		p.Grader = grading(func(c corpus.Chunk) float64 {
+			if c.Level == corpus.Section {
+				return section
+			}
+			return 0.5
+		})
+		for _, g := range event.Fold(askDirect(t, p, "Which oil burns in the tower?")).Grades {
+			replaced := 0
+			for _, d := range g.Grades {
+				if d.Expanded != (d.Parent != "") || d.Expanded && d.NewScore != section {
+					t.Errorf("sections of %.1f: %+v", section, d)
+				}
+				if d.Expanded {
+					replaced++
+				}
+			}
+			if g.Ambiguous == 0 || g.Expanded != replaced || (replaced > 0) != (section >= grade.CorrectFrom) {
+				t.Errorf("sections of %.1f: %d of %d ambiguous passages were replaced, and %d are told", section, replaced, g.Ambiguous, g.Expanded)
+			}
+		}
 	}
 }

@@ -55,7 +55,7 @@ func (f *Fold) addForge(ev Event) error {
 		return on(ev, f.searching)
 	case "retrieval_result":
 		return on(ev, func(v forge.RetrievalResult) {
-			f.finish(Search, v.Tool, fmt.Sprintf("%s found %d, best %.2f", v.Tool, v.ChunksFound, v.TopScore), v.DurationMS)
+			f.finish(Search, v.CallID, v.Tool, fmt.Sprintf("%s found %d, best %.2f", v.Tool, v.ChunksFound, v.TopScore), v.DurationMS)
 		})
 	case "tool_call":
 		return on(ev, f.calling)
@@ -104,7 +104,7 @@ func (f *Fold) searching(v forge.RetrievalStart) {
 	case v.Iteration > 1:
 		f.stage("again", fmt.Sprintf("%q", shorten(v.Query, 70)))
 	}
-	f.addStep(Step{Kind: Search, Name: "search", Tool: v.Tool, Query: v.Query, Detail: v.Tool, Status: Running})
+	f.addStep(Step{ID: callID(v.CallID), Kind: Search, Name: "search", Tool: v.Tool, Query: v.Query, Detail: v.Tool, Status: Running})
 }
 
 func (f *Fold) calling(v forge.ToolCall) {
@@ -115,7 +115,7 @@ func (f *Fold) calling(v forge.ToolCall) {
 	if v.Tool == event.ToolGraphTraverse {
 		name = "graph"
 	}
-	f.addStep(Step{Kind: Tool, Name: name, Tool: v.Tool, Detail: v.Tool, Status: Running})
+	f.addStep(Step{ID: callID(v.CallID), Kind: Tool, Name: name, Tool: v.Tool, Detail: v.Tool, Status: Running})
 }
 
 // returned tells what a tool that is no search gave. A question that was taken apart is a step for each of its parts.
@@ -133,17 +133,26 @@ func (f *Fold) returned(v forge.ToolResult) {
 	case len(result.Entities) > 0 || result.Found > 0:
 		detail = fmt.Sprintf("%s found %d, from %s", v.Tool, result.Found, shorten(strings.Join(result.Entities, ", "), 70))
 	}
-	f.finish(Tool, v.Tool, detail, v.DurationMS)
+	f.finish(Tool, v.CallID, v.Tool, detail, v.DurationMS)
 	for _, q := range result.Parts {
 		f.stage("part", shorten(q, 90))
 	}
 }
 
-// finish ends the oldest open step of a tool: a result follows a start of its own, and the protocol has no numbers for them.
-func (f *Fold) finish(kind Kind, tool, detail string, took event.Millis) {
+// callID gives the id of the step of a call; none for a server that does not number its calls.
+func callID(n event.CallID) string {
+	if n <= 0 {
+		return ""
+	}
+	return "call_" + strconv.Itoa(int(n))
+}
+
+// finish ends the step of a call. Where the server does not number its calls, it is the oldest one of the tool that is open.
+func (f *Fold) finish(kind Kind, call event.CallID, tool, detail string, took event.Millis) {
 	tool = clip(tool, 200)
+	id := callID(call)
 	for i, s := range f.s.Steps {
-		if s.Kind == kind && s.Tool == tool && s.Status == Running {
+		if s.Kind == kind && s.ID == id && s.Tool == tool && s.Status == Running {
 			f.changeStep(i, func(s *Step) { s.Detail, s.Status, s.Timed, s.Took = detail, Completed, true, max(took, 0) })
 			return
 		}

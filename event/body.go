@@ -233,6 +233,9 @@ type GenerationFinished struct {
 	Reason string `json:"reason"` // stop, length, filtered, incomplete, timeout, cancelled or error
 }
 
+// StopEnd is the reason of a [GenerationFinished] behind an answer that is whole.
+const StopEnd = "stop"
+
 // The reasons of [GenerationFinished] for which an answer that is there may lack its end: the model reached a limit of
 // tokens, a provider's filter cut it off, or it failed in the middle and no other went on.
 const (

@@ -169,9 +169,10 @@ func (s *State) Confidence() float64 {
 	return 0
 }
 
-// Abstained tells whether the answer says that the documents do not hold one: it is whole and cites nothing.
+// Abstained tells whether the answer says that the documents do not hold one: its text is whole and cites nothing.
 func (s *State) Abstained() bool {
-	return (s.Stop != "" || s.Cached() && s.Status == Finished) && !s.Incomplete() && len(s.Citations) == 0
+	whole := s.Stop == StopEnd || s.Cached() && (s.Status == Finished || len(s.Sources) > 0)
+	return whole && len(s.Citations) == 0
 }
 
 // Cost adds up what was spent on models; the step and the model of the sum are empty.

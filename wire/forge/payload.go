@@ -29,18 +29,22 @@ type (
 	CacheMiss struct {
 		Type string `json:"type" enum:"cache_miss"`
 	}
-	// RetrievalStart begins a search. Reason is beyond the protocol's own fields.
+	// RetrievalStart begins a search. Call_id and reason are beyond the protocol's own fields.
 	RetrievalStart struct {
-		Type      string `json:"type" enum:"retrieval_start"`
-		Tool      string `json:"tool"`
-		Query     string `json:"query"`
-		Iteration int    `json:"iteration"`
-		Reason    string `json:"reason,omitempty"` // why the agent chose it
+		Type      string       `json:"type" enum:"retrieval_start"`
+		CallID    event.CallID `json:"call_id"` // the same in the result; numbers the calls of a run from 1
+		Tool      string       `json:"tool"`
+		Query     string       `json:"query"`
+		Iteration int          `json:"iteration"`
+		Reason    string       `json:"reason,omitempty"` // why the agent chose it
 	}
-	// RetrievalResult ends it.
+	// RetrievalResult ends it. Call_id, query, iteration and chunks are beyond the protocol's own fields.
 	RetrievalResult struct {
 		Type        string         `json:"type" enum:"retrieval_result"`
+		CallID      event.CallID   `json:"call_id"`
 		Tool        string         `json:"tool"`
+		Query       string         `json:"query"`
+		Iteration   int            `json:"iteration"`
 		ChunksFound int            `json:"chunks_found"`
 		TopScore    float64        `json:"top_score"`
 		Levels      map[string]int `json:"levels"` // L1, L2, L3: how many of each
@@ -53,18 +57,23 @@ type (
 		Level   string  `json:"level" enum:"L1,L2,L3"`
 		Score   float64 `json:"score"`
 	}
-	// ToolCall begins a tool that does not retrieve. Reason is beyond the protocol's own fields.
+	// ToolCall begins a tool that does not retrieve. Call_id, query and reason are beyond the protocol's own fields.
 	ToolCall struct {
 		Type      string          `json:"type" enum:"tool_call"`
+		CallID    event.CallID    `json:"call_id"` // the same in the result; numbers the calls of a run from 1
 		Tool      string          `json:"tool"`
+		Query     string          `json:"query"` // of the input, or else the question
 		Input     json.RawMessage `json:"input"`
 		Iteration int             `json:"iteration"`
 		Reason    string          `json:"reason,omitempty"` // why the agent chose it
 	}
-	// ToolResult ends it.
+	// ToolResult ends it. Call_id, query and iteration are beyond the protocol's own fields.
 	ToolResult struct {
 		Type       string          `json:"type" enum:"tool_result"`
+		CallID     event.CallID    `json:"call_id"`
 		Tool       string          `json:"tool"`
+		Query      string          `json:"query"`
+		Iteration  int             `json:"iteration"`
 		Result     json.RawMessage `json:"result"`
 		DurationMS event.Millis    `json:"duration_ms"`
 	}
@@ -123,16 +132,17 @@ type (
 		Claim   string        `json:"claim"`
 		Verdict event.Verdict `json:"verdict" enum:"SUPPORTED,PARTIALLY_SUPPORTED,UNSUPPORTED"`
 	}
-	// Sources lists what the answer was made from. The first is [1] in the answer's text.
+	// Sources lists what the answer was made from. The first is [1] in the answer's text. An answer that cites nothing has none.
 	Sources struct {
 		Type    string   `json:"type" enum:"sources"`
 		Sources []Source `json:"sources"`
 	}
-	// Source is one of them. The fields from title on are beyond the protocol's own.
+	// Source is one of them. Truncated and the fields from title on are beyond the protocol's own.
 	Source struct {
 		ChunkID     string   `json:"chunk_id"`
 		DocumentID  string   `json:"document_id"`
-		Text        string   `json:"text"` // at most 1,500 bytes
+		Text        string   `json:"text"`                // at most 1,500 bytes
+		Truncated   bool     `json:"truncated,omitempty"` // the passage is longer than the text
 		Level       string   `json:"level" enum:"L1,L2,L3"`
 		Score       float64  `json:"score"`
 		PageNumbers []int    `json:"page_numbers"` // that hold what is cited, or the passage if it is not cited

@@ -34,13 +34,13 @@ func (p *projection) payload(body event.Body) (string, any) {
 		}
 		return "cache_miss", CacheMiss{"cache_miss"}
 	case event.RetrievalStarted:
-		return "retrieval_start", RetrievalStart{"retrieval_start", b.Tool, b.Query, b.Iteration, clip(b.Reason, maxReason)}
+		return "retrieval_start", RetrievalStart{"retrieval_start", b.Call, b.Tool, b.Query, b.Iteration, clip(b.Reason, maxReason)}
 	case event.RetrievalFinished:
-		return "retrieval_result", retrievalResult(b)
+		return "retrieval_result", p.retrievalResult(b)
 	case event.ToolCalled:
-		return "tool_call", ToolCall{"tool_call", b.Tool, object(b.Input), b.Iteration, clip(b.Reason, maxReason)}
+		return "tool_call", ToolCall{"tool_call", b.Call, b.Tool, p.queryOf(b.Input), object(b.Input), b.Iteration, clip(b.Reason, maxReason)}
 	case event.ToolReturned:
-		return "tool_result", ToolResult{"tool_result", b.Tool, object(b.Result), b.Duration}
+		return "tool_result", p.toolResult(b)
 	case event.Graded:
 		return "crag_evaluation", cragEvaluation(b)
 	case event.Reranked:
@@ -52,7 +52,7 @@ func (p *projection) payload(body event.Body) (string, any) {
 	case event.Verified:
 		return "verification", fitting(func(most int) any { return verification(b, most) })
 	case event.Attributed:
-		return "sources", fitting(func(most int) any { return Sources{"sources", sources(b.Sources, most)} })
+		return "sources", fitting(func(most int) any { return Sources{"sources", sources(shownSources(&p.state), most)} })
 	case event.Warned:
 		return "error", Error{Type: "error", Message: b.Message, Code: string(b.Code), Recoverable: true}
 	case event.RunFailed:
@@ -73,9 +73,45 @@ func ErrorOf(f *fault.Error) Error {
 	return Error{Type: "error", Message: f.Message, Code: string(f.Code), Field: f.Field}
 }
 
-func retrievalResult(b event.RetrievalFinished) RetrievalResult {
-	r := RetrievalResult{Type: "retrieval_result", Tool: b.Tool, ChunksFound: len(b.Found), DurationMS: b.Duration,
+// queryOf gives the query of a tool's input, and the question where the input has none.
+func (p *projection) queryOf(input json.RawMessage) string {
+	var in struct {
+		Query any `json:"query"`
+	}
+	if json.Unmarshal(input, &in) == nil {
+		if query, ok := in.Query.(string); ok && query != "" {
+			return query
+		}
+	}
+	return p.state.Query
+}
+
+func (p *projection) toolResult(b event.ToolReturned) ToolResult {
+	r := ToolResult{Type: "tool_result", CallID: b.Call, Tool: b.Tool, Result: object(b.Result), DurationMS: b.Duration}
+	for _, c := range p.state.Calls {
+		if c.Call == b.Call {
+			r.Query, r.Iteration = p.queryOf(c.Input), c.Iteration
+		}
+	}
+	return r
+}
+
+// shownSources gives the sources of a run, and none of one that abstained: its answer rests on nothing.
+func shownSources(s *event.State) []event.Source {
+	if s.Abstained() {
+		return nil
+	}
+	return s.Sources
+}
+
+func (p *projection) retrievalResult(b event.RetrievalFinished) RetrievalResult {
+	r := RetrievalResult{Type: "retrieval_result", CallID: b.Call, Tool: b.Tool, ChunksFound: len(b.Found), DurationMS: b.Duration,
 		Levels: map[string]int{"L1": 0, "L2": 0, "L3": 0}, Chunks: []ChunkScore{}}
+	for _, s := range p.state.Searches {
+		if s.Call == b.Call {
+			r.Query, r.Iteration = s.Query, s.Iteration
+		}
+	}
 	for i, f := range b.Found {
 		if i == 0 || f.Score > r.TopScore {
 			r.TopScore = round(f.Score)
@@ -134,7 +170,7 @@ func sources(in []event.Source, most int) []Source {
 		for _, p := range s.Path[:min(len(s.Path), maxPath)] {
 			path = append(path, clip(p, min(most, maxReason)))
 		}
-		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Level: level.String(),
+		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Truncated: len(s.Text) > most, Level: level.String(),
 			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most),
 			File: clip(cmp.Or(s.File, s.Name), min(most, maxReason)), Quote: clip(s.CitedText(), most), Weight: round(s.Weight), Cited: s.Cited,
 			Path: path})
@@ -151,7 +187,7 @@ func doneOf(s *event.State) Done {
 	if s.Analysis != nil {
 		mode = s.Analysis.Mode
 	}
-	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), round(s.Confidence()), mode, s.Cached(),
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), round(s.Confidence()), mode, s.Cached(),
 		s.Incomplete(), usageOf(s)}
 }
 

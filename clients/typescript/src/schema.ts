@@ -2090,12 +2090,15 @@ export interface components {
             type: "rerank_result";
         };
         ForgeRetrievalResult: {
+            call_id: number;
             chunks: components["schemas"]["ForgeChunkScore"][];
             chunks_found: number;
             duration_ms: components["schemas"]["EventMillis"];
+            iteration: number;
             levels: {
                 [key: string]: number;
             };
+            query: string;
             tool: string;
             /** Format: double */
             top_score: number;
@@ -2103,6 +2106,7 @@ export interface components {
             type: "retrieval_result";
         };
         ForgeRetrievalStart: {
+            call_id: number;
             iteration: number;
             query: string;
             reason?: string;
@@ -2125,6 +2129,7 @@ export interface components {
             score: number;
             text: string;
             title: string;
+            truncated?: boolean;
             /** Format: double */
             weight: number;
         };
@@ -2139,15 +2144,20 @@ export interface components {
             type: "token";
         };
         ForgeToolCall: {
+            call_id: number;
             input: unknown;
             iteration: number;
+            query: string;
             reason?: string;
             tool: string;
             /** @enum {string} */
             type: "tool_call";
         };
         ForgeToolResult: {
+            call_id: number;
             duration_ms: components["schemas"]["EventMillis"];
+            iteration: number;
+            query: string;
             result: unknown;
             tool: string;
             /** @enum {string} */
