@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
@@ -174,13 +175,9 @@ func (j *job) remember(ctx context.Context) {
 	if !ok || !j.cacheable || j.q.Unstored {
 		return
 	}
-	var log []event.Event
-	for last := j.rec.State().Seq; event.Seq(len(log)) < last; {
-		batch, err := j.rec.store.Load(ctx, j.q.Run, event.Seq(len(log)))
-		if err != nil || len(batch) == 0 {
-			return
-		}
-		log = append(log, batch...)
+	log, err := eventlog.Read(ctx, j.rec.store, j.q.Run, 0, j.rec.State().Seq)
+	if err != nil {
+		return
 	}
 	if e, ok := entryOf(log); ok {
 		e.Scope = j.scope(j.q)

@@ -7,7 +7,7 @@ import (
 
 // Check holds the rules of a run's log, one event at a time. The zero value is ready for a run's first event.
 //
-//   - Sequence numbers are 1, 2, 3 …; times do not step back.
+//   - Sequence numbers are 1, 2, 3 …, but for a [Gap] before RunFailed; times do not step back.
 //   - RunStarted is first and only first; nothing follows RunFinished or RunFailed.
 //   - Then come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
 //     GenerationFinished, Verified, Attributed. After a cache hit there are only tokens, citations and Attributed.
@@ -79,7 +79,7 @@ func (c *Check) Next(e Event) error {
 	switch {
 	case c.Ended():
 		return fail("the run has ended")
-	case e.Seq != c.last+1:
+	case !e.Follows(c.last):
 		return fail("want sequence number %d", c.last+1)
 	case e.At.Before(c.at):
 		return fail("its time is before the last event's")

@@ -35,6 +35,24 @@ type Event struct {
 	Body Body
 }
 
+// Gap is how many numbers a log leaves out before the RunFailed of a run that was live when the machine lost power. Readers
+// may have seen events that were lost then. No number of theirs is used again: a run has fewer events.
+const Gap = 1_000_000_000
+
+// Follows tells whether the event's number is right behind the number last: it is the next, or the one after a [Gap].
+func (e Event) Follows(last Seq) bool {
+	_, failed := e.Body.(RunFailed)
+	return e.Seq == last+1 || failed && last > 0 && last < Gap && e.Seq == last+Gap+1
+}
+
+// Count is the number of events of a log whose last event has the number s.
+func (s Seq) Count() int {
+	if s > Gap {
+		s -= Gap
+	}
+	return int(s)
+}
+
 // Kind names a type of body, as in its JSON.
 type Kind string
 

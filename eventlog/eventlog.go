@@ -25,9 +25,12 @@ var (
 // Store keeps logs. All methods may be called at once.
 type Store interface {
 	// Append adds events to a run, all or none. The first event of a run creates it. ErrConflict: the first of es is not
-	// the next in sequence, or the run has ended, so there is a second writer. Readers see the events when Append returns, or a
-	// moment before;
-	// they are durable then if the last of them is terminal, and otherwise soon. The store keeps es's elements, not es.
+	// the next in sequence, or the run has ended, so there is a second writer.
+	//
+	// Readers see an event only after it was written: it survives the end of the process. They see the terminal event only
+	// after the whole run is durable. Append returns after that for the first event of a run and for the terminal event; readers
+	// see other events within milliseconds, so use Wait before Load to read what was just appended. An event whose write fails is
+	// never seen. The store keeps es's elements, not es.
 	Append(ctx context.Context, run event.RunID, es ...event.Event) error
 	// Load gives events after the cursor, in order and without gaps: all there are, or as many as are cheap to give at
 	// once. It costs what it gives and not the run. The slice is shared: the caller must not change it. Nothing new gives
@@ -64,7 +67,7 @@ type Summary struct {
 	Start     event.RunStarted // as [Brief] gives it
 	StartedAt time.Time
 	UpdatedAt time.Time  // time of the last event
-	Last      event.Seq  // sequence number of the last event
+	Last      event.Seq  // sequence number of the last event that readers see
 	Ended     bool       // the last event is terminal
 	Code      fault.Code // of a run that failed
 }
@@ -128,16 +131,37 @@ func Tail(ctx context.Context, s Store, run event.RunID, after event.Seq) iter.S
 	}
 }
 
+// Read gives the events of a run from after the cursor to the number last, which was appended, and waits for those that
+// readers do not see yet.
+func Read(ctx context.Context, s Store, run event.RunID, after, last event.Seq) ([]event.Event, error) {
+	var log []event.Event
+	for after < last {
+		if err := s.Wait(ctx, run, after); err != nil {
+			return nil, err
+		}
+		batch, err := s.Load(ctx, run, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range batch {
+			if e.Seq <= last {
+				log, after = append(log, e), e.Seq
+			}
+		}
+	}
+	return log, nil
+}
+
 // CheckAppend tells whether es may follow a log that ends at last: ErrConflict, wrapped, if not. Stores share it.
 func CheckAppend(last event.Seq, ended bool, es []event.Event) error {
-	for i, e := range es {
-		if ended || e.Body == nil || e.Seq != last+1+event.Seq(i) {
+	for _, e := range es {
+		if ended || e.Body == nil || !e.Follows(last) {
 			return ErrConflict
 		}
 		if _, start := e.Body.(event.RunStarted); start != (e.Seq == 1) {
 			return ErrConflict
 		}
-		ended = event.Terminal(e.Body)
+		last, ended = e.Seq, event.Terminal(e.Body)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (m *Memory) Append(_ context.Context, run event.RunID, es ...event.Event) e
 	if t.gone {
 		return ErrNotFound
 	}
-	if err := CheckAppend(event.Seq(len(t.events)), t.ended, es); err != nil {
+	if err := CheckAppend(t.last(), t.ended, es); err != nil {
 		return err
 	}
 	t.events = append(t.events, es...)
@@ -93,16 +93,29 @@ func (m *Memory) Load(_ context.Context, run event.RunID, after event.Seq) ([]ev
 }
 
 func (t *tape) after(after event.Seq) ([]event.Event, error) {
-	n := event.Seq(len(t.events))
+	last := t.last()
 	switch {
 	case t.gone:
 		return nil, ErrNotFound
-	case after > n:
+	case after > last:
 		return nil, ErrBeyond
-	case after == n && t.ended:
+	case after == last && t.ended:
 		return nil, ErrEnd
 	}
-	return t.events[after:n:n], nil
+	n := len(t.events)
+	from := n
+	if after < last { // a gap in the numbers can only be before the last event
+		from = int(min(after, event.Seq(n-1)))
+	}
+	return t.events[from:n:n], nil
+}
+
+// last is the number of the last event.
+func (t *tape) last() event.Seq {
+	if n := len(t.events); n > 0 {
+		return t.events[n-1].Seq
+	}
+	return 0
 }
 
 // Wait implements [Store].

@@ -51,7 +51,7 @@ type Cancelling struct {
 func Summarize(s eventlog.Summary) RunSummary {
 	return RunSummary{RunID: s.Start.Run, Query: s.Start.Query, Mode: s.Start.Mode, Protocol: s.Start.Protocol,
 		Collection: s.Start.Collection, Status: s.Status(), ErrorCode: string(s.Code), StartedAt: s.StartedAt.Truncate(time.Millisecond),
-		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: s.Last}
+		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: event.Seq(s.Last.Count())}
 }
 
 func (p port) archive() (eventlog.Archive, error) {
@@ -115,16 +115,11 @@ func (p port) getRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A live run's log is read up to where its summary was taken.
-	var log []event.Event
-	for event.Seq(len(log)) < sum.Last {
-		batch, err := p.engine.Store().Load(r.Context(), sum.Start.Run, event.Seq(len(log)))
-		if err != nil {
-			p.replyError(w, err)
-			return
-		}
-		log = append(log, batch...)
+	log, err := eventlog.Read(r.Context(), p.engine.Store(), sum.Start.Run, 0, sum.Last)
+	if err != nil {
+		p.replyError(w, err)
+		return
 	}
-	log = log[:sum.Last]
 	state := event.Fold(log)
 	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: p.Reply(log), Reasoning: string(state.Reasoning)})
 }

@@ -46,6 +46,7 @@ func asleep(t *testing.T, what string, done <-chan error) {
 
 func awake(t *testing.T, what string, done <-chan error, want error) {
 	t.Helper()
+	time.Sleep(time.Second) // the bubble's: a store may show an event some milliseconds after its append
 	synctest.Wait()
 	select {
 	case err := <-done:

@@ -84,11 +84,27 @@ func wantErr(t testing.TB, what string, err, want error) {
 	}
 }
 
-// WantLog fails t unless the run's events after the cursor are want, read by Load until nothing is new.
+// patience bounds the wait for events that a store does not show.
+const patience = time.Minute
+
+// shown waits until readers see the event of a number.
+func shown(t testing.TB, s eventlog.Store, run event.RunID, seq event.Seq) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Wait(ctx, run, seq-1); err != nil {
+		t.Fatalf("wait for event %d of %s: %v", seq, run, err)
+	}
+}
+
+// WantLog fails t unless the run's events after the cursor are want. It waits for them, and then reads until nothing is new.
 func WantLog(t testing.TB, s eventlog.Store, run event.RunID, after event.Seq, want []event.Event) {
 	t.Helper()
 	var got []event.Event
 	for {
+		if len(got) < len(want) {
+			shown(t, s, run, after+1)
+		}
 		es, err := s.Load(context.Background(), run, after)
 		if errors.Is(err, eventlog.ErrEnd) || err == nil && len(es) == 0 {
 			break
@@ -153,6 +169,7 @@ func cursors(t *testing.T, s eventlog.Store) {
 	es := simple("a", 7)
 	for n := 1; n <= len(es); n++ {
 		must(t, s.Append(ctx, "a", es[n-1]))
+		shown(t, s, "a", event.Seq(n))
 		for after := range n {
 			WantLog(t, s, "a", event.Seq(after), es[after:n])
 		}
@@ -458,6 +475,7 @@ func archive(t *testing.T, s eventlog.Store) {
 		var sum eventlog.Summary
 		for _, e := range es {
 			must(t, s.Append(ctx, run, e))
+			shown(t, s, run, e.Seq)
 			sum.Note(e)
 			got, err := a.Summary(ctx, run)
 			must(t, err)

@@ -12,9 +12,10 @@ import (
 // maxAppend bounds the encoded size of one append, so that every record can be read back.
 const maxAppend = 64 << 20
 
-// Append implements [eventlog.Store]. With a terminal event it returns when the run is written and, by Options.Sync,
-// durable; ctx does not cut that short. While too much is pending it waits for room, which ctx does cut short. After an
-// error of the disk every Append gives that error until the log is opened again; what is in memory can still be read.
+// Append implements [eventlog.Store]. With the first event it returns when the event is written, with the terminal event when
+// the run is written and, by Options.Sync, durable; ctx does not cut that short. While too much is pending it waits for room,
+// which ctx does cut short. After an error of the disk every Append gives that error until the log is opened again; what readers
+// saw before can still be read.
 // Events read back equal if their times are UTC to the microsecond, their raw JSON compact and their text valid UTF-8.
 func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) error {
 	if len(es) == 0 {
@@ -44,14 +45,14 @@ func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) err
 		if err != nil || done == nil {
 			return err
 		}
-		return l.waitDone(done)
+		return l.await(done)
 	}
 }
 
 var errGone = errors.New("the run was dropped in the meantime")
 
-// appendTo adds es to the run. Where the last of them is terminal, done will give what became of the write.
-func (l *Log) appendTo(r *run, es []event.Event) (done <-chan error, err error) {
+// appendTo adds es to the events of the run that wait for their write. If they begin or end the run, done tells what became of it.
+func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone {
@@ -60,14 +61,18 @@ func (l *Log) appendTo(r *run, es []event.Event) (done <-chan error, err error) 
 	if r.damage != nil {
 		return nil, r.damage
 	}
-	if err := eventlog.CheckAppend(r.sum.Last, r.sum.Ended, es); err != nil {
+	if err := eventlog.CheckAppend(r.last, r.ended, es); err != nil {
 		return nil, err
+	}
+	last := es[len(es)-1]
+	if last.Seq != r.last+event.Seq(len(es)) {
+		return nil, eventlog.ErrConflict // only Open leaves a gap
 	}
 	mark := len(r.pend)
 	defer func() {
 		if err != nil {
 			r.pend = r.pend[:mark]
-			if r.sum.Last == 0 { // its first append failed: there is no such run
+			if r.last == 0 { // its first append failed: there is no such run
 				r.gone = true
 				l.remove(r.id)
 			}
@@ -90,21 +95,17 @@ func (l *Log) appendTo(r *run, es []event.Event) (done <-chan error, err error) 
 		return nil, eventlog.ErrClosed
 	}
 	r.queued = true
-	if err := l.mem.Append(context.Background(), r.id, es...); err != nil {
-		return nil, err
-	}
-	r.count += uint32(len(es))
+	r.news = append(r.news, es...)
 	r.bytes += int64(n)
-	if es[0].Seq == 1 {
-		r.sum.Note(es[0])
-	}
-	r.sum.Note(es[len(es)-1])
+	r.last, r.ended = last.Seq, event.Terminal(last.Body)
 	pending := l.pending.Add(int64(n))
-	if r.sum.Ended {
-		r.done = make(chan error, 1)
+	if es[0].Seq == 1 || r.ended {
+		if r.done == nil {
+			r.done = &outcome{known: make(chan struct{})}
+		}
 		done = r.done
 	}
-	if r.sum.Ended || pending > l.opts.PendingBytes/2 {
+	if done != nil || pending > l.opts.PendingBytes/2 {
 		signal(l.now)
 	}
 	return done, nil
@@ -126,7 +127,7 @@ func (l *Log) enqueue(r *run) bool {
 	}
 	l.queue = append(l.queue, r)
 	if len(l.queue) == 1 {
-		l.due.Reset(l.opts.FlushEvery)
+		signal(l.some)
 	}
 	return true
 }
@@ -160,14 +161,20 @@ func (l *Log) waitRoom(ctx context.Context) error {
 	}
 }
 
-func (l *Log) waitDone(done <-chan error) error {
+// outcome is what became of a write.
+type outcome struct {
+	known chan struct{} // closed when err is set
+	err   error
+}
+
+func (l *Log) await(o *outcome) error {
 	select {
-	case err := <-done:
-		return err
+	case <-o.known:
+		return o.err
 	case <-l.stopped:
 		select {
-		case err := <-done:
-			return err
+		case <-o.known:
+			return o.err
 		default:
 			return eventlog.ErrClosed
 		}

@@ -39,6 +39,7 @@ func (l *Log) Delete(ctx context.Context, id event.RunID) error {
 // delete runs on the writer goroutine.
 func (l *Log) delete(id event.RunID) error {
 	l.flush()
+	l.settle()
 	if err := l.failed(); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func write(t testing.TB, path string, data []byte) {
 // copyTo copies the log's files. Of a log that is open that is what a crash would leave.
 func copyTo(t testing.TB, from, to string) {
 	t.Helper()
-	for _, f := range files(t, from, "*.*") {
+	for _, f := range append(files(t, from, "*.log"), files(t, from, "*.idx")...) {
 		write(t, filepath.Join(to, filepath.Base(f)), read(t, f))
 	}
 }
@@ -147,12 +147,16 @@ func TestAgainstMemory(t *testing.T) {
 				compare(t, mem, l, true)
 			case 2:
 				crashed := t.TempDir()
+				seen := visible(t, l)
 				copyTo(t, dir, crashed)
 				c, err := filelog.Open(crashed, opts)
 				if err != nil {
 					t.Fatal(err)
 				}
 				compare(t, mem, c, false)
+				for id, es := range seen {
+					eventlogtest.WantLog(t, c, id, 0, append(es, mustLoad(t, c, id, event.Seq(len(es)))...))
+				}
 				if err := c.Close(); err != nil {
 					t.Fatal(err)
 				}
@@ -165,10 +169,38 @@ func TestAgainstMemory(t *testing.T) {
 	}
 }
 
+// settle waits until readers see all that was appended.
+func settle(t testing.TB, l *filelog.Log) {
+	t.Helper()
+	if err := l.Retain(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// visible gives what readers see of each run.
+func visible(t *testing.T, l *filelog.Log) map[event.RunID][]event.Event {
+	t.Helper()
+	seen := map[event.RunID][]event.Event{}
+	for _, s := range summaries(t, l) {
+		seen[s.Start.Run] = mustLoad(t, l, s.Start.Run, 0)
+	}
+	return seen
+}
+
+func mustLoad(t *testing.T, l *filelog.Log, id event.RunID, after event.Seq) []event.Event {
+	t.Helper()
+	es, err := l.Load(ctx, id, after)
+	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
+		t.Fatalf("load %s after %d: %v", id, after, err)
+	}
+	return slices.Clip(es)
+}
+
 // compare holds got's runs against want's. If not all, runs that have not ended may lack events at their end.
 func compare(t *testing.T, want *eventlog.Memory, got *filelog.Log, all bool) {
 	t.Helper()
 	if all {
+		settle(t, got)
 		if diff := cmp.Diff(summaries(t, want), summaries(t, got)); diff != "" {
 			t.Fatalf("summaries (-want +got):\n%s", diff)
 		}
@@ -476,7 +508,14 @@ func TestDiskFails(t *testing.T) {
 		}
 	}
 	eventlogtest.WantLog(t, l, "a", 0, a)
-	eventlogtest.WantLog(t, l, "b", 0, b) // it is in memory
+	for _, id := range []event.RunID{"b", "c"} {
+		if _, err := l.Load(ctx, id, 0); !errors.Is(err, eventlog.ErrNotFound) {
+			t.Errorf("run %s, whose write failed, is visible: %v", id, err)
+		}
+	}
+	if n := len(summaries(t, l)); n != 1 {
+		t.Errorf("%d runs are listed, want 1", n)
+	}
 	if err := l.Close(); err == nil {
 		t.Error("close tells nothing of it")
 	}

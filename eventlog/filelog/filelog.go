@@ -1,13 +1,17 @@
 // Package filelog keeps the logs of runs in a folder. It is the default store: nothing else has to run.
 //
-// Running and lately read runs are in memory, so readers see an event when its Append returns and are never slowed by the
-// disk. One goroutine gathers what is new of all runs and writes it to the active segment file with one write(2) every few
-// milliseconds; the append of a terminal event returns when it is durable. Segments are only appended to, and dropped as a
-// whole from the oldest; only what is deleted is written over.
+// One goroutine gathers what is new of all runs, writes it to the active segment file with one write(2), and then shows it to the
+// readers. It writes at once when the last write was a while ago, and otherwise every few milliseconds. A run's terminal event is
+// shown, and its Append returns, when it is durable. Running and lately read runs are in memory, so readers do not read the disk.
+// Segments are only appended to, and dropped as a whole from the oldest; only what is deleted is written over.
 //
 // A folder holds N.log, the segments; N.idx, for each full segment what runs are in it, so that opening does not read it;
-// and lock. An index that is missing or damaged is made again from its segment. A torn end is cut off. Damage elsewhere
-// costs the runs whose records it hit: to read those gives [ErrDamaged], everything else is kept.
+// lock; and, while the log is open, boot, the boot of the machine in which it was opened. An index that is missing or damaged is made
+// again from its segment. A torn end is cut off. Damage elsewhere costs the runs whose records it hit: to read those gives
+// [ErrDamaged], everything else is kept.
+//
+// If the process is killed, no event that a reader saw is lost, and runs that have not ended can be appended to. If the machine
+// goes down, such runs may lose the end of what was written: see [Open].
 package filelog
 
 import (
@@ -37,7 +41,7 @@ var (
 // Sync says when a write is made to outlast a loss of power. A crash of the program alone loses nothing that was written.
 type Sync int
 
-// The choices. With each, the append of a terminal event waits for its write.
+// The choices. With each, readers see an event after its write.
 const (
 	SyncEnd   Sync = iota // with every write that ends a run; runs that end together share one
 	SyncWrite             // with every write
@@ -46,7 +50,7 @@ const (
 
 // Options tune a log. The zero value is good for a server.
 type Options struct {
-	FlushEvery   time.Duration    // the longest time that an event waits for its write; default 5 ms
+	FlushEvery   time.Duration    // the shortest time between two writes that nobody waits for; default 1 ms
 	Sync         Sync             // default SyncEnd
 	SegmentBytes int64            // size at which a segment is full; default 64 MiB
 	CacheBytes   int64            // about how much of ended runs is kept in memory, by their encoded size; default 64 MiB
@@ -80,7 +84,7 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	o.FlushEvery = cmp.Or(o.FlushEvery, 5*time.Millisecond)
+	o.FlushEvery = cmp.Or(o.FlushEvery, time.Millisecond)
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, 64<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.PendingBytes = cmp.Or(o.PendingBytes, 16<<20)
@@ -101,7 +105,7 @@ type Log struct {
 	dir  string
 	opts Options
 	lock *flock.Flock
-	mem  *eventlog.Memory // the events of hot runs
+	mem  *eventlog.Memory // what readers see of hot runs
 	old  *lru             // the hot runs that have ended and are written
 
 	mu   sync.RWMutex
@@ -117,7 +121,7 @@ type Log struct {
 	room    chan struct{} // closed by the next flush, if an append waits for room
 	closing bool
 
-	due     *time.Timer   // runs from when the queue is no longer empty
+	some    chan struct{} // the queue is no longer empty
 	now     chan struct{} // do not wait for more
 	do      chan func()   // work for the writer goroutine
 	stop    chan struct{}
@@ -132,21 +136,28 @@ type run struct {
 	id event.RunID
 
 	mu     sync.Mutex
-	sum    eventlog.Summary // Last is 0 until the first append succeeds
+	sum    eventlog.Summary // of what readers see; Last is 0 until the first write
+	last   event.Seq        // number of the last event that was appended
+	ended  bool             // that one is terminal
 	hot    bool             // its events are in Log.mem
-	saved  bool             // it has ended and all of it is written
+	saved  bool             // it has ended and readers see all of it
 	gone   bool             // it is no longer in Log.runs
 	damage error
 	first  uint64 // segment of its first record
 	tail   place  // its last record
 	bytes  int64  // encoded size of its events
 	queued bool
-	pend   []byte // lines that wait for their write
-	count  uint32 // their number
-	done   chan error
+	news   []event.Event // they wait for their write
+	pend   []byte        // their lines
+	done   *outcome      // of their write; nil: nobody waits
+	spare  []event.Event // an empty slice for the news after these
 }
 
 // Open opens the log in dir, which it makes if need be. [ErrLocked]: it is open already, here or in another process.
+//
+// If the machine went down while the log was open, or another one was used, runs that had not ended may lack events that readers
+// saw. Open ends them with a [event.RunFailed] whose number is an [event.Gap] behind the last: so a reader gets the end with any
+// cursor, and no number is used again.
 func Open(dir string, opts Options) (*Log, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
@@ -158,9 +169,10 @@ func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{
 		dir: dir, opts: opts, lock: flock.New(lockPath(dir)), mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
 		runs: map[event.RunID]*run{},
-		due:  time.NewTimer(opts.FlushEvery), now: make(chan struct{}, 1), do: make(chan func()),
+		some: make(chan struct{}, 1), now: make(chan struct{}, 1), do: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	l.w.synced = make(chan error, 1)
 	switch ok, err := l.lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("open log: lock %s: %w", dir, err)
@@ -194,6 +206,9 @@ func (l *Log) Close() error {
 	}
 	l.mu.RUnlock()
 	err := l.w.close(l)
+	if err == nil {
+		err = removeBoot(l.dir)
+	}
 	return errors.Join(err, l.lock.Unlock())
 }
 

@@ -8,56 +8,81 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// TestFlushEvery appends to running runs, round after round, and looks at the file just before and just after the longest time
-// that an event may wait.
+// TestFlushEvery appends to running runs, round after round. The first event after a pause is written at once, the ones after it
+// together when the time between two writes is over. Each is visible as soon as it is written and not before.
 func TestFlushEvery(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		const every = 10 * time.Millisecond
 		l := open(t, dir, filelog.Options{FlushEvery: every})
-		written := func(text string, n int) bool {
-			synctest.Wait()
-			return bytes.Count(read(t, files(t, dir, "*.log")[0]), []byte(text)) == n
-		}
 		const runs, rounds = 5, 4
+		id := func(i int) event.RunID { return event.RunID(fmt.Sprintf("r%d", i)) }
 		all := make([][]event.Event, runs)
 		for i := range all {
-			all[i] = short(event.RunID(fmt.Sprintf("r%d", i)), rounds+2, at(i))
+			all[i] = short(id(i), rounds+3, at(i))
+			before := time.Now()
+			if err := l.Append(ctx, id(i), all[i][0]); err != nil || !time.Now().Equal(before) {
+				t.Errorf("the begin waited %v, error %v", time.Since(before), err)
+			}
+		}
+		time.Sleep(every)
+		want := func(seq event.Seq, n int) {
+			t.Helper()
+			synctest.Wait()
+			if got := bytes.Count(read(t, files(t, dir, "*.log")[0]), fmt.Appendf(nil, `"seq":%d,`, seq)); got != n {
+				t.Errorf("event %d of %d runs is written, want %d", seq, got, n)
+			}
+			seen := 0
+			for i := range runs {
+				es, err := l.Load(ctx, id(i), seq-1)
+				if err == nil && len(es) == 1 {
+					seen++
+				}
+			}
+			if seen != n {
+				t.Errorf("event %d of %d runs is visible, want %d", seq, seen, n)
+			}
 		}
 		for round := range rounds {
-			text := fmt.Sprintf(`"seq":%d,`, round+1)
-			for i, es := range all[:runs-round] { // fewer each time
-				if err := l.Append(ctx, event.RunID(fmt.Sprintf("r%d", i)), es[round]); err != nil {
+			seq := event.Seq(round + 2)
+			for i, es := range all {
+				if err := l.Append(ctx, id(i), es[seq-1]); err != nil {
 					t.Fatal(err)
 				}
 				if i == 0 {
-					time.Sleep(every / 2)
+					want(seq, 1)
 				}
 			}
-			if time.Sleep(every/2 - 1); !written(text, 0) {
-				t.Errorf("round %d is written early", round)
-			}
-			if time.Sleep(time.Nanosecond); !written(text, runs-round) {
-				t.Errorf("round %d is not written in time", round)
-			}
+			time.Sleep(every - 1)
+			want(seq, 1)
+			time.Sleep(time.Nanosecond)
+			want(seq, runs)
+			time.Sleep(every)
 		}
 		// What ends a run is not waited for, and takes the rest along.
-		if err := l.Append(ctx, "r1", all[1][rounds]); err != nil {
-			t.Fatal(err)
+		for _, i := range []int{0, 1} {
+			if err := l.Append(ctx, id(i), all[i][rounds+1]); err != nil {
+				t.Fatal(err)
+			}
+			want(rounds+2, 1)
 		}
-		time.Sleep(every - 1)
 		before := time.Now()
-		if err := l.Append(ctx, "r0", all[0][rounds:]...); err != nil || !time.Now().Equal(before) {
+		if err := l.Append(ctx, id(0), all[0][rounds+2]); err != nil || !time.Now().Equal(before) {
 			t.Errorf("the end waited %v, error %v", time.Since(before), err)
 		}
-		if !written(`"seq":5,`, 2) {
-			t.Error("the end did not take the rest along")
+		es, err := l.Load(ctx, id(1), rounds+1)
+		if err != nil || len(es) != 1 {
+			t.Errorf("the end did not take the rest along: %d events, error %v", len(es), err)
 		}
-		if err := l.Append(ctx, "r1", all[1][rounds+1]); err != nil { // its end
-			t.Fatal(err)
+		if s, err := l.Summary(ctx, id(0)); err != nil || s.Status() != event.Finished {
+			t.Errorf("after the append of the end: %+v, error %v", s, err)
+		}
+		if _, err := eventlog.Read(ctx, l, id(0), 0, rounds+3); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -92,8 +92,7 @@ func (l *Log) read(id event.RunID, tail place, last event.Seq) ([]event.Event, e
 	damaged := func(p place, err error) error {
 		return fmt.Errorf("read run %s: %w: segment %d at byte %d: %w", id, ErrDamaged, p.Seg, p.Off, err)
 	}
-	var recs []record
-	next := last
+	var recs []record // from the last to the first
 	for p := tail; ; {
 		data, err := b.bytes(p)
 		switch {
@@ -103,7 +102,8 @@ func (l *Log) read(id event.RunID, tail place, last event.Seq) ([]event.Event, e
 			return nil, fmt.Errorf("read run %s: %w", id, err)
 		}
 		r, n, err := parseRecord(data)
-		if err != nil || n != len(data) || r.run != id || r.last() != next {
+		before := len(recs) == 0 && r.last() == last || len(recs) > 0 && recs[len(recs)-1].follows(r.last())
+		if err != nil || n != len(data) || r.run != id || !before {
 			return nil, damaged(p, errRecord)
 		}
 		recs = append(recs, r)
@@ -113,7 +113,7 @@ func (l *Log) read(id event.RunID, tail place, last event.Seq) ([]event.Event, e
 		if r.prev.Seg > p.Seg || r.prev.Seg == p.Seg && r.prev.Off >= p.Off {
 			return nil, damaged(p, errRecord)
 		}
-		next, p = r.first-1, r.prev
+		p = r.prev
 	}
 	var es []event.Event
 	for i, r := range slices.Backward(recs) {

@@ -61,6 +61,11 @@ type record struct {
 
 func (r record) last() event.Seq { return r.first + event.Seq(r.count) - 1 }
 
+// follows tells whether the record's first number is right behind another, or after the gap that Open leaves.
+func (r record) follows(last event.Seq) bool {
+	return r.first == last+1 || r.ended && r.count == 1 && last < event.Gap && r.first == last+event.Gap+1
+}
+
 func (r record) time() time.Time { return time.UnixMicro(r.at).UTC() }
 
 func appendRecord(dst []byte, r record) []byte {

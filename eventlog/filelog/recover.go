@@ -3,6 +3,7 @@ package filelog
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -48,10 +49,56 @@ func (l *Log) recover() error {
 		return err
 	}
 	if len(nums) == 0 {
-		return l.w.begin(l.dir, 1, l.opts.Sync)
+		err = l.w.begin(l.dir, 1, l.opts.Sync)
+	} else {
+		l.w.file, err = os.OpenFile(segmentPath(l.dir, l.w.active().num), os.O_WRONLY|os.O_APPEND, 0)
 	}
-	l.w.file, err = os.OpenFile(segmentPath(l.dir, l.w.active().num), os.O_WRONLY|os.O_APPEND, 0)
-	return err
+	if err != nil {
+		return err
+	}
+	if err := l.endCut(); err != nil {
+		return fmt.Errorf("end the runs that a loss of power cut: %w", err)
+	}
+	for _, r := range l.runs {
+		r.last, r.ended = r.sum.Last, r.sum.Ended
+	}
+	return nil
+}
+
+// endCut ends the runs that were live when the machine went down, and notes in which boot the log is open now.
+func (l *Log) endCut() error {
+	boot := bootID()
+	if !wentDown(l.dir, boot) {
+		return writeBoot(l.dir, boot, l.opts.Sync)
+	}
+	for _, id := range l.ids {
+		r := l.runs[id]
+		if r.sum.Ended || r.sum.Last >= event.Gap {
+			continue
+		}
+		e := event.Event{Seq: r.sum.Last + event.Gap + 1, At: l.opts.Now().UTC().Truncate(time.Microsecond),
+			Body: event.RunFailed{Code: fault.Internal, Message: "the machine stopped before the answer was finished"}}
+		if e.At.Before(r.sum.UpdatedAt) {
+			e.At = r.sum.UpdatedAt
+		}
+		line, err := event.AppendJSON(nil, e)
+		if err != nil {
+			return err
+		}
+		l.stage(r, []event.Event{e}, append(line, '\n'))
+		r.sum.Note(e)
+		r.saved = true
+		r.bytes += int64(len(line)) + 1
+	}
+	if err := l.w.write(); err != nil {
+		return err
+	}
+	if l.opts.Sync != SyncNever {
+		if err := l.w.file.Sync(); err != nil {
+			return err
+		}
+	}
+	return writeBoot(l.dir, boot, l.opts.Sync)
 }
 
 // reindex saves the index of a full segment that had none that covers it.
@@ -94,7 +141,7 @@ func (l *Log) merge(s *segment, oldest uint64, orphans map[event.RunID]place) {
 				break
 			}
 			r.sum.Start, r.sum.StartedAt = *f.Start, f.StartAt
-		case f.First != r.sum.Last+1 || f.Prev != r.tail || r.sum.Ended:
+		case !f.follows(r.sum.Last) || f.Prev != r.tail || r.sum.Ended:
 			f.Damage = fmt.Sprintf("event %d in segment %d does not follow event %d", f.First, s.num, r.sum.Last)
 		}
 		r.sum.Last, r.sum.UpdatedAt, r.tail = f.Last, f.At, f.Tail

@@ -14,7 +14,7 @@ import (
 func (l *Log) Retain(ctx context.Context) error {
 	result := make(chan error, 1)
 	select {
-	case l.do <- func() { l.flush(); result <- l.retain() }:
+	case l.do <- func() { l.flush(); l.settle(); result <- l.retain() }:
 		return <-result
 	case <-ctx.Done():
 		return ctx.Err()

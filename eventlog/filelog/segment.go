@@ -89,7 +89,7 @@ func (s *segment) note(off, n int64, r record) {
 		if r.first == 1 {
 			f.begin(r)
 		}
-	} else if r.first != f.Last+1 || r.prev != f.Tail || f.Ended {
+	} else if !r.follows(f.Last) || r.prev != f.Tail || f.Ended {
 		f.Damage = fmt.Sprintf("events %d and %d do not follow each other in segment %d", f.Last, r.first, s.num)
 	}
 	f.Last, f.Tail, f.At = r.last(), place{Seg: s.num, Off: uint64(off), Len: uint32(n)}, at
@@ -102,6 +102,11 @@ func (s *segment) note(off, n int64, r record) {
 			}
 		}
 	}
+}
+
+// follows tells whether the fragment's first number is right behind another, or after the gap that Open leaves.
+func (f *fragment) follows(last event.Seq) bool {
+	return record{first: f.First, count: uint32(f.Last - f.First + 1), ended: f.Ended}.follows(last)
 }
 
 func (f *fragment) begin(r record) {

@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,23 +12,38 @@ import (
 
 // writer is what the writer goroutine owns: the files.
 type writer struct {
-	segs []*segment // ascending; the last is the active one
-	file *os.File   // of the active one
-	buf  []byte     // records to be written behind active.size
-	done []written
-	idle []*run // an empty queue, for the flush after this one
+	segs  []*segment // ascending; the last is the active one
+	file  *os.File   // of the active one
+	buf   []byte     // records to be written behind active.size
+	batch []part     // of the flush
+	idle  []*run     // an empty queue, for the flush after this one
+
+	ends    []part     // written, and to be synced before they are shown
+	syncing []part     // those of them that are being synced
+	synced  chan error // what became of it
 }
 
-// written is a run's part in a flush.
-type written struct {
-	run   *run
-	ended bool
-	done  chan error
+// part is a run's part in a flush.
+type part struct {
+	run  *run
+	news []event.Event
+	done *outcome
+}
+
+func (p part) ends() bool { return len(p.news) > 0 && event.Terminal(p.news[len(p.news)-1].Body) }
+
+// tell gives those who wait for the write what became of it.
+func (p part) tell(err error) {
+	if p.done != nil {
+		p.done.err = err
+		close(p.done.known)
+	}
 }
 
 // The buffers that are kept for the next flush are smaller than these.
 const (
 	keepPend = 256 << 10
+	keepNews = 256
 	keepBuf  = 8 << 20
 )
 
@@ -36,15 +52,31 @@ func (w *writer) active() *segment { return w.segs[len(w.segs)-1] }
 // work is the writer goroutine.
 func (l *Log) work() {
 	defer close(l.stopped)
-	defer l.due.Stop()
+	due := time.NewTimer(time.Hour)
+	defer due.Stop()
 	retain := time.NewTicker(l.opts.RetainEvery)
 	defer retain.Stop()
+	var last time.Time
+	flush := func() {
+		began := time.Now()
+		if l.flush() {
+			last = began
+		}
+	}
 	for {
 		select {
-		case <-l.due.C:
-			l.flush()
+		case <-l.some:
+			if wait := l.opts.FlushEvery - time.Since(last); wait > 0 {
+				due.Reset(wait)
+			} else {
+				flush()
+			}
+		case <-due.C:
+			flush()
 		case <-l.now:
-			l.flush()
+			flush()
+		case err := <-l.w.synced:
+			l.endSync(err)
 		case f := <-l.do:
 			f()
 		case <-retain.C:
@@ -53,42 +85,136 @@ func (l *Log) work() {
 			}
 		case <-l.stop:
 			l.flush()
+			l.settle()
 			return
 		}
 	}
 }
 
-// flush writes what is pending of every run. It is the only place where files grow.
-func (l *Log) flush() {
+// flush writes what is pending of every run and shows it to the readers; false: there was nothing. It is the only place where
+// files grow.
+func (l *Log) flush() bool {
 	l.qmu.Lock()
-	batch := l.queue
+	queue := l.queue
 	l.queue = l.w.idle
 	l.qmu.Unlock()
+	if len(queue) == 0 {
+		l.w.idle = queue
+		return false
+	}
 	var taken int64
-	end := false
 	err := l.failed()
-	for _, r := range batch {
+	for _, r := range queue {
 		n, roll := l.take(r, err == nil)
-		taken += n
-		if roll && err == nil {
+		if roll {
 			err = l.roll()
 			n, _ = l.take(r, err == nil)
-			taken += n
 		}
-		end = end || l.w.done[len(l.w.done)-1].ended
+		taken += n
 	}
 	if err == nil {
 		err = l.w.write()
 	}
-	if sync := l.opts.Sync; err == nil && len(batch) > 0 && (sync == SyncWrite || sync == SyncEnd && end) {
+	if err == nil && l.opts.Sync == SyncWrite {
 		err = l.w.file.Sync()
 	}
 	if err != nil {
 		err = l.fail(err)
 	}
-	l.finish(err, taken)
-	clear(batch)
-	l.w.idle = batch[:0]
+	l.pending.Add(-taken)
+	l.makeRoom()
+	for _, p := range l.w.batch {
+		l.wrote(p, err)
+	}
+	l.startSync()
+	clear(l.w.batch)
+	l.w.batch = l.w.batch[:0]
+	if cap(l.w.buf) > keepBuf {
+		l.w.buf = nil
+	}
+	clear(queue)
+	l.w.idle = queue[:0]
+	return true
+}
+
+// wrote shows a part that was written. The terminal event is shown after the next sync.
+func (l *Log) wrote(p part, err error) {
+	switch n := len(p.news); {
+	case err != nil:
+		p.tell(err)
+	case p.ends() && l.opts.Sync == SyncEnd:
+		l.show(part{run: p.run, news: p.news[:n-1]})
+		p.news = p.news[n-1:]
+		l.w.ends = append(l.w.ends, p)
+	default:
+		l.show(p)
+	}
+}
+
+// show makes the events of a part visible to readers.
+func (l *Log) show(p part) {
+	ended := p.ends()
+	l.publish(p.run, p.news)
+	if ended {
+		l.cool(p.run)
+	}
+	p.tell(nil)
+}
+
+func (l *Log) publish(r *run, es []event.Event) {
+	if len(es) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := l.mem.Append(context.Background(), r.id, es...); err != nil {
+		l.opts.Log.Error("events cannot be shown", "run", r.id, "error", err) // a mistake of this package
+		return
+	}
+	if es[0].Seq == 1 {
+		r.sum.Note(es[0])
+	}
+	r.sum.Note(es[len(es)-1])
+	r.saved = r.sum.Ended
+	if clear(es); !r.ended && cap(es) <= keepNews {
+		r.spare = es[:0]
+	}
+}
+
+// startSync makes the ends that were written durable, apart from this goroutine: events of other runs do not wait for it. The ends
+// that are written meanwhile share the next sync.
+func (l *Log) startSync() {
+	w := &l.w
+	if len(w.syncing) > 0 || len(w.ends) == 0 {
+		return
+	}
+	w.syncing, w.ends = w.ends, w.syncing
+	file := w.file
+	go func() { w.synced <- file.Sync() }()
+}
+
+// endSync shows the ends that are durable now, and starts the next sync.
+func (l *Log) endSync(err error) {
+	if err != nil {
+		err = l.fail(err)
+	}
+	for _, p := range l.w.syncing {
+		if err != nil {
+			p.tell(err)
+			continue
+		}
+		l.show(p)
+	}
+	clear(l.w.syncing)
+	l.w.syncing = l.w.syncing[:0]
+	l.startSync()
+}
+
+// settle waits until nothing is left to be synced.
+func (l *Log) settle() {
+	for len(l.w.syncing) > 0 {
+		l.endSync(<-l.w.synced)
+	}
 }
 
 // Err gives the error of the disk after which the log takes no more events; nil while it takes them.
@@ -111,65 +237,55 @@ func (l *Log) fail(err error) error {
 	return err
 }
 
-// finish tells those who wait what became of a flush.
-func (l *Log) finish(err error, taken int64) {
-	l.pending.Add(-taken)
+// makeRoom wakes the appends that wait until less is pending.
+func (l *Log) makeRoom() {
 	l.qmu.Lock()
+	defer l.qmu.Unlock()
 	if l.room != nil {
 		close(l.room)
 		l.room = nil
 	}
-	l.qmu.Unlock()
-	for _, d := range l.w.done {
-		if d.ended && err == nil {
-			d.run.mu.Lock()
-			d.run.saved = true
-			d.run.mu.Unlock()
-			l.cool(d.run)
-		}
-		if d.done != nil {
-			d.done <- err
-		}
-	}
-	clear(l.w.done)
-	l.w.done = l.w.done[:0]
-	if cap(l.w.buf) > keepBuf {
-		l.w.buf = nil
-	}
 }
 
-// take makes a record of what is pending of a run. If the active segment is too full for it, it asks for another and does
+// take moves what is pending of a run to the flush. If the active segment is too full for it, it asks for another and does
 // nothing. keep is false where nothing can be written any more.
 func (l *Log) take(r *run, keep bool) (n int64, roll bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := &l.w
-	seg := w.active()
-	off := seg.size + int64(len(w.buf))
+	off := w.active().size + int64(len(w.buf))
 	n = int64(len(r.pend))
 	if keep && off > 0 && off+n+headBytes > l.opts.SegmentBytes {
 		return 0, true
 	}
-	if keep && r.count > 0 {
-		last := r.sum.Last
-		rec := record{
-			run: r.id, first: last - event.Seq(r.count) + 1, count: r.count, at: r.sum.UpdatedAt.UnixMicro(), ended: r.sum.Ended,
-			prev: r.tail, lines: r.pend,
-		}
-		w.buf = appendRecord(w.buf, rec)
-		size := seg.size + int64(len(w.buf)) - off
-		seg.note(off, size, rec)
-		r.tail = place{Seg: seg.num, Off: uint64(off), Len: uint32(size)}
-		if r.first == 0 {
-			r.first = seg.num
-		}
+	if keep && len(r.news) > 0 {
+		l.stage(r, r.news, r.pend)
 	}
-	w.done = append(w.done, written{run: r, ended: r.sum.Ended, done: r.done})
-	r.queued, r.count, r.done = false, 0, nil
-	if r.pend = r.pend[:0]; r.sum.Ended || cap(r.pend) > keepPend {
+	w.batch = append(w.batch, part{run: r, news: r.news, done: r.done})
+	r.queued, r.news, r.spare, r.done = false, r.spare, nil, nil
+	if r.pend = r.pend[:0]; r.ended || cap(r.pend) > keepPend {
 		r.pend = nil
 	}
 	return n, false
+}
+
+// stage appends a record of a run's next events to the buffer.
+func (l *Log) stage(r *run, es []event.Event, lines []byte) {
+	w := &l.w
+	seg := w.active()
+	off := seg.size + int64(len(w.buf))
+	last := es[len(es)-1]
+	rec := record{
+		run: r.id, first: es[0].Seq, count: uint32(len(es)), at: last.At.UnixMicro(), ended: event.Terminal(last.Body),
+		prev: r.tail, lines: lines,
+	}
+	w.buf = appendRecord(w.buf, rec)
+	size := seg.size + int64(len(w.buf)) - off
+	seg.note(off, size, rec)
+	r.tail = place{Seg: seg.num, Off: uint64(off), Len: uint32(size)}
+	if r.first == 0 {
+		r.first = seg.num
+	}
 }
 
 // write writes the buffer behind the active segment.
@@ -186,6 +302,10 @@ func (w *writer) write() error {
 // roll closes the active segment and opens the next.
 func (l *Log) roll() error {
 	w := &l.w
+	l.settle() // of this file
+	if err := l.failed(); err != nil {
+		return err
+	}
 	if err := w.write(); err != nil {
 		return err
 	}

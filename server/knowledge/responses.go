@@ -121,15 +121,8 @@ func summaryResponse(sum eventlog.Summary) knowledge.ResponseSummary {
 
 // log reads a run's log up to where its summary was taken.
 func (s *routes) log(ctx context.Context, sum eventlog.Summary) ([]event.Event, error) {
-	log := make([]event.Event, 0, sum.Last)
-	for event.Seq(len(log)) < sum.Last {
-		batch, err := s.o.Engine.Store().Load(ctx, sum.Start.Run, event.Seq(len(log)))
-		if err != nil {
-			return nil, gone(err)
-		}
-		log = append(log, batch...)
-	}
-	return log[:sum.Last], nil
+	log, err := eventlog.Read(ctx, s.o.Engine.Store(), sum.Start.Run, 0, sum.Last)
+	return log, gone(err)
 }
 
 // gone says of a run that was deleted meanwhile that it is not there.

@@ -1,0 +1,17 @@
+//go:build !darwin
+
+package filelog
+
+import (
+	"os"
+	"strings"
+)
+
+// bootID identifies the time since the machine was started; empty where it cannot be told.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
