@@ -17,11 +17,14 @@ import (
 func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error) {
 	docs, more, err := j.documents(ctx, maxWhole)
 	if err != nil {
-		return false, ctx.Err() // the search will tell
+		return false, j.survive(ctx, "listing the documents", err)
 	}
 	switch {
 	case a.Names != "":
-		if docs = j.called(ctx, a.Names); len(docs) == 0 {
+		if docs, err = j.called(ctx, a.Names); err != nil {
+			return false, j.survive(ctx, "looking for the document", err)
+		}
+		if len(docs) == 0 {
 			return false, ctx.Err()
 		}
 	case more:
@@ -57,12 +60,12 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 }
 
 // called gives the document that a text is the name of.
-func (j *job) called(ctx context.Context, name string) []corpus.Document {
+func (j *job) called(ctx context.Context, name string) ([]corpus.Document, error) {
 	d, err := j.find1(ctx, name)
 	if err != nil || d == nil || !catalog.Is(name, *d, nameOf(d.URI)) {
-		return nil
+		return nil, err
 	}
-	return []corpus.Document{*d}
+	return []corpus.Document{*d}, nil
 }
 
 // survey gives passages of documents in their order: of each document the first, and of each part of it the one that says most of

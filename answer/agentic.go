@@ -46,7 +46,13 @@ type planning struct{ *job }
 
 // Next implements [agent.Planner].
 func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
-	return p.Planner.Next(p.traced(ctx, "plan"), v)
+	var failed error
+	v.Failed = func(err error) { failed = cmp.Or(failed, err) }
+	plan, err := p.Planner.Next(p.traced(ctx, "plan"), v)
+	if failed != nil && err == nil && !late(ctx) {
+		err = p.survive(ctx, "planning", failed)
+	}
+	return plan, err
 }
 
 // think streams what the planner thinks.
@@ -88,8 +94,10 @@ func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) (
 	for _, a := range actions {
 		asked = append(asked, a.Asked, a.Query)
 	}
-	if err := t.learn(ctx, asked); err != nil && ctx.Err() != nil && !late(ctx) {
-		return nil, ctx.Err() // else words of which nothing is known weigh alike
+	if err := t.learn(ctx, asked); err != nil && !late(ctx) { // words of which nothing is known weigh alike
+		if err := t.survive(ctx, "weighing the words", err); err != nil {
+			return nil, err
+		}
 	}
 	begun := make([]*tool, len(actions))
 	for i, a := range actions {
@@ -240,6 +248,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 		switch {
 		case a.failed != nil:
 			t.failed = a.failed
+			t.lose(a.failed)
 		case a.search != nil:
 			searches = append(searches, a.search)
 			t.worked++

@@ -99,8 +99,7 @@ func (j *job) tell(ctx context.Context, tool, reason string, input any, do func(
 		public := fault.Public(j.indexFault(ctx, err))
 		result = failure{public.Message}
 		if public.Code != fault.NotFound {
-			w := event.Warned{Code: public.Code, Message: tool + " failed: " + public.Message, Step: "search"}
-			if err := j.rec.Emit(ctx, w); err != nil {
+			if err := j.survive(ctx, tool, err); err != nil {
 				return false, err
 			}
 		}
@@ -111,19 +110,22 @@ func (j *job) tell(ctx context.Context, tool, reason string, input any, do func(
 // asksPages reads the pages that the question names of a document that it names, or of the only one.
 func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	d, err := j.find1(ctx, p.Names)
-	if err != nil || d == nil {
+	if err != nil {
+		return false, j.survive(ctx, "looking for the document", err)
+	}
+	if d == nil {
 		return false, ctx.Err() // maybe a book is meant that a document tells of
 	}
 	from, to := p.From, p.To
 	if from < 0 {
 		if from, err = j.lastPage(ctx, *d); err != nil {
-			return false, ctx.Err()
+			return false, j.survive(ctx, "counting the pages", err)
 		}
 		to = from
 	}
 	focus := p.Rest
 	if err := j.learn(ctx, []string{focus}); err != nil {
-		return false, ctx.Err() // the search will tell
+		return false, j.survive(ctx, "weighing the words", err)
 	}
 	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, error) {
 		read, found, err := j.pages(ctx, *d, from, to, focus)

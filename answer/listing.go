@@ -27,7 +27,7 @@ type listing struct {
 // asksList lists the documents that there are, or those that are about something.
 func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	if err := j.learn(ctx, []string{l.About}); err != nil {
-		return false, ctx.Err() // the search will tell
+		return false, j.survive(ctx, "weighing the words", err)
 	}
 	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, error) {
 		out, found, err := j.list(ctx, l.About)

@@ -94,6 +94,8 @@ type job struct {
 	whole   bool     // an account is asked for of what was asked for by name
 	listing *listing // documents are asked for, and nothing of what they say
 
+	lost error // the first failure of the index after which the run went on
+
 	cacheable bool   // the answer may be kept
 	version   uint64 // of the collection, before anything was searched
 	notes     notes
@@ -147,7 +149,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"rerank", j.rerank}, {"generate", j.generate},
+	}{{"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {"generate", j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.settle(ctx)); err != nil {
@@ -255,6 +257,32 @@ func (j *job) retrieve(ctx context.Context) error {
 		return j.agentic(ctx)
 	}
 	return j.direct(ctx)
+}
+
+// survive records a failure of the index after which the run goes on, and warns of it.
+func (j *job) survive(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	err = j.indexFault(ctx, err)
+	j.lose(err)
+	public := fault.Public(err)
+	return j.rec.Emit(ctx, event.Warned{Code: public.Code, Message: what + " failed: " + public.Message, Step: "search"})
+}
+
+// lose records an error, if the index is its cause.
+func (j *job) lose(err error) {
+	if code := fault.Public(err).Code; j.lost == nil && (code == fault.Index || code == fault.NoSpace) {
+		j.lost = err
+	}
+}
+
+// conclusive ends the run where the index failed and the rest found nothing of use: an answer would say that the documents hold none.
+func (j *job) conclusive(context.Context) error {
+	if j.lost == nil || j.listing != nil || j.whole || slices.ContainsFunc(j.pool, func(c candidate) bool { return c.kept }) || j.useful() {
+		return nil
+	}
+	return j.lost
 }
 
 // indexFault gives an error of the index its code, unless it is the context's.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 )
 
@@ -82,7 +82,7 @@ func (t *tools) best() []index.Hit {
 }
 
 // errNoGraph says that there is nothing to walk.
-var errNoGraph = errors.New("the index has no graph")
+var errNoGraph error = fault.New(fault.NotFound, "the index has no graph")
 
 // walk follows the graph from the action's entities, those that its query names, and the best evidence. What it reaches is
 // graded like what is searched for.

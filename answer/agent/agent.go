@@ -69,6 +69,13 @@ type View struct {
 	TopK       int        // how many passages the generator will read
 	Tools      []string   // offered besides those that search: page_reader, list_documents
 	Left       Budget
+	Failed     func(error) // called with an error of the index after which the planner goes on; nil: not
+}
+
+func (v View) survived(err error) {
+	if v.Failed != nil {
+		v.Failed(err)
+	}
 }
 
 // Budget bounds a loop. Zero fields of Options' budget stand for the defaults, 6 iterations and half the run's time.

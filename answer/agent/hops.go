@@ -98,6 +98,7 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
+			v.survived(err)
 			stats = index.TermStats{} // words of which nothing is known weigh alike
 		}
 	}
@@ -161,6 +162,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 	if r.Graph != nil {
 		var err error
 		if named, err = r.Graph.Mentioned(ctx, v.Collection, ids); err != nil {
+			v.survived(err)
 			return nil, ctx.Err() // without names, nothing is followed
 		}
 	}
