@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -110,8 +109,9 @@ func (s *Server) routes() http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, s.observed(path, ports[path].wrongMethod(allowed)))
 	}
-	mux.Handle("GET /docs/", s.observed("/docs/", v5emb.New("Sluice", "/openapi.json", "/docs/")))
-	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	page := s.observed(docsURL.Path, docs())
+	mux.Handle("GET /docs/", page)
+	mux.Handle("GET /docs", page)
 	mux.Handle("/", s.observed("other", http.HandlerFunc(main.notFound)))
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

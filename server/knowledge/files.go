@@ -38,8 +38,8 @@ type (
 	}
 	pagesParams struct {
 		idParam
-		Start int `query:"start_page" minimum:"1" description:"The first page wanted, from 1."`
-		End   int `query:"end_page" minimum:"1" description:"The last one."`
+		Start int `query:"start_page" minimum:"0" description:"The first page wanted, from 1; 0 is the first page too."`
+		End   int `query:"end_page" minimum:"0" description:"The last one; 0 is the first page too."`
 	}
 	updateRequest struct {
 		idParam
@@ -338,13 +338,16 @@ func keywords(subject string) []string {
 }
 
 func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
-	from, err := number(r, "start_page", 0, 1, 1<<30)
+	from, err := number(r, "start_page", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	to, err := number(r, "end_page", 0, 1, 1<<30)
+	to, err := number(r, "end_page", 0, 0, 1<<30)
 	if err != nil {
 		return err
+	}
+	if r.URL.Query().Get("end_page") != "" {
+		to = max(to, 1)
 	}
 	if to > 0 && to < from {
 		return fault.Invalid("end_page", "want start_page or more")

@@ -420,7 +420,13 @@ func TestPages(t *testing.T) {
 	if past := s.get("/v1/files/" + id + "/pages?start_page=100000"); len(past["pages"].([]any)) != 0 {
 		t.Errorf("%v", past)
 	}
-	for _, query := range []string{"start_page=0", "start_page=x", "start_page=3&end_page=2", "end_page=-1"} {
+	for query, want := range map[string]int{"start_page=0": len(pages), "start_page=0&end_page=0": 1, "end_page=0": 1, "start_page=0&end_page=1": 1, "start_page=1&end_page=1": 1} {
+		got := s.get("/v1/files/" + id + "/pages?" + query)["pages"].([]any)
+		if len(got) != want || !cmp.Equal(got[0], pages[0]) {
+			t.Errorf("%s: %d pages, want %d from the first", query, len(got), want)
+		}
+	}
+	for _, query := range []string{"start_page=-1", "start_page=x", "start_page=3&end_page=2", "end_page=-1"} {
 		s.json(400, "GET", "/v1/files/"+id+"/pages?"+query, "")
 	}
 	s.json(404, "GET", "/v1/files/nothing/pages", "")
