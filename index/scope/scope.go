@@ -44,11 +44,11 @@ type Options struct {
 // joined by commas, at most 64, of which each means
 //
 //   - the collection of that name, together with the set of that name among the uploaded files;
+//   - if it is that of the collection of files, all uploaded files, also those in no set;
 //   - behind "file:", the one document of that id: among the files, or else in the default collection.
 //
 // Order, repetition and blanks around names do not matter, and a name that nothing has holds nothing. A collection whose own
-// name has a comma is meant by it where it is all that is named. The collection of the files itself has no name: what is in
-// no set is read by its id alone. Names of other than printable characters are a [fault.InvalidRequest] of "collection", as are too many.
+// name has a comma is meant by it where it is all that is named. Names of other than printable characters are a [fault.InvalidRequest] of "collection", as are too many.
 //
 // What names one collection or one part of it is handed through. Where names mean several, all are asked, one after the other:
 // hits are weighed together by their scores for words and vectors, which suits parts of one engine; statistics and versions are
@@ -129,15 +129,19 @@ func (r *Reader) asked(ctx context.Context, collection string) (asked, error) {
 			a.documents = append(a.documents, corpus.DocumentID(strings.TrimSpace(id)))
 			continue
 		}
-		if name != r.files {
-			a.collections = append(a.collections, name)
-		}
+		a.collections = append(a.collections, name)
 		if index.ValidSet(name) && r.files != "" {
 			a.sets = append(a.sets, name)
 		}
 	}
+	if r.allFiles(a) {
+		a.sets = nil // they are among all files
+	}
 	return a, nil
 }
+
+// allFiles tells whether all uploaded files are asked for.
+func (r *Reader) allFiles(a asked) bool { return r.files != "" && slices.Contains(a.collections, r.files) }
 
 // holds tells whether something is or was in a collection or a part of one.
 func (r *Reader) holds(ctx context.Context, name string) (bool, error) {
@@ -170,6 +174,9 @@ func (r *Reader) parts(ctx context.Context, collection string) (out []string, er
 	uploads, own, err := r.located(ctx, a.documents)
 	if err != nil {
 		return nil, err
+	}
+	if r.allFiles(a) {
+		uploads = nil
 	}
 	if s := (index.Scope{Collection: r.files, Sets: a.sets, Documents: uploads}); !s.Whole() {
 		if err := add(s.Name()); err != nil {

@@ -113,8 +113,10 @@ func TestWhatNamesMean(t *testing.T) {
 		"file:n1":                        "",
 		"file:none":                      "",
 		"file:later":                     "",
-		"files":                          "",
-		"files,notes":                    "files/f3 notes/n1",
+		"files":                          "files/both files/f1 files/f2 files/f3 files/loose",
+		"files,vs_a,file:f1":             "files/both files/f1 files/f2 files/f3 files/loose",
+		"files,notes":                    "files/both files/f1 files/f2 files/f3 files/loose notes/n1",
+		"file:d1,files":                  "default/d1 files/both files/f1 files/f2 files/f3 files/loose",
 		strings.Repeat("c", 5000):        "",
 		"file:" + strings.Repeat("c", 9): "",
 	} {
