@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,6 +133,67 @@ func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
 					id, detach = i, append(detach, d)
 				}
 				c.leave(t, e, id, detach)
+				time.Sleep(2 * time.Second)
+				close(open)
+				synctest.Wait()
+				if got := failed(logged(t, e, id)); (got == "") != c.lives || got != "" && got != fault.Cancelled {
+					t.Errorf("it ended with %q", got)
+				}
+				if err := e.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// TestAskerCancelsItsOwnQuestions: however often one asker cancels, the run goes on for the others.
+func TestAskerCancelsItsOwnQuestions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		asked   string // askers, one letter each
+		attach  string // those of them that read, and leave before the cancels
+		cancels string
+		lives   bool
+	}{
+		"one cancels twice":              {"ab", "", "aa", true},
+		"a stranger cancels":             {"ab", "", "xyz", true},
+		"both cancel":                    {"ab", "", "ab", false},
+		"both cancel several times":      {"ab", "", "aaabbb", false},
+		"asked twice and cancelled once": {"aab", "", "ab", true},
+		"asked twice, cancelled twice":   {"aab", "", "aba", false},
+		"not shared":                     {"a", "", "x", false},
+		"the other has left":             {"ab", "b", "a", false},
+		"the one who waits stays":        {"ab", "b", "b", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				open := make(chan struct{})
+				e := sluice.New(held(new(atomic.Int32), open), sluice.Options{Equal: byWords, Grace: time.Second})
+				var id event.RunID
+				for _, who := range c.asked {
+					q := sluice.Question{Query: "why?", Asker: string(who)}
+					var err error
+					if strings.ContainsRune(c.attach, who) {
+						var detach func()
+						id, detach, err = e.AskAttached(t.Context(), q)
+						defer detach()
+						if err == nil {
+							detach()
+						}
+					} else {
+						id, err = e.Ask(t.Context(), q)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, who := range c.cancels {
+					if err := e.CancelAs(t.Context(), id, string(who)); err != nil {
+						t.Fatal(err)
+					}
+				}
 				time.Sleep(2 * time.Second)
 				close(open)
 				synctest.Wait()

@@ -32,7 +32,7 @@ type Options struct {
 	// once, say a nanosecond.
 	Grace time.Duration
 	// Equal gives a key of a question. One that is asked while another of its key is being answered, in the first half of the
-	// deadline, joins that run: see [Engine.Cancel]. An empty key has a run of its own; nil: all have.
+	// deadline, joins that run: see [Engine.CancelAs]. An empty key has a run of its own; nil: all have.
 	Equal  func(context.Context, event.RunStarted) string
 	Logger *slog.Logger      // default: silent
 	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine; without the text
@@ -80,6 +80,8 @@ type Question struct {
 	Session    string
 	NoCache    bool   // the answer is neither taken from a cache nor kept in one, and the run is not shared
 	Protocol   string // the protocol that it came by; default "library"
+	// Asker is who asks, so that of askers who share a run each can cancel only its own questions: see [Engine.CancelAs].
+	Asker string
 
 	// As in [event.RunStarted].
 	History      []event.Turn
@@ -165,10 +167,11 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 		key = e.o.Equal(ctx, start)
 	}
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r, joined, err := e.admit(start, key, cancel, attached)
+	by := asker{q.Asker, attached}
+	r, joined, err := e.admit(start, key, cancel, by)
 	if joined {
 		cancel(nil)
-		return e.joined(ctx, r, attached)
+		return e.joined(ctx, r, by)
 	}
 	if err != nil {
 		cancel(nil)
@@ -243,14 +246,14 @@ func (q *Question) bounded() error {
 }
 
 // admit gives a run its place, or finds the one to join.
-func (e *Engine) admit(start event.RunStarted, key string, cancel context.CancelCauseFunc, attached bool) (r *run, joined bool, err error) {
+func (e *Engine) admit(start event.RunStarted, key string, cancel context.CancelCauseFunc, by asker) (r *run, joined bool, err error) {
 	id := start.Run
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
 		return nil, false, fault.New(fault.Unavailable, "the server is stopping")
 	}
-	if r := e.join(key, attached); r != nil {
+	if r := e.join(key, by); r != nil {
 		return r, true, nil
 	}
 	if e.live[id] != nil {
@@ -261,7 +264,7 @@ func (e *Engine) admit(start event.RunStarted, key string, cancel context.Cancel
 	}
 	r = &run{id: id, cancel: cancel, ended: make(chan struct{}), forget: start.Unstored}
 	r.over, r.lose = context.WithCancel(context.Background())
-	e.share(r, key, attached)
+	e.share(r, key, by)
 	e.live[id] = r
 	e.busy++
 	e.wg.Add(1)
@@ -366,11 +369,8 @@ func (e *Engine) detacher(id event.RunID) func() {
 			r.readers--
 			return
 		}
-		if r.readers--; r.readers == 0 && e.o.Grace >= 0 && !r.awaited() {
-			r.graces++
-			n := r.graces
-			r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(id, n) })
-		}
+		r.readers--
+		e.unread(r)
 	})
 }
 
@@ -384,12 +384,16 @@ func (e *Engine) abandon(id event.RunID, grace int) {
 	}
 }
 
-// Cancel stops a live run, whose terminal event says so soon after; one that several questions share stops when it was cancelled
-// as often as it was asked for. A run that has ended is left as it is. Errors: [eventlog.ErrNotFound].
-func (e *Engine) Cancel(ctx context.Context, id event.RunID) error {
+// Cancel is [Engine.CancelAs] for questions without an asker.
+func (e *Engine) Cancel(ctx context.Context, id event.RunID) error { return e.CancelAs(ctx, id, "") }
+
+// CancelAs takes back one of the asker's questions that a live run answers. The run stops if it was the last, and its terminal
+// event says so soon after. A run that only ever answered one question is stopped for any asker. A run that has ended is
+// left as it is. Errors: [eventlog.ErrNotFound].
+func (e *Engine) CancelAs(ctx context.Context, id event.RunID, by string) error {
 	e.mu.Lock()
 	r := e.live[id]
-	stop := r != nil && e.withdraw(r)
+	stop := r != nil && e.withdraw(r, by)
 	e.mu.Unlock()
 	if r != nil && !stop {
 		return nil

@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 // with [errors.As]; others are of the network or of the context.
 type Client struct {
 	base   string
+	name   string // by which the server knows whose questions a cancel takes back
 	header http.Header
 	o      Options
 }
@@ -44,7 +46,7 @@ func New(base string, o Options) (*Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("make client: want an http or https URL of a server") // without the text, which may hold a password
 	}
-	c := &Client{o: o, header: http.Header{}}
+	c := &Client{o: o, name: rand.Text(), header: http.Header{}}
 	maps.Copy(c.header, o.Header.Clone())
 	if u.User != nil {
 		if c.header.Get("Authorization") == "" {
@@ -150,6 +152,9 @@ func (c *Client) answer(ctx context.Context, r request) (*http.Response, error) 
 	if r.body != nil {
 		req.ContentLength = r.size
 		req.Header.Set("Content-Type", r.kind)
+	}
+	if r.method == http.MethodPost {
+		req.Header.Set("Sluice-Client", c.name)
 	}
 	maps.Copy(req.Header, c.header)
 	maps.Copy(req.Header, r.header)

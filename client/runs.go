@@ -67,7 +67,8 @@ func (c *Client) Run(ctx context.Context, id string) (r RunDetail, err error) {
 	return r, err
 }
 
-// Cancel stops a run, in whatever protocol it was asked. It ends soon after; one that several questions share ends when all have cancelled it.
+// Cancel stops a run, in whatever protocol it was asked. It ends soon after. One that several questions share ends when each asker has
+// cancelled its own.
 func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.call(ctx, "cancel run", request{method: http.MethodPost, path: "/runs/" + url.PathEscape(run) + "/cancel"}, nil)
 }

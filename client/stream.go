@@ -102,12 +102,15 @@ func (s *Stream) Cancel(ctx context.Context) error {
 	if run == "" {
 		return errors.New("cancel run: the server has not told its id yet")
 	}
-	mark := func(ending bool) {
+	mark := func(ending bool) (before bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.ending = ending
+		before, s.ending = s.ending, ending
+		return before
 	}
-	mark(true) // the run's end may be read before the answer to this
+	if mark(true) { // the run's end may be read before the answer to this
+		return nil // a second cancel would take back another question of this client
+	}
 	err := s.cancel(ctx, run)
 	if err != nil {
 		mark(false)

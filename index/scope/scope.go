@@ -141,7 +141,9 @@ func (r *Reader) asked(ctx context.Context, collection string) (asked, error) {
 }
 
 // allFiles tells whether all uploaded files are asked for.
-func (r *Reader) allFiles(a asked) bool { return r.files != "" && slices.Contains(a.collections, r.files) }
+func (r *Reader) allFiles(a asked) bool {
+	return r.files != "" && slices.Contains(a.collections, r.files)
+}
 
 // holds tells whether something is or was in a collection or a part of one.
 func (r *Reader) holds(ctx context.Context, name string) (bool, error) {

@@ -200,7 +200,7 @@ func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	run := sum.Start.Run
-	if err := s.o.Engine.Cancel(r.Context(), run); err != nil {
+	if err := s.o.Engine.CancelAs(r.Context(), run, server.AskerOf(r)); err != nil {
 		return gone(err)
 	}
 	var log []event.Event

@@ -69,6 +69,8 @@ export class Http {
   readonly #base: string;
   readonly #authorization: string | undefined;
   readonly #o: Options;
+  /** By which the server knows whose questions a cancel takes back. */
+  readonly #name = Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
   constructor(o: Options) {
     this.#o = o;
@@ -106,6 +108,7 @@ export class Http {
   /** Sends one request and gives its response, of whatever status. */
   async once(call: Call): Promise<Response> {
     const init: RequestInit & { duplex?: "half" } = { method: call.method ?? "GET", headers: await this.headers(call.headers) };
+    if (init.method === "POST") (init.headers as Headers).set("Sluice-Client", this.#name);
     if (call.signal) init.signal = call.signal;
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);

@@ -144,6 +144,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   #pending: Promise<void> | undefined;
   readonly #queues = new Set<E[]>();
   #broken: ProtocolError | undefined; // what follows it would be told wrongly
+  #cancelled = false;
 
   /** @internal */
   constructor(reader: Reader) {
@@ -204,7 +205,14 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   async cancel(o: { signal?: AbortSignal } = {}): Promise<void> {
     const run = this.run;
     if (run === undefined) throw new SluiceError("the run has not begun", 0, "NOT_STARTED");
-    await this.#reader.http.json({ method: "POST", path: `/runs/${encodeURIComponent(run)}/cancel`, signal: o.signal });
+    if (this.#cancelled) return; // a second cancel would take back another question of this client
+    this.#cancelled = true;
+    try {
+      await this.#reader.http.json({ method: "POST", path: `/runs/${encodeURIComponent(run)}/cancel`, signal: o.signal });
+    } catch (err) {
+      this.#cancelled = false;
+      throw err;
+    }
   }
 
   // advance reads one event for all who wait.
