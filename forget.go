@@ -52,51 +52,74 @@ func (e *Engine) known(id event.RunID) *run {
 	return e.fading[id]
 }
 
-// fade lets a run that ended be forgotten after a grace period, in which a reader that was cut off may come back for its end.
+// fade deletes an ephemeral run that ended after a grace period, in which a reader that was cut off may come back for its end.
 func (e *Engine) fade(r *run) {
 	wait := e.o.Grace
 	if wait < 0 {
 		wait = 30 * time.Second
 	}
 	e.fading[r.id] = r
-	r.grace = time.AfterFunc(wait, func() { e.forget(r, wait) })
+	r.grace = time.AfterFunc(wait, func() { e.expire(r, max(wait, time.Second)) })
 }
 
-// forget removes a run, or looks again later while somebody reads it.
-func (e *Engine) forget(r *run, wait time.Duration) {
+// expire deletes an ephemeral run, or tries again later while somebody reads it or if the store fails.
+func (e *Engine) expire(r *run, again time.Duration) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.fading[r.id] != r {
-		e.mu.Unlock()
 		return
 	}
-	if r.readers > 0 {
-		r.grace.Reset(max(wait, time.Second))
+	if r.readers == 0 {
 		e.mu.Unlock()
-		return
+		done := e.remove(context.Background(), r.id)
+		e.mu.Lock()
+		if done {
+			delete(e.fading, r.id)
+		}
+		if e.fading[r.id] != r {
+			return
+		}
 	}
-	delete(e.fading, r.id)
-	e.mu.Unlock()
-	e.remove(context.Background(), r.id)
+	r.grace.Reset(again)
 }
 
-// forgetAll removes the runs that are yet to be forgotten.
-func (e *Engine) forgetAll() {
+// expireAll deletes the ephemeral runs that have ended and are not being read. The others are left to [Engine.Recover] of the next
+// process, so that their readers get the end.
+func (e *Engine) expireAll() {
 	e.mu.Lock()
-	fading := e.fading
-	e.fading = map[event.RunID]*run{}
-	e.mu.Unlock()
-	for id, r := range fading {
+	var unread []event.RunID
+	for id, r := range e.fading {
 		r.grace.Stop()
+		if r.readers == 0 {
+			unread = append(unread, id)
+		}
+	}
+	clear(e.fading)
+	e.mu.Unlock()
+	for _, id := range unread {
 		e.remove(context.Background(), id)
 	}
 }
 
-func (e *Engine) remove(ctx context.Context, id event.RunID) {
+// recoverEphemeral deletes an ephemeral run that an earlier process left, after a grace period for its readers.
+func (e *Engine) recoverEphemeral(id event.RunID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known(id) == nil && !e.closing {
+		e.fade(&run{id: id})
+	}
+}
+
+// remove deletes an ephemeral run. False: the store failed.
+func (e *Engine) remove(ctx context.Context, id event.RunID) bool {
 	d, ok := e.o.Store.(eventlog.Deleter)
 	if !ok {
-		return
+		return true
 	}
-	if err := d.Delete(ctx, id); err != nil && !errors.Is(err, eventlog.ErrNotFound) {
-		e.o.Logger.Error("a run that was not to be kept could not be removed", "run", id, "error", err)
+	err := d.Delete(ctx, id)
+	if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+		e.o.Logger.Error("delete ephemeral run", "run", id, "error", err)
+		return false
 	}
+	return true
 }

@@ -84,31 +84,94 @@ func TestUnstoredRunIsForgottenOnceItWasRead(t *testing.T) {
 	})
 }
 
-func TestUnstoredRunsDoNotOutliveTheServer(t *testing.T) {
+// TestEphemeralRunsAreDeletedWhenTheServerStops: those that somebody reads are left to the next server.
+func TestEphemeralRunsAreDeletedWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := eventlog.NewMemory()
 		e := sluice.New(saying(answered()...), sluice.Options{Store: store})
-		id, err := e.Ask(t.Context(), sluice.Question{Query: "why?", Unstored: true})
+		unread, err := e.Ask(t.Context(), sluice.Question{Query: "why?", Unstored: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		log := logged(t, e, id)
+		read, detach, err := e.AskAttached(t.Context(), sluice.Question{Query: "who?", Unstored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		logged(t, e, unread)
+		logged(t, e, read)
 		if err := e.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !gone(t, e, id) {
-			t.Error("it is kept when the server has stopped")
+		if !gone(t, e, unread) {
+			t.Error("the run that nobody reads is kept")
 		}
-		if err := store.Append(t.Context(), id, log...); err != nil { // as a crash would have left it
+		if gone(t, e, read) {
+			t.Error("the run is deleted under its reader")
+		}
+		detach()
+		e = recovered(t, store, 0)
+		defer e.Close(t.Context())
+		if gone(t, e, read) {
+			t.Error("the run is deleted before its reader can come back")
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if !gone(t, e, read) {
+			t.Error("the run is kept by the next server")
+		}
+	})
+}
+
+// recovered gives the engine of the next process, which ends n runs at its start.
+func recovered(t *testing.T, store eventlog.Store, n int) *sluice.Engine {
+	t.Helper()
+	e := sluice.New(saying(answered()...), sluice.Options{Store: store})
+	if got, err := e.Recover(t.Context()); got != n || err != nil {
+		t.Fatalf("recover: %d runs ended, error %v; want %d", got, err, n)
+	}
+	return e
+}
+
+// failing is a store whose first deletions fail.
+type failing struct {
+	*eventlog.Memory
+	left int
+}
+
+func (f *failing) Delete(ctx context.Context, id event.RunID) error {
+	if f.left--; f.left >= 0 {
+		return errors.New("the disk is busy")
+	}
+	return f.Memory.Delete(ctx, id)
+}
+
+// TestEphemeralRunsAreDeletedAfterACrash: one that was live is ended, its readers have a grace period to get the end, and a failure of
+// the store does not keep it.
+func TestEphemeralRunsAreDeletedAfterACrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{eventlog.NewMemory(), 2}
+		live := event.RunID("live")
+		if err := store.Append(t.Context(), live, event.Event{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: live, Query: "why?", Unstored: true}}); err != nil {
 			t.Fatal(err)
 		}
-		e = sluice.New(saying(answered()...), sluice.Options{Store: store})
-		if n, err := e.Recover(t.Context()); n != 0 || err != nil {
-			t.Fatal(n, err)
+		e := recovered(t, store, 1)
+		defer e.Close(t.Context())
+		time.Sleep(29 * time.Second)
+		detach := e.Attach(live)
+		if log := logged(t, e, live); !event.Terminal(log[len(log)-1].Body) {
+			t.Error("its reader does not get the end")
 		}
-		if !gone(t, e, id) {
-			t.Error("it is kept when the next server has started")
+		time.Sleep(10 * time.Minute)
+		if gone(t, e, live) {
+			t.Error("the run is deleted under its reader")
+		}
+		detach()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if !gone(t, e, live) || store.left != -1 {
+			t.Errorf("gone %v, with %d failures to come", gone(t, e, live), store.left)
 		}
 	})
 }

@@ -423,7 +423,8 @@ func (e *Engine) Closing() bool {
 	return e.closing
 }
 
-// Recover ends the runs that an earlier process left without a terminal event, and gives their number. Call it before
+// Recover ends the runs that an earlier process left without a terminal event, and gives their number. Ephemeral runs of an earlier
+// process are deleted after a grace period, in which their readers can get the end. Call it before
 // the first question.
 func (e *Engine) Recover(ctx context.Context) (int, error) {
 	archive, ok := e.o.Store.(eventlog.Archive)
@@ -441,7 +442,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 			before = s.Start.Run
 			if s.Ended {
 				if s.Start.Unstored {
-					e.remove(ctx, before)
+					e.recoverEphemeral(before)
 				}
 				continue
 			}
@@ -453,6 +454,9 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 			if err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end}); err != nil {
 				e.o.Logger.Warn("run could not be ended", "run", s.Start.Run, "error", err)
 				continue
+			}
+			if s.Start.Unstored {
+				e.recoverEphemeral(before)
 			}
 			n++
 		}
@@ -469,7 +473,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	done := make(chan struct{})
 	go func() { e.wg.Wait(); close(done) }()
-	defer e.forgetAll()
+	defer e.expireAll()
 	select {
 	case <-done:
 		return nil

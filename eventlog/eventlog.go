@@ -152,6 +152,26 @@ func Read(ctx context.Context, s Store, run event.RunID, after, last event.Seq) 
 	return log, nil
 }
 
+// Stored is Runs without ephemeral runs, which no list shows.
+func Stored(ctx context.Context, a Archive, before event.RunID, limit int) ([]Summary, error) {
+	var out []Summary
+	for len(out) < limit {
+		page, err := a.Runs(ctx, before, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			if before = s.Start.Run; !s.Start.Unstored && len(out) < limit {
+				out = append(out, s)
+			}
+		}
+		if len(page) < limit {
+			break
+		}
+	}
+	return out, nil
+}
+
 // CheckAppend tells whether es may follow a log that ends at last: ErrConflict, wrapped, if not. Stores share it.
 func CheckAppend(last event.Seq, ended bool, es []event.Event) error {
 	for _, e := range es {

@@ -81,7 +81,7 @@ func (p port) listRuns(w http.ResponseWriter, r *http.Request) {
 		p.replyError(w, err)
 		return
 	}
-	runs, err := archive.Runs(r.Context(), before, limit+1)
+	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
 	if err != nil {
 		p.replyError(w, err)
 		return

@@ -78,20 +78,12 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := knowledge.ResponseList{Object: "list", Data: []knowledge.ResponseSummary{}}
-	for len(list.Data) <= limit {
-		runs, err := archive.Runs(r.Context(), before, limit+1)
-		if err != nil {
-			return err
-		}
-		for _, run := range runs {
-			before = run.Start.Run
-			if !run.Start.Unstored {
-				list.Data = append(list.Data, summaryResponse(run))
-			}
-		}
-		if len(runs) == 0 {
-			break
-		}
+	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		list.Data = append(list.Data, summaryResponse(run))
 	}
 	if len(list.Data) > limit {
 		list.Data, list.HasMore = list.Data[:limit], true
