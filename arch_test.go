@@ -37,7 +37,7 @@ var may = map[string]string{
 	"ingest/parse/parsetest": "",
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault internal/text",
-	"index/*":                "corpus fault index internal/text",
+	"index/*":                "corpus fault index internal/reserve internal/text",
 	"eval":                   ". answer/verify cache cache/... corpus event fault index ingest internal/text model",
 	"model":                  "corpus fault",
 	"model/*":                "corpus fault internal/text model model/transport",

@@ -36,6 +36,7 @@ type collection struct {
 	lex     [levels]*lexical
 	records [levels]levelRecord
 	retired []retired
+	stale   error // documents.db has a change that is not in what follows from it
 }
 
 // snapshot is one state of a collection. It is never changed; whoever acquired it releases it.
@@ -82,6 +83,14 @@ func (c *collection) release(s *snapshot) {
 	}
 }
 
+// vectors gives those of each level.
+func (s *snapshot) vectors() (out [levels]spaces) {
+	for i := range levels {
+		out[i] = s.levels[i].spaces
+	}
+	return out
+}
+
 // scoped gives the view with what is read of it.
 func (v view) scoped(only *filter) *view {
 	v.only = only
@@ -117,7 +126,7 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 	c.mu.Lock()
 	old := c.cur
 	switch {
-	case old == nil:
+	case old == nil || c.stale != nil:
 		s.loaded = &loaded{parts: map[string]*part{}}
 	case len(parts) > 0:
 		s.loaded = old.loaded.change(parts)
@@ -371,7 +380,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 				return fmt.Errorf("%w: a document: %w", errDamaged, err)
 			}
 			for row, to := d.rows(level); row < to; row++ {
-				if err := f.addRow(tx, row); err != nil {
+				if err := errors.Join(x.lifetime.Err(), f.addRow(tx, row)); err != nil {
 					return err
 				}
 			}

@@ -2,170 +2,286 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
+	"slices"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// Compact rewrites the files so that nothing that was deleted or replaced is left in them; what has changed nothing since
-// costs nothing. [Index.Close] does it too, so after either the folder's files hold no deleted text; what a disk keeps of
-// files that were removed is not this package's to say. Where a search that began before the deletion is still running,
-// its text stays until the next Compact or Close. A crash in between loses nothing, and the next Compact or Close does
-// the rest. Searches go on meanwhile, writers wait.
+// Compact erases what was deleted or replaced from the files, and makes them smaller where that is worth it. It costs nothing
+// where nothing was deleted. It is done in the background, too; see [Index.maintain]. What a disk keeps of files that were removed,
+// or of blocks that were written over, is not this package's to say. Where a search that began before the deletion is still running,
+// its text stays until the next compaction. A crash in between loses nothing, and the next compaction does the rest. Searches go on
+// meanwhile; writers wait for a part of the work at a time.
 func (x *Index) Compact(ctx context.Context) error {
 	if err := x.enter(ctx); err != nil {
 		return err
 	}
 	defer x.life.RUnlock()
-	x.write.Lock()
-	defer x.write.Unlock()
-	if x.broken != nil {
-		return failed("compact", fmt.Errorf("reopen the index: %w", x.broken))
-	}
+	ctx, cancel := x.untilClosed(ctx)
+	defer cancel()
 	return failed("compact", x.compact(ctx))
 }
 
 func (x *Index) compact(ctx context.Context) error {
-	if err := x.clear(ctx, func() {}, func() {}); err != nil {
-		return err
+	x.compacting.Lock()
+	defer x.compacting.Unlock()
+	before := x.takeDeletions()
+	left, err := x.compactParts(ctx)
+	if err != nil || left {
+		now := time.Now()
+		x.noteDeletions(deletions{cmp.Or(before.first, now), cmp.Or(before.last, now)})
 	}
-	names := map[string]uint32{}
-	marked := map[uint32][levels]bool{}
-	pending := false
-	err := x.view(func(tx *txn) error {
-		meta := tx.Bucket(bucketMeta)
-		pending = meta.Get(keyScrub) != nil
-		return tx.Bucket(bucketCollections).ForEach(func(name, id []byte) error {
-			if len(id) != 4 {
-				return fmt.Errorf("%w: number of a collection", errDamaged)
-			}
-			n := binary.BigEndian.Uint32(id)
-			var m [levels]bool
-			for i := range levels {
-				m[i] = meta.Get(append(bytes.Clone(keyScrubLevel), levelKey(n, i+1)...)) != nil
-			}
-			if m != [levels]bool{} {
-				names[string(name)] = n
-				marked[n] = m
-			}
-			return nil
-		})
-	})
+	return err
+}
+
+// compactParts compacts a level at a time, and then documents.db. It says whether something is left that a search still reads, or
+// that was deleted meanwhile.
+func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
+	if err := x.clear(ctx, x.write.Lock, x.write.Unlock); err != nil {
+		return false, err
+	}
+	pending, marked, err := x.marks()
 	if err != nil || !pending {
-		return err
+		return false, err
 	}
-	for name, id := range names {
-		c, err := x.collection(name)
-		if err != nil {
-			return err
-		}
-		if err := x.scrubCollection(ctx, c, marked[id]); err != nil {
-			return err
-		}
-	}
-	return x.exchange()
-}
-
-// scrubCollection makes the lexical indexes of the marked levels anew from what is left in them, or from the documents if
-// that did not do.
-func (x *Index) scrubCollection(ctx context.Context, c *collection, marked [levels]bool) error {
-	var vectors [levels]spaces
-	for i := range levels {
-		vectors[i] = c.cur.levels[i].spaces
-		if !marked[i] || c.lex[i] == nil {
-			continue
-		}
-		l := c.lex[i]
-		c.lex[i] = nil
-		clean, err := l.scrub(ctx, x.queue)
-		if err == nil && clean {
-			c.lex[i], err = x.loadLexical(c, i)
-		} else {
-			level := slog.LevelInfo
+	for _, name := range x.names() {
+		for i := range levels {
+			if !marked[string(levelKey(*x.number(name), i+1))] {
+				continue
+			}
+			c, err := x.collection(name)
+			if err == nil {
+				err = x.compactLevel(ctx, c, i)
+			}
 			if err != nil {
-				level = slog.LevelWarn
+				return false, err
 			}
-			x.opts.Logger.Log(ctx, level, "index made anew from documents, so that nothing is left of what is gone", "folder", l.dir, "cause", err)
-			c.lex[i], err = x.rebuild(c, i)
-		}
-		if err != nil {
-			x.broken = err
-			return err
 		}
 	}
-	return c.publish(vectors, nil)
+	if left, err = x.erase(ctx); err != nil {
+		return left, err
+	}
+	return left, x.shrink(ctx)
 }
 
-// exchange writes documents.db anew without its free pages. The marks are taken off in the new file only, so a crash
-// before the exchange leaves them.
-func (x *Index) exchange() error {
-	left := false
-	err := x.update(func(tx *txn) error {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		for _, c := range x.collections {
-			if err := sweep(tx, c.sweepable()); err != nil {
-				return err
+// marks tells whether anything was deleted since the last compaction, and of which levels.
+func (x *Index) marks() (pending bool, levels map[string]bool, err error) {
+	levels = map[string]bool{}
+	err = x.view(func(tx *txn) error {
+		cur := tx.Bucket(bucketMeta).Cursor()
+		for k, _ := cur.Seek(keyScrub); bytes.HasPrefix(k, keyScrub); k, _ = cur.Next() {
+			pending = true
+			if level, ok := bytes.CutPrefix(k, keyScrubLevel); ok {
+				levels[string(level)] = true
 			}
-			left = left || len(c.retired) > 0
 		}
 		return nil
 	})
+	return pending, levels, err
+}
+
+// compactLevel merges the segments of a lexical index, so that what was deleted is in none. Searches and writes go on during the
+// merge. What is deleted meanwhile keeps the level marked.
+func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
+	l, err := x.beginMerge(c, i)
 	if err != nil {
 		return err
 	}
-	fresh := x.path(fileCompacted)
-	if err := x.writeCompacted(fresh, left); err != nil {
-		return errors.Join(err, os.Remove(fresh))
+	if l != nil {
+		err = l.merge(ctx)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	if c.lex[i] != l {
+		return errors.Join(err, fmt.Errorf("%s was opened again during the merge", x.lexicalDir(c, i)))
+	}
+	if l != nil {
+		if err == nil {
+			err = l.settle()
+		}
+		// Opening it again removes the files that are not in use any more, and stops the retries of a merge that failed.
+		if err := errors.Join(err, x.reopen(c, i)); err != nil {
+			return err
+		}
+		if clean, err := c.lex[i].clean(); err != nil || !clean {
+			return err
+		}
+	}
+	return x.update(func(tx *txn) error {
+		return tx.Bucket(bucketMeta).Delete(append(bytes.Clone(keyScrubLevel), levelKey(c.id, i+1)...))
+	})
+}
+
+// beginMerge gives the lexical index of a level, ready to be merged; nil if it has none.
+func (x *Index) beginMerge(c *collection, i int) (*lexical, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	if err := x.repair(c); err != nil || c.lex[i] == nil {
+		return nil, err
+	}
+	if err := c.lex[i].prepareMerge(); err != nil {
+		return nil, x.stale(c, err)
+	}
+	return c.lex[i], nil
+}
+
+// reopen closes the lexical index of a level and opens it again.
+func (x *Index) reopen(c *collection, i int) error {
+	l := c.lex[i]
+	c.lex[i] = nil
+	err := l.close()
+	if err == nil {
+		c.lex[i], err = x.loadLexical(c, i)
+	}
+	if err == nil {
+		err = c.publish(c.cur.vectors(), nil)
+	}
+	if err != nil {
+		return x.stale(c, err)
+	}
+	return nil
+}
+
+// erase deletes the texts that no search reads any more from documents.db, and overwrites the pages that are free.
+func (x *Index) erase(ctx context.Context) (left bool, err error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	swept := map[*collection][][2]uint64{}
+	for _, c := range x.loadedCollections() {
+		if rows := c.sweepable(); rows != nil {
+			swept[c] = rows
+		}
+		left = left || len(c.retired) > 0
+	}
+	err = x.update(func(tx *txn) error {
+		for _, rows := range swept {
+			if err := sweep(tx, rows); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(x.nextRow))
+	})
+	if err != nil {
+		for c, rows := range swept {
+			c.retired = append(c.retired, retired{0, rows})
+		}
+		return left, err
+	}
+	// A second transaction, as the meta page of the one before still refers to the pages that the first one freed.
+	err = x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(x.nextRow)) })
+	if err != nil {
+		return left, err
+	}
+	x.awaitReaders()
+	err = guard(x.path(fileDocuments), func() error { return eraseFree(ctx, x.path(fileDocuments)) })
+	if err != nil {
+		return left, x.noted(err)
+	}
+	_, marked, err := x.marks()
+	if left = left || len(marked) > 0; err != nil || left {
+		return left, err
+	}
+	return false, x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyScrub) })
+}
+
+// awaitReaders returns when nobody reads a state of documents.db any more that is read now.
+func (x *Index) awaitReaders() {
+	x.dbMu.Lock()
+	defer x.dbMu.Unlock()
+}
+
+// shrink writes documents.db anew where more than half of it is free. The new file takes the place of the other while both are
+// open, so that there is always one.
+func (x *Index) shrink(ctx context.Context) (err error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	path, fresh := x.path(fileDocuments), x.path(fileCompacted)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if free := int64(x.db.Stats().FreePageN) * int64(x.db.Info().PageSize); free < minShrink || free < info.Size()/2 {
+		return nil
+	}
+	to, err := openDB(fresh)
+	if err != nil {
+		return errors.Join(err, removeIfThere(fresh))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, to.Close(), removeIfThere(fresh))
+		}
+	}()
+	if err := x.view(func(tx *txn) error { return copyBuckets(ctx, to, tx) }); err != nil {
+		return err
+	}
+	if err := guard(fresh, func() error { _, err := verifyFile(fresh); return err }); err != nil {
+		return x.noted(err)
 	}
 	x.dbMu.Lock()
 	defer x.dbMu.Unlock()
-	if err := x.db.Close(); err != nil {
+	if err := os.Rename(fresh, path); err != nil {
 		return err
 	}
-	renamed := os.Rename(fresh, x.path(fileDocuments))
-	if x.db, err = openDB(x.path(fileDocuments)); err != nil {
-		return err
+	old := x.db
+	x.db = to
+	if err := errors.Join(old.Close(), syncDir(x.dir)); err != nil {
+		x.opts.Logger.Warn("the compacted index may have to be compacted again after a loss of power", "error", err)
 	}
-	return errors.Join(renamed, syncDir(x.dir))
+	return nil
 }
 
-func (x *Index) writeCompacted(path string, keepMarks bool) error {
-	to, err := bolt.Open(path, permFile, nil)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	err = guard(x.path(fileDocuments), func() error { return bolt.Compact(to, x.db, compactTxBytes) })
-	if err != nil {
-		return err
-	}
-	if keepMarks {
-		return to.Sync()
-	}
-	err = updateDB(to, nil, func(tx *txn) error {
-		meta := tx.Bucket(bucketMeta)
-		var marks [][]byte
-		cur := meta.Cursor()
-		for k, _ := cur.Seek(keyScrub); bytes.HasPrefix(k, keyScrub); k, _ = cur.Next() {
-			marks = append(marks, bytes.Clone(k))
-		}
-		for _, k := range marks {
-			if err := meta.Delete(k); err != nil {
+const (
+	minShrink      = 1 << 20
+	compactTxBytes = 16 << 20
+)
+
+// copyBuckets copies all buckets to a new database, some at a time.
+func copyBuckets(ctx context.Context, to *bolt.DB, from *txn) error {
+	for _, name := range buckets {
+		src := from.Bucket(name)
+		cur := src.Cursor()
+		k, v := cur.First()
+		for begun := false; !begun || k != nil; begun = true {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := to.Update(func(tx *bolt.Tx) error {
+				b, err := tx.CreateBucketIfNotExists(name)
+				if err != nil {
+					return err
+				}
+				b.FillPercent = 1
+				for n := 0; k != nil && n < compactTxBytes; k, v = cur.Next() {
+					if err := b.Put(k, v); err != nil {
+						return err
+					}
+					n += len(k) + len(v)
+				}
+				return b.SetSequence(src.Sequence())
+			})
+			if err != nil {
 				return err
 			}
 		}
-		return nil
-	})
-	if err != nil {
+	}
+	return nil
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return to.Close()
+	return nil
 }
 
 func syncDir(dir string) error {
@@ -174,4 +290,56 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// eraseFree overwrites with zeros what is in the pages of a bbolt file that neither of its two states uses, and behind its last page.
+// Nobody may write, nor read a state before, meanwhile.
+func eraseFree(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	newest, before, err := readTrees(f)
+	if err != nil {
+		return err
+	}
+	free, err := newPages(ctx, newest, f).free()
+	if err != nil {
+		return err
+	}
+	was, err := newPages(ctx, before, f).free()
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	slices.Sort(was)
+	free = slices.DeleteFunc(free, func(id uint64) bool { _, ok := slices.BinarySearch(was, id); return !ok })
+	for id := max(newest.high, before.high); id < uint64(info.Size()/newest.pageSize); id++ {
+		free = append(free, id)
+	}
+	page, zeros, erased := make([]byte, newest.pageSize), make([]byte, newest.pageSize), false
+	for _, id := range free {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := int64(id) * newest.pageSize
+		if _, err := f.ReadAt(page, at); err != nil {
+			return err
+		}
+		if bytes.Equal(page, zeros) {
+			continue
+		}
+		if _, err := f.WriteAt(zeros, at); err != nil {
+			return err
+		}
+		erased = true
+	}
+	if !erased {
+		return nil
+	}
+	return f.Sync()
 }

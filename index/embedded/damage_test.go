@@ -89,7 +89,7 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 // everything is found. Nothing is ever missing without an error.
 func TestDamaged(t *testing.T) {
 	good, files := damagedIndex(t)
-	seeds := 6
+	seeds := 3
 	if beir.Race || testing.Short() {
 		seeds = 1
 	}
@@ -102,7 +102,7 @@ func TestDamaged(t *testing.T) {
 			}
 			n := seeds
 			if rel == "documents.db" {
-				n = 5 * seeds
+				n = 6 * seeds
 			}
 			if name == "missing" || name == "empty" || name == "noise" {
 				n = 1

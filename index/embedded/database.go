@@ -16,14 +16,14 @@ import (
 
 // openDocuments verifies and opens documents.db, or makes it.
 func (x *Index) openDocuments() error {
-	if err := os.Remove(x.path(fileCompacted)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := removeIfThere(x.path(fileCompacted)); err != nil {
 		return err
 	}
 	path := x.path(fileDocuments)
 	have := sums{}
 	switch info, err := os.Stat(path); {
 	case err == nil && info.Size() > 0:
-		if err := guard(path, func() error { have, _, err = verifyFile(path); return err }); err != nil {
+		if err := guard(path, func() error { have, err = verifyFile(path); return err }); err != nil {
 			return err
 		}
 	case err == nil || errors.Is(err, os.ErrNotExist):
@@ -108,6 +108,10 @@ func (x *Index) prepare(have sums) error {
 			if err := x.readMeta(tx); err != nil {
 				return err
 			}
+			if tx.Bucket(bucketMeta).Get(keyScrub) != nil {
+				now := time.Now()
+				x.noteDeletions(deletions{now, now})
+			}
 			swept, err := sweepAll(tx)
 			if err == nil && !changed && !swept {
 				err = errUnchanged
@@ -186,7 +190,19 @@ func (x *Index) view(do func(tx *txn) error) error {
 func (x *Index) update(do func(tx *txn) error) error {
 	x.dbMu.RLock()
 	defer x.dbMu.RUnlock()
-	return x.noted(guard(x.path(fileDocuments), func() error { return updateDB(x.db, nil, do) }))
+	deletes := false
+	err := guard(x.path(fileDocuments), func() error {
+		return updateDB(x.db, nil, func(tx *txn) error {
+			err := do(tx)
+			deletes = tx.deletes
+			return err
+		})
+	})
+	if deletes {
+		now := time.Now()
+		x.noteDeletions(deletions{now, now})
+	}
+	return x.noted(err)
 }
 
 // updateDB runs do in a write transaction of a database. have is what its buckets add up to, for one that does not say so yet.
@@ -223,7 +239,11 @@ func (x *Index) noted(err error) error {
 func (x *Index) Health() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.damage
+	err := x.damage
+	for _, behind := range x.behind {
+		err = errors.Join(err, fmt.Errorf("searches lack a change: %w", behind))
+	}
+	return err
 }
 
 // Verify reads documents.db as a whole and compares it with what was written; see [Index.Health]. Others read and write
@@ -233,15 +253,21 @@ func (x *Index) Verify(ctx context.Context) error {
 		return err
 	}
 	defer x.life.RUnlock()
+	ctx, cancel := x.untilClosed(ctx)
+	defer cancel()
+	return failed("verify", x.verify(ctx))
+}
+
+func (x *Index) verify(ctx context.Context) error {
 	path := x.path(fileDocuments)
 	x.dbMu.RLock()
 	defer x.dbMu.RUnlock()
 	f, err := os.Open(path)
 	if err != nil {
-		return failed("verify", err)
+		return err
 	}
 	defer f.Close()
-	return failed("verify", x.noted(guard(path, func() error {
+	return x.noted(guard(path, func() error {
 		return x.db.View(func(tx *bolt.Tx) error { return verifyTx(ctx, tx, f) })
-	})))
+	}))
 }

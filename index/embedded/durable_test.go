@@ -78,6 +78,14 @@ func closeIndex(t *testing.T, x *embedded.Index) {
 	}
 }
 
+func compactAndClose(t *testing.T, x *embedded.Index) {
+	t.Helper()
+	if err := x.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+}
+
 func count(t *testing.T, x index.Reader, text string, level corpus.Level) int {
 	t.Helper()
 	hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: text, Limit: 1000, Levels: []corpus.Level{level}})
@@ -155,8 +163,11 @@ func TestDeletedTextIsInNoFile(t *testing.T) {
 				t.Errorf("%d of 38 passages after Compact", n)
 			}
 			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq again", 1),
-				x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
+				x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}), x.Compact(ctx)); err != nil {
 				t.Fatal(err)
+			}
+			if files := holding(t, dir, words...); files != nil {
+				t.Errorf("after the second Compact: %v", files)
 			}
 			closeIndex(t, x)
 			if files := holding(t, dir, words...); files != nil {

@@ -17,17 +17,17 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 // The names in the folder.
 const (
-	fileLock       = "LOCK"
-	fileDocuments  = "documents.db"
-	fileCompacted  = "documents.db.new"
-	folderLexical  = "lexical"
-	permDir        = 0o700
-	permFile       = 0o600
-	compactTxBytes = 16 << 20
+	fileLock      = "LOCK"
+	fileDocuments = "documents.db"
+	fileCompacted = "documents.db.new"
+	folderLexical = "lexical"
+	permDir       = 0o700
+	permFile      = 0o600
 )
 
 // Options are what [Open] may be told. The zero value works.
@@ -36,6 +36,7 @@ type Options struct {
 	LockTimeout time.Duration // how long to wait for another process to let go of the folder; 0: one second
 	Weights     index.Weights // of queries that bring none; zero: [index.DefaultWeights]
 	Scoring     Scoring       // zero: [DefaultScoring]
+	Reserve     *reserve.File // of disk space, for deletes; nil: none
 }
 
 // Index is an index in one folder. It implements [index.Index], [index.Spaces], [index.Graph], [index.Versions],
@@ -57,11 +58,18 @@ type Index struct {
 	mu          sync.Mutex
 	numbers     map[string]uint32 // of all collections by name: a name that damage hides does not make one empty
 	collections map[string]*collection
-	damage      error // the first that was found
+	damage      error                 // the first that was found
+	behind      map[*collection]error // that lack a change
+	deletions   deletions
 
 	write   sync.Mutex // one writer at a time; guards what follows
 	nextRow uint64
-	broken  error // a change that is in documents.db and not in a lexical index: reopening repairs it
+
+	compacting sync.Mutex // one compaction at a time
+
+	lifetime context.Context // ends when the index is to be closed
+	stop     context.CancelFunc
+	work     sync.WaitGroup // the goroutine of maintain
 }
 
 var (
@@ -89,7 +97,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if opts.Scoring == (Scoring{}) {
 		opts.Scoring = DefaultScoring
 	}
-	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, collections: map[string]*collection{}}
+	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, behind: map[*collection]error{}, collections: map[string]*collection{}}
 	if err := x.open(); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -122,6 +130,8 @@ func (x *Index) open() (err error) {
 		return err
 	}
 	x.queue = bleve.NewAnalysisQueue(max(1, runtime.GOMAXPROCS(0)))
+	x.lifetime, x.stop = context.WithCancel(context.Background())
+	x.work.Go(func() { x.maintain(x.lifetime) })
 	return nil
 }
 
@@ -155,9 +165,11 @@ func failed(op string, err error) error {
 	return fault.Wrap(fault.Index, err, "the index failed")
 }
 
-// Close waits for running calls, purges what was deleted (see [Index.Compact]) and closes the files. A second Close does
-// nothing.
+// Close stops the work in the background, waits for running calls and closes the files. What was deleted and is not erased yet is
+// erased after the next Open. A second Close does nothing.
 func (x *Index) Close() error {
+	x.stop()
+	x.work.Wait()
 	x.life.Lock()
 	defer x.life.Unlock()
 	if x.closed {
@@ -167,9 +179,6 @@ func (x *Index) Close() error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	var errs []error
-	if x.broken == nil {
-		errs = append(errs, x.compact(context.Background()))
-	}
 	for _, c := range x.collections {
 		errs = append(errs, c.close())
 	}

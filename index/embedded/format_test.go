@@ -211,9 +211,12 @@ func TestDropCutShort(t *testing.T) {
 	if hits, err := x.Search(t.Context(), index.Query{Collection: "c", Vector: []float32{1}}); err != nil || len(hits) != 0 {
 		t.Errorf("dropped vectors are found: %v, %v", hits, err)
 	}
+	if err := x.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	closeIndex(t, x)
 	if n := left(); n != 0 {
-		t.Errorf("%d keys left after Close", n)
+		t.Errorf("%d keys left after Compact", n)
 	}
 }
 

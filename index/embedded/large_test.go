@@ -82,7 +82,7 @@ func TestLargeCutShort(t *testing.T) {
 			if p := count(t, x, "pear", corpus.Passage); p != n {
 				t.Errorf("%d passages", p)
 			}
-			closeIndex(t, x)
+			compactAndClose(t, x)
 			if got, want := rowsIn(t, dir), fmt.Sprintf("documents 1 ids %d chunks %[1]d mentions %d vectors %[1]d garbage 0 ", 2*n, n); got != want {
 				t.Errorf("put: %s, not %s", got, want)
 			}
@@ -102,7 +102,7 @@ func TestLargeCutShort(t *testing.T) {
 			if a != 3 || p != 0 || err != nil || census.Chunks != 6 || census.Spaces[0].Vectors != 6 {
 				t.Errorf("%s at %d: %d and %d passages, %+v, %v", what, at, a, p, census, err)
 			}
-			closeIndex(t, y)
+			compactAndClose(t, y)
 			if got, want := rowsIn(t, dir), "documents 1 ids 6 chunks 6 mentions 3 vectors 6 garbage 0 "; got != want {
 				t.Errorf("%s at %d: %s, not %s", what, at, got, want)
 			}
@@ -133,7 +133,7 @@ func TestLargeRefused(t *testing.T) {
 	if err := put(t.Context(), x, "next", "plum", 2); err != nil {
 		t.Fatal(err)
 	}
-	closeIndex(t, x)
+	compactAndClose(t, x)
 	if got, want := rowsIn(t, dir), "documents 2 ids 10 chunks 10 mentions 5 vectors 10 garbage 0 "; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}

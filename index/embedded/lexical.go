@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -130,7 +132,8 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 	if err := verifyFiles(dir); err != nil {
 		return nil, err
 	}
-	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s"}, queue)
+	registerAsyncErrors()
+	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": dir, "bolt_timeout": "1s", "asyncErrorCallbackName": asyncErrors}, queue)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
@@ -330,39 +333,89 @@ func (l *lexical) change(added []analysed, removed [][2]uint64, generation uint6
 		b.SetInternal(internalGeneration, []byte(analysisVersion+"/"+strconv.FormatUint(generation, 10)))
 	}
 	if err := l.scorch.Batch(b); err != nil {
-		return fmt.Errorf("change %s: %w", l.dir, err)
+		return fmt.Errorf("change %s: %w", l.dir, diskFull(err))
 	}
 	return nil
 }
 
-// scrub merges all segments into one, so that what was deleted is in none, and closes the index. Scorch leaves a single
-// segment as it is, so a chunk without terms is added first. It says whether only one file was left.
-func (l *lexical) scrub(ctx context.Context, queue *bleve.AnalysisQueue) (clean bool, err error) {
-	filler := ^uint64(0)
-	if err := l.change([]analysed{{row: filler}}, nil, 0); err != nil {
-		return false, err
+// diskFull gives an error that says that the disk is full a cause that can be asked for: scorch keeps the text alone.
+func diskFull(err error) error {
+	if full := syscall.ENOSPC; err != nil && !errors.Is(err, full) && strings.Contains(err.Error(), full.Error()) {
+		return fmt.Errorf("%w: %w", err, full)
 	}
-	if err := l.scorch.ForceMerge(ctx, nil); err != nil {
-		return false, err
+	return err
+}
+
+// filler is the row of a chunk without terms. Scorch does not merge a single segment, so one with the filler is added first.
+const filler = ^uint64(0)
+
+// prepareMerge makes sure that there is more than one segment.
+func (l *lexical) prepareMerge() error { return l.change([]analysed{{row: filler}}, nil, 0) }
+
+// mergeStop is how long a merge may take to stop.
+const mergeStop = 10 * time.Second
+
+// merge merges all segments into one. Changes may be made meanwhile. Scorch tries again without end what fails, so the first
+// failure ends the merge.
+func (l *lexical) merge(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	merges.Store(l.dir, cancel)
+	defer merges.Delete(l.dir)
+	done := make(chan error, 1)
+	go func() { done <- l.scorch.ForceMerge(ctx, nil) }() // ends with the index at the latest
+	select {
+	case err := <-done:
+		return diskFull(errors.Join(err, context.Cause(ctx)))
+	case <-ctx.Done():
 	}
-	// Waits until the merged state is the one on disk.
-	if err := l.change(nil, [][2]uint64{{filler, filler}}, 0); err != nil {
-		return false, err
+	select {
+	case err := <-done:
+		return diskFull(errors.Join(err, context.Cause(ctx)))
+	case <-time.After(mergeStop):
+		return diskFull(context.Cause(ctx))
 	}
-	if err := l.close(); err != nil {
-		return false, err
-	}
-	// Opening removes the files that the newest state does not name.
-	again, err := openLexical(l.dir, queue)
+}
+
+// settle returns once the merged state is the one on the disk.
+func (l *lexical) settle() error { return l.change(nil, nil, 0) }
+
+// clean tells that no segment holds a chunk that was deleted.
+func (l *lexical) clean() (bool, error) {
+	r, err := l.scorch.Reader()
 	if err != nil {
 		return false, err
 	}
-	if err := again.close(); err != nil {
-		return false, err
+	defer r.Close()
+	s, ok := r.(*scorch.IndexSnapshot)
+	if !ok {
+		return false, fmt.Errorf("a lexical index of another kind: %T", r)
 	}
-	files, err := filepath.Glob(filepath.Join(l.dir, "*.zap"))
-	return len(files) <= 1, err
+	for _, seg := range s.Segments() {
+		if d := seg.Deleted(); d != nil && !d.IsEmpty() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
+
+// asyncErrors names the callback for what scorch fails with on goroutines of its own, and merges are the merges that such a failure
+// ends, by folder: a func(error) each.
+const asyncErrors = "sluice"
+
+var merges sync.Map
+
+// asyncPause is between two tries of scorch to do what failed, of which it makes as many as it can.
+const asyncPause = 200 * time.Millisecond
+
+var registerAsyncErrors = sync.OnceFunc(func() {
+	scorch.RegistryAsyncErrorCallbacks[asyncErrors] = func(err error, dir string) {
+		if cancel, ok := merges.Load(dir); ok {
+			cancel.(context.CancelCauseFunc)(err)
+		}
+		time.Sleep(asyncPause)
+	}
+})
 
 func (l *lexical) close() error {
 	if err := l.scorch.Close(); err != nil {
@@ -372,5 +425,9 @@ func (l *lexical) close() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(l.dir, fileRootSum), sum, permFile)
+	path := filepath.Join(l.dir, fileRootSum)
+	if err := os.WriteFile(path, sum, permFile); err != nil { // without it, the next start reads the whole file
+		return removeIfThere(path)
+	}
+	return nil
 }

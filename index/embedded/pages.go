@@ -76,6 +76,10 @@ func readTrees(f io.ReaderAt) (newest, before tree, err error) {
 	return b, a, nil
 }
 
+func newPages(ctx context.Context, t tree, f io.ReaderAt) *pages {
+	return &pages{tree: t, ctx: ctx, f: f, seen: make([]uint64, (t.high+63)/64)}
+}
+
 // pages walks over the pages of a tree. It trusts nothing that it reads, so damage is an error and no fault, as it may be in
 // bbolt.
 type pages struct {
@@ -229,7 +233,6 @@ func leaf(b []byte, id uint64, s span, do func(e element) error) error {
 func (p *pages) content() (have, said sums, err error) {
 	have = sums{}
 	var format, stored []byte
-	p.seen = make([]uint64, (p.high+63)/64)
 	err = p.walk(p.root, 0, span{}, func(e element) error {
 		if !e.bucket || len(e.value) < bucketHeader {
 			return fmt.Errorf("%w: %.20q is no bucket", errDamaged, e.key)
@@ -295,43 +298,43 @@ func (p *pages) free() (ids []uint64, err error) {
 }
 
 // verifyFile reads the bbolt file at path as a whole, without bbolt, and gives what its buckets add up to. What differs from the
-// sums that are in it is damage. said is nil for a file of a format before sums.
-func verifyFile(path string) (have, said sums, err error) {
+// sums that are in it is damage, unless it is of a format before sums.
+func verifyFile(path string) (sums, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	newest, _, err := readTrees(f)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if size := info.Size() / newest.pageSize; newest.high < 2 || newest.high > uint64(size) {
-		return nil, nil, fmt.Errorf("%w: has %d pages where %d were written", errDamaged, size, newest.high)
+		return nil, fmt.Errorf("%w: has %d pages where %d were written", errDamaged, size, newest.high)
 	}
-	p := &pages{ctx: context.Background(), tree: newest, f: f}
+	p := newPages(context.Background(), newest, f)
 	// Read ahead: the walk itself goes from page to page.
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.NewSectionReader(f, 0, int64(p.high)*p.pageSize), make([]byte, 1<<20)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if have, said, err = p.content(); err != nil {
-		return nil, nil, err
+	have, said, err := p.content()
+	if err != nil {
+		return nil, err
 	}
 	if _, err := p.free(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return have, said, have.differ(said)
+	return have, have.differ(said)
 }
 
 // verifyTx does the same with the state that a read transaction sees.
 func verifyTx(ctx context.Context, tx *bolt.Tx, f io.ReaderAt) error {
-	p := &pages{ctx: ctx, f: f, tree: tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size()) / uint64(tx.DB().Info().PageSize),
-		pageSize: int64(tx.DB().Info().PageSize)}}
-	have, said, err := p.content()
+	size := int64(tx.DB().Info().PageSize)
+	have, said, err := newPages(ctx, tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size() / size), pageSize: size}, f).content()
 	if err != nil {
 		return err
 	}

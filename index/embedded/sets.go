@@ -173,11 +173,13 @@ func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.D
 
 // Leave implements [index.Sets], in groups as [Index.Join] does.
 func (x *Index) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
-		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
-			return nil
-		}
-		return ed.leave(tx, c, set, id)
+	return x.opts.Reserve.Use(func() error {
+		return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
+			if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
+				return nil
+			}
+			return ed.leave(tx, c, set, id)
+		})
 	})
 }
 
@@ -254,10 +256,10 @@ func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []c
 
 func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make bool,
 	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
-	if x.broken != nil {
-		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
-	}
 	c, err := x.collection(collection)
+	if err == nil && c != nil {
+		err = x.repair(c)
+	}
 	if err == nil && c == nil && make {
 		c, err = x.create(collection)
 	}
@@ -281,13 +283,8 @@ func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make boo
 	if err != nil || ed.parts == nil {
 		return err
 	}
-	var vectors [levels]spaces
-	for i := range levels {
-		vectors[i] = c.cur.levels[i].spaces
-	}
-	if err := c.publish(vectors, ed.parts); err != nil {
-		x.broken = err
-		return err
+	if err := c.publish(c.cur.vectors(), ed.parts); err != nil {
+		return x.stale(c, err)
 	}
 	return nil
 }

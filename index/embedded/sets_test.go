@@ -113,7 +113,7 @@ func TestDeletedMemberIsInNoFile(t *testing.T) {
 		x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
 		t.Fatal(err)
 	}
-	closeIndex(t, x)
+	compactAndClose(t, x)
 	if files := holding(t, dir, "vanishing-id"); files != nil {
 		t.Error(files)
 	}

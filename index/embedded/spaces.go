@@ -109,9 +109,7 @@ func (x *Index) Collections(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	defer x.life.RUnlock()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return slices.Sorted(maps.Keys(x.numbers)), nil
+	return x.names(), nil
 }
 
 // Spaces implements [index.Spaces]. The figures of a scope are those of its collection.
@@ -280,7 +278,7 @@ func (x *Index) Complete(ctx context.Context, collection, space string) error {
 }
 
 // Drop implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
-// vectors are deleted leaves them to the next Drop, Compact or Close.
+// vectors are deleted leaves them to the next Drop or compaction.
 func (x *Index) Drop(ctx context.Context, collection, space string) error {
 	err := x.edit(ctx, "drop space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, ok := c.spaces[space]
@@ -328,10 +326,10 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	defer x.life.RUnlock()
 	x.write.Lock()
 	defer x.write.Unlock()
-	if x.broken != nil {
-		return failed(op, fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken))
-	}
 	c, err := x.collection(collection)
+	if err == nil && c != nil {
+		err = x.repair(c)
+	}
 	if err != nil || c == nil {
 		return failed(op, err)
 	}
@@ -359,8 +357,7 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	}
 	c.spaces = ed.spaces
 	if err := c.publish(vectors, nil); err != nil {
-		x.broken = err
-		return failed(op, err)
+		return failed(op, x.stale(c, err))
 	}
 	return nil
 }

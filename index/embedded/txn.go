@@ -67,7 +67,8 @@ func (s sums) differ(said sums) error {
 // order.
 type txn struct {
 	*bolt.Tx
-	sums sums // nil: read only
+	sums    sums // nil: read only
+	deletes bool // something that is to be erased
 }
 
 // load reads the sums, which a writer changes.
@@ -143,6 +144,9 @@ func (b *bucket) between(cur *bolt.Cursor, key, found []byte) {
 
 // Put sets the value of a key.
 func (b *bucket) Put(key, value []byte) error {
+	if b.name == string(bucketMeta) && bytes.Equal(key, keyScrub) {
+		b.tx.deletes = true
+	}
 	s := b.tx.sums[b.name]
 	if old := b.Get(key); old != nil {
 		s.remove(key, old)

@@ -71,11 +71,14 @@ func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]ind
 		}
 		changes[i] = c
 	}
+	if err := x.opts.Reserve.Check(); err != nil {
+		return err
+	}
 	return x.apply(ctx, "put documents", changes)
 }
 
-// Delete implements [index.Writer]. The texts are out of reach when it returns, and out of the folder's files after the
-// next [Index.Compact] or [Index.Close].
+// Delete implements [index.Writer]. The texts are out of reach when it returns. They are erased from the folder's files in the
+// background, or by the next [Index.Compact].
 func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
 	collection, err := entire(collection)
 	if err != nil {
@@ -87,7 +90,7 @@ func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.Docu
 			changes = append(changes, change{collection: collection, doc: corpus.Document{ID: id}})
 		}
 	}
-	return x.apply(ctx, "delete documents", changes)
+	return x.opts.Reserve.Use(func() error { return x.apply(ctx, "delete documents", changes) })
 }
 
 // checked gives the change that a document is, with vectors of unit length.
@@ -197,12 +200,16 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 }
 
 func (x *Index) applyGroup(ctx context.Context, group []change) error {
-	if x.broken != nil {
-		return fmt.Errorf("an earlier change is half done, reopen the index: %w", x.broken)
-	}
 	cols, err := x.collectionsOf(group)
 	if err != nil {
 		return err
+	}
+	for _, c := range cols {
+		if c != nil {
+			if err := x.repair(c); err != nil {
+				return err
+			}
+		}
 	}
 	terms := lengthsOf(group)
 	edited := map[*collection]*edits{}
@@ -219,7 +226,11 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 				c.retired = append(c.retired, retired{0, rows})
 			}
 		}
-		return errors.Join(err, x.unstage(&group[0]))
+		undo := x.unstage(&group[0])
+		if undo != nil { // a later write does it
+			cols[0].retired = append(cols[0].retired, retired{0, [][2]uint64{{group[0].first, x.nextRow}}})
+		}
+		return errors.Join(err, undo)
 	}
 	if len(group[0].entries) > groupChunks { // it is alone
 		if err := x.stage(ctx, cols[0], &group[0], edited[cols[0]]); err != nil {
@@ -254,13 +265,13 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		return abort(err)
 	}
 	x.nextRow = next
+	var errs []error
 	for c, e := range edited {
 		if err := x.commit(c, e); err != nil {
-			x.broken = err
-			return err
+			errs = append(errs, x.stale(c, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // apply writes a change.

@@ -80,7 +80,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	}
 	var ix *embedded.Index
 	err = space.Use(func() (err error) {
-		ix, err = embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger})
+		ix, err = embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger, Reserve: space})
 		return err
 	})
 	if err != nil {

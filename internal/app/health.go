@@ -13,7 +13,7 @@ import (
 func (a *App) parts(ctx context.Context) map[string]server.Part {
 	out := map[string]server.Part{
 		"log":   a.part("log", "the run log does not take events", a.Log.Err()),
-		"index": a.part("index", "the index cannot be read", second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1))),
+		"index": a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
 		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Refill(), a.reserve.Check(), writable(a.Config.Store.Data))),
 	}
 	if a.files.service != nil {

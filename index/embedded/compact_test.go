@@ -1,0 +1,223 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+)
+
+var markers = []string{"Xylomarkerqq", "vanishing-id"}
+
+// deleteMarked puts a document with the markers among others, and deletes it.
+func deleteMarked(t *testing.T, x *embedded.Index, dir string) {
+	t.Helper()
+	putRange(t, x, "kept", 0, 20, "words that stay", 2)
+	if err := put(t.Context(), x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3); err != nil {
+		t.Fatal(err)
+	}
+	if holding(t, dir, markers...) == nil {
+		t.Fatal("the markers were never there")
+	}
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"}); err != nil {
+		t.Fatal(err)
+	}
+	if holding(t, dir, markers...) == nil {
+		t.Fatal("the deletion itself erased the markers: the test shows nothing")
+	}
+}
+
+// TestDeletedTextIsErasedInTheBackground greps all files of an open index for deleted text once the promised time is over, and
+// again while documents are deleted all the time.
+func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				x, err := embedded.Open(dir, embedded.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				deleteMarked(t, x, dir)
+				for i := 0; busy && i < 22; i++ { // never a minute without a deletion
+					id := fmt.Sprintf("busy%d", i)
+					if err := errors.Join(put(t.Context(), x, id, "brief", 1), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(30 * time.Second)
+				}
+				if !busy {
+					time.Sleep(2 * time.Minute)
+				}
+				synctest.Wait()
+				if files := holding(t, dir, markers...); files != nil {
+					t.Error(files)
+				}
+				if n := count(t, x, "stay", corpus.Passage); n != 40 {
+					t.Errorf("%d of 40 passages", n)
+				}
+				if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+			closeIndex(t, open(t, dir))
+		})
+	}
+}
+
+// TestErasedAfterRestart closes an index right after a deletion: the next process erases it.
+func TestErasedAfterRestart(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	deleteMarked(t, x, dir)
+	closeIndex(t, x)
+	if holding(t, dir, markers...) == nil {
+		t.Error("closing the index waited for a compaction")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		x, err := embedded.Open(dir, embedded.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if files := holding(t, dir, markers...); files != nil {
+			t.Error(files)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCompactBesideWrites compacts while documents are put, deleted and searched: nothing is lost, and at last nothing deleted is left.
+func TestCompactBesideWrites(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	putRange(t, x, "kept", 0, 20, "words that stay", 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		for ctx.Err() == nil {
+			if n := count(t, x, "stay", corpus.Passage); n != 40 {
+				t.Errorf("%d of 40 passages", n)
+				return
+			}
+		}
+	})
+	all.Go(func() {
+		for ctx.Err() == nil {
+			if err := x.Compact(ctx); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range 12 {
+		id := fmt.Sprintf("vanishing-id%d", i)
+		if err := errors.Join(put(t.Context(), x, id, "Xylomarkerqq here", 20), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	all.Wait()
+	if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if files := holding(t, dir, markers...); files != nil {
+		t.Error(files)
+	}
+	closeIndex(t, x)
+	x = open(t, dir)
+	if n := count(t, x, "stay", corpus.Sentence); n != 40 {
+		t.Errorf("%d of 40 sentences", n)
+	}
+}
+
+// TestCompactShrinks deletes most of an index: its database gets smaller. Where the new file cannot be made, the old one stays in
+// use.
+func TestCompactShrinks(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	putRange(t, x, "kept", 0, 5, "words that stay", 2)
+	var ids []corpus.DocumentID
+	for i := range 40 {
+		id := fmt.Sprintf("large%d", i)
+		if err := put(t.Context(), x, id, strings.Repeat("long text ", 2000), 2); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, corpus.DocumentID(id))
+	}
+	if err := x.Delete(t.Context(), "c", ids); err != nil {
+		t.Fatal(err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, "documents.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	fresh := filepath.Join(dir, "documents.db.new")
+	if err := os.MkdirAll(filepath.Join(fresh, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Compact(t.Context()); err == nil {
+		t.Error("compacted over a folder")
+	}
+	if n := count(t, x, "stay", corpus.Passage); n != 10 || size() != before {
+		t.Errorf("%d of 10 passages after a compaction that failed, %d of %d bytes", n, size(), before)
+	}
+	if err := errors.Join(put(t.Context(), x, "more", "words that stay", 2), os.RemoveAll(fresh),
+		x.Delete(t.Context(), "c", []corpus.DocumentID{"more"}), x.Compact(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if after := size(); after > before/2 {
+		t.Errorf("%d bytes of %d", after, before)
+	}
+	if err := errors.Join(put(t.Context(), x, "more", "words that stay", 2), x.Verify(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	closeIndex(t, x)
+	x = open(t, dir)
+	if n := count(t, x, "stay", corpus.Passage); n != 12 {
+		t.Errorf("%d of 12 passages", n)
+	}
+}
+
+// TestCloseEndsCompaction closes the index in the middle of a compaction.
+func TestCloseEndsCompaction(t *testing.T) {
+	for range 5 {
+		dir := t.TempDir()
+		var log bytes.Buffer
+		x, err := embedded.Open(dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deleteMarked(t, x, dir)
+		begun := make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() { close(begun); _ = x.Compact(t.Context()) })
+		<-begun
+		closeIndex(t, x)
+		all.Wait()
+		x = open(t, dir)
+		if hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "stay", Limit: 100}); err != nil || len(hits) != 40 {
+			t.Errorf("%d of 40 hits, %v\n%s", len(hits), err, log.String())
+		}
+		closeIndex(t, x)
+	}
+}

@@ -1,0 +1,134 @@
+package embedded_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/reserve"
+)
+
+// smallDisk mounts a file system of a few MB.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("needs the right to mount a tmpfs: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// fillDisk takes up the disk but for some KiB, and gives what frees it again.
+func fillDisk(t *testing.T, dir string, left int) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, written := make([]byte, 1024), int64(0)
+	for err == nil {
+		var n int
+		n, err = f.Write(block)
+		written += int64(n)
+	}
+	if err := errors.Join(f.Truncate(max(0, written-int64(left)<<10)), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = os.Remove(path) }
+}
+
+// TestDiskFull writes to an index until its disk is full, with some space left at first, so that the disk is full at different points
+// of a write. The error says so, what was acknowledged stays, deletes work, and writes go on when there is room, without a restart.
+func TestDiskFull(t *testing.T) {
+	smallDisk(t, "1m") // else all is skipped
+	behind := 0
+	defer func() {
+		if behind == 0 && !t.Failed() {
+			t.Error("the disk was never full between the two writes of a document: the test shows less than it says")
+		}
+	}()
+	for left := 0; left <= 640; left += 64 {
+		t.Run(fmt.Sprintf("%dKiB", left), func(t *testing.T) {
+			disk := smallDisk(t, "24m")
+			dir := filepath.Join(disk, "index")
+			space := reserve.New(filepath.Join(disk, "reserve"), 4<<20)
+			if err := space.Refill(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				x, err := embedded.Open(dir, embedded.Options{Reserve: space})
+				if err != nil {
+					t.Fatal(err)
+				}
+				putRange(t, x, "kept", 0, 10, "words that stay", 2)
+				free := fillDisk(t, disk, left)
+				text := "apple " + strings.Repeat("filler text of some length ", 400)
+				stored := 0
+				for err = error(nil); err == nil && stored < 100; {
+					if err = put(t.Context(), x, fmt.Sprintf("more%d", stored), text, 2); err == nil {
+						stored++
+					}
+				}
+				if fault.Public(err).Code != fault.NoSpace {
+					t.Fatalf("after %d documents: %v", stored, err)
+				}
+				check := func(when string, kept, apple int, more bool) {
+					t.Helper()
+					if n := count(t, x, "stay", corpus.Passage); n != kept {
+						t.Errorf("%s: %d of %d passages", when, n, kept)
+					}
+					// What failed may be there or not.
+					if n := count(t, x, "apple", corpus.Passage); n != apple && !(more && n == apple+2) {
+						t.Errorf("%s: %d of %d passages that were acknowledged", when, n, apple)
+					}
+				}
+				if x.Health() != nil {
+					behind++
+				}
+				check("full", 20, 2*stored, true)
+				if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"kept0"}); err != nil {
+					t.Errorf("delete on a full disk: %v", err)
+				}
+				check("deleted", 18, 2*stored, true)
+				_ = x.Compact(t.Context()) // may fail
+				check("compacted", 18, 2*stored, true)
+				free()
+				time.Sleep(20 * time.Second) // the index repairs itself
+				synctest.Wait()
+				if err := x.Health(); err != nil {
+					t.Errorf("with room: %v", err)
+				}
+				if err := put(t.Context(), x, fmt.Sprintf("more%d", stored), text, 2); err != nil {
+					t.Fatalf("put with room: %v", err)
+				}
+				stored++
+				check("with room", 18, 2*stored, false)
+				if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context()), x.Close()); err != nil {
+					t.Error(err)
+				}
+				if x, err = embedded.Open(dir, embedded.Options{}); err != nil {
+					t.Fatal(err)
+				}
+				check("reopened", 18, 2*stored, false)
+				if err := x.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
