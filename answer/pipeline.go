@@ -41,6 +41,7 @@ type Pipeline struct {
 	// A nil function knows none: the Generator answers. It may be called at once.
 	Generators func(name string) model.Generator
 	Grader     grade.Grader
+	Scorer     grade.Grader // gives the scores of what searches find, without a model; nil: by coverage
 	Reranker   rerank.Reranker
 	Verifier   verify.Verifier
 	Planner    agent.Planner    // chooses the tools of agentic mode; nil: rules
@@ -113,6 +114,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	}
 	if with.Analyzer == nil {
 		with.Analyzer = analyze.Rules{}
+	}
+	if with.Scorer == nil {
+		with.Scorer = grade.Coverage{}
 	}
 	if with.Drafter == nil {
 		with.Drafter = hyde.Feedback{}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -30,6 +31,8 @@ type search struct {
 	weight  float64 // how far it is trusted, 0..1
 	asked   string  // the question that its passages are judged by
 	hits    []index.Hit
+	scores  []float64                    // how relevant the hits are to the question, comparable between searches
+	names   map[corpus.DocumentID]string // of the files of the hits' documents
 	failed  string
 }
 
@@ -56,8 +59,10 @@ func (s *search) shown() string {
 // finished is the event that tells what a search found.
 func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
-	for _, h := range s.hits {
-		result.Found = append(result.Found, event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Score: h.Score})
+	for i, h := range s.hits {
+		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores[i],
+			Name: cmp.Or(s.names[h.Chunk.Document], text.Head(h.Chunk.Title, maxName))}
+		result.Found = append(result.Found, f)
 	}
 	return result
 }
@@ -98,6 +103,20 @@ func (j *job) find(ctx context.Context, s *search) error {
 			hits[i].Space = q.Space
 		}
 	}
-	s.hits = hits
-	return err
+	if err != nil {
+		return err
+	}
+	return j.score(ctx, s, hits)
+}
+
+// score takes the hits of a search with their scores. The index's own scores only rank the hits of one search: the best of
+// them has about the same score whatever is asked. The scores that a run shows are those of the rules' grades, which are
+// absolute; see [grade.Calibration].
+func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
+	grades, err := j.Scorer.Grade(ctx, s.asked, read(hits), j.stats)
+	if err != nil {
+		return err
+	}
+	s.hits, s.scores, s.names = hits, grades.Scores, j.fileNames(ctx, hits)
+	return nil
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -48,6 +49,26 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	for _, d := range docs {
 		j.files[d.ID] = file{nameOf(d.URI), d.Path}
 	}
+}
+
+// fileNames returns the names of the files of the hits' documents. Searches that run side by side may call it at once.
+func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.DocumentID]string {
+	c := j.contents()
+	if c == nil {
+		return nil
+	}
+	names := map[corpus.DocumentID]string{}
+	for _, h := range hits {
+		names[h.Chunk.Document] = ""
+	}
+	docs, err := c.Describe(ctx, j.q.Collection, slices.Sorted(maps.Keys(names)))
+	if err != nil {
+		return nil // an answer needs no names
+	}
+	for _, d := range docs {
+		names[d.ID] = nameOf(d.URI)
+	}
+	return names
 }
 
 // nameOf gives the name of a file by its path or address, without folders: of an address without a path, its host.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
 )
 
 // What tools are given and give, as the run tells it.
@@ -31,11 +32,13 @@ type (
 		Found    int       `json:"passages_found"`
 	}
 	reached struct {
-		Chunk corpus.ChunkID `json:"chunk_id"`
-		Level string         `json:"level"` // L1, L2, L3
-		Score float64        `json:"score"` // the grade
-		Class event.Class    `json:"classification"`
-		Path  []string       `json:"path"`
+		Chunk    corpus.ChunkID    `json:"chunk_id"`
+		Document corpus.DocumentID `json:"document_id"`
+		Title    string            `json:"title,omitempty"`
+		Level    string            `json:"level"` // L1, L2, L3
+		Score    float64           `json:"score"` // the grade
+		Class    event.Class       `json:"classification"`
+		Path     []string          `json:"path"`
 	}
 	failure struct {
 		Error string `json:"error"`
@@ -126,7 +129,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
-		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
+		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Document, text.Head(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}
 	return result, nil
 }

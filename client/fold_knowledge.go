@@ -30,6 +30,7 @@ type frame struct {
 	Error        *knowledge.ResponseError     `json:"error"`
 	Incomplete   *knowledge.IncompleteDetails `json:"incomplete_details"`
 	Usage        *knowledge.Usage             `json:"usage"`
+	Warnings     []knowledge.Warning          `json:"warnings"`
 	Confidence   *float64                     `json:"confidence"`
 	Verification *knowledge.Verification      `json:"verification"`
 	DurationMS   event.Millis                 `json:"duration_ms"`
@@ -102,6 +103,9 @@ func (f *Fold) snapshot(v frame) {
 				truncated = truncated || part.Truncated
 			}
 		case knowledge.ItemReasoning:
+			if strings.Contains(item.ID, "_note_") {
+				continue // a warning, which the response tells too
+			}
 			for _, s := range item.Summary {
 				if reasoning.Len() > 0 {
 					reasoning.WriteString("\n\n")
@@ -124,7 +128,10 @@ func (f *Fold) snapshot(v frame) {
 
 // outcome takes up what a response has when it ends.
 func (f *Fold) outcome(v frame) {
-	f.s.Confidence, f.s.Verification, f.s.Usage, f.s.Failure = 0, Verification{}, Usage{}, nil
+	f.s.Confidence, f.s.Verification, f.s.Usage, f.s.Failure, f.s.Warnings = 0, Verification{}, Usage{}, nil, nil
+	for _, w := range v.Warnings {
+		f.warn(w.Code, w.Message)
+	}
 	if v.Confidence != nil {
 		f.s.Confidence = *v.Confidence
 	}

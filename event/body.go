@@ -137,7 +137,10 @@ type RetrievalStarted struct {
 type Found struct {
 	Chunk corpus.ChunkID `json:"chunk_id"`
 	Level corpus.Level   `json:"level"`
-	Score float64        `json:"score"` // fused, 0..1
+	Score float64        `json:"score"` // of a search: how relevant it is to the question by rules, 0..1, comparable between searches
+	// Document and Name, the name of its file or else its title, are those of a search.
+	Document corpus.DocumentID `json:"document_id,omitempty"`
+	Name     string            `json:"name,omitempty"`
 }
 
 // RetrievalFinished is its end. Error holds the public message of a search that failed, which found nothing.

@@ -192,6 +192,7 @@ func (g *gen) find() event.Found {
 		Chunk: corpus.ChunkID(fmt.Sprintf("c%05d", g.rng.IntN(100_000))),
 		Level: pick(g, corpus.Section, corpus.Passage, corpus.Sentence), Score: g.share(),
 	}
+	f.Document, f.Name = corpus.DocumentID("d"+f.Chunk[:3]), "notes \"of\" <"+string(f.Chunk[:2])+">.md"
 	g.chunks = append(g.chunks, f)
 	return f
 }

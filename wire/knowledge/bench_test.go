@@ -233,7 +233,7 @@ func TestSizes(t *testing.T) {
 	if beir.Race {
 		t.Skip("compressing takes long, and is no matter of races")
 	}
-	for name, most := range map[string]int{"token/zstd": 35_000, "10s/zstd": 12_000, "10s/gzip": 20_000, "delta/zstd": 30_000} {
+	for name, most := range map[string]int{"token/zstd": 35_000, "10s/zstd": 12_500, "10s/gzip": 20_000, "delta/zstd": 30_000} {
 		var sizes []int
 		for i := range 5 {
 			log := thousand(t, i*1000)

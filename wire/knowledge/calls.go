@@ -7,11 +7,15 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 )
 
-// maxListed is how many parts of a question are shown.
-const maxListed = 5
+// maxListed is how many parts of a question are shown, and maxResults how many passages of a call.
+const (
+	maxListed  = 5
+	maxResults = 10
+)
 
 // listedByDefault is how many documents a list of them shows where nobody says.
 const listedByDefault = 10
@@ -74,8 +78,22 @@ func (p *projection) found(b event.RetrievalFinished) *segment {
 	if p.trace(s, "%d passages in %d ms, the best at %.2f", len(b.Found), b.Duration, best); b.Error != "" {
 		p.trace(s, "%s", b.Error)
 	}
+	s.Results = []Result{}
+	for _, f := range b.Found[:min(len(b.Found), maxResults)] {
+		if f.Document == "" {
+			continue // the log is from before searches told it
+		}
+		s.Results = append(s.Results, result(string(f.Document), f.Name, string(f.Chunk), f.Level.String(), f.Score))
+	}
 	p.ended(s, b.Error != "", new(len(b.Found)), b.Duration)
 	return s
+}
+
+// result is a passage that was found.
+func result(document, name, chunk, level string, score float64) Result {
+	id := short(document, MaxNameLength)
+	return Result{FileID: id, Filename: short(cmp.Or(name, id), MaxNameLength), Score: round(max(0, min(1, score))),
+		Attributes: ResultAttributes{ChunkID: short(chunk, MaxNameLength), Level: level}}
 }
 
 // ended gives a call its last status.
@@ -175,6 +193,9 @@ func (p *projection) used(b event.ToolReturned) *segment {
 	if n > 0 || len(in.SubQueries) == 0 {
 		results = &n
 	}
+	if s.Type == ItemFileSearch && len(in.Passages) > 0 {
+		s.Results = reached(in.Passages)
+	}
 	if s.Type == ItemPageReader {
 		title := short(in.Title, MaxNameLength)
 		s.DocumentTitle = &title
@@ -182,6 +203,33 @@ func (p *projection) used(b event.ToolReturned) *segment {
 	p.trace(s, "%s in %d ms", b.Tool, b.Duration)
 	p.ended(s, in.Error != "", results, b.Duration)
 	return s
+}
+
+// reached gives what a walk of the graph found.
+func reached(passages []json.RawMessage) []Result {
+	out := []Result{}
+	for _, raw := range passages[:min(len(passages), maxResults)] {
+		var passage struct {
+			Chunk    string  `json:"chunk_id"`
+			Document string  `json:"document_id"`
+			Title    string  `json:"title"`
+			Level    string  `json:"level"`
+			Score    float64 `json:"score"`
+		}
+		if json.Unmarshal(raw, &passage) == nil && passage.Document != "" {
+			out = append(out, result(passage.Document, passage.Title, passage.Chunk, level(passage.Level), passage.Score))
+		}
+	}
+	return out
+}
+
+// level gives the name of a level, and nothing for what is none.
+func level(s string) string {
+	switch s {
+	case corpus.Section.String(), corpus.Passage.String(), corpus.Sentence.String():
+		return s
+	}
+	return ""
 }
 
 // graded tells the calls of a round how what they found was judged.
@@ -198,6 +246,7 @@ func (p *projection) graded(b event.Graded) {
 func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
 		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
+	a.Truncated = a.Snippet != s.Text
 	a.Quote, a.Path = clip(s.CitedText(), snippets[0]), short(s.File, maxFile)
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)

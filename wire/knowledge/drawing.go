@@ -2,10 +2,12 @@ package knowledge
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -32,13 +34,14 @@ const leastWithText = 2
 
 // The most bytes of what else stands in a snapshot.
 const (
-	maxQuery   = 500
-	maxBrief   = 60 // of a query and a name, where there are too many
-	maxHeading = 120
-	maxFile    = 255
-	maxPages   = 20 // of an annotation
-	maxTrace   = 1000
-	maxNotice  = 500
+	maxQuery    = 500
+	maxBrief    = 60 // of a query and a name, where there are too many
+	maxHeading  = 120
+	maxFile     = 255
+	maxPages    = 20 // of an annotation
+	maxTrace    = 1000
+	maxNotice   = 500
+	maxWarnings = 8
 )
 
 // drawing is a response with the JSON of its parts.
@@ -193,6 +196,16 @@ func plain(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\u27e6", "["), "\u27e7", "]")
 }
 
+// warn adds a warning to the response. One of the model that writes the answer is a reasoning item too, which all clients show.
+func (d *drawing) warn(b event.Warned) {
+	d.r.Warnings = append(d.r.Warnings, Warning{string(b.Code), short(b.Message, maxNotice)})
+	d.stale = true
+	if b.Code == fault.Model && b.Step == "generate" {
+		d.add(Item{Type: ItemReasoning, ID: fmt.Sprintf("rs_%s_note_%d", d.base, len(d.r.Warnings)), Status: StatusCompleted,
+			Summary: []Summary{{Type: "summary_text", Text: plain(short(sentence(b.Message), maxNotice))}}}, nil)
+	}
+}
+
 // settle gives an item that is in progress its last status.
 func (d *drawing) settle(s *segment, status string) {
 	if s != nil && (s.Status == StatusInProgress || s.Status == StatusSearching) {
@@ -206,7 +219,7 @@ func (d *drawing) call(s *segment) {
 	d.callSize -= len(s.data)
 	d.encode(s)
 	if d.callSize += len(s.data); d.callSize > maxCallBytes {
-		s.ExecutionTrace, s.DocumentID = "", short(s.DocumentID, maxBrief)
+		s.ExecutionTrace, s.DocumentID, s.Results = "", short(s.DocumentID, maxBrief), nil
 		for i, q := range s.Queries {
 			s.Queries[i] = short(q, maxBrief)
 		}
@@ -271,10 +284,12 @@ func (d *drawing) quote() {
 // brief gives an annotation as it is shown now.
 func (d *drawing) brief(a Annotation) Annotation {
 	most := snippets[d.level]
+	whole := a.Snippet
 	a.Snippet, a.Quote = clip(a.Snippet, max(most, 1)), clip(a.Quote, max(most, 1))
 	if most == 0 {
 		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", short(a.Filename, maxBrief)
 	}
+	a.Truncated = a.Truncated || a.Snippet != whole
 	return a
 }
 

@@ -92,7 +92,7 @@ func (p Protocol) Interval() time.Duration {
 // Waits implements [wire.Paced]: text may wait, and what no frame shows.
 func (p Protocol) Waits(b event.Body) bool {
 	switch b := b.(type) {
-	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.Warned, event.ModelUsed, event.Attributed:
+	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.ModelUsed, event.Attributed:
 		return true
 	case event.CacheChecked:
 		return !b.Hit

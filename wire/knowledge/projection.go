@@ -199,6 +199,14 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 	case event.Attributed:
 		p.complete(b.Sources)
 		return dst
+	case event.ModelUsed:
+		p.spent()
+		return dst
+	case event.Warned:
+		if len(p.r.Warnings) == maxWarnings {
+			return dst
+		}
+		p.warn(b)
 	case event.GenerationStarted: // what is thought before the answer stands before it
 	case event.GenerationFinished:
 		p.generated(b)
@@ -230,7 +238,7 @@ func (p *projection) begins(b event.RunStarted, e event.Event) {
 			p.r.Echo = asked
 		}
 	}
-	p.stale = true
+	p.spent()
 }
 
 // refuseWeb answers the wish for a search of the web, which there is none of.
@@ -283,10 +291,7 @@ func (p *projection) ends() string {
 
 // concludes does what [projection.ends] says.
 func (p *projection) concludes() string {
-	sum := p.state.Cost()
 	p.r.DurationMS = event.MillisOf(p.state.Elapsed())
-	p.r.Usage = &Usage{InputTokens: sum.Input, InputTokensDetails: InputDetails{sum.Cached}, OutputTokens: sum.Output,
-		OutputTokenDetails: OutputDetails{sum.Reasoning}, TotalTokens: sum.Input + sum.Output}
 	if p.state.Failure != nil {
 		return p.fails(*p.state.Failure)
 	}
@@ -309,6 +314,14 @@ func (p *projection) concludes() string {
 	}
 	p.r.Status = StatusIncomplete
 	return EventIncomplete
+}
+
+// spent shows what is known of the tokens that the run cost.
+func (p *projection) spent() {
+	sum := p.state.Cost()
+	p.r.Usage = &Usage{InputTokens: sum.Input, InputTokensDetails: InputDetails{sum.Cached}, OutputTokens: sum.Output,
+		OutputTokenDetails: OutputDetails{sum.Reasoning}, TotalTokens: sum.Input + sum.Output}
+	p.stale = true
 }
 
 // fails ends a run that was stopped, and says why in a message: the only part of a failure that everybody is shown.

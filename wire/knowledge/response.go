@@ -36,12 +36,14 @@ type Response struct {
 	RunID  string `json:"run_id"`
 	Cached bool   `json:"cached,omitempty" description:"An earlier answer is given again."`
 
+	Usage *Usage `json:"usage,omitempty" description:"What is known so far: of a step, once it has ended."`
+
 	Output []Item `json:"output"`
 
 	Status       string             `json:"status" enum:"in_progress,completed,failed,incomplete"`
 	Error        *ResponseError     `json:"error,omitempty"`
 	Incomplete   *IncompleteDetails `json:"incomplete_details,omitempty"`
-	Usage        *Usage             `json:"usage,omitempty" description:"There once the response has ended."`
+	Warnings     []Warning          `json:"warnings,omitempty" description:"At most 8."`
 	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How far the sources carry the answer, once that was checked."`
 	Verification *Verification      `json:"verification,omitempty"`
 	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
@@ -90,7 +92,7 @@ type TextFormat struct {
 //
 //   - message: role, content
 //   - reasoning: summary
-//   - file_search_call: queries, result_count
+//   - file_search_call: queries, results, result_count
 //   - web_search_call: queries; always failed, since there is no web search
 //   - list_documents_call: queries, count
 //   - page_reader_call: document_id, document_title, start_page, end_page
@@ -107,6 +109,7 @@ type Item struct {
 	StartPage      int          `json:"start_page,omitempty"`
 	EndPage        int          `json:"end_page,omitempty"`
 	Progress       *float64     `json:"progress,omitempty" minimum:"0" maximum:"1"`
+	Results        []Result     `json:"results,omitzero" description:"The best ten; fewer where there are many calls. result_count is how many were found."`
 	ResultCount    *int         `json:"result_count,omitempty"`
 	Tool           string       `json:"tool,omitempty" description:"The tool behind the call, by its name in the run's events."`
 	Iteration      int          `json:"iteration,omitempty"`
@@ -115,6 +118,27 @@ type Item struct {
 	Summary        []Summary    `json:"summary,omitzero"`
 	Content        []Part       `json:"content,omitzero"`
 	Status         string       `json:"status" enum:"in_progress,searching,completed,incomplete,failed"`
+}
+
+// Result is a passage that a file_search_call found, best first, without its text: the annotations have the texts of what is
+// cited.
+type Result struct {
+	FileID     string           `json:"file_id"`
+	Filename   string           `json:"filename"`
+	Score      float64          `json:"score" minimum:"0" maximum:"1" description:"How relevant the passage is; comparable between questions."`
+	Attributes ResultAttributes `json:"attributes"`
+}
+
+// ResultAttributes is part of [Result].
+type ResultAttributes struct {
+	ChunkID string `json:"chunk_id"`
+	Level   string `json:"level,omitempty" enum:"L1,L2,L3"`
+}
+
+// Warning is something that went wrong and was survived, such as a model that failed while another one took over.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // Summary is a text of a reasoning item.
@@ -135,18 +159,20 @@ type Part struct {
 
 // Annotation is a passage that a text cites. A passage that is cited for several pages has an annotation for each.
 type Annotation struct {
-	Type     string  `json:"type" enum:"file_citation"`
-	FileID   string  `json:"file_id"`
-	Index    int     `json:"index" description:"Of the passage among the segments of its file, from 0."`
-	Filename string  `json:"filename"`
-	Snippet  string  `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
-	Quote    string  `json:"quote,omitempty" description:"The sentence that is cited, at most 400 characters; fewer where many passages are cited."`
-	Path     string  `json:"path,omitempty" description:"Of the file below the indexed folder, with the folder's name."`
-	Page     int     `json:"page,omitempty" description:"The first page that what is cited is on."`
-	Pages    []int   `json:"pages,omitempty" description:"All pages that what is cited is on, if these are several: at most 20."`
-	Heading  string  `json:"heading,omitempty"`
-	Score    float64 `json:"score,omitempty"`
-	ChunkID  string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`
+	Type     string `json:"type" enum:"file_citation"`
+	FileID   string `json:"file_id"`
+	Index    int    `json:"index" description:"Of the passage among the segments of its file, from 0."`
+	Filename string `json:"filename"`
+	Snippet  string `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
+	// Truncated tells that the snippet is not the whole passage.
+	Truncated bool    `json:"truncated,omitempty"`
+	Quote     string  `json:"quote,omitempty" description:"The sentence that is cited, at most 400 characters; fewer where many passages are cited."`
+	Path      string  `json:"path,omitempty" description:"Of the file below the indexed folder, with the folder's name."`
+	Page      int     `json:"page,omitempty" description:"The first page that what is cited is on."`
+	Pages     []int   `json:"pages,omitempty" description:"All pages that what is cited is on, if these are several: at most 20."`
+	Heading   string  `json:"heading,omitempty"`
+	Score     float64 `json:"score,omitempty"`
+	ChunkID   string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`
 }
 
 // ResponseError says why a response failed, in the protocol's words; Reason is a code of ours.

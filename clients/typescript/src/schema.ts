@@ -932,9 +932,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The last one. */
+                    /** @description The last one; 0 is the first page too. */
                     end_page?: number;
-                    /** @description The first page wanted, from 1. */
+                    /** @description The first page wanted, from 1; 0 is the first page too. */
                     start_page?: number;
                 };
                 header?: never;
@@ -2222,6 +2222,7 @@ export interface components {
             score?: number;
             /** @description At most 400 characters; fewer where many passages are cited. */
             snippet?: string;
+            truncated?: boolean;
             /** @enum {string} */
             type: "file_citation";
         };
@@ -2381,6 +2382,8 @@ export interface components {
             progress?: number;
             queries?: string[];
             result_count?: number;
+            /** @description The best ten; fewer where there are many calls. result_count is how many were found. */
+            results?: components["schemas"]["KnowledgeResult"][];
             /** @enum {string} */
             role?: "assistant";
             start_page?: number;
@@ -2562,10 +2565,12 @@ export interface components {
             top_p?: number;
             /** @enum {string} */
             truncation?: "auto" | "disabled";
-            /** @description There once the response has ended. */
+            /** @description What is known so far: of a step, once it has ended. */
             usage?: components["schemas"]["KnowledgeUsage"];
             user?: string;
             verification?: components["schemas"]["KnowledgeVerification"];
+            /** @description At most 8. */
+            warnings?: components["schemas"]["KnowledgeWarning"][];
         };
         KnowledgeResponseError: {
             /** @enum {string} */
@@ -2600,6 +2605,21 @@ export interface components {
             query: string;
             /** @enum {string} */
             status: "in_progress" | "completed" | "failed" | "incomplete";
+        };
+        KnowledgeResult: {
+            attributes: components["schemas"]["KnowledgeResultAttributes"];
+            file_id: string;
+            filename: string;
+            /**
+             * Format: double
+             * @description How relevant the passage is; comparable between questions.
+             */
+            score: number;
+        };
+        KnowledgeResultAttributes: {
+            chunk_id: string;
+            /** @enum {string} */
+            level?: "L1" | "L2" | "L3";
         };
         KnowledgeSearchAttributes: {
             chunk_id: string;
@@ -2850,6 +2870,10 @@ export interface components {
             partially_supported: number;
             supported: number;
             unsupported: number;
+        };
+        KnowledgeWarning: {
+            code: string;
+            message: string;
         };
         /** Format: binary */
         MultipartFileHeader: string;

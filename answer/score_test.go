@@ -1,0 +1,129 @@
+package answer_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+// topScore gives the best score that the first search of a question shows.
+func topScore(s event.State) float64 {
+	best := 0.0
+	for _, f := range s.Searches[0].Result.Found {
+		best = max(best, f.Score)
+	}
+	return best
+}
+
+// TestTopScoreIsAbsolute: a question that the documents answer scores high, and one that they say nothing of scores low,
+// although the index finds passages for both.
+func TestTopScoreIsAbsolute(t *testing.T) {
+	t.Parallel()
+	for question, high := range map[string]bool{
+		"Which oil burns in the lamp of the Farland lighthouse?": true, "Who is the keeper of the Farland lighthouse?": true,
+		"Which tower taxes quantum bananas?": false, "What oil price did the parliament of Norway vote on?": false, "zebra keeper flugelhorn tickets": false,
+	} {
+		s := event.Fold(askDirect(t, library(), question))
+		if top := topScore(s); len(s.Searches[0].Result.Found) == 0 || (top >= 0.7) != high {
+			t.Errorf("%s: %d passages, the best with %.2f", question, len(s.Searches[0].Result.Found), top)
+		}
+	}
+}
+
+// TestTopScoreSeparates measures, over the paragraphs of squad, how well the best score of a search tells the set's answerable
+// questions from those of other sets, which these paragraphs say nothing of, and from its own unanswerable ones.
+func TestTopScoreSeparates(t *testing.T) {
+	if testing.Short() || beir.Race {
+		t.Skip("it takes too long here")
+	}
+	root := os.Getenv("SLUICE_DATA")
+	sets := map[string]*eval.Set{}
+	for _, name := range []string{"squad", "musique", "2wiki"} {
+		set, err := eval.Load(filepath.Join(root, name))
+		if root == "" || err != nil {
+			t.Skip("SLUICE_DATA names no folder that holds " + name)
+		}
+		sets[name] = set
+	}
+	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	l := local.New(local.Options{})
+	var sources []ingest.Source
+	for _, d := range sets["squad"].Docs {
+		sources = append(sources, ingest.Source{URI: d.ID, Name: "document.txt", Title: d.Title, Data: []byte(d.Text)})
+	}
+	if _, err := ingest.New(ix, l, ingest.Options{}).IngestDocuments(t.Context(), corpus.DefaultCollection, sources, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := library()
+	p.Index, p.Generator = ix, speaking()
+	var answerable, unanswerable, foreign [2][]float64 // as shown, and of the index
+	measure := func(into *[2][]float64, question string) {
+		into[0] = append(into[0], topScore(event.Fold(runIn(t, t.Context(), event.Direct, p, eventlog.NewMemory(), question))))
+		placed, err := p.Vectors.Place(t.Context(), corpus.DefaultCollection, question, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: question, Vector: placed.Vector, Space: placed.Space,
+			Levels: []corpus.Level{corpus.Passage}, Limit: 20})
+		if err != nil || len(hits) == 0 {
+			t.Fatal(len(hits), err)
+		}
+		into[1] = append(into[1], hits[0].Score)
+	}
+	for i, q := range sets["squad"].Questions {
+		switch {
+		case i%5 != 0: // a fifth is enough
+		case len(sets["squad"].Judged[q.ID]) > 0:
+			measure(&answerable, q.Text)
+		default:
+			measure(&unanswerable, q.Text)
+		}
+	}
+	for _, name := range []string{"musique", "2wiki"} {
+		for _, q := range sets[name].Questions {
+			measure(&foreign, q.Text)
+		}
+	}
+	shown, fused := auc(answerable[0], foreign[0]), auc(answerable[1], foreign[1])
+	t.Logf("%d answerable, %d unanswerable, %d of other sets", len(answerable[0]), len(unanswerable[0]), len(foreign[0]))
+	t.Logf("area under the curve, answerable against other sets: %.3f shown, %.3f by the index's score", shown, fused)
+	t.Logf("answerable against unanswerable: %.3f shown, %.3f by the index's score", auc(answerable[0], unanswerable[0]), auc(answerable[1], unanswerable[1]))
+	t.Logf("medians: %.2f answerable, %.2f unanswerable, %.2f of other sets; by the index's score %.2f, %.2f, %.2f", median(answerable[0]), median(unanswerable[0]),
+		median(foreign[0]), median(answerable[1]), median(unanswerable[1]), median(foreign[1]))
+	if shown < 0.9 || shown <= fused {
+		t.Error("the score does not tell what is answered from what is not")
+	}
+}
+
+// auc gives the probability that one of the first scores more than one of the others, with a half for each tie.
+func auc(high, low []float64) float64 {
+	sum := 0.0
+	for _, h := range high {
+		for _, l := range low {
+			switch {
+			case h > l:
+				sum++
+			case h == l:
+				sum += 0.5
+			}
+		}
+	}
+	return sum / float64(len(high)*len(low))
+}
+
+func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }

@@ -1,0 +1,109 @@
+package knowledge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/wiretest"
+)
+
+// TestUsageStandsInEverySnapshot: all 0 as long as no model was asked, and then what is known.
+func TestUsageStandsInEverySnapshot(t *testing.T) {
+	for name, log := range logs(t, 8) {
+		for form, p := range forms {
+			for _, f := range wiretest.Project(p.New(), single(log)) {
+				var r struct {
+					Object string
+					Usage  map[string]any
+				}
+				if err := json.Unmarshal(f.Data, &r); err != nil {
+					t.Fatal(err)
+				}
+				if r.Object == "response" && len(r.Usage) != 5 {
+					t.Fatalf("%s, %s: %s has the usage %v", name, form, f.Event, r.Usage)
+				}
+			}
+		}
+	}
+	frames := wiretest.Project(knowledge.Protocol{}.New(), single(stories()["takeover"]))
+	for _, f := range frames {
+		if before := strings.Contains(string(f.Data), "may arrive"); f.Event == knowledge.EventTextDelta && !before && !strings.Contains(string(f.Data), `"input_tokens":90`) {
+			t.Errorf("%s does not show what the grades cost: %s", f.Event, f.Data)
+		}
+	}
+}
+
+// TestTakeoverIsShown: the model that failed and the one that took over are named in all snapshots from there on, in a form that
+// the public client shows.
+func TestTakeoverIsShown(t *testing.T) {
+	log := stories()["takeover"]
+	r := knowledge.ResponseOf(log)
+	const message = "gpt could not be reached; qwen3:8b takes over"
+	if len(r.Warnings) != 1 || r.Warnings[0] != (knowledge.Warning{Code: string(fault.Model), Message: message}) {
+		t.Errorf("warnings: %+v", r.Warnings)
+	}
+	notes := 0
+	for _, it := range r.Output {
+		if it.Type == knowledge.ItemReasoning {
+			if notes++; it.Summary[0].Text != "Gpt could not be reached; qwen3:8b takes over." || it.Status != knowledge.StatusCompleted {
+				t.Errorf("note: %+v", it)
+			}
+		}
+	}
+	if notes != 1 {
+		t.Errorf("%d notes", notes)
+	}
+	shown := false
+	for _, f := range wiretest.Project(knowledge.Protocol{}.New(), single(log)) {
+		shown = shown || strings.Contains(string(f.Data), message)
+		if f.Event == knowledge.EventTextDelta && !shown {
+			t.Fatal("text of the second model comes before the takeover is shown")
+		}
+	}
+	many := logOf(append(asked(direct), event.CacheChecked{})...)
+	for i := range 20 {
+		many = append(many, event.Event{Seq: many[len(many)-1].Seq + 1, Body: event.Warned{Message: fmt.Sprint(i)}})
+	}
+	if n := len(knowledge.ResponseOf(many).Warnings); n != 8 {
+		t.Errorf("%d warnings are shown", n)
+	}
+}
+
+// TestFileSearchResults: a call shows the files of what it found, and no texts.
+func TestFileSearchResults(t *testing.T) {
+	for _, it := range knowledge.ResponseOf(stories()["direct"]).Output {
+		if it.Type != knowledge.ItemFileSearch {
+			continue
+		}
+		want := []knowledge.Result{
+			{FileID: "file_1", Filename: "streams.md", Score: 0.8472, Attributes: knowledge.ResultAttributes{ChunkID: "c_1", Level: "L2"}},
+			{FileID: "file_2", Filename: "file_2", Score: 0.5, Attributes: knowledge.ResultAttributes{ChunkID: "c_8", Level: "L3"}}}
+		if fmt.Sprint(it.Results) != fmt.Sprint(want) || *it.ResultCount != 2 {
+			t.Errorf("%+v", it.Results)
+		}
+		return
+	}
+	t.Error("there is no call")
+}
+
+// TestShortenedSnippetSaysSo: a snippet that is not the whole passage has truncated beside it.
+func TestShortenedSnippetSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		quote int
+		cut   bool
+	}{"whole": {"Short. And whole.", 7, false}, "long": {strings.Repeat("word ", 100), 0, true}, "long, from its middle": {strings.Repeat("word ", 100), 450, true}} {
+		s := source(1)
+		s.Text, s.Quote = c.text, c.quote
+		r := knowledge.ResponseOf(logOf(append(asked(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
+		a := r.Output[0].Content[0].Annotations[0]
+		if a.Truncated != c.cut || c.cut == (a.Snippet == c.text) {
+			t.Errorf("%s: truncated is %v beside %q", name, a.Truncated, a.Snippet)
+		}
+	}
+}
