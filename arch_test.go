@@ -11,7 +11,7 @@ import (
 // things together. A new protocol or back end gets one row.
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
-	"cmd/sluice":   "internal/cli",
+	"cmd/sluice":   "ingest/sandbox internal/cli",
 	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
@@ -35,6 +35,7 @@ var may = map[string]string{
 	"ingest/*":               "answer/prompt corpus fault internal/text model",
 	"ingest/parse":           "corpus fault internal/text",
 	"ingest/parse/parsetest": "",
+	"ingest/sandbox":         "corpus fault ingest/parse",
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault internal/text",
 	"index/*":                "corpus fault index internal/reserve internal/text",

@@ -29,6 +29,8 @@ type Options struct {
 	Workers      int // files read and parsed at once, and calls to the embedder at once; the number of processors
 	MaxFileBytes int64
 	Limits       parse.Limits       // of parsing; Bytes is MaxFileBytes, 64 MiB; Text 32 MiB and Blocks 200,000 unless they are given
+	Parse        Parser             // [parse.Parse]; programs that read untrusted files use that of package sandbox
+	Failures     *Failures          // documents that are not parsed again; nil: none are remembered
 	BatchDocs    int                // documents put at once at most; 64
 	BatchBytes   int                // text put at once, about; 4 MiB
 	EmbedTexts   int                // texts in one call to the embedder; 128
@@ -37,6 +39,9 @@ type Options struct {
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
+
+// Parser parses a document as [parse.Parse] does.
+type Parser func(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error)
 
 func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
@@ -47,6 +52,9 @@ func (o Options) withDefaults() Options {
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 64)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedTexts = cmp.Or(max(o.EmbedTexts, 0), 128)
+	if o.Parse == nil {
+		o.Parse = parse.Parse
+	}
 	if o.Entities == nil {
 		o.Entities = entities.Rules{}
 	}

@@ -150,12 +150,9 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 // digest parses and cuts a document.
 func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash string, data []byte) ready {
 	out := ready{uri: j.uri, bytes: len(data)}
-	p, err := parse.Parse(ctx, j.name, data, r.opts.Limits)
+	p, err := r.parse(ctx, j.name, data)
 	if err != nil {
 		out.err = err
-		if e, ok := errors.AsType[*fault.Error](err); ok { // its message names the file; the failure does so itself
-			out.err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.ShowName(j.name)+": "))
-		}
 		return out
 	}
 	if j.title != "" {
@@ -181,6 +178,21 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
 	}
 	return out
+}
+
+// parse parses a document, unless it is known to take too much. The error does not name the file, as those who show it do.
+func (r *run) parse(ctx context.Context, name string, data []byte) (parse.Parsed, error) {
+	if err := r.opts.Failures.find(name, data); err != nil {
+		return parse.Parsed{}, err
+	}
+	p, err := r.opts.Parse(ctx, name, data, r.opts.Limits)
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.ShowName(name)+": "))
+		if werr := r.opts.Failures.add(name, data, err); werr != nil {
+			r.opts.Logger.Error("remember a document that failed", "error", werr)
+		}
+	}
+	return p, err
 }
 
 // prose says whether a document holds anything but a source file's code, which no sentence is.

@@ -86,7 +86,15 @@ type Limits struct {
 	Time   time.Duration // a minute
 }
 
-func (l Limits) withDefaults() Limits {
+// Version is that of the parsers' limits and costs. Raise it when documents that took too much may be read now.
+const Version = "1"
+
+// ErrExhausted is wrapped by the error of a document whose parsing took too much time or memory, or failed in an unforeseen way: what is
+// not worth a second try with the same limits.
+var ErrExhausted = errors.New("parsing took too much")
+
+// WithDefaults gives the limits with their defaults.
+func (l Limits) WithDefaults() Limits {
 	if l.Bytes <= 0 {
 		l.Bytes = 64 << 20
 	}
@@ -111,7 +119,7 @@ func (l Limits) withDefaults() Limits {
 // An error that is due to the document is a [*fault.Error] whose message names it and says why in words fit for a
 // person; an ended ctx gives its own error.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed, error) {
-	limits = limits.withDefaults()
+	limits = limits.WithDefaults()
 	shown := ShowName(name)
 	if len(data) > limits.Bytes {
 		return Parsed{}, fault.New(fault.TooLarge, "%s: larger than the limit of %d bytes", shown, limits.Bytes)
@@ -130,7 +138,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed
 		return Parsed{}, outer.Err()
 	}
 	if ctx.Err() != nil {
-		return Parsed{}, fault.New(fault.TooLarge, "%s: reading it took longer than %s", shown, limits.Time)
+		return Parsed{}, fault.Wrap(fault.TooLarge, ErrExhausted, "%s: reading it took longer than %s", shown, limits.Time)
 	}
 	if r, ok := errors.AsType[refusal](err); ok {
 		return Parsed{}, fault.Wrap(r.code, r.cause, "%s: %s", shown, r.reason)

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/model"
@@ -44,6 +45,8 @@ type App struct {
 	Log      *filelog.Log
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
+	Failures *ingest.Failures // documents that are not parsed again
+	parsers  *sandbox.Pool
 	logger   *slog.Logger
 	vectors  *vectors
 	scopes   *scope.Reader // the index by the names that askers give
@@ -96,7 +99,13 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	}
 	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
-	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes),
+	a.Failures, err = ingest.OpenFailures(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
+	if err != nil {
+		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
+	}
+	a.parsers = sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
+		Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})
+	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: a.parsers.Parse, Failures: a.Failures,
 		Proposer: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
@@ -159,7 +168,7 @@ func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = a.Engine.Close(stopped) // the error is that of the context
-	if err := errors.Join(a.closeFiles(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
+	if err := errors.Join(a.closeFiles(), a.parsers.Close(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
 		return fmt.Errorf("close data folder: %w", err)
 	}
 	return nil

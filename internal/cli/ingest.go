@@ -18,7 +18,8 @@ type ingestCmd struct {
 	config.Store
 	config.Ingest
 	config.Models
-	Path []string `arg:"" help:"Files and folders."`
+	Retry bool     `name:"retry" help:"Read documents again that took too much memory or time before."`
+	Path  []string `arg:"" help:"Files and folders."`
 }
 
 // Run adds the paths to the collection. It fails when there were files and none could be read.
@@ -38,6 +39,11 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	if c.Retry {
+		if err := a.Failures.Forget(); err != nil {
+			return err
+		}
+	}
 	report, err := ingestPaths(e, a, c.Path)
 	if err == nil && report.Unembedded == 0 {
 		err = a.CatchUpVectors(e.ctx)

@@ -46,11 +46,13 @@ type Store struct {
 
 // Ingest says what is indexed, and how much of the machine that may take.
 type Ingest struct {
-	Docs         []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start; give it once for each."`
-	MaxFileBytes Size     `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Largest document file that is read (bytes); larger ones are reported and left out."`
-	Workers      int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Documents that are read and indexed at once."`
-	Propose      string   `name:"propose" default:"rules" oneof:"rules,model,off" help:"What makes sentences stand alone before they are indexed: rules, a model, which is asked once for each passage, or nothing (off). Where it changes, documents are indexed anew."`
-	Entities     string   `name:"entities" default:"rules" oneof:"rules,model,off" help:"What finds the names that passages hold, from which the graph is made: rules, a model besides, which is asked once for each passage, or nothing (off), which leaves no graph. Where it changes, documents are indexed anew."`
+	Docs         []string      `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start; give it once for each."`
+	MaxFileBytes Size          `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Largest document file that is read (bytes); larger ones are reported and left out."`
+	Workers      int           `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Documents that are read and indexed at once."`
+	ParseMemory  Size          `name:"parse-memory" default:"512MiB" min:"64MiB" max:"64GiB" help:"Memory that reading one document may take (bytes); a document that needs more is reported and left out. Raise it with max-file-bytes."`
+	ParseTime    time.Duration `name:"parse-time" default:"30s" min:"100ms" max:"1h" help:"How long reading one document may take (duration); a document that takes longer is reported and left out."`
+	Propose      string        `name:"propose" default:"rules" oneof:"rules,model,off" help:"What makes sentences stand alone before they are indexed: rules, a model, which is asked once for each passage, or nothing (off). Where it changes, documents are indexed anew."`
+	Entities     string        `name:"entities" default:"rules" oneof:"rules,model,off" help:"What finds the names that passages hold, from which the graph is made: rules, a model besides, which is asked once for each passage, or nothing (off), which leaves no graph. Where it changes, documents are indexed anew."`
 }
 
 // HTTP bounds what one connection may cost.

@@ -1,0 +1,81 @@
+package ingest_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// TestFailuresAreRemembered ingests a folder at several starts, of which one document takes too much and another is not valid.
+func TestFailuresAreRemembered(t *testing.T) {
+	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "failures.json")
+	write(t, dir, map[string]string{"bomb.md": "bomb", "wrong.md": "wrong", "good.md": "# Good\n\nText.\n"})
+	const mib, second = 1 << 20, time.Second
+	for _, tt := range []struct {
+		name   string
+		memory int64
+		time   time.Duration
+		before func(*ingest.Failures)
+		parsed bool // the bomb is parsed again
+	}{
+		{"first start", 512 * mib, 30 * second, nil, true},
+		{"second start", 512 * mib, 30 * second, nil, false},
+		{"lower limits", 256 * mib, 10 * second, nil, false},
+		{"under another name", 512 * mib, 30 * second, func(*ingest.Failures) {
+			if err := os.Rename(filepath.Join(dir, "bomb.md"), filepath.Join(dir, "other.md")); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"more memory", 1024 * mib, 30 * second, nil, true},
+		{"remembered with more memory", 1024 * mib, 30 * second, nil, false},
+		{"more time", 1024 * mib, 60 * second, nil, true},
+		{"forgotten", 1024 * mib, 60 * second, func(f *ingest.Failures) {
+			if err := f.Forget(); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"damaged", 1024 * mib, 60 * second, func(*ingest.Failures) {
+			if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, false}, // what this start read before is still known
+		{"after the damage", 1024 * mib, 60 * second, nil, true},
+		{"changed", 1024 * mib, 60 * second, func(*ingest.Failures) { write(t, dir, map[string]string{"other.md": "bomb!"}) }, true},
+	} {
+		f, err := ingest.OpenFailures(kept, tt.memory, tt.time)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.before != nil {
+			tt.before(f)
+		}
+		bombs, wrong := 0, 0
+		g := ingest.New(newMemory(), nil, ingest.Options{Failures: f, Parse: func(ctx context.Context, name string, data []byte, l parse.Limits) (parse.Parsed, error) {
+			switch string(data) {
+			case "bomb", "bomb!":
+				bombs++
+				return parse.Parsed{}, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: needs more than 512 MiB of memory to read", name)
+			case "wrong":
+				wrong++
+				return parse.Parsed{}, fault.New(fault.InvalidRequest, "%s: not valid Markdown", name)
+			}
+			return parse.Parse(ctx, name, data, l)
+		}, Workers: 1})
+		report, err := g.Ingest(t.Context(), ingest.Request{Paths: []string{dir}}, nil)
+		if err != nil || report.Added != 1 || len(report.Failed) != 2 {
+			t.Fatalf("%s: %+v, %v", tt.name, report, err)
+		}
+		if (bombs == 1) != tt.parsed || wrong != 1 {
+			t.Errorf("%s: parsed %d and %d times; want it parsed again: %v", tt.name, bombs, wrong, tt.parsed)
+		}
+		if got := report.Failed[0].Reason; got != "needs more than 512 MiB of memory to read" {
+			t.Errorf("%s: reason %q", tt.name, got)
+		}
+	}
+}

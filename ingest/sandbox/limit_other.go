@@ -1,0 +1,33 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// On systems other than Linux the child watches its own memory, the parent watches the clock, and nothing else is restricted.
+
+func executable() (string, error) { return os.Executable() }
+
+func attributes() *syscall.SysProcAttr { return nil }
+
+// systemEnv is what a process needs of the environment to start: on Windows, the folder of the system.
+func systemEnv() []string {
+	if root := os.Getenv("SystemRoot"); root != "" {
+		return []string{"SystemRoot=" + root}
+	}
+	return nil
+}
+
+func resident(int) int64 { return 0 }
+
+func restrict() {}
+
+func limitData(int64) {}
+
+func limitCPU(time.Duration) {}
+
+func overTime(*os.ProcessState) bool { return false }

@@ -1,0 +1,190 @@
+// Package sandbox parses documents in child processes with hard limits, so that a hostile document costs a child and not the
+// program: a child that takes too much memory or time is killed, and the document fails with the reason.
+//
+// A child is the same executable, started again. So the program must call [Main] first in its main function, and a test binary in
+// TestMain. In a program that does not, documents are parsed in the process itself, and only the limits of package parse hold.
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// Options are a [Pool]'s. The zero value works.
+type Options struct {
+	Memory  int64         // bytes of resident memory that a child may take; 512 MiB
+	Time    time.Duration // that parsing one document may take, on the clock and of processor time; 30 seconds
+	Workers int           // children at once; the number of processors, and at most MaxWorkers
+	Logger  *slog.Logger
+}
+
+// MaxWorkers is how many children a pool has at most by default.
+const MaxWorkers = 4
+
+const (
+	maxFiles = 500              // that a child parses before it is replaced
+	maxIdle  = 30 * time.Second // after which a child that has nothing to do is stopped
+	slow     = time.Second      // a child that parsed for longer is replaced, since it may hold much memory
+)
+
+// Pool parses documents in children, which it reuses. Its methods may be called concurrently. Close it when done.
+type Pool struct {
+	opts  Options
+	slots chan struct{}
+
+	mu     sync.Mutex
+	idle   []*worker
+	closed bool
+}
+
+// New returns a pool. It starts children when they are needed.
+func New(o Options) *Pool {
+	if o.Memory <= 0 {
+		o.Memory = 512 << 20
+	}
+	if o.Time <= 0 {
+		o.Time = 30 * time.Second
+	}
+	o.Workers = cmp.Or(max(o.Workers, 0), min(runtime.GOMAXPROCS(0), MaxWorkers))
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Pool{opts: o, slots: make(chan struct{}, o.Workers)}
+}
+
+// Parse is [parse.Parse] in a child. A document that needs more memory or time than the pool allows, or that makes the child fail,
+// gives a [*fault.Error] that wraps [parse.ErrExhausted].
+func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
+	if limits.Time <= 0 || limits.Time > p.opts.Time {
+		limits.Time = p.opts.Time
+	}
+	limits = limits.WithDefaults()
+	if len(data) > limits.Bytes || !enabled {
+		return parse.Parse(ctx, name, data, limits)
+	}
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return parse.Parsed{}, ctx.Err()
+	}
+	parsed, err := p.attempt(ctx, name, data, limits)
+	if errors.Is(err, errCrashed) && ctx.Err() == nil { // perhaps for a reason that is not the document's
+		parsed, err = p.attempt(ctx, name, data, limits)
+	}
+	if err == nil || ctx.Err() != nil {
+		return parsed, cmp.Or(ctx.Err(), err)
+	}
+	shown := parse.ShowName(name)
+	switch {
+	case errors.Is(err, errMemory):
+		return parsed, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: needs more than %d MiB of memory to read", shown, p.opts.Memory>>20)
+	case errors.Is(err, errTime):
+		return parsed, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: reading it took longer than %s", shown, limits.Time)
+	case errors.Is(err, errCrashed):
+		return parsed, fault.Wrap(fault.InvalidRequest, errors.Join(parse.ErrExhausted, err), "%s: the process that read it failed", shown)
+	}
+	return parsed, err
+}
+
+// attempt parses a document in one child.
+func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
+	w, err := p.take()
+	if err != nil {
+		return parse.Parsed{}, fault.Wrap(fault.Internal, err, "%s: no process to read it could be started", parse.ShowName(name))
+	}
+	started := time.Now()
+	parsed, err := w.parse(ctx, name, data, limits)
+	_, replied := errors.AsType[*fault.Error](err)
+	w.files++
+	if err != nil && !replied || errors.Is(err, parse.ErrExhausted) || w.files >= maxFiles || time.Since(started) > slow {
+		w.stop()
+	} else {
+		p.put(w)
+	}
+	return parsed, err
+}
+
+// take gives a child that is idle, or starts one.
+func (p *Pool) take() (*worker, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		w.timer.Stop()
+		return w, nil
+	}
+	p.mu.Unlock()
+	return start(p.opts.Memory)
+}
+
+// put keeps a child for the next document.
+func (p *Pool) put(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		w.stop()
+		return
+	}
+	p.idle = append(p.idle, w)
+	w.timer = time.AfterFunc(maxIdle, func() { p.expire(w) })
+}
+
+// expire stops a child if it is still idle.
+func (p *Pool) expire(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, other := range p.idle {
+		if other == w {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			w.stop()
+			return
+		}
+	}
+}
+
+// Close stops the children that are idle, and the others once they have parsed their document.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.idle {
+		w.timer.Stop()
+		w.stop()
+	}
+	p.idle = nil
+	return nil
+}
+
+// enabled says that the program called Main.
+var enabled bool
+
+// childArgument is the only argument of a child.
+const childArgument = "sluice-parse-child"
+
+// Main does nothing in a program and enables its pools; in a child it parses documents and does not return. Call it before anything
+// else in main or TestMain, from the main goroutine.
+func Main() {
+	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		if err := serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	enabled = true
+}
+
+// Enabled says whether documents are parsed in children, which is so once [Main] was called.
+func Enabled() bool { return enabled }

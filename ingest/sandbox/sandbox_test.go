@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
+	"github.com/sluice-rag/sluice/internal/tools/beir"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	os.Exit(m.Run())
+}
+
+// memory is a limit that a child of this test binary stays below: the race detector multiplies what it takes.
+func memory() int64 {
+	if beir.Race {
+		return 2 << 30
+	}
+	return 256 << 20
+}
+
+func newPool(t *testing.T, o Options) *Pool {
+	t.Helper()
+	if o.Memory == 0 {
+		o.Memory = memory()
+	}
+	p := New(o)
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// TestSameAsInProcess compares what a child and the process itself make of each sample document.
+func TestSameAsInProcess(t *testing.T) {
+	p := newPool(t, Options{Workers: 1})
+	samples, err := filepath.Glob("../parse/testdata/*.*")
+	if err != nil || len(samples) < 5 {
+		t.Fatalf("%d samples, %v", len(samples), err)
+	}
+	for _, path := range samples {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".src")
+		want, wantErr := parse.Parse(t.Context(), name, data, parse.Limits{})
+		got, err := p.Parse(t.Context(), name, data, parse.Limits{})
+		if fmt.Sprint(fault.Public(err)) != fmt.Sprint(fault.Public(wantErr)) {
+			t.Errorf("%s: error %v, want %v", name, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-in process, +in a child):\n%s", name, diff)
+		}
+	}
+	if len(p.idle) != 1 || p.idle[0].files != len(samples) {
+		t.Errorf("%d idle children; one was to parse all %d documents", len(p.idle), len(samples))
+	}
+}
+
+func TestLimits(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only the clock is watched elsewhere")
+	}
+	for _, tt := range []struct {
+		name  string
+		limit Options
+		bomb  string
+		size  int // of the bomb's bytes that are used; 0: all
+		want  string
+	}{
+		{"memory", Options{Memory: memory() / 4}, "array-long.pdf", 0, fmt.Sprintf("array-long.pdf: needs more than %d MiB of memory to read", memory()>>22)},
+		{"time", Options{Time: 300 * time.Millisecond}, "html-blocks.md", 0, "html-blocks.md: reading it took longer than 300ms"},
+		{"other errors stay", Options{}, "xref-size-huge.pdf", 0, "xref-size-huge.pdf: not valid PDF: a table is larger than the file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if beir.Race && tt.name == "memory" {
+				t.Skip("the race detector's own memory is over the limit")
+			}
+			p := newPool(t, tt.limit)
+			_, err := p.Parse(t.Context(), tt.bomb, parsetest.Bomb(tt.bomb), parse.Limits{Text: 32 << 20, Blocks: 200_000})
+			if e := fault.Public(err); e == nil || e.Message != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if exhausted := tt.name != "other errors stay"; errors.Is(err, parse.ErrExhausted) != exhausted {
+				t.Errorf("ErrExhausted: got %v, want %v", !exhausted, exhausted)
+			}
+			name, data := parsetest.Ordinary()
+			if _, err := New(Options{Memory: memory()}).Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+				t.Errorf("an ordinary document afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestCancelledParseKillsTheChild(t *testing.T) {
+	p := newPool(t, Options{Workers: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	data := parsetest.Bomb("html-blocks.md")
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Parse(ctx, "a.md", data, parse.Limits{})
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if len(p.slots) != 0 {
+		t.Error("its slot is still taken")
+	}
+}
+
+// TestChildThatDied has a document parsed although the idle child was killed by somebody else.
+func TestChildThatDied(t *testing.T) {
+	p := newPool(t, Options{Workers: 1})
+	name, data := parsetest.Ordinary()
+	for range 2 {
+		if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		w := p.idle[0]
+		if err := w.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-w.exited
+	}
+}
+
+func TestChildHasNoSecrets(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	t.Setenv("OPENAI_API_KEY", "secret")
+	p := newPool(t, Options{Workers: 1})
+	name, data := parsetest.Ordinary()
+	if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	pid := p.idle[0].cmd.Process.Pid
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || strings.Contains(string(env), "secret") {
+		t.Errorf("environment %q, %v", env, err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil || !strings.Contains(string(status), "NoNewPrivs:\t1") {
+		t.Errorf("the child may gain privileges: %v", err)
+	}
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(limits), "\n") {
+		f := strings.Fields(line)
+		if (strings.HasPrefix(line, "Max core file size") || strings.HasPrefix(line, "Max file size")) && f[len(f)-3] != "0" ||
+			(strings.HasPrefix(line, "Max data size") || strings.HasPrefix(line, "Max cpu time")) && f[len(f)-3] == "unlimited" {
+			t.Errorf("limit: %s", line)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	name, data := parsetest.Ordinary()
+	p, err := parse.Parse(f.Context(), name, data, parse.Limits{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(encode(p))
+	f.Add([]byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	limits := parse.Limits{Text: 1 << 20, Blocks: 1000}.WithDefaults()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := decode(b, limits)
+		if err != nil {
+			return
+		}
+		if len(p.Blocks) > limits.Blocks {
+			t.Fatalf("%d blocks", len(p.Blocks))
+		}
+		again, err := decode(encode(p), limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// BenchmarkParse compares parsing in a child with parsing in the process.
+func BenchmarkParse(b *testing.B) {
+	data, err := os.ReadFile("../parse/testdata/guide.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := New(Options{Workers: 1})
+	defer p.Close()
+	for name, parser := range map[string]func(context.Context, string, []byte, parse.Limits) (parse.Parsed, error){"child": p.Parse, "process": parse.Parse} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if _, err := parser(b.Context(), "guide.md", data, parse.Limits{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

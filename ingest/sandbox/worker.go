@@ -1,0 +1,239 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+var (
+	errMemory  = errors.New("the child took too much memory")
+	errTime    = errors.New("the child took too long")
+	errCrashed = errors.New("the child ended")
+)
+
+const (
+	// grace is how much longer than the document's limit a child may take before it is killed: it stops by itself where it can.
+	grace      = time.Second
+	watchEvery = 4 * time.Millisecond
+)
+
+// worker is a child as its parent sees it. One goroutine at a time uses it.
+type worker struct {
+	memory int64
+	cmd    *exec.Cmd
+	in     *os.File // to the child
+	out    *os.File // from the child
+	said   head     // the beginning of what it wrote to standard error
+	exited chan struct{}
+	files  int
+	timer  *time.Timer // stops it while it is idle
+	cause  atomic.Pointer[error]
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (h *head) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.b = append(h.b, b[:min(len(b), 4096-len(h.b))]...)
+	return len(b), nil
+}
+
+func (h *head) has(words ...string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(h.b, []byte(w)) })
+}
+
+// start starts a child. Its environment holds nothing of the parent's, where keys of models may be.
+func start(memory int64) (*worker, error) {
+	path, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("start parser: %w", err)
+	}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start parser: %w", err)
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start parser: %w", err), childIn.Close(), in.Close())
+	}
+	w := &worker{memory: memory, in: in, out: out, exited: make(chan struct{})}
+	w.cmd = &exec.Cmd{Path: path, Args: []string{os.Args[0], childArgument}, Stdin: childIn, Stdout: childOut, Stderr: &w.said, SysProcAttr: attributes(),
+		Env: append([]string{"GOTRACEBACK=none", "GOMAXPROCS=2"}, systemEnv()...)}
+	err = w.cmd.Start()
+	_, _ = childIn.Close(), childOut.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start parser: %w", err), in.Close(), out.Close())
+	}
+	go func() {
+		_ = w.cmd.Wait() // how it ended is seen from its replies
+		close(w.exited)
+	}()
+	return w, nil
+}
+
+// stop ends the child and does not wait for it.
+func (w *worker) stop() {
+	_ = w.in.Close()
+	_ = w.cmd.Process.Kill() // it may have ended
+	_ = w.out.Close()
+}
+
+// kill ends the child for a reason. The first one counts.
+func (w *worker) kill(cause error) {
+	w.cause.CompareAndSwap(nil, &cause)
+	_ = w.cmd.Process.Kill()
+}
+
+// parse has the child parse a document. The error is the document's as a [*fault.Error], or why the child ended.
+func (w *worker) parse(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watch(ctx, limits.Time+grace, done)
+	}()
+	kind, body, err := w.exchange(name, data, limits)
+	close(done)
+	<-watched
+	if err != nil {
+		return parse.Parsed{}, w.ending(ctx, err)
+	}
+	if kind == replyParsed {
+		p, err := decode(body, limits)
+		if err != nil {
+			return p, fmt.Errorf("%w: %w", errCrashed, err)
+		}
+		return p, nil
+	}
+	return parse.Parsed{}, readFailure(body)
+}
+
+// watch kills the child when it is over a limit.
+func (w *worker) watch(ctx context.Context, most time.Duration, done <-chan struct{}) {
+	late := time.NewTimer(most)
+	defer late.Stop()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			w.kill(ctx.Err())
+			return
+		case <-late.C:
+			w.kill(errTime)
+			return
+		case <-tick.C:
+			if resident(w.cmd.Process.Pid) > w.memory {
+				w.kill(errMemory)
+				return
+			}
+		}
+	}
+}
+
+// ending says why the child ended in the middle of a document.
+func (w *worker) ending(ctx context.Context, err error) error {
+	_ = w.cmd.Process.Kill() // one that closed its output may still run
+	<-w.exited
+	if cause := w.cause.Load(); cause != nil {
+		return *cause
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case w.cmd.ProcessState.ExitCode() == exitMemory, w.said.has("out of memory", "cannot allocate memory", "stack exceeds"):
+		return errMemory
+	case overTime(w.cmd.ProcessState), w.said.has("SIGXCPU"):
+		return errTime
+	}
+	return fmt.Errorf("%w: %s: %w", errCrashed, w.cmd.ProcessState, err)
+}
+
+// request is what stands before a document's bytes.
+type request struct {
+	Name   string
+	Limits parse.Limits
+	Memory int64
+	Bytes  int
+}
+
+// The kinds of a reply.
+const (
+	replyParsed = 'p'
+	replyFailed = 'f'
+)
+
+// exchange sends a document and reads the reply, of which it takes no more than a document within the limits can have.
+func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind byte, body []byte, err error) {
+	header, err := json.Marshal(request{name, limits, w.memory, len(data)})
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := errors.Join(writeAll(w.in, binary.BigEndian.AppendUint32(nil, uint32(len(header))), header), writeAll(w.in, data)); err != nil {
+		return 0, nil, fmt.Errorf("send document: %w", err)
+	}
+	var start [9]byte
+	if _, err := io.ReadFull(w.out, start[:]); err != nil {
+		return 0, nil, fmt.Errorf("read reply: %w", err)
+	}
+	n := binary.BigEndian.Uint64(start[1:])
+	if n > uint64(maxReply(limits)) {
+		return 0, nil, fmt.Errorf("read reply: it has %d bytes", n)
+	}
+	body = make([]byte, n)
+	if _, err := io.ReadFull(w.out, body); err != nil {
+		return 0, nil, fmt.Errorf("read reply: %w", err)
+	}
+	return start[0], body, nil
+}
+
+func writeAll(w io.Writer, parts ...[]byte) error {
+	for _, p := range parts {
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failure is a document's error in a reply.
+type failure struct {
+	Code      fault.Code
+	Message   string
+	Exhausted bool
+}
+
+// readFailure gives the error of a reply. What is no error of a document is the child's fault.
+func readFailure(body []byte) error {
+	var f failure
+	if json.Unmarshal(body, &f) != nil || len(f.Message) > 4096 || !slices.Contains(fault.Codes(), f.Code) {
+		return fmt.Errorf("%w: it gave a wrong reply", errCrashed)
+	}
+	if f.Exhausted {
+		return fault.Wrap(f.Code, parse.ErrExhausted, "%s", f.Message)
+	}
+	return fault.New(f.Code, "%s", f.Message)
+}
