@@ -12,7 +12,7 @@ import (
 var may = map[string]string{
 	".":            "answer corpus event eventlog fault index ingest model wire",
 	"cmd/sluice":   "ingest/sandbox internal/cli",
-	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
+	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
 	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve internal/text ledger model/... server/... session store/... web wire/...",

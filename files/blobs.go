@@ -88,6 +88,19 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// heal puts what is staged in the place of bytes that are missing or damaged.
+func (s *Service) heal(st *staged, id string) error {
+	if st == nil {
+		return nil
+	}
+	s.blobs.Lock()
+	defer s.blobs.Unlock()
+	s.mu.Lock()
+	delete(s.damaged, id)
+	s.mu.Unlock()
+	return s.settleBlob(st)
+}
+
 // place runs record, which writes the row that names what is staged, if anything is, and puts the bytes in their place. A crash between
 // the two is made good by recoverBlobs: what is staged is found by its name, and belongs to a row or to none.
 func (s *Service) place(st *staged, record func() error) error {
@@ -107,7 +120,7 @@ func (s *Service) place(st *staged, record func() error) error {
 
 func (s *Service) settleBlob(st *staged) error {
 	to := s.blobPath(st.sha256)
-	if info, err := os.Stat(to); err == nil && info.Mode().IsRegular() {
+	if verifyBlob(to, st.sha256) == nil {
 		return nil // and what is staged is discarded
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -120,8 +133,9 @@ func (s *Service) settleBlob(st *staged) error {
 	return nil
 }
 
-// unplace runs forget, which removes a row, and with the last one of the bytes these too.
-func (s *Service) unplace(sum string, forget func() (last bool, err error)) error {
+// unplace runs forget, which removes the row of a file, and with the last one of the bytes these too.
+func (s *Service) unplace(f store.File, forget func() (last bool, err error)) error {
+	sum := f.SHA256
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
 	if sum == "" {
@@ -133,7 +147,9 @@ func (s *Service) unplace(sum string, forget func() (last bool, err error)) erro
 		if err = os.WriteFile(mark, nil, 0o600); err != nil {
 			return fmt.Errorf("remove file: %w", err)
 		}
-		last, err = forget()
+		if err = s.forgetRecord(sum, f.ID); err == nil {
+			last, err = forget()
+		}
 		return err
 	})
 	if err == nil && last {
@@ -157,6 +173,13 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 		if sumPattern.MatchString(sum) {
 			_, err := s.opts.Store.FileOf(ctx, sum)
 			named := err == nil
+			if copies, _ := readRecord[[]store.File](s.recordPath(sum)); len(copies) > 0 && !named {
+				// the store has lost a file of these bytes, which Reconcile makes again
+				if err := removeIfThere(path); err != nil {
+					return err
+				}
+				continue
+			}
 			switch {
 			case err != nil && !errors.Is(err, store.ErrNotFound):
 				return err
@@ -191,25 +214,4 @@ func syncDir(dir string) error {
 	}
 	err = d.Sync()
 	return errors.Join(err, d.Close())
-}
-
-// Open opens a file's bytes as they were uploaded. Whoever gets them closes them.
-func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store.File, error) {
-	f, err := s.File(ctx, id)
-	if err != nil {
-		return nil, f, err
-	}
-	if f.SHA256 == "" {
-		return nil, f, fault.New(fault.NotFound, "the file was not fetched yet")
-	}
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
-	body, err := os.Open(s.blobPath(f.SHA256))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, f, fault.Wrap(fault.NotFound, err, "the file's bytes are gone")
-	}
-	if err != nil {
-		return nil, f, fmt.Errorf("open file: %w", err)
-	}
-	return body, f, nil
 }

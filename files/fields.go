@@ -126,6 +126,7 @@ func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]
 		return err
 	})
 	if err == nil {
+		s.recordFile(ctx, id)
 		s.mark(&f)
 	}
 	return f, lost(err, "file")

@@ -159,13 +159,38 @@ type Service struct {
 	removing map[string]bool     // files whose deletion is under way; true: their task is to be begun anew if they stay
 	news     chan struct{}       // closed, and made anew, when something ended
 	folders  map[string]folder   // what is known of collections of folders
+	damaged  map[string]bool     // files whose bytes were found damaged
+	issues   []string            // see Issues; set by Open
 }
 
 // Open opens the service in dir, making it if there is none. One process at a time has it open. What a crash left half done
-// is finished or undone: the index is told what it missed, and tasks that were not final begin again. Workers run until Close.
+// is finished or undone: the index is told what it missed, and tasks that were not final begin again. Where store, bytes and index
+// disagree otherwise, [Service.Issues] says so, and [Reconcile] mends it. Workers run until Close.
 func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
+	s, err := prepare(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.recover(ctx); err == nil {
+		err = s.compare(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open files: %w", errors.Join(err, s.Close()))
+	}
+	for range s.opts.Workers {
+		s.work.Go(func() { s.worker(false) })
+	}
+	for range s.opts.Fetchers {
+		s.work.Go(func() { s.worker(true) })
+	}
+	s.work.Go(s.sweeper)
+	return s, nil
+}
+
+// prepare locks dir.
+func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
 	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, removing: map[string]bool{},
-		news: make(chan struct{}), folders: map[string]folder{}}
+		news: make(chan struct{}), folders: map[string]folder{}, damaged: map[string]bool{}}
 	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
 	s.desk = make(chan struct{}, s.opts.Workers)
 	for _, sub := range []string{dirStaged, dirBlobs} {
@@ -178,64 +203,64 @@ func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 		return nil, errors.Join(fault.New(fault.Conflict, "another process has the files open"), err)
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.recover(ctx); err != nil {
-		s.stop()
-		return nil, fmt.Errorf("open files: %w", errors.Join(err, s.lock.Unlock()))
-	}
-	for range s.opts.Workers {
-		s.work.Go(func() { s.worker(false) })
-	}
-	for range s.opts.Fetchers {
-		s.work.Go(func() { s.worker(true) })
-	}
-	s.work.Go(s.sweeper)
 	return s, nil
 }
 
-// recover brings store, index and disk to agree.
+// recover finishes or undoes what a crash left.
 func (s *Service) recover(ctx context.Context) error {
-	if err := s.recoverBlobs(ctx); err != nil {
-		return err
-	}
-	if err := s.requeue(ctx); err != nil {
-		return err
-	}
-	if err := s.tell(ctx); err != nil {
-		return err
-	}
-	return s.rebuild(ctx)
-}
-
-// rebuild has all files read again where the index holds none of them, as when its folder was lost.
-func (s *Service) rebuild(ctx context.Context) error {
-	docs, err := s.opts.Index.Documents(ctx, Collection, "", 1)
-	if err != nil || len(docs) > 0 {
-		return err
-	}
-	for after := ""; ; {
-		fs, err := s.opts.Store.Files(ctx, after, 500)
-		if err != nil || len(fs) == 0 {
+	for _, step := range []func(context.Context) error{s.recoverBlobs, s.requeue, s.tell, s.recordAll} {
+		if err := step(ctx); err != nil {
 			return err
 		}
-		for _, f := range fs {
-			after = f.ID
-			if f.Status != store.Completed {
-				continue
-			}
-			ids, err := s.opts.Store.StoresOf(ctx, f.ID)
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				if err := s.opts.Index.Join(ctx, Collection, id, []corpus.DocumentID{corpus.DocumentID(f.ID)}); err != nil {
-					return err
-				}
-			}
-			if _, err := s.retry(ctx, f.ID); err != nil {
+	}
+	return nil
+}
+
+// compare notes how store, bytes and index differ, and has files read again that the index has lost.
+func (s *Service) compare(ctx context.Context) error {
+	a, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range a.unindexed {
+		ids, err := s.opts.Store.StoresOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, set := range ids {
+			if err := s.opts.Index.Join(ctx, Collection, set, []corpus.DocumentID{corpus.DocumentID(id)}); err != nil {
 				return err
 			}
 		}
+		if _, err := s.retry(ctx, id); err != nil {
+			return err
+		}
 	}
+	if len(a.unindexed) > 0 {
+		s.opts.Logger.Warn("files are read again, since the index has lost them", "files", len(a.unindexed))
+	}
+	reading := map[string]bool{}
+	for _, id := range a.unindexed {
+		reading[id] = true
+	}
+	for set, ids := range a.left { // those that are read again join with their document
+		a.left[set] = slices.DeleteFunc(ids, func(id string) bool { return reading[id] })
+	}
+	if s.issues = a.issues(); len(s.issues) > 0 {
+		s.opts.Logger.Error("files.db, the uploaded bytes and the index disagree: stop the server and run sluice reconcile", "found", s.issues)
+	}
+	return nil
+}
+
+// Issues says how store, bytes and index disagreed when the service was opened, and how many files were found damaged since. None: all is well.
+func (s *Service) Issues() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(s.issues)
+	if n := len(s.damaged); n > 0 {
+		out = append(out, fmt.Sprintf("%d files whose bytes are damaged", n))
+	}
+	return out
 }
 
 // Close stops the workers and waits for them. Files that were being read are taken up when the service is opened again.

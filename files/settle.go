@@ -169,7 +169,11 @@ func (s *Service) expired(c store.Counted) bool {
 // endStore removes a vector store and has the index know, under the lock of life.
 func (s *Service) endStore(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
+	if err := removeIfThere(s.storeRecordPath(id)); err != nil {
+		return err
+	}
 	if err := s.opts.Reserve.Use(func() error { return s.opts.Store.RemoveStore(ctx, id) }); err != nil {
+		s.recordStore(ctx, id)
 		return lost(err, "vector store")
 	}
 	now := s.opts.Now().UTC()

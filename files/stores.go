@@ -109,10 +109,10 @@ func (s *Service) ensureRecord(ctx context.Context, id string) error {
 		return err
 	}
 	err = s.opts.Store.AddStore(ctx, store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: s.opts.Now().UTC()}, nil)
-	if errors.Is(err, store.ErrExists) {
-		return nil
+	if err == nil {
+		s.recordStore(ctx, id)
 	}
-	return err
+	return ignore(err, store.ErrExists)
 }
 
 // CreateStore makes a vector store and puts files into it.
@@ -162,6 +162,9 @@ func (s *Service) addStore(ctx context.Context, n NewStore) error {
 	err := s.opts.Store.AddStore(ctx, v, n.Files)
 	if errors.Is(err, store.ErrExists) {
 		return fault.Wrap(fault.Conflict, err, "a vector store of the id %s is there already", n.ID)
+	}
+	if err == nil {
+		s.recordStore(ctx, n.ID)
 	}
 	return joinFault("file_ids", err)
 }
@@ -373,6 +376,9 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 		}
 		return nil
 	})
+	if err == nil {
+		s.recordStore(ctx, id)
+	}
 	if err = errors.Join(s.tell(ctx), lost(err, "vector store")); err != nil {
 		return StoreInfo{}, err
 	}

@@ -80,6 +80,9 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
 	if errors.Is(err, errTwin) {
+		if err := s.heal(st, twin.ID); err != nil {
+			return f, t, err
+		}
 		return s.again(ctx, twin, u)
 	}
 	if errors.Is(err, store.ErrExists) {
@@ -93,6 +96,9 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != bare(u.URL) && there.URL != u.URL {
 			return f, t, fault.New(fault.Conflict, "a file of the id %s is there already, and it is another", f.ID)
 		}
+		if err := s.heal(st, there.ID); err != nil {
+			return f, t, err
+		}
 		return s.again(ctx, there, u)
 	}
 	if m, ok := errors.AsType[*store.Missing](err); ok {
@@ -101,6 +107,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	if err != nil {
 		return f, t, err
 	}
+	s.recordFile(ctx, f.ID)
 	s.rouse()
 	return f, t, nil
 }
@@ -348,11 +355,12 @@ func (s *Service) DeleteFile(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = s.unplace(f.SHA256, func() (bool, error) {
+	err = s.unplace(f, func() (bool, error) {
 		_, last, err := s.opts.Store.RemoveFile(ctx, id, s.opts.Now())
 		return last, err
 	})
 	if err != nil {
+		s.recordFile(ctx, id) // if it is still there
 		return lost(err, "file")
 	}
 	return s.tell(ctx)

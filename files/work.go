@@ -306,6 +306,9 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.Taken, error) {
 	// A worker may be quicker than the upload that it found: its bytes are in their place once the lock was free.
 	s.blobs.Lock()
 	s.blobs.Unlock() //nolint:staticcheck // only to wait
+	if err := verifyBlob(s.blobPath(f.SHA256), f.SHA256); errors.Is(err, errDamaged) {
+		return ingest.Taken{}, s.damagedFile(f.ID)
+	}
 	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
 	if f.URL != "" {
 		in.URI = bare(f.URL)
@@ -368,5 +371,6 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.Taken, err
 	if err != nil {
 		return none, fmt.Errorf("keep what was fetched: %w", err)
 	}
+	s.recordFile(ctx, f.ID)
 	return none, nil
 }

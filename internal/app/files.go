@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -32,25 +33,55 @@ type uploads struct {
 // OpenFiles opens what keeps the files that people upload, and goes on with the work on them that an earlier process left. Programs
 // that only look need not.
 func (a *App) OpenFiles(ctx context.Context) error {
-	dir := filepath.Join(a.Config.Store.Data, "files")
-	allowed, err := a.Config.Files.Allowed()
-	if err != nil {
-		return fmt.Errorf("open files: fetch-allow %w", err)
-	}
-	var kept *sqlite.Store
-	err = a.reserve.Use(func() (err error) {
-		kept, err = sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
-		return err
-	})
+	kept, o, err := a.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	a.files.store = kept
-	a.files.service, err = files.Open(ctx, dir, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: noticing{a.Ingester, a},
+	a.files.service, err = files.Open(ctx, a.filesFolder(), o)
+	return err
+}
+
+func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, "files") }
+
+// openStore opens the database of files, and gives the options of the service that uses it.
+func (a *App) openStore(ctx context.Context) (kept *sqlite.Store, o files.Options, err error) {
+	allowed, err := a.Config.Files.Allowed()
+	if err != nil {
+		return nil, o, fmt.Errorf("open files: fetch-allow %w", err)
+	}
+	err = a.reserve.Use(func() (err error) {
+		kept, err = sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+		return err
+	})
+	return kept, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: noticing{a.Ingester, a},
 		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
 		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
-		Collections: []string{a.Config.Store.Collection}})
-	return err
+		Collections: []string{a.Config.Store.Collection}}, err
+}
+
+// Reconcile brings the database of files, the uploaded bytes and the index to agree, and reads again the files that the index has lost. With
+// dry, it only says what it would do. Call it instead of [App.OpenFiles].
+func (a *App) Reconcile(ctx context.Context, dry bool) (report files.Report, err error) {
+	kept, o, err := a.openStore(ctx)
+	if err != nil {
+		return report, err
+	}
+	if err = kept.Check(ctx); err == nil {
+		report, err = files.Reconcile(ctx, a.filesFolder(), o, dry)
+	}
+	if err = errors.Join(err, kept.Close()); err != nil || dry || len(report.Queued) == 0 {
+		return report, err
+	}
+	if err := a.OpenFiles(ctx); err != nil {
+		return report, err
+	}
+	for _, id := range report.Queued {
+		if _, err := a.files.service.Await(ctx, "upload-"+id); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
 }
 
 // noticing tells what keeps the vectors up to date of files that came without.

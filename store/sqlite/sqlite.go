@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -139,6 +140,15 @@ func connect(path string, n int, pragmas ...string) (*database, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return &database{DB: db}, nil
+}
+
+// Check verifies the structure of the file: its pages, rows and indexes.
+func (s *Store) Check(ctx context.Context) error {
+	rows, err := all(ctx, s.read, texts, "PRAGMA integrity_check(10)")
+	if err == nil && (len(rows) != 1 || rows[0] != "ok") {
+		err = fmt.Errorf("it is damaged: %s", strings.Join(rows, "; "))
+	}
+	return wrap("check database", err)
 }
 
 // Close waits for what is under way, and closes the file.

@@ -1,0 +1,127 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// errDamaged says that bytes do not have the hash any more under which they are kept.
+var errDamaged = errors.New("the bytes of the file are damaged")
+
+// verifyBlob reads bytes and compares their hash.
+func verifyBlob(path, sum string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("verify file: %w", err)
+	}
+	if hex.EncodeToString(h.Sum(nil)) != sum {
+		return errDamaged
+	}
+	return nil
+}
+
+// Open opens a file's bytes as they were uploaded. They are verified by their hash while they are read: the last byte is only given if all are
+// as they were. The first seek to another place than the start reads all of the file to verify it. The caller closes the reader.
+func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store.File, error) {
+	f, err := s.File(ctx, id)
+	if err != nil {
+		return nil, f, err
+	}
+	if f.SHA256 == "" {
+		return nil, f, fault.New(fault.NotFound, "the file was not fetched yet")
+	}
+	s.blobs.Lock()
+	defer s.blobs.Unlock()
+	body, err := os.Open(s.blobPath(f.SHA256))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, f, fault.Wrap(fault.NotFound, err, "the file's bytes are gone")
+	}
+	if err != nil {
+		return nil, f, fmt.Errorf("open file: %w", err)
+	}
+	return &verified{file: body, size: f.Bytes, sum: f.SHA256, hash: sha256.New(), failed: func() error { return s.damagedFile(id) }}, f, nil
+}
+
+// damagedFile notes that a file's bytes are damaged, and gives the error for the caller.
+func (s *Service) damagedFile(id string) error {
+	s.mu.Lock()
+	first := !s.damaged[id]
+	s.damaged[id] = true
+	s.mu.Unlock()
+	if first {
+		s.opts.Logger.Error("the bytes of a file are damaged: delete it and upload it again", "file", id)
+	}
+	return fault.Wrap(fault.Internal, errDamaged, "the bytes of the file %s are damaged on the disk of the server", id)
+}
+
+// verified reads a file and compares its hash before it gives the last byte.
+type verified struct {
+	file   *os.File
+	size   int64
+	at     int64
+	hash   hash.Hash // of the bytes up to at; nil: all bytes were verified
+	sum    string
+	failed func() error
+}
+
+// Read implements [io.Reader].
+func (v *verified) Read(p []byte) (int, error) {
+	n, err := v.file.Read(p)
+	v.at += int64(n)
+	if v.hash == nil || err != nil && err != io.EOF {
+		return n, err
+	}
+	v.hash.Write(p[:n])
+	if v.at < v.size && err == nil {
+		return n, nil
+	}
+	if v.at != v.size || hex.EncodeToString(v.hash.Sum(nil)) != v.sum {
+		return 0, v.failed()
+	}
+	v.hash = nil
+	return n, err
+}
+
+// Seek implements [io.Seeker].
+func (v *verified) Seek(offset int64, whence int) (int64, error) {
+	to, err := v.file.Seek(offset, whence)
+	if err != nil || v.hash == nil {
+		return to, err
+	}
+	switch to {
+	case 0:
+		v.at = 0
+		v.hash.Reset()
+		return to, nil
+	case v.at, v.size: // the end: how callers ask for the size
+		if to == v.at {
+			return to, nil
+		}
+	}
+	if err := verifyBlob(v.file.Name(), v.sum); err != nil {
+		if errors.Is(err, errDamaged) {
+			return 0, v.failed()
+		}
+		return 0, err
+	}
+	v.at, v.hash = to, nil
+	return to, nil
+}
+
+// Close implements [io.Closer].
+func (v *verified) Close() error { return v.file.Close() }

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+type reconcileCmd struct {
+	config.Store
+	config.Ingest
+	config.Models
+	DryRun bool `name:"dry-run" help:"Only show what differs."`
+}
+
+// Run mends the data folder, which no server may have open, and prints what was found. What cannot be mended is a failure.
+func (c *reconcileCmd) Run(e *env) (err error) {
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	if errors.Is(err, app.ErrInUse) {
+		return fmt.Errorf("%w: stop the server first", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	report, err := a.Reconcile(e.ctx, c.DryRun)
+	if err != nil {
+		return err
+	}
+	if report.Clean() {
+		fmt.Fprintln(e.Out, "nothing to mend")
+		return nil
+	}
+	left, err := printReport(e, report, c.DryRun)
+	if err == nil && left > 0 && !c.DryRun {
+		return exit(1)
+	}
+	return err
+}
+
+func printReport(e *env, report files.Report, dry bool) (left int, err error) {
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PROBLEM\tFOUND\tMENDED\tACTION")
+	for _, row := range report.Rows {
+		if row.Found == 0 {
+			continue
+		}
+		mended := fmt.Sprint(row.Mended)
+		if dry {
+			mended = "-"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", row.Problem, row.Found, mended, row.Action)
+		left += row.Found - row.Mended
+	}
+	return left, w.Flush()
+}

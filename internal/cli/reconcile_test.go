@@ -1,0 +1,56 @@
+package cli_test
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReconcile(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	if status, out, errs := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to mend") {
+		t.Fatalf("an empty data folder: status %d\n%s\n%s", status, out, errs)
+	}
+	url, stop := serve(t, "--data", data)
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("file", "handbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(part, handbook)
+	_ = w.Close()
+	res, err := http.Post(url+"/v1/files", w.FormDataContentType(), &form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		t.Fatalf("upload: status %d", res.StatusCode)
+	}
+	if status, _, errs := run(t, "reconcile", "--data", data); status != 1 || !strings.Contains(errs, "stop the server") {
+		t.Errorf("with a running server: status %d\n%s", status, errs)
+	}
+	if status := stop(); status != 0 {
+		t.Fatalf("serve: status %d", status)
+	}
+	if err := os.Remove(filepath.Join(data, "files.db")); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, _ := run(t, "reconcile", "--data", data, "--dry-run"); status != 0 || !strings.Contains(out, "uploads without a record") {
+		t.Errorf("dry run: status %d\n%s", status, out)
+	}
+	status, out, errs := run(t, "reconcile", "--data", data)
+	if status != 0 || !strings.Contains(out, "uploads without a record  1      1 ") {
+		t.Errorf("status %d\n%s\n%s", status, out, errs)
+	}
+	if status, out, _ := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to mend") {
+		t.Errorf("run again: status %d\n%s", status, out)
+	}
+}
