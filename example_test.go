@@ -134,7 +134,7 @@ func ExampleEngine_Events() {
 	// Output: finished: Who is there?
 }
 
-// Runs on disk outlive the process. What an earlier process left open is ended before the first question.
+// Runs on disk outlive the process. Those that an earlier process left open are resumed, or ended if their deadline has passed.
 func ExampleEngine_Recover() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "sluice")
@@ -150,12 +150,12 @@ func ExampleEngine_Recover() {
 	defer log.Close()
 	engine := sluice.New(parrot{}, sluice.Options{Store: log})
 	defer engine.Close(ctx)
-	ended, err := engine.Recover(ctx)
+	runs, err := engine.Recover(ctx, sluice.Recovery{})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("runs ended:", ended)
-	// Output: runs ended: 0
+	fmt.Println("runs resumed:", runs.Resumed, "ended:", runs.Failed)
+	// Output: runs resumed: 0 ended: 0
 }
 
 // parrot is an answerer of one's own: it says the question.

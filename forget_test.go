@@ -110,7 +110,7 @@ func TestEphemeralRunsAreDeletedWhenTheServerStops(t *testing.T) {
 			t.Error("the run is deleted under its reader")
 		}
 		detach()
-		e = recovered(t, store, 0)
+		e = restarted(t, store, 0)
 		defer e.Close(t.Context())
 		if gone(t, e, read) {
 			t.Error("the run is deleted before its reader can come back")
@@ -123,13 +123,11 @@ func TestEphemeralRunsAreDeletedWhenTheServerStops(t *testing.T) {
 	})
 }
 
-// recovered gives the engine of the next process, which ends n runs at its start.
-func recovered(t *testing.T, store eventlog.Store, n int) *sluice.Engine {
+// restarted gives the engine of the next process, which ends n runs at its start.
+func restarted(t *testing.T, store eventlog.Store, n int) *sluice.Engine {
 	t.Helper()
 	e := sluice.New(saying(answered()...), sluice.Options{Store: store})
-	if got, err := e.Recover(t.Context()); got != n || err != nil {
-		t.Fatalf("recover: %d runs ended, error %v; want %d", got, err, n)
-	}
+	recovered(t, e, sluice.Recovery{Fail: true}, sluice.Recovered{Failed: n})
 	return e
 }
 
@@ -156,7 +154,7 @@ func TestEphemeralRunsAreDeletedAfterACrash(t *testing.T) {
 		if err := store.Append(t.Context(), live, event.Event{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: live, Query: "why?", Unstored: true}}); err != nil {
 			t.Fatal(err)
 		}
-		e := recovered(t, store, 1)
+		e := restarted(t, store, 1)
 		defer e.Close(t.Context())
 		time.Sleep(29 * time.Second)
 		detach := e.Attach(live)

@@ -162,10 +162,7 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 	if err != nil {
 		return "", err
 	}
-	key := ""
-	if e.o.Equal != nil && !q.NoCache && !q.Unstored {
-		key = e.o.Equal(ctx, start)
-	}
+	key := e.key(ctx, start)
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	by := asker{q.Asker, attached}
 	r, joined, err := e.admit(start, key, cancel, by)
@@ -184,8 +181,16 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 		e.leave(start.Run, false)
 		return "", fmt.Errorf("start run: %w", err)
 	}
-	go e.run(runCtx, r, rec)
+	go e.run(runCtx, r, rec, e.o.Deadline)
 	return start.Run, nil
+}
+
+// key gives the key under which equal questions join a run; empty: none do.
+func (e *Engine) key(ctx context.Context, start event.RunStarted) string {
+	if e.o.Equal == nil || start.NoCache || start.Unstored {
+		return ""
+	}
+	return e.o.Equal(ctx, start)
 }
 
 func (e *Engine) begin(q Question) (event.RunStarted, error) {
@@ -247,32 +252,46 @@ func (q *Question) bounded() error {
 
 // admit gives a run its place, or finds the one to join.
 func (e *Engine) admit(start event.RunStarted, key string, cancel context.CancelCauseFunc, by asker) (r *run, joined bool, err error) {
-	id := start.Run
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closing {
-		return nil, false, fault.New(fault.Unavailable, "the server is stopping")
+	if !e.closing {
+		if r := e.join(key, by); r != nil {
+			return r, true, nil
+		}
 	}
-	if r := e.join(key, by); r != nil {
-		return r, true, nil
+	if err := e.mayStart(start.Run); err != nil {
+		return nil, false, err
 	}
-	if e.live[id] != nil {
-		return nil, false, fault.New(fault.Conflict, "the run %q is being answered already", id)
-	}
-	if e.busy >= e.o.MaxRuns {
-		return nil, false, fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
-	}
-	r = &run{id: id, cancel: cancel, ended: make(chan struct{}), forget: start.Unstored}
-	r.over, r.lose = context.WithCancel(context.Background())
+	r = e.enter(start, cancel)
 	e.share(r, key, by)
-	e.live[id] = r
-	e.busy++
-	e.wg.Add(1)
 	return r, false, nil
 }
 
-func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder) {
-	ctx, stop := context.WithTimeout(ctx, e.o.Deadline)
+// mayStart says why a run may not begin, if there is a reason. The caller holds mu, as for enter.
+func (e *Engine) mayStart(id event.RunID) error {
+	switch {
+	case e.closing:
+		return fault.New(fault.Unavailable, "the server is stopping")
+	case e.live[id] != nil:
+		return fault.New(fault.Conflict, "the run %q is being answered already", id)
+	case e.busy >= e.o.MaxRuns:
+		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
+	}
+	return nil
+}
+
+// enter makes a run live.
+func (e *Engine) enter(start event.RunStarted, cancel context.CancelCauseFunc) *run {
+	r := &run{id: start.Run, cancel: cancel, ended: make(chan struct{}), forget: start.Unstored}
+	r.over, r.lose = context.WithCancel(context.Background())
+	e.live[r.id] = r
+	e.busy++
+	e.wg.Add(1)
+	return r
+}
+
+func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder, left time.Duration) {
+	ctx, stop := context.WithTimeout(ctx, left)
 	defer stop()
 	err := answer.Run(ctx, e.answerer, rec, func() { e.answered(r) })
 	defer e.leave(r.id, errors.Is(err, answer.ErrNoEnd))
@@ -421,49 +440,6 @@ func (e *Engine) Closing() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closing
-}
-
-// Recover ends the runs that an earlier process left without a terminal event, and gives their number. Ephemeral runs of an earlier
-// process are deleted after a grace period, in which their readers can get the end. Call it before
-// the first question.
-func (e *Engine) Recover(ctx context.Context) (int, error) {
-	archive, ok := e.o.Store.(eventlog.Archive)
-	if !ok {
-		return 0, nil
-	}
-	const page = 1000
-	n, before := 0, event.RunID("")
-	for {
-		runs, err := archive.Runs(ctx, before, page)
-		if err != nil {
-			return n, fmt.Errorf("recover runs: %w", err)
-		}
-		for _, s := range runs {
-			before = s.Start.Run
-			if s.Ended {
-				if s.Start.Unstored {
-					e.recoverEphemeral(before)
-				}
-				continue
-			}
-			at := e.o.Now().UTC().Truncate(time.Microsecond)
-			if at.Before(s.UpdatedAt) {
-				at = s.UpdatedAt
-			}
-			end := event.RunFailed{Code: fault.Internal, Message: "the server stopped before the answer was finished"}
-			if err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end}); err != nil {
-				e.o.Logger.Warn("run could not be ended", "run", s.Start.Run, "error", err)
-				continue
-			}
-			if s.Start.Unstored {
-				e.recoverEphemeral(before)
-			}
-			n++
-		}
-		if len(runs) < page {
-			return n, nil
-		}
-	}
 }
 
 // Close refuses new questions and waits for the live runs. When ctx ends first they are cancelled, and waited for.

@@ -421,29 +421,6 @@ func TestEndedIsToldOfEachRunOnce(t *testing.T) {
 	})
 }
 
-func TestRecoverEndsWhatWasLeftOpen(t *testing.T) {
-	t.Parallel()
-	store := eventlog.NewMemory()
-	at := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond) // the clock may have been set back since
-	for _, id := range []event.RunID{"run_1", "run_2"} {
-		if err := store.Append(t.Context(), id, event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: id, Query: "why?"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := sluice.New(saying(answered()...), sluice.Options{Store: store})
-	logged(t, e, ask(t, e))
-	for _, want := range []int{2, 0} {
-		if n, err := e.Recover(t.Context()); n != want || err != nil {
-			t.Errorf("recovered %d, %v; want %d", n, err, want)
-		}
-	}
-	for _, id := range []event.RunID{"run_1", "run_2"} {
-		if log := logged(t, e, id); failed(log) != fault.Internal {
-			t.Error(kinds(log))
-		}
-	}
-}
-
 func TestThousandRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,16 +37,15 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 	if len(docs) == 1 {
 		in.Document = docs[0].ID
 	}
-	return j.tell(ctx, event.ToolReadPages, "the question asks for an account of the whole", in, func() (any, error) {
+	return j.tell(ctx, event.ToolReadPages, "the question asks for an account of the whole", in, func() (any, []candidate, error) {
 		hits, pages, err := j.survey(ctx, docs)
 		if err != nil || len(hits) == 0 {
-			return nil, cmp.Or(err, errNoPage)
+			return nil, nil, cmp.Or(err, errNoPage)
 		}
 		found, err := j.asNamed(ctx, hits, "")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		j.take(found)
 		j.whole = true
 		read := pagesRead{Document: in.Document, Pages: pages, Passages: []corpus.ChunkID{}, Found: len(hits)}
 		if len(docs) == 1 {
@@ -55,7 +54,7 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 		for _, h := range hits {
 			read.Passages = append(read.Passages, h.Chunk.ID)
 		}
-		return read, nil
+		return read, found, nil
 	})
 }
 
@@ -157,10 +156,11 @@ func centrality(all []corpus.Chunk) []float64 {
 	}
 	out := make([]float64, len(all))
 	for i, set := range terms {
+		others := 0 // counted in whole numbers, whose sum does not depend on the order
 		for t := range set {
-			out[i] += float64(held[t]-1) / float64(len(all))
+			others += held[t] - 1
 		}
-		out[i] /= float64(len(set) + 12) // a heading says little, however common
+		out[i] = float64(others) / float64(len(all)) / float64(len(set)+12) // a heading says little, however common
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,7 +35,7 @@ func (j *job) agentic(ctx context.Context) error {
 		}
 	}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
-		Spent: func() int { return j.notes.on("plan") }, Told: j.think})
+		Spent: func() int { return j.spent("plan") }, Told: j.think, Logged: j.past.plan})
 	if err == nil && t.worked == 0 {
 		return t.failed // an answer that rests on no search would say that there is none
 	}
@@ -61,16 +62,22 @@ func (j *job) think(ctx context.Context, p agent.Plan) error {
 	if thought == "" {
 		return nil
 	}
-	return j.rec.Emit(ctx, event.Reasoned{Text: thought + "\n"})
+	thought += "\n"
+	if strings.HasSuffix(string(j.past.Reasoning), thought) && j.past.Seq == j.rec.State().Seq {
+		return nil // the earlier process was stopped right after it
+	}
+	return j.rec.Emit(ctx, event.Reasoned{Text: thought})
 }
 
 // tools does what the planner chose.
 type tools struct {
 	*job
-	asked  string // the question as the loop asks it
-	rounds int    // in which something was searched
-	worked int    // searches and walks that did not fail
-	failed error  // what the last one that failed did so with
+	asked  string     // the question as the loop asks it
+	rounds int        // in which something was searched
+	starts sync.Mutex // held while a call is started
+	plan   []byte     // of the iteration, until it is in the log
+	worked int        // searches and walks that did not fail
+	failed error      // what the last one that failed did so with
 }
 
 // tool is an action on its way.
@@ -79,10 +86,9 @@ type tool struct {
 	call     event.CallID
 	round    int     // its iteration
 	search   *search // of a search
-	found    []judged
 	parts    []string
 	from     []string         // entities where a walk started
-	named    []candidate      // of a tool that reads documents as such
+	found    []candidate      // of a tool that is no search
 	count    int              // of documents
 	document *corpus.Document // whose pages are read
 	failed   error
@@ -98,6 +104,9 @@ func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) (
 		if err := t.survive(ctx, "weighing the words", err); err != nil {
 			return nil, err
 		}
+	}
+	if _, logged := t.past.plan(iteration); !logged {
+		t.plan = object(actions)
 	}
 	begun := make([]*tool, len(actions))
 	for i, a := range actions {
@@ -116,22 +125,20 @@ func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) (
 	if err := t.settleRound(ctx, iteration, begun); err != nil {
 		return nil, err
 	}
-	return t.outcomes(begun), nil
+	return t.outcomes(begun), t.settle(ctx)
 }
 
 // begin tells that a tool starts. A search by a draft is told of once there is one.
 func (t *tools) begin(ctx context.Context, a *tool) error {
 	switch a.Tool {
 	case event.ToolGraphTraverse:
-		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason,
-			Input: object(walkInput{Query: a.Query, Entities: a.Entities})})
+		return t.called(ctx, a, walkInput{Query: a.Query, Entities: a.Entities})
 	case event.ToolDecomposeQuery:
-		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason,
-			Input: object(decomposeInput{Query: a.Query})})
+		return t.called(ctx, a, decomposeInput{Query: a.Query})
 	case event.ToolReadPages:
 		return t.beginPages(ctx, a)
 	case event.ToolListDocuments:
-		return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(listInput{a.Query})})
+		return t.called(ctx, a, listInput{a.Query})
 	}
 	a.search = t.search(a.Tool, a.Query)
 	a.search.call, a.search.asked, a.search.weight = a.call, t.judgedBy(a.Asked), cmp.Or(max(0, min(1, a.Weight)), 1)
@@ -162,12 +169,32 @@ func (t *tools) judgedBy(asked string) string {
 
 // start tells of a search.
 func (t *tools) start(ctx context.Context, a *tool) error {
-	return t.rec.Emit(ctx, event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.shown(), Iteration: a.round, Reason: a.Reason})
+	return t.emitStart(ctx, a, func(plan []byte) event.Body {
+		return event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.shown(), Iteration: a.round, Reason: a.Reason, Plan: plan}
+	})
+}
+
+// called tells of a tool that is no search.
+func (t *tools) called(ctx context.Context, a *tool, input any) error {
+	return t.emitStart(ctx, a, func(plan []byte) event.Body {
+		return event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(input), Plan: plan}
+	})
+}
+
+// emitStart emits the start of a call, the first of an iteration with the plan.
+func (t *tools) emitStart(ctx context.Context, a *tool, start func(plan []byte) event.Body) error {
+	t.starts.Lock()
+	defer t.starts.Unlock()
+	if err := t.emitOnce(ctx, a.call, start(t.plan)); err != nil {
+		return err
+	}
+	t.plan = nil
+	return nil
 }
 
 // draft writes what is searched for in the question's place. Where it fails, that is the question.
 func (t *tools) draft(ctx context.Context, a *tool) error {
-	d, err := t.Drafter.Write(t.traced(ctx, "hyde"), a.Query, t.best())
+	d, err := t.job.draft(ctx, a.call, a.Query, t.best())
 	if err == nil && (d.Words != "" || d.Passage != "") {
 		a.search.words, a.search.near, a.search.purpose = d.Words, d.Passage, model.ForPassage
 	}
@@ -182,6 +209,9 @@ func (t *tools) draft(ctx context.Context, a *tool) error {
 
 // do carries a tool out and tells what came of it. Its error ends the run; what a tool fails with is kept in it.
 func (t *tools) do(ctx context.Context, a *tool) error {
+	if t.recalled(a) {
+		return nil
+	}
 	began := t.Now()
 	var result any
 	var err error
@@ -213,7 +243,42 @@ func (t *tools) do(ctx context.Context, a *tool) error {
 	if a.failed != nil {
 		result = failure{fault.Public(a.failed).Message}
 	}
-	return t.rec.Emit(ctx, event.ToolReturned{Call: a.call, Tool: a.Tool, Result: object(result), Duration: t.since(began)})
+	return t.rec.Emit(ctx, event.ToolReturned{Call: a.call, Tool: a.Tool, Result: object(result), Duration: t.since(began),
+		Passages: logged(a.found)})
+}
+
+// recalled takes the result of a call that an earlier process finished, if it did.
+func (t *tools) recalled(a *tool) bool {
+	if s := t.past.search(a.call); s != nil && s.Result != nil && a.search != nil {
+		if a.search.failed = s.Result.Error; a.search.failed != "" {
+			a.failed = fault.New(fault.Index, "%s", a.search.failed)
+		}
+		a.search.hits = t.past.hits(s.Result)
+		return true
+	}
+	c := t.past.call(a.call)
+	if c == nil || c.Result == nil {
+		return false
+	}
+	asked := t.q.Query
+	switch a.Tool {
+	case event.ToolGraphTraverse:
+		var r walked
+		a.failed = returned(c.Result, &r)
+		a.from, asked = r.Entities, t.judgedBy(a.Asked)
+	case event.ToolDecomposeQuery:
+		var r decomposed
+		a.failed = returned(c.Result, &r)
+		a.parts = r.Parts
+	case event.ToolListDocuments:
+		var r listed
+		a.failed = returned(c.Result, &r)
+		a.count = r.Found
+	default:
+		a.failed = returned(c.Result, &pagesRead{})
+	}
+	a.found = t.past.candidates(c.Result.Passages, asked)
+	return true
 }
 
 // late tells whether ctx ended since the loop has used up its time, while the run goes on.
@@ -240,10 +305,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 	var searches []*search
 	searched := false
 	for _, a := range begun {
-		for _, d := range a.found {
-			t.add(candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, path: d.path, place: d.place})
-		}
-		t.take(a.named)
+		t.take(a.found)
 		searched = searched || a.search != nil
 		switch {
 		case a.failed != nil:
@@ -290,10 +352,7 @@ func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 				o.Found = t.evidence(o.Found, h.Chunk.ID)
 			}
 		}
-		for _, d := range a.found {
-			o.Found = t.evidence(o.Found, d.Hit.Chunk.ID)
-		}
-		for _, c := range a.named {
+		for _, c := range a.found {
 			o.Found = t.evidence(o.Found, c.Chunk.ID)
 		}
 		out[i] = o

@@ -97,6 +97,17 @@ func (p *Pipeline) Equal(ctx context.Context, q event.RunStarted) string {
 
 // recall answers from the cache, if it holds an answer. Failures are misses: the question can still be answered.
 func (j *job) recall(ctx context.Context) (bool, error) {
+	if j.past.Cache != nil && !j.past.Cache.Hit {
+		return false, nil // an answer that two processes made is not kept
+	}
+	known, err := j.lookup(ctx)
+	if err == nil && !known && j.past.Cached() {
+		return false, errChanged
+	}
+	return known, err
+}
+
+func (j *job) lookup(ctx context.Context) (bool, error) {
 	docs, ok := j.caching(j.q)
 	if !ok {
 		return false, nil
@@ -115,8 +126,16 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	e.Analysis.Standalone = j.alone
-	bodies := []event.Body{e.Analysis, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created,
-		Confidence: e.Confidence}}
+	var bodies []event.Body
+	if j.past.Analysis == nil {
+		bodies = append(bodies, e.Analysis)
+	}
+	if c := j.past.Cache; c == nil {
+		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.Confidence})
+	} else if c.Query != e.Question || !c.CachedAt.Equal(e.Created) {
+		return false, nil // another answer was kept since
+	}
+	first := len(bodies)
 	var told saying
 	for _, p := range e.Pieces {
 		if p.N == 0 {
@@ -138,6 +157,7 @@ func (j *job) recall(ctx context.Context) (bool, error) {
 		now.Weight, now.Cited = e.Sources[i].Weight, e.Sources[i].Cited
 		attributed.Sources = append(attributed.Sources, now)
 	}
+	bodies = slices.Delete(bodies, first, min(first+j.past.Tokens+len(j.past.Citations), len(bodies))) // which are in the log
 	for _, b := range append(bodies, attributed) {
 		if err := ctx.Err(); err != nil {
 			return true, err

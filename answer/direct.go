@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -31,7 +33,7 @@ func (j *job) direct(ctx context.Context) error {
 		next := j.search(event.ToolHybridSearch, j.q.Query)
 		switch round {
 		case 1:
-			d, err := j.Drafter.Write(j.traced(ctx, "hyde"), j.q.Query, s.hits)
+			d, err := j.draft(ctx, j.calls+1, j.q.Query, s.hits)
 			if err != nil {
 				return err
 			}
@@ -50,7 +52,11 @@ func (j *job) direct(ctx context.Context) error {
 // look does a search, whose failure ends the run.
 func (j *job) look(ctx context.Context, s *search, round int) error {
 	s.call = j.call()
-	if err := j.rec.Emit(ctx, event.RetrievalStarted{Call: s.call, Tool: s.tool, Query: s.shown(), Iteration: round}); err != nil {
+	if done := j.past.search(s.call); done != nil && done.Result != nil {
+		s.hits = j.past.hits(done.Result)
+		return nil
+	}
+	if err := j.emitOnce(ctx, s.call, event.RetrievalStarted{Call: s.call, Tool: s.tool, Query: s.shown(), Iteration: round}); err != nil {
 		return err
 	}
 	began := j.Now()
@@ -58,4 +64,13 @@ func (j *job) look(ctx context.Context, s *search, round int) error {
 		return j.indexFault(ctx, err)
 	}
 	return j.rec.Emit(ctx, s.finished(j.since(began)))
+}
+
+// draft writes what the search with the number looks for in the question's place.
+func (j *job) draft(ctx context.Context, call event.CallID, question string, hits []index.Hit) (hyde.Draft, error) {
+	if s := j.past.search(call); s != nil {
+		d, err := hyde.Feedback{}.Write(ctx, question, hits) // whose words every writer takes
+		return hyde.Draft{Words: d.Words, Passage: s.Query}, err
+	}
+	return j.Drafter.Write(j.traced(ctx, "hyde"), question, hits)
 }

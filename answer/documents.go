@@ -73,7 +73,12 @@ func (j *job) plainly(ctx context.Context) (known bool, err error) {
 	if j.contents() == nil {
 		return false, nil
 	}
-	switch w := catalog.Read(j.q.Query); {
+	w := catalog.Read(j.q.Query)
+	if done, known, err := j.plainlyBefore(ctx, w); done || err != nil {
+		return known, err
+	}
+	defer func() { j.calls = max(j.calls, event.CallID(len(j.past.Calls))) }() // also if the index has changed, and nothing is done now
+	switch {
 	case w.Pages != nil && j.offered(event.ToolReadPages):
 		return j.asksPages(ctx, w.Pages)
 	case w.List != nil && j.offered(event.ToolListDocuments):
@@ -84,17 +89,47 @@ func (j *job) plainly(ctx context.Context) (known bool, err error) {
 	return false, nil
 }
 
+// plainlyBefore takes up what an earlier process did plainly; done is false if it did nothing yet or was stopped while it did.
+func (j *job) plainlyBefore(ctx context.Context, w catalog.Wish) (done, known bool, err error) {
+	c := j.past.call(1)
+	switch {
+	case c == nil || c.Plan != nil: // the searches have begun, or nothing has
+		return len(j.past.Calls)+len(j.past.Searches) > 0, false, nil
+	case c.Result == nil:
+		return false, false, nil
+	}
+	j.calls = 1
+	var list listed
+	if failed := returned(c.Result, &list); failed != nil {
+		return true, false, nil //nolint:nilerr // the tool failed in the earlier process, and the question is left to the searches
+	}
+	found := j.past.candidates(c.Result.Passages, j.q.Query)
+	switch {
+	case c.Tool == event.ToolListDocuments && w.List != nil:
+		err = j.learn(ctx, []string{w.List.About})
+		j.asListing(*w.List, list, c.Result.Passages)
+	case w.Pages != nil:
+		err = j.learn(ctx, []string{w.Pages.Rest})
+		j.focus, j.whole = w.Pages.Rest, w.Pages.Rest == ""
+	default:
+		j.whole = true
+	}
+	j.take(found)
+	return true, true, err
+}
+
 // tell carries a tool out that stands for a search, and tells of it. What it fails with leaves the question to the searches.
-func (j *job) tell(ctx context.Context, tool, reason string, input any, do func() (any, error)) (bool, error) {
+func (j *job) tell(ctx context.Context, tool, reason string, input any, do func() (any, []candidate, error)) (bool, error) {
 	call := j.call()
-	if err := j.rec.Emit(ctx, event.ToolCalled{Call: call, Tool: tool, Iteration: 1, Reason: reason, Input: object(input)}); err != nil {
+	if err := j.emitOnce(ctx, call, event.ToolCalled{Call: call, Tool: tool, Iteration: 1, Reason: reason, Input: object(input)}); err != nil {
 		return false, err
 	}
 	began := j.Now()
-	result, err := do()
+	result, found, err := do()
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
+	j.take(found)
 	if err != nil {
 		public := fault.Public(j.indexFault(ctx, err))
 		result = failure{public.Message}
@@ -104,7 +139,8 @@ func (j *job) tell(ctx context.Context, tool, reason string, input any, do func(
 			}
 		}
 	}
-	return err == nil, j.rec.Emit(ctx, event.ToolReturned{Call: call, Tool: tool, Result: object(result), Duration: j.since(began)})
+	return err == nil, j.rec.Emit(ctx, event.ToolReturned{Call: call, Tool: tool, Result: object(result), Duration: j.since(began),
+		Passages: logged(found)})
 }
 
 // asksPages reads the pages that the question names of a document that it names, or of the only one.
@@ -127,17 +163,16 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	if err := j.learn(ctx, []string{focus}); err != nil {
 		return false, j.survive(ctx, "weighing the words", err)
 	}
-	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, error) {
+	return j.tell(ctx, event.ToolReadPages, "the question names pages of a document", pagesInput{Document: d.ID, From: from, To: to}, func() (any, []candidate, error) {
 		read, found, err := j.pages(ctx, *d, from, to, focus)
 		if err == nil && d.Pages > 0 {
 			err = j.onPages(ctx, d.ID, found, from, to)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		j.take(found)
 		j.focus, j.whole = focus, focus == ""
-		return read, nil
+		return read, found, nil
 	})
 }
 
@@ -224,6 +259,9 @@ func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error)
 
 // beginPages tells that pages are read, of a document that the planner named.
 func (t *tools) beginPages(ctx context.Context, a *tool) error {
+	if c := t.past.call(a.call); c != nil && c.Result != nil {
+		return nil
+	}
 	in := pagesInput{From: a.From, To: min(a.To, a.From+catalog.MaxPages-1), Name: a.Document}
 	switch d, err := t.find1(ctx, a.Document); {
 	case err != nil && ctx.Err() != nil && !late(ctx):
@@ -235,7 +273,7 @@ func (t *tools) beginPages(ctx context.Context, a *tool) error {
 	default:
 		a.document, in.Document, in.Name = d, d.ID, ""
 	}
-	return t.rec.Emit(ctx, event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(in)})
+	return t.called(ctx, a, in)
 }
 
 // readPages reads what the planner asked for. It is graded by the question, and kept.
@@ -244,7 +282,7 @@ func (t *tools) readPages(ctx context.Context, a *tool) (pagesRead, error) {
 		return pagesRead{}, a.failed
 	}
 	read, found, err := t.pages(ctx, *a.document, a.From, min(a.To, a.From+catalog.MaxPages-1), t.q.Query)
-	a.named = found
+	a.found = found
 	return read, err
 }
 
@@ -259,11 +297,11 @@ func (t *tools) listDocuments(ctx context.Context, a *tool) (listed, error) {
 		hits[i] = c.Hit
 	}
 	a.count = out.Found
-	if a.named, err = t.asNamed(ctx, hits, t.q.Query); err != nil {
+	if a.found, err = t.asNamed(ctx, hits, t.q.Query); err != nil {
 		return out, err
 	}
-	for i := range a.named {
-		a.named[i].kept, a.named[i].place = false, a.named[i].grade
+	for i := range a.found {
+		a.found[i].kept, a.found[i].place = false, a.found[i].grade
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,6 +22,7 @@ func (j *job) generate(ctx context.Context) error {
 	if j.listing != nil {
 		return j.enumerate(ctx)
 	}
+	j.requote()
 	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Whole: j.whole, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
 		MaxTokens: j.q.MaxTokens}
 	for _, t := range j.q.History {
@@ -35,25 +37,56 @@ func (j *job) generate(ctx context.Context) error {
 	for word, df := range j.stats.DF {
 		task.IDF[text.Stem(word)] = text.IDF(j.stats.Chunks, df)
 	}
-	task, tokens := j.Generator.Fit(ctx, task)
-	var read []corpus.Chunk
+	tokens := 0
+	if j.past.Generation != nil {
+		task.Passages = j.reread(task.Passages)
+	} else {
+		task, tokens = j.Generator.Fit(ctx, task)
+	}
 	for _, p := range task.Passages {
 		j.read = append(j.read, p.N-1)
-		read = append(read, p.Chunk)
 	}
-	j.describe(ctx, read)
-	start := event.GenerationStarted{Chunks: len(task.Passages), Tokens: tokens, Model: j.Generator.Name()}
-	if err := j.rec.Emit(ctx, start); err != nil {
+	if err := j.begin(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()}); err != nil {
 		return err
 	}
-	return j.say(ctx, task)
+	shown := j.shown()
+	if model.Heeds(j.Generator) {
+		task.Said, shown = marked(shown), nil
+	}
+	return j.say(ctx, j.Generator.Generate(ctx, task), shown)
 }
 
-// say streams what the generator makes of the task.
-func (j *job) say(ctx context.Context, task model.Task) error {
+// begin tells that the answer is generated from what is read.
+func (j *job) begin(ctx context.Context, start event.GenerationStarted) error {
+	chunks := make([]corpus.Chunk, len(j.read))
+	for i, place := range j.read {
+		chunks[i] = j.context[place].Chunk
+		start.Passages = append(start.Passages, chunks[i].ID)
+	}
+	start.Chunks = len(chunks)
+	j.describe(ctx, chunks)
+	if j.past.Generation != nil {
+		return nil
+	}
+	return j.rec.Emit(ctx, start)
+}
+
+// say streams what a generator gives. What was shown before a restart is not emitted again: a generator that begins anew gives it
+// again, and if it gives something else, the answer ends where it is.
+func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], shown []model.Delta) error {
+	told := j.told()
+	j.claims = told.claims()
+	switch g := j.past.Generation; {
+	case j.past.Stop != "":
+		return nil
+	case g == nil || len(j.read) == g.Chunks:
+	case len(j.past.Text) == 0:
+		return errChanged
+	default: // what it was made from is gone in part
+		return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(model.StopIncomplete)})
+	}
 	stop := model.StopEnd
-	var told saying
-	for d, err := range j.Generator.Generate(ctx, task) {
+	for d, err := range deltas {
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -69,22 +102,40 @@ func (j *job) say(ctx context.Context, task model.Task) error {
 			stop = d.Stop
 			continue
 		case d.Reasoning != "":
-			b = event.Reasoned{Text: printable(d.Reasoning)}
-		case d.Cite != 0:
-			if !slices.Contains(j.read, d.Cite-1) {
-				continue // a number that no passage has is never shown
+			if err := j.rec.Emit(ctx, event.Reasoned{Text: printable(d.Reasoning)}); err != nil {
+				return err
 			}
+			continue
+		case d.Cite != 0 && !slices.Contains(j.read, d.Cite-1):
+			continue // a number that no passage has is never shown
+		}
+		d.Text = printable(d.Text)
+		var ok bool
+		if shown, d, ok = skip(shown, d); !ok {
+			stop = model.StopIncomplete
+			break
+		}
+		switch {
+		case d.Cite != 0:
 			chunk := j.context[d.Cite-1].Chunk
 			told.cite(chunk)
-			b = j.citation(d.Cite-1, told.since())
+			said := told.since()
+			if j.listing != nil {
+				said = j.listing.wish.About
+			}
+			b = j.citation(d.Cite-1, said)
+		case d.Text != "":
+			told.text.WriteString(d.Text)
+			b = event.Token{Text: d.Text}
 		default:
-			t := printable(d.Text)
-			told.text.WriteString(t)
-			b = event.Token{Text: t}
+			continue
 		}
 		if err := j.rec.Emit(ctx, b); err != nil {
 			return err
 		}
+	}
+	if len(shown) > 0 {
+		stop = model.StopIncomplete // it gives less than was shown
 	}
 	j.claims = told.claims()
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
@@ -115,6 +166,9 @@ func (j *job) number(place int) int {
 
 // verify holds each claim against what it cites.
 func (j *job) verify(ctx context.Context) error {
+	if j.past.Check != nil {
+		return nil
+	}
 	if j.listing != nil {
 		return j.attest(ctx)
 	}
@@ -188,6 +242,7 @@ func (j *job) keep(ctx context.Context) error {
 		slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
 		j.context = j.pool[:min(j.q.TopK, len(j.pool))]
 	}
+	j.requote()
 	if j.read == nil { // nothing was read yet
 		for i := range j.context {
 			j.read = append(j.read, i)

@@ -33,14 +33,16 @@ type judged struct {
 	event.Grade
 	asked string
 	whole *index.Hit // the parent that is read in its place
-	path  []string   // how the graph led to it
-	place float64    // see candidate
 }
 
 // judge grades what the searches of a round found, each passage by the question that found it, reads the section around
 // what is ambiguous and the passage around a sentence, and puts what is to be read into the pool. Again says that another
 // search may follow.
 func (j *job) judge(ctx context.Context, searches []*search, round int, again bool) (event.Action, error) {
+	if g := j.past.graded(round); g != nil {
+		j.collect(*g, searches, j.past.chunks)
+		return g.Action, nil
+	}
 	all, by, err := j.graded(ctx, searches)
 	if err != nil {
 		return "", err
@@ -59,21 +61,17 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 	if err := j.expand(ctx, all); err != nil {
 		return "", err
 	}
-	var best float64
+	parents := map[corpus.ChunkID]corpus.Chunk{}
 	for _, d := range all {
 		g.Grades = append(g.Grades, d.Grade)
 		if d.Expanded {
 			g.Expanded++
 		}
-		c := candidate{Hit: d.Hit, grade: d.Grade.Score, asked: d.asked, place: d.place}
 		if d.whole != nil {
-			c.Hit, c.grade = *d.whole, max(c.grade, d.NewScore)
-			j.instead[d.Hit.Chunk.ID] = c.Chunk.ID
+			parents[d.Parent] = d.whole.Chunk
 		}
-		j.add(c)
-		best = max(best, c.grade)
 	}
-	switch {
+	switch best := j.collect(g, searches, parents); {
 	case best >= grade.CorrectFrom:
 		g.Action = event.Proceed
 	case best >= grade.AmbiguousFrom:
@@ -83,7 +81,33 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 	default:
 		g.Action = event.Proceed // with what there is; the generator may find no answer in it
 	}
+	if err := j.settle(ctx); err != nil {
+		return "", err
+	}
 	return g.Action, j.rec.Emit(ctx, g)
+}
+
+// collect puts what a round found into the pool, by its grades, and gives the best grade.
+func (j *job) collect(g event.Graded, searches []*search, parents map[corpus.ChunkID]corpus.Chunk) (best float64) {
+	for _, d := range g.Grades {
+		i := slices.IndexFunc(searches, func(s *search) bool { return s.call == d.Call })
+		if i < 0 {
+			continue
+		}
+		s := searches[i]
+		at := slices.IndexFunc(s.hits, func(h index.Hit) bool { return h.Chunk.ID == d.Chunk })
+		if at < 0 {
+			continue // it is gone since the run began
+		}
+		c := candidate{Hit: s.hits[at], grade: d.Score, asked: s.asked, place: d.Place}
+		if parent, ok := parents[d.Parent]; ok {
+			c.Chunk, c.grade = parent, max(c.grade, d.NewScore)
+			j.instead[d.Chunk] = d.Parent
+		}
+		j.add(c)
+		best = max(best, c.grade)
+	}
+	return best
 }
 
 // graded gives what searches found, each chunk once with its best grade, and who graded.
@@ -105,16 +129,16 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 		places := j.places(s, grades[k].Scores)
 		for i, h := range s.hits {
 			score := grades[k].Scores[i]
-			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score)}, asked: s.asked, place: places[i]}
+			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score), Call: s.call, Place: places[i]}, asked: s.asked}
 			switch known := at[h.Chunk.ID]; {
 			case known == nil:
 				at[h.Chunk.ID] = &d
 				out = append(out, &d)
 			case score > known.Grade.Score:
-				d.place = max(d.place, known.place)
+				d.Place = max(d.Place, known.Place)
 				*known = d
 			default:
-				known.place = max(d.place, known.place)
+				known.Place = max(d.Place, known.Place)
 			}
 		}
 	}

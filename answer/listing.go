@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // listing is an answer that names documents.
@@ -29,15 +31,24 @@ func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	if err := j.learn(ctx, []string{l.About}); err != nil {
 		return false, j.survive(ctx, "weighing the words", err)
 	}
-	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, error) {
+	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, []candidate, error) {
 		out, found, err := j.list(ctx, l.About)
 		if err != nil || len(found) == 0 {
-			return out, cmp.Or(err, errNoDocument)
+			return out, nil, cmp.Or(err, errNoDocument)
 		}
-		j.take(found)
 		j.listing = &listing{*l, out.Found, out.More, out.Documents}
-		return out, nil
+		return out, found, nil
 	})
+}
+
+// asListing takes up a list that an earlier process made, without the documents whose passage is gone.
+func (j *job) asListing(l catalog.List, made listed, passages []event.Passage) {
+	j.listing = &listing{wish: l, found: made.Found, more: made.More}
+	for i, p := range passages[:min(len(passages), len(made.Documents))] {
+		if _, ok := j.past.chunks[p.Chunk]; ok {
+			j.listing.docs = append(j.listing.docs, made.Documents[i])
+		}
+	}
 }
 
 // list gives the documents that are about something, the best first, each with its best passage; or all, by their ids, each with its
@@ -128,40 +139,35 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 // about that: its grade says how surely.
 func (j *job) enumerate(ctx context.Context) error {
 	j.context = slices.Clone(j.pool)
-	var chunks []corpus.Chunk
-	for i, c := range j.context {
-		j.read, chunks = append(j.read, i), append(chunks, c.Chunk)
-	}
-	j.describe(ctx, chunks)
-	if err := j.rec.Emit(ctx, event.GenerationStarted{Chunks: len(chunks), Model: rules}); err != nil {
-		return err
-	}
-	say := func(b event.Body) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return j.rec.Emit(ctx, b)
-	}
-	if err := say(event.Token{Text: j.listing.lead()}); err != nil {
-		return err
-	}
 	for i := range j.context {
-		d := j.listing.docs[i]
-		line := "\n- " + printable(cmp.Or(d.Title, d.Name, string(d.ID)))
-		if i == 0 {
-			line = "\n" + line
+		j.read = append(j.read, i)
+	}
+	j.requote()
+	if err := j.begin(ctx, event.GenerationStarted{Model: rules}); err != nil {
+		return err
+	}
+	return j.say(ctx, j.listing.deltas(), j.shown())
+}
+
+// deltas gives the answer. The passages are numbered as the documents are, from 1.
+func (l *listing) deltas() iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		if !yield(model.Delta{Text: l.lead()}, nil) {
+			return
 		}
-		if d.Name != "" && d.Name != d.Title && d.Title != "" {
-			line += " (" + printable(d.Name) + ")"
-		}
-		if err := say(event.Token{Text: line}); err != nil {
-			return err
-		}
-		if err := say(j.citation(i, j.listing.wish.About)); err != nil {
-			return err
+		for i, d := range l.docs {
+			line := "\n- " + printable(cmp.Or(d.Title, d.Name, string(d.ID)))
+			if i == 0 {
+				line = "\n" + line
+			}
+			if d.Name != "" && d.Name != d.Title && d.Title != "" {
+				line += " (" + printable(d.Name) + ")"
+			}
+			if !yield(model.Delta{Text: line}, nil) || !yield(model.Delta{Cite: i + 1}, nil) {
+				return
+			}
 		}
 	}
-	return j.rec.Emit(ctx, event.GenerationFinished{Reason: "stop"})
 }
 
 // lead is what stands before the list.

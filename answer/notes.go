@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/sluice-rag/sluice/event"
@@ -83,12 +84,13 @@ func (n *notes) used(step, name string, u model.Usage) {
 	s.Estimated = s.Estimated || u.Estimated
 }
 
-// on gives the tokens that a step has cost since it began.
-func (n *notes) on(step string) int {
+// spent gives the tokens that a step has cost so far.
+func (j *job) spent(step string) int {
+	n := &j.notes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	sum := 0
-	for _, s := range n.spent {
+	for _, s := range slices.Concat(j.rec.State().Usage, n.spent) {
 		if s.Step == step {
 			sum += s.Input + s.Output
 		}

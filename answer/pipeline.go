@@ -75,6 +75,7 @@ func (o one) Place(ctx context.Context, _, text string, p model.Purpose) (index.
 type job struct {
 	*Pipeline
 	rec      *Recorder
+	past     past
 	q        event.RunStarted // its query is the question as it stands by itself
 	alone    string           // that, if it is not as it was asked
 	analysis analyze.Analysis
@@ -104,7 +105,7 @@ type job struct {
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
-	j := &job{Pipeline: p, rec: r, q: r.State().RunStarted, at: map[corpus.ChunkID]int{}, instead: map[corpus.ChunkID]corpus.ChunkID{}}
+	j := &job{Pipeline: p, rec: r, past: past{State: r.Past()}, q: r.State().RunStarted, at: map[corpus.ChunkID]int{}, instead: map[corpus.ChunkID]corpus.ChunkID{}}
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now
@@ -132,6 +133,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 		with.Budget.Iterations = min(n, cmp.Or(max(with.Budget.Iterations, 0), agent.DefaultIterations))
 	}
 	j.Pipeline = &with
+	if over, err := j.past.over(); over {
+		return err
+	}
 	err := j.answer(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.Join(err, j.keep(ctx))
@@ -172,6 +176,11 @@ func (j *job) answer(ctx context.Context) error {
 
 // condense makes the question self-contained. The following steps work on the result.
 func (j *job) condense(ctx context.Context) error {
+	if a := j.past.Analysis; a != nil {
+		j.alone = a.Standalone
+		j.q.Query = cmp.Or(a.Standalone, j.q.Query)
+		return nil
+	}
 	if len(j.q.History) == 0 {
 		return nil
 	}
@@ -190,6 +199,13 @@ func (j *job) analyze(ctx context.Context) error {
 	if known, err := j.recall(ctx); known || err != nil {
 		return err
 	}
+	if a := j.past.Analysis; a != nil {
+		j.analysis = analyze.Analysis{Complexity: a.Complexity, Parts: a.Parts, Several: a.Several, Chained: a.Chained, By: a.By}
+		if j.past.Cache != nil {
+			return nil
+		}
+		return j.rec.Emit(ctx, event.CacheChecked{})
+	}
 	a, err := j.Analyzer.Analyze(ctx, j.q.Query)
 	if err != nil {
 		return err
@@ -202,6 +218,7 @@ func (j *job) analyze(ctx context.Context) error {
 		a.Parts = nil // there is no room for a decomposition
 	}
 	j.analysis, analysis.Decomposed = a, len(a.Parts) > 0
+	analysis.Parts, analysis.Chained, analysis.Several = a.Parts, a.Chained, a.Several
 	if err := j.rec.Emit(ctx, analysis); err != nil {
 		return err
 	}
@@ -210,11 +227,14 @@ func (j *job) analyze(ctx context.Context) error {
 
 // prepare sees that there is something to search and learns how its words are spread.
 func (j *job) prepare(ctx context.Context) error {
+	if err := j.past.load(ctx, j.Index, j.q.Collection); err != nil {
+		return j.indexFault(ctx, err)
+	}
 	docs, err := j.Index.Documents(ctx, j.q.Collection, "", 1)
 	if err != nil {
 		return j.indexFault(ctx, err)
 	}
-	if len(docs) == 0 {
+	if len(docs) == 0 && j.past.Rerank == nil && j.past.Generation == nil {
 		return fault.New(fault.NoDocuments, "no documents are in %s", shownName(j.q.Collection))
 	}
 	if err := j.learn(ctx, j.asked()); err != nil {

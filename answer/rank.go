@@ -29,8 +29,23 @@ const titledBonus = 0.2
 // rerank orders the pool and keeps as many passages as the question asks for. Of them, those that are graded incorrect are
 // not read, unless nothing else is there.
 func (j *job) rerank(ctx context.Context) error {
+	if j.past.Seq > 0 && j.past.Rerank == nil && j.past.Generation == nil {
+		if err := j.closeCalls(ctx); err != nil {
+			return err
+		}
+	}
 	if j.listing != nil || j.whole {
 		j.asTheyStand()
+		return nil
+	}
+	if j.past.Rerank != nil {
+		var kept []candidate
+		for _, f := range j.past.Rerank.Outputs {
+			if i, ok := j.at[f.Chunk]; ok {
+				kept = append(kept, j.pool[i])
+			}
+		}
+		j.context = worthReading(kept)
 		return nil
 	}
 	began := j.Now()
@@ -62,12 +77,18 @@ func (j *job) rerank(ctx context.Context) error {
 		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: ranking.Scores[i]})
 		r.TopScore = math.Max(r.TopScore, ranking.Scores[i])
 	}
-	j.context = slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.kept })
-	if len(j.context) == 0 {
-		j.context = kept
-	}
+	j.context = worthReading(kept)
 	r.Duration = j.since(began)
 	return j.rec.Emit(ctx, r)
+}
+
+// worthReading gives the candidates that are not graded incorrect, or all if there are no others.
+func worthReading(kept []candidate) []candidate {
+	out := slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.kept })
+	if len(out) == 0 {
+		return kept
+	}
+	return out
 }
 
 // asTheyStand keeps the order of what was asked for by name.

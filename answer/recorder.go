@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 type Recorder struct {
 	store eventlog.Store
 	now   func() time.Time
+
+	past event.State // of a run that is resumed: what its log held before
 
 	mu    sync.Mutex
 	state event.State
@@ -28,6 +31,29 @@ func NewRecorder(ctx context.Context, store eventlog.Store, now func() time.Time
 	r.state.Run = start.Run
 	return r, r.Emit(ctx, start)
 }
+
+// ResumeRecorder continues the log of a run that an earlier process left without a terminal event. A log that breaks the rules
+// of [event.Check], or has ended, is an error.
+func ResumeRecorder(store eventlog.Store, now func() time.Time, log []event.Event) (*Recorder, error) {
+	r := &Recorder{store: store, now: now, past: event.Fold(log)}
+	for _, e := range log {
+		if err := r.check.Next(e); err != nil {
+			return nil, fmt.Errorf("resume run: %w", err)
+		}
+	}
+	if len(log) == 0 || r.check.Ended() {
+		return nil, fmt.Errorf("resume run: %w", eventlog.ErrEnd)
+	}
+	r.state = r.past
+	r.state.Text, r.state.Reasoning, r.state.Citations, r.state.Quoted = nil, nil, nil, nil
+	r.state.Searches, r.state.Calls, r.state.Grades = slices.Clone(r.past.Searches), slices.Clone(r.past.Calls), slices.Clone(r.past.Grades)
+	r.state.Usage, r.state.Warnings, r.state.Tools = slices.Clone(r.past.Usage), slices.Clone(r.past.Warnings), slices.Clone(r.past.Tools)
+	return r, nil
+}
+
+// Past gives what the log of a resumed run held when it was resumed, with the text, not to be changed; the zero state for a new
+// run.
+func (r *Recorder) Past() event.State { return r.past }
 
 // Emit appends an event. One that would break the log's rules is an error and is not written. The store is written to
 // even when ctx has ended, since a run that stops has its end to tell.

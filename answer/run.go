@@ -11,7 +11,8 @@ import (
 )
 
 // Answerer answers a question: it emits everything between the run's first event and its terminal event, and returns
-// what ended it early, if anything did. [Pipeline] is the one that there is.
+// what ended it early, if anything did. [Pipeline] is the one that there is. The log of a run that is resumed after a restart holds
+// events already: see [Recorder.Past].
 type Answerer interface {
 	Answer(ctx context.Context, r *Recorder) error
 }
@@ -60,7 +61,7 @@ func end(ctx context.Context, r *Recorder, err error) error {
 		return errors.Join(err, werr, ErrNoEnd)
 	}
 	switch public.Code {
-	case fault.Cancelled, fault.Timeout, fault.NoDocuments:
+	case fault.Cancelled, fault.Timeout, fault.NoDocuments, fault.Unavailable:
 		return nil // told in the run, and nothing for an operator to do
 	}
 	return err

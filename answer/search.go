@@ -61,8 +61,8 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
 	for i, h := range s.hits {
 		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores[i],
-			Name: cmp.Or(s.names[h.Chunk.Document], text.Head(h.Chunk.Title, maxName))}
-		result.Found = append(result.Found, f)
+			Name: cmp.Or(s.names[h.Chunk.Document], text.Head(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
+		result.Found, result.Space = append(result.Found, f), h.Space
 	}
 	return result
 }

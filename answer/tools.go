@@ -127,7 +127,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 	result := walked{Entities: append([]string{}, a.from...), Passages: []reached{}, Found: len(to)}
 	for i, r := range to {
 		class := grade.Classify(grades.Scores[i])
-		a.found = append(a.found, judged{Hit: hits[i], Grade: event.Grade{Chunk: r.Chunk.ID, Score: grades.Scores[i], Class: class}, asked: asked, path: r.Path,
+		a.found = append(a.found, candidate{Hit: hits[i], grade: grades.Scores[i], asked: asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
 		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Document, text.Head(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}

@@ -93,6 +93,10 @@ type QueryAnalyzed struct {
 	By         string     `json:"by"`   // the form used: rules, or a model's name
 	// Standalone is the question with what it leaves to the turns before it put in; empty where it says all itself.
 	Standalone string `json:"standalone,omitempty"`
+	// Parts are the questions that it was split into, Chained and Several say how they relate. A restarted server resumes with them.
+	Parts   []string `json:"parts,omitempty"`
+	Chained bool     `json:"chained,omitempty"` // a part asks about the answer to another
+	Several bool     `json:"several,omitempty"` // each part wants its own answer
 }
 
 // CacheChecked says whether an earlier answer is used.
@@ -114,6 +118,7 @@ type ToolCalled struct {
 	Input     json.RawMessage `json:"input"` // an object
 	Iteration int             `json:"iteration"`
 	Reason    string          `json:"reason,omitempty"` // why it was chosen, in a sentence
+	Plan      json.RawMessage `json:"plan,omitempty"`   // see [RetrievalStarted]
 }
 
 // ToolReturned is its end.
@@ -122,6 +127,20 @@ type ToolReturned struct {
 	Tool     string          `json:"tool"`
 	Result   json.RawMessage `json:"result"` // an object
 	Duration Millis          `json:"duration_ms"`
+	Passages []Passage       `json:"passages,omitempty"` // what it adds to the candidates for the answer
+}
+
+// Passage is a chunk that a tool adds to the candidates for the answer. A restarted server resumes with it; protocols do not show it.
+type Passage struct {
+	Chunk corpus.ChunkID `json:"chunk_id"`
+	Score float64        `json:"score,omitempty"` // of the tool, 0..1
+	Grade float64        `json:"grade"`           // 0..1
+	Place float64        `json:"place"`           // the rank that its search gave it, 0..1
+	Kept  bool           `json:"kept,omitempty"`  // it was asked for by name and is read whatever its grade
+	Path  []string       `json:"path,omitempty"`  // see [Source]
+	Start int            `json:"start,omitempty"` // the part of the chunk that is read, as in [Source]
+	End   int            `json:"end,omitempty"`
+	Pages []int          `json:"pages,omitempty"` // the same
 }
 
 // RetrievalStarted is the start of a search.
@@ -131,6 +150,9 @@ type RetrievalStarted struct {
 	Query     string `json:"query"`
 	Iteration int    `json:"iteration"`
 	Reason    string `json:"reason,omitempty"` // why it was chosen, in a sentence
+	// Plan holds all actions that the planner chose for the iteration; the first call of each iteration has it. A restarted
+	// server resumes with it; protocols do not show it.
+	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
 // Found is a chunk that a search found.
@@ -141,6 +163,10 @@ type Found struct {
 	// Document and Name, the name of its file or else its title, are those of a search.
 	Document corpus.DocumentID `json:"document_id,omitempty"`
 	Name     string            `json:"name,omitempty"`
+	// The index's own scores, as in index.Hit. A restarted server resumes with them.
+	Fused   float64 `json:"fused,omitempty"`
+	Lexical float64 `json:"lexical,omitempty"`
+	Cosine  float64 `json:"cosine,omitempty"`
 }
 
 // RetrievalFinished is its end. Error holds the public message of a search that failed, which found nothing.
@@ -150,6 +176,7 @@ type RetrievalFinished struct {
 	Found    []Found `json:"found"` // best first
 	Duration Millis  `json:"duration_ms"`
 	Error    string  `json:"error,omitempty"`
+	Space    string  `json:"space,omitempty"` // the vector space of the cosines
 }
 
 // Class is CRAG's judgement of a chunk (Yan et al. 2024, arXiv:2401.15884).
@@ -180,6 +207,8 @@ type Grade struct {
 	Expanded bool           `json:"expanded,omitempty"`  // the parent was read in its place
 	NewScore float64        `json:"new_score,omitempty"` // the parent's, if expanded
 	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that took its place: its parent, if the score rose or it is a sentence
+	Call     CallID         `json:"call,omitempty"`      // the search whose question it was graded by
+	Place    float64        `json:"place,omitempty"`     // the rank that its search gave it, 0..1
 }
 
 // Graded is the judgement of a round of retrieval.
@@ -208,6 +237,8 @@ type GenerationStarted struct {
 	Chunks int    `json:"context_chunks"`
 	Tokens int    `json:"context_tokens"` // of the passages, counted or estimated
 	Model  string `json:"model"`
+	// Passages are the chunks that the generator reads, in its order.
+	Passages []corpus.ChunkID `json:"passages,omitempty"`
 }
 
 // Reasoned is the next piece of what a model thinks before it answers, or while it does. It is no part of the answer. Its

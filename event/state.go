@@ -59,7 +59,7 @@ type State struct {
 	Citations  []Citation
 	Quoted     []Source // the sources cited so far, by number, as their first citations cite them
 	Check      *Verified
-	Sources    []Source
+	Sources    []Source // nil before Attributed
 	Warnings   []Warned
 	Usage      []ModelUsed
 	Tools      []string // names of the tools used, in the order of first use
@@ -148,7 +148,9 @@ func (s *State) applyStep(body Body) {
 	case Verified:
 		s.Check = &b
 	case Attributed:
-		s.Sources = b.Sources
+		if s.Sources = b.Sources; s.Sources == nil {
+			s.Sources = []Source{}
+		}
 	}
 }
 

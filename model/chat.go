@@ -52,7 +52,13 @@ type Request struct {
 	Schema      *Schema  // the answer is wanted as JSON of this form; models that cannot be held to it are only told so
 	MaxTokens   int      // of the answer; 0: what the model gives
 	Temperature *float64 // 0..1; nil: the model's own. Models that take none are asked without
+	// Said is the beginning of the answer, which was given before: the answer is what follows. Only models that are
+	// [Continuing] honour it.
+	Said string
 }
+
+// Continuing is also implemented by models that honour [Request.Said].
+type Continuing interface{ Continues() bool }
 
 // Stop is why a model ended its answer.
 type Stop string

@@ -28,6 +28,9 @@ type Task struct {
 	Instructions string    // how to answer: never above what the generator is bound to
 	Temperature  *float64  // nil: the generator's own
 	MaxTokens    int       // of the answer, at most; 0: the generator's own limit
+	// Said is the beginning of the answer, which was streamed before a restart: the generator gives what follows. Citations are
+	// written in it as ⟦1⟧.
+	Said string
 }
 
 // Delta is a piece of an answer as it is generated. Exactly one of its fields is set.

@@ -75,7 +75,7 @@ func fields(v reflect.Type) []string {
 func TestEveryEventIsOnThePage(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "events.md"))
-	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A source": event.Source{}}
+	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A passage": event.Passage{}, "A source": event.Source{}}
 	for _, b := range []event.Body{event.RunStarted{}, event.QueryAnalyzed{}, event.CacheChecked{}, event.ToolCalled{},
 		event.ToolReturned{}, event.RetrievalStarted{}, event.RetrievalFinished{}, event.Graded{}, event.Reranked{},
 		event.GenerationStarted{}, event.Reasoned{}, event.Token{}, event.Cited{}, event.GenerationFinished{}, event.Verified{},

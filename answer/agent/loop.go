@@ -34,6 +34,9 @@ type Options struct {
 	Now     func() time.Time                        // default time.Now
 	Spent   func() int                              // tokens that planning has spent so far; nil: none are
 	Told    func(ctx context.Context, p Plan) error // is told each plan before it is carried out; nil: nobody is
+	// Logged gives the actions that were chosen for an iteration before the process was restarted; ok is false if it has to be
+	// planned. Actions that it gives are done whatever the planner would choose, and none end the loop. nil: there are none.
+	Logged func(iteration int) (actions []Action, ok bool)
 }
 
 // ErrTime is the cause of a context whose loop has used up its time, while its run goes on.
@@ -105,6 +108,11 @@ func (l *loop) run(ctx context.Context, p Planner) error {
 
 // plan gives what is to be done next: nothing, if the loop is to end.
 func (l *loop) plan(ctx context.Context, p Planner, iteration int) (Plan, error) {
+	if l.Logged != nil {
+		if actions, ok := l.Logged(iteration); ok {
+			return l.allowed(Plan{Actions: actions}), nil
+		}
+	}
 	if iteration == 1 && len(l.view.Parts) > 0 && l.Budget.Iterations > 1 {
 		return l.allowed(Plan{By: rules, Actions: []Action{
 			{Tool: event.ToolDecomposeQuery, Query: l.view.Question, Reason: "the question is made of several"}}}), nil

@@ -71,11 +71,16 @@ func (m *Model) Heeds() bool { return true }
 //
 // A model that fails before it has said anything, also by giving no text, is told to the trace of ctx, and the generator
 // that was given for this answers the task; without one, the error ends the sequence. One that fails later is told too,
-// and the answer ends with [model.StopIncomplete] and no error.
+// and the answer ends with [model.StopIncomplete] and no error. So does the answer of a model that cannot go on with what was
+// said before ([model.Task.Said]).
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		if len(t.Passages) == 0 {
-			yield(model.Delta{Text: NoAnswer}, nil)
+		if len(t.Passages) == 0 || t.Said != "" && !continues(m.chat) {
+			if rest, ok := strings.CutPrefix(NoAnswer, t.Said); !ok || len(t.Passages) > 0 {
+				yield(model.Delta{Stop: model.StopIncomplete}, nil)
+			} else if rest != "" {
+				yield(model.Delta{Text: rest}, nil)
+			}
 			return
 		}
 		a := &answer{Model: m, markers: markers{yield: yield}}
@@ -98,6 +103,11 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			m.then.Generate(ctx, t)(yield)
 		}
 	}
+}
+
+func continues(chat model.Chat) bool {
+	c, ok := chat.(model.Continuing)
+	return ok && c.Continues()
 }
 
 // failed names the model that failed: of a chain, the one that the error is about.
@@ -129,11 +139,12 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	for _, p := range plan.passages {
 		a.numbers = append(a.numbers, p.ID)
 	}
+	a.continueFrom(t.Said)
 	low := temperature
 	if t.Temperature != nil && *t.Temperature == *t.Temperature { // a number
 		low = max(0, min(1, *t.Temperature))
 	}
-	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low}
+	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low, Said: t.Said}
 	for p, perr := range a.chat.Complete(own, r) {
 		if perr != nil {
 			err = perr

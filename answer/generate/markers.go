@@ -298,6 +298,18 @@ func (m *markers) flush() {
 	}
 }
 
+// continueFrom reads what was yielded before a restart, and yields nothing of it again.
+func (m *markers) continueFrom(said string) {
+	if said == "" {
+		return
+	}
+	yield := m.yield
+	m.yield = func(model.Delta, error) bool { return true }
+	m.write(said)
+	m.resume()
+	m.yield, m.told = yield, true
+}
+
 // resume says that another model goes on. It is not told of a ⟦ that was begun, which counts for nothing; of another
 // bracket it is, and may close it.
 func (m *markers) resume() {

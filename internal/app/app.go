@@ -116,14 +116,19 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = sluice.New(inTime{pipeline, a}, o)
-	n, err := a.Engine.Recover(ctx)
-	if err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	if n > 0 {
-		logger.Warn("runs that the last process left open were ended", "runs", n)
-	}
 	return a, nil
+}
+
+// Recover resumes the runs that the last process left without an end, or ends them: see [sluice.Engine.Recover].
+func (a *App) Recover(ctx context.Context, how sluice.Recovery) error {
+	n, err := a.Engine.Recover(ctx, how)
+	if n.Resumed > 0 {
+		a.logger.Info("runs that the last process left open are resumed", "runs", n.Resumed)
+	}
+	if n.Failed > 0 {
+		a.logger.Warn("runs that the last process left open were ended", "runs", n.Failed)
+	}
+	return err
 }
 
 // OpenLog opens the log of runs in a folder.

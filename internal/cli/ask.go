@@ -110,7 +110,7 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		// What a run survives is shown as it happens; a log would say it again, in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, err := app.Open(ctx, e.cfg, logger)
+	a, err := open(ctx, e, logger)
 	if err != nil {
 		return nil, nil, err
 	}

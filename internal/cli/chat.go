@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/chat"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -93,6 +94,9 @@ func within(e *env) (url string, stop func() error, err error) {
 	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fail(fmt.Errorf("listen: %w", err))
+	}
+	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail"}); err != nil {
+		return fail(err)
 	}
 	url = "http://" + l.Addr().String()
 	forget := announce(&quiet, url, s.Instance())

@@ -29,7 +29,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if url, ok := running(e.ctx, e.cfg.Store.Data); ok {
 			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)

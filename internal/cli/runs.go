@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -72,7 +75,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 	if err := kept(e); err != nil {
 		return list, err
 	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := open(e.ctx, e, e.logger)
 	if err != nil {
 		return list, err
 	}
@@ -90,6 +93,18 @@ func kept(e *env) error {
 		return fmt.Errorf("read data folder: %w", err)
 	}
 	return nil
+}
+
+// open opens the data folder for a command that is no server. Runs that a crash left open end: the command would not answer them.
+func open(ctx context.Context, e *env, logger *slog.Logger) (*app.App, error) {
+	a, err := app.Open(ctx, e.cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Recover(ctx, sluice.Recovery{Fail: true}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
 type replayCmd struct {
@@ -115,7 +130,7 @@ func (c *replayCmd) Run(e *env) (err error) {
 	if err := kept(e); err != nil {
 		return err
 	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := open(e.ctx, e, e.logger)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
@@ -29,6 +30,7 @@ type serveCmd struct {
 	config.Cache
 	config.Files
 	config.Keep
+	config.Start
 	NoCache bool `name:"no-cache" help:"Answer every question anew, and in a run of its own."`
 }
 
@@ -49,6 +51,10 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	ready := make(chan struct{}) // closed when the documents are read: no resumed run is answered from a part of them
+	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
+		return err
+	}
 	write, embed := a.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
 	a.KeepVectors()
@@ -74,6 +80,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err := a.Warm(e.ctx, e.cfg.Store.Collection); err != nil && e.ctx.Err() == nil {
 		return err
 	}
+	close(ready)
 	url := "http://" + shown(l.Addr())
 	forget := announce(e, url, s.Instance())
 	defer forget()

@@ -23,6 +23,7 @@ type Config struct {
 	Cache  Cache  `title:"Answers that are kept"`
 	Files  Files  `title:"Uploaded files"`
 	Keep   Keep   `title:"Retention"`
+	Start  Start  `title:"Restart"`
 	Keys   Keys   `title:"-"` // no settings: see its comment
 }
 
@@ -104,6 +105,11 @@ func (f Files) Allowed() ([]netip.Prefix, error) {
 type Keep struct {
 	KeepRunsAge   time.Duration `name:"keep-runs-age" default:"720h" min:"1m" max:"87600h" help:"Age after which a finished run is deleted (duration)."`
 	KeepRunsBytes Size          `name:"keep-runs-bytes" default:"2GiB" min:"1MiB" max:"1PiB" help:"Space of all runs (bytes) over which the oldest finished ones are deleted."`
+}
+
+// Start says what a server does at its start with what the last one left.
+type Start struct {
+	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What becomes of questions whose answer a crash cut off: resume goes on with the answer if the deadline has not passed, and fail ends it with an error."`
 }
 
 // Never is the value of [Runs.Grace] under which a run goes on without readers until it is done.

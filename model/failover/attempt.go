@@ -48,7 +48,8 @@ type moved struct {
 	name string
 }
 
-func (a *attempt) begun() bool { return len(a.said) > 0 || a.called }
+// begun tells whether a model has given something that binds the models after it.
+func (a *attempt) begun() bool { return len(a.said) > len(a.request.Said) || a.called }
 
 // run goes through the models, and through those whose failure passes again.
 func (a *attempt) run(ctx context.Context) {
@@ -171,7 +172,8 @@ func (a *attempt) ask(ctx context.Context, i int, ended func(error)) {
 		}
 	}
 	r := a.request
-	if a.begun() {
+	r.Said = ""
+	if len(a.said) > 0 {
 		said := string(a.said)
 		r = resume(ctx, l, r, said)
 		t.seam = newSeam(said, func(word string) bool { return mentions(a.request, said, word) })

@@ -1,0 +1,325 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// past is what the log of a resumed run holds of an earlier process: each step takes its result from here if it is there, and
+// does its work otherwise. It is empty for a new run.
+type past struct {
+	event.State
+	chunks map[corpus.ChunkID]corpus.Chunk // that the log names and the index still holds
+}
+
+// errChanged ends a resumed run whose log cannot be continued.
+var errChanged = fault.New(fault.Unavailable, "the server restarted, and what the answer was made from has changed since")
+
+// load reads the chunks that the log names.
+func (p *past) load(ctx context.Context, ix index.Reader, collection string) error {
+	named := map[corpus.ChunkID]bool{}
+	for _, s := range p.Searches {
+		if s.Result != nil {
+			for _, f := range s.Result.Found {
+				named[f.Chunk] = true
+			}
+		}
+	}
+	for _, g := range p.Grades {
+		for _, d := range g.Grades {
+			if d.Parent != "" {
+				named[d.Parent] = true
+			}
+		}
+	}
+	for _, c := range p.Calls {
+		if c.Result != nil {
+			for _, r := range c.Result.Passages {
+				named[r.Chunk] = true
+			}
+		}
+	}
+	ids := make([]corpus.ChunkID, 0, len(named))
+	for id := range named {
+		ids = append(ids, id)
+	}
+	p.chunks = make(map[corpus.ChunkID]corpus.Chunk, len(ids))
+	slices.Sort(ids)
+	for some := range slices.Chunk(ids, perLook) {
+		chunks, err := ix.Chunks(ctx, collection, some)
+		if err != nil {
+			return err
+		}
+		for _, c := range chunks {
+			p.chunks[c.ID] = c
+		}
+	}
+	for _, s := range p.Quoted {
+		if _, ok := p.chunks[s.Chunk]; !ok {
+			p.chunks[s.Chunk] = chunkOf(s)
+		}
+	}
+	return nil
+}
+
+// over tells whether nothing is left to do but to end the run, and with which error.
+func (p *past) over() (bool, error) {
+	switch {
+	case p.Sources != nil && (p.Cached() || p.Check != nil):
+		return true, nil
+	case p.Sources != nil, p.Stop == reason(fault.Timeout):
+		return true, context.DeadlineExceeded
+	case p.Stop == reason(fault.Cancelled):
+		return true, fault.New(fault.Cancelled, "the run was cancelled")
+	case p.Stop == reason(fault.Internal):
+		return true, fault.New(fault.Internal, "the answer could not be finished")
+	case slices.ContainsFunc(p.Citations, func(c event.Citation) bool { return c.N > len(p.Quoted) && !p.Cached() }):
+		return true, errChanged // an earlier version wrote the log
+	}
+	return false, nil
+}
+
+// search returns the search with the number; nil if the log has none.
+func (p *past) search(id event.CallID) *event.Search {
+	for i := range p.Searches {
+		if p.Searches[i].Call == id {
+			return &p.Searches[i]
+		}
+	}
+	return nil
+}
+
+// call is the same for the other tools.
+func (p *past) call(id event.CallID) *event.Call {
+	for i := range p.Calls {
+		if p.Calls[i].ToolCalled.Call == id {
+			return &p.Calls[i]
+		}
+	}
+	return nil
+}
+
+// graded returns the grades of a round; nil if the log has none.
+func (p *past) graded(round int) *event.Graded {
+	for i := range p.Grades {
+		if p.Grades[i].Iteration == round {
+			return &p.Grades[i]
+		}
+	}
+	return nil
+}
+
+// plan returns what the planner chose for an iteration; ok is false if the log does not say. A run whose log is beyond its
+// last iteration chooses nothing more.
+func (p *past) plan(iteration int) (actions []agent.Action, ok bool) {
+	var logged json.RawMessage
+	for _, s := range p.Searches {
+		if s.Iteration == iteration && s.Plan != nil {
+			logged = s.Plan
+		}
+	}
+	for _, c := range p.Calls {
+		if c.Iteration == iteration && c.Plan != nil {
+			logged = c.Plan
+		}
+	}
+	if logged != nil {
+		return actions, json.Unmarshal(logged, &actions) == nil
+	}
+	return nil, p.Rerank != nil || p.Generation != nil
+}
+
+// hits returns what a search found, as far as it is still there.
+func (p *past) hits(r *event.RetrievalFinished) []index.Hit {
+	var out []index.Hit
+	for _, f := range r.Found {
+		if c, ok := p.chunks[f.Chunk]; ok {
+			out = append(out, index.Hit{Chunk: c, Score: f.Fused, Lexical: f.Lexical, Cosine: f.Cosine, Space: r.Space})
+		}
+	}
+	return out
+}
+
+// candidates returns the passages of a tool, as far as they are still there.
+func (p *past) candidates(passages []event.Passage, asked string) []candidate {
+	var out []candidate
+	for _, r := range passages {
+		c, ok := p.chunks[r.Chunk]
+		if !ok {
+			continue
+		}
+		part := r.Start != c.Start || r.End != c.End
+		if start, end := r.Start-c.Start, r.End-c.Start; part && start >= 0 && start < end && end <= len(c.Text) {
+			c = c.Part(start, end)
+		}
+		if len(c.PageStarts) == 0 {
+			c.Pages = r.Pages
+		}
+		out = append(out, candidate{Hit: index.Hit{Chunk: c, Score: r.Score}, grade: r.Grade, asked: asked, path: r.Path, place: r.Place, kept: r.Kept})
+	}
+	return out
+}
+
+// logged gives candidates their form in the log.
+func logged(cs []candidate) []event.Passage {
+	var out []event.Passage
+	for _, c := range cs {
+		out = append(out, event.Passage{Chunk: c.Chunk.ID, Score: c.Score, Grade: c.grade, Place: c.place, Kept: c.kept, Path: c.path, Start: c.Chunk.Start,
+			End: c.Chunk.End, Pages: c.Chunk.Pages})
+	}
+	return out
+}
+
+// returned reads the result of a tool into out; the error is the one that the tool failed with.
+func returned(r *event.ToolReturned, out any) error {
+	var f failure
+	if json.Unmarshal(r.Result, &f) == nil && f.Error != "" {
+		return fault.New(fault.Index, "%s", f.Error)
+	}
+	if json.Unmarshal(r.Result, out) != nil {
+		return errChanged
+	}
+	return nil
+}
+
+// emitOnce emits the start of a call unless the log has it.
+func (j *job) emitOnce(ctx context.Context, id event.CallID, b event.Body) error {
+	if j.past.search(id) != nil || j.past.call(id) != nil {
+		return nil
+	}
+	return j.rec.Emit(ctx, b)
+}
+
+// closeCalls gives a result to calls of an earlier process that were not made again, since the index has changed.
+func (j *job) closeCalls(ctx context.Context) error {
+	const message = "the server restarted before the result was there"
+	s := j.rec.State()
+	for _, c := range s.Calls {
+		if c.Result == nil {
+			if err := j.rec.Emit(ctx, event.ToolReturned{Call: c.ToolCalled.Call, Tool: c.Tool, Result: object(failure{message})}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range s.Searches {
+		if c.Result == nil {
+			if err := j.rec.Emit(ctx, event.RetrievalFinished{Call: c.Call, Tool: c.Tool, Found: []event.Found{}, Error: message}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// requote takes up the numbers of the sources that the answer cited so far. What a source says stands in the log: it is used
+// in place of a passage that is gone.
+func (j *job) requote() {
+	if len(j.order) > 0 {
+		return
+	}
+	for _, c := range j.past.Citations {
+		if c.Source == nil {
+			continue
+		}
+		if c.N > len(j.order) {
+			at := slices.IndexFunc(j.context, func(o candidate) bool { return o.Chunk.ID == c.Chunk })
+			if at < 0 {
+				at = len(j.context)
+				j.context = append(slices.Clip(j.context), candidate{Hit: index.Hit{Chunk: chunkOf(*c.Source)}, grade: c.Source.Score, path: c.Source.Path})
+			}
+			j.order = append(j.order, at)
+			j.quotes = append(j.quotes, quote{span: text.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}})
+		}
+		q := &j.quotes[c.N-1]
+		q.pages, q.last = ascending(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages
+	}
+}
+
+// chunkOf gives what a source tells of its chunk.
+func chunkOf(s event.Source) corpus.Chunk {
+	c := corpus.Chunk{ID: s.Chunk, Document: s.Document, Level: s.Level, Ordinal: s.Ordinal, Title: s.Title, Pages: s.Pages,
+		Start: s.Start, End: s.End, Text: s.Text}
+	if s.Heading != s.Title {
+		c.Headings = []string{s.Heading}
+	}
+	return c
+}
+
+// reread leaves of passages those that the generator read, in its order.
+func (j *job) reread(all []model.Passage) []model.Passage {
+	var out []model.Passage
+	for _, id := range j.past.Generation.Passages {
+		if i := slices.IndexFunc(all, func(p model.Passage) bool { return p.Chunk.ID == id }); i >= 0 {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// told gives the answer so far as it is taken apart into claims.
+func (j *job) told() *saying {
+	told := new(saying)
+	told.text.Write(j.past.Text)
+	for _, c := range j.past.Citations {
+		told.cites = append(told.cites, cite{c.At, j.context[j.order[c.N-1]].Chunk})
+	}
+	return told
+}
+
+// shown gives the answer so far as its generator gave it, texts that follow each other joined.
+func (j *job) shown() []model.Delta {
+	var out []model.Delta
+	from := 0
+	until := func(at int) {
+		if at > from {
+			out, from = append(out, model.Delta{Text: string(j.past.Text[from:at])}), at
+		}
+	}
+	for _, c := range j.past.Citations {
+		until(c.At)
+		out = append(out, model.Delta{Cite: j.order[c.N-1] + 1})
+	}
+	until(len(j.past.Text))
+	return out
+}
+
+// marked gives the answer so far with its citations as models write them.
+func marked(shown []model.Delta) string {
+	var out strings.Builder
+	for _, d := range shown {
+		if out.WriteString(d.Text); d.Cite != 0 {
+			out.WriteString("⟦" + strconv.Itoa(d.Cite) + "⟧")
+		}
+	}
+	return out.String()
+}
+
+// skip takes what was shown out of what a generator gives from the beginning; ok is false if it gives something else.
+func skip(shown []model.Delta, d model.Delta) (left []model.Delta, rest model.Delta, ok bool) {
+	switch {
+	case len(shown) == 0:
+		return nil, d, true
+	case d.Cite != 0:
+		return shown[1:], model.Delta{}, d.Cite == shown[0].Cite
+	case strings.HasPrefix(shown[0].Text, d.Text):
+		if shown[0].Text = shown[0].Text[len(d.Text):]; shown[0].Text == "" && shown[0].Cite == 0 {
+			shown = shown[1:]
+		}
+		return shown, model.Delta{}, true
+	case len(shown) == 1 && shown[0].Cite == 0:
+		more, ok := strings.CutPrefix(d.Text, shown[0].Text)
+		return nil, model.Delta{Text: more}, ok
+	}
+	return shown, model.Delta{}, false
+}

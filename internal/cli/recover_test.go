@@ -1,0 +1,122 @@
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// child starts a server in a process of its own and returns its address.
+func child(t *testing.T, args ...string) (url string, process *exec.Cmd) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(append([]string{"serve", "--addr=127.0.0.1:0"}, args...), "\n"))
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			return url, cmd
+		}
+	}
+	t.Fatal("the server did not start")
+	return "", nil
+}
+
+// frames reads a stream to its end, or to the first frame that holds a text.
+func frames(t *testing.T, method, url, body string, header map[string]string, until string) (run string, out []sse.Event) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s", method, url, res.Status)
+	}
+	for e, err := range sse.NewReader(res.Body, 1<<20).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out = append(out, e); until != "" && strings.Contains(e.Data, until) {
+			break
+		}
+	}
+	return res.Header.Get("Sluice-Run-Id"), out
+}
+
+// joined returns the events with all tokens joined, first, since frames may hold one token or several.
+func joined(t *testing.T, frames []sse.Event) []sse.Event {
+	t.Helper()
+	out := []sse.Event{{Name: "token"}}
+	for _, f := range frames {
+		if f.Name != "token" {
+			out = append(out, f)
+			continue
+		}
+		var token struct{ Content string }
+		if err := json.Unmarshal([]byte(f.Data), &token); err != nil {
+			t.Fatal(err)
+		}
+		out[0].Data += token.Content
+	}
+	return out
+}
+
+// TestKilledServerContinuesItsAnswers kills a server in the middle of an answer. The next server continues the answer, and a
+// reader that comes back has each event once.
+func TestKilledServerContinuesItsAnswers(t *testing.T) {
+	const said = "A ship pays 12 euros for each metre of its length ⟦1⟧. Fishing boats pay nothing ⟦1⟧."
+	words := strings.SplitAfter(said, " ")
+	s := modeltest.NewOpenAI(t, modeltest.Script{Next: func(n int, _ []byte) modeltest.Script {
+		if n == 0 {
+			return modeltest.Script{Tokens: words, Fail: modeltest.Stall, After: 6}
+		}
+		return modeltest.Script{Tokens: words[6:]}
+	}})
+	args := []string{"--docs=" + docs(t), "--data=" + t.TempDir(), "--judge=none", "--model-url=" + s.URL, "--deadline=10m", "--model-stall=5m"}
+	url, first := child(t, args...)
+	run, before := frames(t, http.MethodPost, url+"/api/query/stream", `{"query":"What does a ship pay for each metre?","mode":"direct"}`, nil, "euros")
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+
+	url, _ = child(t, args...)
+	last := map[string]string{"Last-Event-ID": before[len(before)-1].ID}
+	_, after := frames(t, http.MethodGet, url+"/runs/"+run+"/stream", "", last, "")
+	_, whole := frames(t, http.MethodGet, url+"/runs/"+run+"/stream", "", nil, "")
+	if d := cmp.Diff(joined(t, whole), joined(t, slices.Concat(before, after))); d != "" {
+		t.Errorf("the reader's events (-log +read)\n%s", d)
+	}
+	if text := joined(t, whole)[0].Data; text != "A ship pays 12 euros for each metre of its length [1]. Fishing boats pay nothing [1]." || whole[len(whole)-1].Name != "done" {
+		t.Errorf("the answer is %q, the end %s", text, whole[len(whole)-1].Name)
+	}
+	if n := s.Counts().Requests; n != 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
