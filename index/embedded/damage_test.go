@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
@@ -188,6 +190,51 @@ func readsAll(t *testing.T, dir string) error {
 		}
 	}
 	return nil
+}
+
+// TestLexicalDamagedWhileOpen damages the segments of an open index: a check finds it, Health says so, and the index rebuilds them.
+func TestLexicalDamagedWhileOpen(t *testing.T) {
+	dir, _ := damagedIndex(t)
+	synctest.Test(t, func(t *testing.T) {
+		x, err := embedded.Open(dir, embedded.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, x, "apple", corpus.Passage); n != 30 {
+			t.Fatalf("%d of 30 passages", n)
+		}
+		segments, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.zap"))
+		if err != nil || len(segments) == 0 {
+			t.Fatal(segments, err)
+		}
+		for _, path := range segments {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(bytes.Repeat([]byte{0x5a}, 300), 20); err != nil {
+				t.Fatal(err)
+			}
+			_ = f.Close()
+		}
+		if err := x.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), ".zap") {
+			t.Errorf("the check gives %v", err)
+		}
+		if x.Health() == nil {
+			t.Error("healthy")
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if err := x.Health(); err != nil {
+			t.Errorf("not rebuilt: %v", err)
+		}
+		if n := count(t, x, "apple", corpus.Passage); n != 30 {
+			t.Errorf("%d of 30 passages", n)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestDamagedWhileOpen damages documents.db under an index that is open: what cannot be read is an error, which Health keeps, and

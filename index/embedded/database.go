@@ -235,19 +235,34 @@ func (x *Index) noted(err error) error {
 	return err
 }
 
+// damaged tells whether a read or a check found damage in documents.db.
+func (x *Index) damaged() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.damage != nil
+}
+
+// absolve forgets damage that a check of the whole file did not find, as where a lexical index was damaged that was read beside it.
+func (x *Index) absolve() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.opts.Logger.Info("a read failed, but documents.db is not damaged", "error", x.damage)
+	x.damage = nil
+}
+
 // Health gives an error where part of the index does not work: what reads it fails, and the rest goes on.
 func (x *Index) Health() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.damage
 	for _, behind := range x.behind {
-		err = errors.Join(err, fmt.Errorf("searches lack a change: %w", behind))
+		err = errors.Join(err, fmt.Errorf("searches of a collection fail or lack a change: %w", behind))
 	}
 	return err
 }
 
-// Verify reads documents.db as a whole and compares it with what was written; see [Index.Health]. Others read and write
-// meanwhile.
+// Verify reads all files and compares them with what was written; see [Index.Health]. Lexical indexes that are damaged are rebuilt in
+// the background. Others read and write meanwhile.
 func (x *Index) Verify(ctx context.Context) error {
 	if err := x.enter(ctx); err != nil {
 		return err
@@ -259,6 +274,19 @@ func (x *Index) Verify(ctx context.Context) error {
 }
 
 func (x *Index) verify(ctx context.Context) error {
+	err := x.verifyDocuments(ctx)
+	for _, c := range x.loadedCollections() {
+		if lex := x.verifyLexical(ctx, c); lex != nil {
+			if ctx.Err() == nil {
+				x.suspect(c, lex)
+			}
+			err = errors.Join(err, lex)
+		}
+	}
+	return err
+}
+
+func (x *Index) verifyDocuments(ctx context.Context) error {
 	path := x.path(fileDocuments)
 	x.dbMu.RLock()
 	defer x.dbMu.RUnlock()

@@ -59,7 +59,7 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	if v.reader == nil || v.chunks == 0 {
 		return nil
 	}
-	return guard(x.path(folderLexical), func() error {
+	return x.guardLexical(c, func() error {
 		return x.view(func(tx *txn) error {
 			g := &graph{collection: c.id, v: v, tx: tx, figures: map[string]figures{}}
 			var err error

@@ -2,10 +2,15 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
 // When the index works in the background.
@@ -21,20 +26,27 @@ const (
 // deletions are when something was deleted that may still be in the files; zero: nothing was.
 type deletions struct{ first, last time.Time }
 
-// maintain works in the background until ctx ends: it repairs what a full disk left, erases what was deleted, and verifies
-// documents.db. One thing is done at a time, and compactions rest longer than they take.
+// maintain works in the background until ctx ends: it repairs what a full disk left, rebuilds lexical indexes in which a read found
+// damage, erases what was deleted, and verifies the files. One thing is done at a time, and compactions rest longer than they take.
 func (x *Index) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	verified, rested := time.Now(), time.Time{}
+	verified, rested, certain := time.Now(), time.Time{}, false
+	repair, wait := time.Time{}, maintainEvery/2
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		x.repairAll()
 		now := time.Now()
+		if now.After(repair) {
+			wait = min(2*wait, compactRetry)
+			if x.repairAll() {
+				wait = maintainEvery / 2
+			}
+			repair = now.Add(wait)
+		}
 		if now.After(rested) && x.compactDue(now) {
 			rest := maintainEvery
 			if err := x.compact(ctx); err != nil && ctx.Err() == nil {
@@ -43,9 +55,14 @@ func (x *Index) maintain(ctx context.Context) {
 			}
 			rested = time.Now().Add(max(rest, compactRest*time.Since(now)))
 		}
-		if now.Sub(verified) >= verifyEvery {
-			if err := x.verify(ctx); err != nil && ctx.Err() == nil {
+		if suspected := !certain && x.damaged(); suspected || now.Sub(verified) >= verifyEvery {
+			err := x.verify(ctx)
+			if err != nil && ctx.Err() == nil {
 				x.opts.Logger.Error("the index is damaged", "error", err)
+			}
+			certain = errors.Is(err, errDamaged) // that documents.db is
+			if suspected && !certain && ctx.Err() == nil {
+				x.absolve()
 			}
 			verified = now
 		}
@@ -84,6 +101,50 @@ func (x *Index) untilClosed(ctx context.Context) (context.Context, context.Cance
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(x.lifetime, cancel)
 	return ctx, func() { stop(); cancel() }
+}
+
+// guardLexical runs do, which reads the lexical indexes of a collection. Damage that it finds is repaired in the background.
+func (x *Index) guardLexical(c *collection, do func() error) error {
+	err := guard(x.path(folderLexical), do)
+	if errors.Is(err, errDamaged) {
+		x.suspect(c, err)
+	}
+	return err
+}
+
+// suspect has a collection's lexical indexes opened again, which rebuilds them where they are damaged.
+func (x *Index) suspect(c *collection, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.behind[c] == nil {
+		x.behind[c] = err
+	}
+}
+
+// verifyLexical reads the segments of the lexical indexes that are in use.
+func (x *Index) verifyLexical(ctx context.Context, c *collection) error {
+	s := c.acquire()
+	defer c.release(s)
+	for i := range levels {
+		snapshot, ok := s.levels[i].reader.(*scorch.IndexSnapshot)
+		if !ok {
+			continue
+		}
+		for _, seg := range snapshot.Segments() {
+			file, ok := seg.Segment().(segment.PersistedSegment)
+			if !ok {
+				continue
+			}
+			err := errors.Join(ctx.Err(), verifySegment(file.Path()))
+			if errors.Is(err, os.ErrNotExist) { // a compaction removed it
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", file.Path(), err)
+			}
+		}
+	}
+	return nil
 }
 
 func (x *Index) names() []string {
@@ -138,14 +199,20 @@ func (x *Index) repair(c *collection) error {
 	return nil
 }
 
-// repairAll repairs the collections that lack a change.
-func (x *Index) repairAll() {
+// repairAll repairs the collections that lack a change, and those whose lexical indexes are damaged. It tells whether all are repaired.
+func (x *Index) repairAll() bool {
 	x.mu.Lock()
-	behind := slices.Collect(maps.Keys(x.behind))
+	behind := maps.Clone(x.behind)
 	x.mu.Unlock()
-	for _, c := range behind {
+	for c, err := range behind {
 		x.write.Lock()
+		if c.stale == nil {
+			_ = x.stale(c, err)
+		}
 		_ = x.repair(c) // it stays behind, which Health tells
 		x.write.Unlock()
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.behind) == 0
 }

@@ -183,7 +183,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 	defer c.release(s)
 	v := &s.levels[corpus.Passage-1]
 	stats.Chunks = int(v.chunks)
-	err = guard(x.path(folderLexical), func() error {
+	err = x.guardLexical(c, func() error {
 		for _, w := range words {
 			if _, ok := stats.DF[w]; ok {
 				continue

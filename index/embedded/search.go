@@ -67,11 +67,11 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 		return nil, failed("search", err)
 	}
 	defer c.release(s)
-	hits, err := x.searchSnapshot(ctx, s, only, q, wanted)
+	hits, err := x.searchSnapshot(ctx, c, s, only, q, wanted)
 	return hits, failed("search", err)
 }
 
-func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, only *filter, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
+func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, only *filter, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
 	terms := queryTerms(q.Text)
 	for i := range levels {
 		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
@@ -84,7 +84,7 @@ func (x *Index) searchSnapshot(ctx context.Context, s *snapshot, only *filter, q
 			continue
 		}
 		var some []found
-		err := guard(x.path(folderLexical), func() (err error) {
+		err := x.guardLexical(c, func() (err error) {
 			some, err = x.searchView(ctx, s.levels[i].scoped(only), terms, q)
 			return err
 		})
