@@ -238,7 +238,7 @@ func TestDamagedMentions(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process that writes, again and again, and checks that of every document there is all or nothing, in
+// TestKilled kills a process that writes and compacts, again and again, and checks that of every document there is all or nothing, in
 // every part of the index.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("EMBEDDED_TEST_WRITE"); dir != "" {
@@ -287,7 +287,11 @@ func writeForever(dir string) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		if err := turn(x, i, corpus.DocumentID(id)); err != nil {
+		err := turn(x, i, corpus.DocumentID(id))
+		if i%4 == 3 {
+			err = errors.Join(err, x.Compact(context.Background()))
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,0 +1,115 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// TestDamagedIndexIsNoAbstention damages documents.db under a server: questions fail, the server is not ready, and the next process
+// does not start.
+func TestDamagedIndexIsNoAbstention(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	h := handler(t, a)
+	if status, reply := request(t, h, "POST", "/api/query", `{"query":"Who is the keeper of the Farland lighthouse?"}`); status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, reply)
+	}
+	path := filepath.Join(a.Config.Store.Data, "index", "documents.db")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, len(b)-2*os.Getpagesize()), int64(2*os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{"Where does the keeper of the Farland lighthouse live?", "Which emperor ruled the Zyxwv?"} {
+		status, reply := request(t, h, "POST", "/api/query", `{"query":"`+q+`"}`)
+		if status != http.StatusBadGateway || !strings.Contains(reply, string(fault.Index)) {
+			t.Errorf("%s: status %d: %s", q, status, reply)
+		}
+	}
+	status, reply := request(t, h, "GET", "/readyz", "")
+	var health server.Health
+	if err := json.Unmarshal([]byte(reply), &health); err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusServiceUnavailable || health.Parts["index"].Status != server.PartFailed {
+		t.Errorf("readiness: status %d, %+v", status, health)
+	}
+	again := a.Config
+	again.Store.Data = t.TempDir()
+	if err := os.CopyFS(filepath.Join(again.Store.Data, "index"), os.DirFS(filepath.Dir(path))); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := app.Open(t.Context(), again, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "documents.db") {
+		t.Errorf("the next start: %v", err)
+		if err == nil {
+			_ = second.Close()
+		}
+	}
+}
+
+// TestDeletedFileIsInNoFile uploads a file, deletes it, and looks for the words of its text in the whole data folder but
+// the logs of runs, once the index is compacted.
+func TestDeletedFileIsInNoFile(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	handler(t, a)
+	const text = "# Zebramarkervv\n\nThe xylomarkerqq of Zebramarkervv is painted in seven colours and stands at the river."
+	file, task, err := a.Files().Upload(t.Context(), files.Upload{Name: "vanishing.md", Body: strings.NewReader(text)})
+	if err == nil {
+		task, err = a.Files().Await(t.Context(), task.ID)
+	}
+	if err != nil || task.Status != store.Completed {
+		t.Fatal(task, err)
+	}
+	holding := func() (found []string) {
+		err := filepath.WalkDir(a.Config.Store.Data, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || filepath.Base(filepath.Dir(path)) == "runs" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			for _, word := range []string{"xylomarkerqq", "zebramarkervv"} {
+				if bytes.Contains(bytes.ToLower(b), []byte(word)) {
+					found = append(found, path+" holds "+word)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if len(holding()) == 0 {
+		t.Fatal("the words were never there")
+	}
+	if err := a.Files().DeleteFile(t.Context(), file.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Index.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := holding(); found != nil {
+		t.Error(found)
+	}
+}
