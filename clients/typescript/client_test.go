@@ -2,6 +2,7 @@ package typescript_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -87,32 +88,47 @@ func failures(report string) string {
 	return report
 }
 
+// built is the folder that compile makes, for all tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
 // compile makes the package as it is published, and its tests beside it. That the package compiles with the types of a browser
 // and no others is what keeps what is Node's alone out of it.
 func compile(t *testing.T, node string) string {
 	t.Helper()
-	out := t.TempDir()
+	built.once.Do(func() { built.dir, built.err = compileAll(node) })
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
+
+func compileAll(node string) (string, error) {
+	out, err := os.MkdirTemp("", "sluice-typescript-")
+	if err != nil {
+		return "", err
+	}
 	manifest, err := os.ReadFile("package.json")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(out, "package.json"), manifest, 0o600)
 	}
 	if err != nil {
-		t.Fatal(err)
+		return out, err
 	}
-	var wg sync.WaitGroup
+	errs := make(chan error)
 	for project, dir := range map[string]string{"tsconfig.json": "dist", "tsconfig.test.json": "build"} {
-		wg.Go(func() {
-			tsc := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "-p", project, "--outDir", filepath.Join(out, dir))
-			if text, err := tsc.CombinedOutput(); err != nil {
-				t.Errorf("compile %s: %v\n%s", project, err, text)
+		go func() {
+			text, err := exec.Command(node, "node_modules/typescript/bin/tsc", "-p", project, "--outDir", filepath.Join(out, dir)).CombinedOutput()
+			if err != nil {
+				err = fmt.Errorf("compile %s: %w\n%s", project, err, text)
 			}
-		})
+			errs <- err
+		}()
 	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return out
+	return out, errors.Join(<-errs, <-errs)
 }
 
 // TestPackageNamesNoRegistry holds that the lock file says what is installed and not from where.
