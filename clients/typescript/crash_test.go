@@ -128,8 +128,9 @@ type sighting struct {
 
 // witness holds what all readers saw.
 type witness struct {
-	t  *testing.T
-	mu sync.Mutex
+	t    *testing.T
+	stop context.CancelFunc // ends the other readers after a failure
+	mu   sync.Mutex
 	// seen has what each number of a run shows in a protocol. In forge a reader that lags gets several tokens under the number of the
 	// last, so there the texts of a number end alike.
 	seen   map[string]sighting
@@ -144,6 +145,7 @@ func (w *witness) take(reader string, s sighting) {
 	defer w.mu.Unlock()
 	switch {
 	case s.Error != "":
+		w.stop()
 		w.t.Errorf("%s of %s: %s", reader, s.Run, s.Error)
 		return
 	case s.ID == "":
@@ -300,7 +302,7 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for round := range rounds {
 		model.finish.Store(false)
-		w := &witness{t: t, seen: map[string]sighting{}, texts: map[string]string{}}
+		w := &witness{t: t, stop: cancel, seen: map[string]sighting{}, texts: map[string]string{}}
 		c, err := client.New(p.url, client.Options{Retries: 1000, Backoff: 10 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
