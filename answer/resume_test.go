@@ -291,6 +291,13 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 					t.Errorf("cut after %d events: %d tokens cost more in the log, and %d were spent", cut, spent, c.cost)
 				}
 			}
+			again := stored(t, resumed(t, base, slices.Clone(whole[:len(whole)/3])))
+			again = resumed(t, base, again[:2*len(again)/3])
+			twice := event.Fold(again)
+			twice.Reasoning, twice.Tokens = want.Reasoning, want.Tokens
+			if d := cmp.Diff(want, twice, withoutTimes); d != "" {
+				t.Errorf("cut twice (-whole run +resumed)\n%s", d)
+			}
 		})
 	}
 }

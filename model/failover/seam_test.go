@@ -281,3 +281,38 @@ func TestNobodyIsAskedAfterOneThatStrays(t *testing.T) {
 	want(t, "stop", h.stop, model.StopIncomplete)
 	want(t, "asked the third", c.times(), 0)
 }
+
+// TestContinuesWhatWasSaidBefore gives the beginning of the answer with the request, as after a restart.
+func TestContinuesWhatWasSaidBefore(t *testing.T) {
+	t.Parallel()
+	r := question
+	r.Said = "Gold is heavy ⟦1⟧"
+	for name, test := range map[string]struct {
+		acts  []act
+		text  string
+		stop  model.Stop
+		fails model.Failure
+	}{
+		"the rest":                       {[]act{says(" and sinks.")}, " and sinks.", model.StopEnd, ""},
+		"from the beginning":             {[]act{says("Gold is heavy ⟦1⟧ and", " sinks.")}, " and sinks.", model.StopEnd, ""},
+		"nothing more":                   {[]act{says()}, "", model.StopEnd, ""},
+		"something else":                 {[]act{says("Gold is heavy because of its density.")}, "", model.StopIncomplete, ""},
+		"asked again after a failure":    {[]act{fails(model.Broken), says(" and sinks.")}, " and sinks.", model.StopEnd, ""},
+		"never":                          {[]act{fails(model.Rejected)}, "", "", model.Rejected},
+		"breaks off in the continuation": {[]act{begins(" and sinks")}, " and sinks", model.StopIncomplete, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &scripted{name: "a", acts: test.acts}
+			h := listen(t.Context(), failover.New(chats(a), failover.Options{Backoff: 1}), r)
+			want(t, "text", h.text, test.text)
+			want(t, "stop", h.stop, test.stop)
+			want(t, "failure", h.failure(), test.fails)
+			for _, asked := range a.asked {
+				if len(asked.Messages) != 3 || asked.Messages[1].Text != r.Said || asked.Said != "" {
+					t.Errorf("asked %+v", asked)
+				}
+			}
+		})
+	}
+}
