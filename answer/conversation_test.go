@@ -249,3 +249,18 @@ func TestRoundsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallTalk: thanks are answered without a search, a source or a citation, also in a conversation; a question that begins with thanks is
+// searched for.
+func TestSmallTalk(t *testing.T) {
+	t.Parallel()
+	history := []event.Turn{{Role: event.RoleUser, Text: keeper}, {Role: event.RoleAssistant, Text: "Ada Brook."}}
+	for _, h := range [][]event.Turn{nil, history} {
+		for query, talk := range map[string]bool{"thanks": true, "Vielen Dank!": true, "Thanks. Who is the keeper of the Farland lighthouse?": false} {
+			s := event.Fold(begin(t, library(), event.RunStarted{Query: query, History: h}))
+			if got := len(s.Searches) == 0 && len(s.Sources) == 0 && len(s.Citations) == 0; got != talk || len(s.Text) == 0 || s.Abstained() {
+				t.Errorf("%q: %q, %d searches, %d citations, abstained %v", query, s.Text, len(s.Searches), len(s.Citations), s.Abstained())
+			}
+		}
+	}
+}

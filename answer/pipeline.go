@@ -157,7 +157,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {"generate", j.generate},
+	}{{"analyze", j.chat}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {"generate", j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.settle(ctx)); err != nil {
@@ -171,6 +171,27 @@ func (j *job) answer(ctx context.Context) error {
 		}
 	}
 	j.remember(ctx)
+	return nil
+}
+
+// chat answers a message that asks nothing, such as thanks, without searching or citing anything. Of a message that also asks
+// something, it leaves the question.
+func (j *job) chat(ctx context.Context) error {
+	question, reply := analyze.SmallTalk(j.q.Query)
+	if question != j.q.Query && question != "" {
+		j.q.Query, j.alone = question, question
+	}
+	if question != "" {
+		return nil
+	}
+	for _, b := range []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: rules}, event.CacheChecked{},
+		event.GenerationStarted{Model: rules}, event.Token{Text: reply}, event.GenerationFinished{Reason: string(model.StopEnd)},
+		event.Verified{Claims: []event.Claim{}, By: rules}, event.Attributed{Sources: []event.Source{}, By: rules}} {
+		if err := j.rec.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	j.finished = true
 	return nil
 }
 

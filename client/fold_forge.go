@@ -49,13 +49,13 @@ func (f *Fold) addForge(ev Event) error {
 	case "cache_hit":
 		return on(ev, func(v forge.CacheHit) {
 			f.s.Cached = true
-			f.stage("cache", fmt.Sprintf("answered before: %q (%.2f)", v.OriginalQuery, v.Similarity))
+			f.stage("cache", "Found the answer to the same question, asked before: "+quoted(v.OriginalQuery))
 		})
 	case "retrieval_start":
 		return on(ev, f.searching)
 	case "retrieval_result":
 		return on(ev, func(v forge.RetrievalResult) {
-			f.finish(Search, v.CallID, v.Tool, fmt.Sprintf("%s found %d, best %.2f", v.Tool, v.ChunksFound, v.TopScore), v.DurationMS)
+			f.finish(Search, v.CallID, v.Tool, foundPassages(v.ChunksFound), v.DurationMS)
 		})
 	case "tool_call":
 		return on(ev, f.calling)
@@ -69,17 +69,19 @@ func (f *Fold) addForgeStage(ev Event) error {
 	switch ev.Name {
 	case "crag_evaluation":
 		return on(ev, func(v forge.CRAGEvaluation) {
-			f.stage("grade", fmt.Sprintf("%d correct, %d ambiguous (%d expanded), %d incorrect: %s", v.Correct, v.Ambiguous, v.Expanded, v.Incorrect, v.Action))
+			f.stage("grade", judged(v))
 		})
 	case "rerank_result":
 		return on(ev, func(v forge.RerankResult) {
-			f.addStep(Step{Kind: Stage, Name: "rerank", Detail: fmt.Sprintf("%s, %d of %d kept", v.Method, v.OutputCount, v.InputCount),
+			f.addStep(Step{Kind: Stage, Name: "rerank", Detail: fmt.Sprintf("Choosing the best passages: %d of %d", v.OutputCount, v.InputCount),
 				Status: Completed, Timed: true, Took: v.DurationMS})
 		})
 	case "generation_start":
 		return on(ev, func(v forge.GenerationStart) {
 			f.s.Model, f.s.Answer = clip(v.Model, 200), Running
-			f.stage("generate", fmt.Sprintf("%s reads %s, about %d tokens", v.Model, count(v.ContextChunks, "passage"), v.TotalContextTokens))
+			if v.ContextChunks > 0 {
+				f.stage("generate", fmt.Sprintf("Writing the answer from %s, with the model %s", count(v.ContextChunks, "passage"), v.Model))
+			}
 		})
 	}
 	return nil
@@ -92,30 +94,26 @@ func (f *Fold) stage(name, detail string) {
 
 func (f *Fold) analysed(v forge.QueryAnalysis) {
 	f.s.Question, f.s.Mode = fitting(v.Query, maxField), clip(string(v.EstimatedMode), 60)
-	f.stage("analyze", fmt.Sprintf("%s question, %s", v.Complexity, v.EstimatedMode))
+	f.stage("analyze", "Reading the question: "+difficulty(v.Complexity))
 }
 
 func (f *Fold) searching(v forge.RetrievalStart) {
-	switch {
-	case v.Reason != "" && v.Query != f.s.Question:
-		f.stage("plan", fmt.Sprintf("%s: %q", v.Reason, shorten(v.Query, 70)))
-	case v.Reason != "" && v.Iteration > 1:
-		f.stage("plan", v.Reason)
-	case v.Iteration > 1:
-		f.stage("again", fmt.Sprintf("%q", shorten(v.Query, 70)))
+	if v.Iteration > 1 {
+		f.stage("plan", reasonOf(v.Reason))
 	}
-	f.addStep(Step{ID: callID(v.CallID), Kind: Search, Name: "search", Tool: v.Tool, Query: v.Query, Detail: v.Tool, Status: Running})
+	f.addStep(Step{ID: callID(v.CallID), Kind: Search, Name: "search", Tool: v.Tool, Query: v.Query, Reason: clip(v.Reason, maxLine),
+		Detail: searchFor(v.Tool, v.Query), Status: Running})
 }
 
 func (f *Fold) calling(v forge.ToolCall) {
-	if v.Reason != "" {
-		f.stage("plan", v.Reason)
+	if v.Iteration > 1 {
+		f.stage("plan", reasonOf(v.Reason))
 	}
 	name := "tool"
 	if v.Tool == event.ToolGraphTraverse {
 		name = "graph"
 	}
-	f.addStep(Step{ID: callID(v.CallID), Kind: Tool, Name: name, Tool: v.Tool, Detail: v.Tool, Status: Running})
+	f.addStep(Step{ID: callID(v.CallID), Kind: Tool, Name: name, Tool: v.Tool, Reason: clip(v.Reason, maxLine), Detail: useOf(v.Tool), Status: Running})
 }
 
 // returned tells what a tool that is no search gave. A question that was taken apart is a step for each of its parts.
@@ -126,16 +124,18 @@ func (f *Fold) returned(v forge.ToolResult) {
 		Found    int      `json:"passages_found"`
 	}
 	_ = json.Unmarshal(v.Result, &result) // a result of another form has its name shown
-	detail := v.Tool
+	outcome := ""
 	switch {
 	case len(result.Parts) > 0:
-		detail = v.Tool + ": " + count(len(result.Parts), "part")
-	case len(result.Entities) > 0 || result.Found > 0:
-		detail = fmt.Sprintf("%s found %d, from %s", v.Tool, result.Found, shorten(strings.Join(result.Entities, ", "), 70))
+		outcome = count(len(result.Parts), "part")
+	case len(result.Entities) > 0:
+		outcome = fmt.Sprintf("%s, from %s", foundPassages(result.Found), shorten(strings.Join(result.Entities, ", "), 70))
+	case result.Found > 0:
+		outcome = foundPassages(result.Found)
 	}
-	f.finish(Tool, v.CallID, v.Tool, detail, v.DurationMS)
+	f.finish(Tool, v.CallID, v.Tool, outcome, v.DurationMS)
 	for _, q := range result.Parts {
-		f.stage("part", shorten(q, 90))
+		f.stage("part", "Part of the question: "+quoted(q))
 	}
 }
 
@@ -147,13 +147,17 @@ func callID(n event.CallID) string {
 	return "call_" + strconv.Itoa(int(n))
 }
 
-// finish ends the step of a call. Where the server does not number its calls, it is the oldest one of the tool that is open.
-func (f *Fold) finish(kind Kind, call event.CallID, tool, detail string, took event.Millis) {
-	tool = clip(tool, 200)
+// finish ends the step of a call with its outcome. Where the server does not number its calls, it is the oldest one of the tool that is open.
+func (f *Fold) finish(kind Kind, call event.CallID, tool, outcome string, took event.Millis) {
 	id := callID(call)
+	tool = clip(tool, 200)
 	for i, s := range f.s.Steps {
-		if s.Kind == kind && s.ID == id && s.Tool == tool && s.Status == Running {
-			f.changeStep(i, func(s *Step) { s.Detail, s.Status, s.Timed, s.Took = detail, Completed, true, max(took, 0) })
+		if s.Kind == kind && s.Tool == tool && s.Status == Running && s.ID == id {
+			f.changeStep(i, func(s *Step) {
+				if s.Status, s.Timed, s.Took = Completed, true, max(took, 0); outcome != "" {
+					s.Detail += ": " + outcome
+				}
+			})
 			return
 		}
 	}
@@ -164,6 +168,9 @@ func (f *Fold) verified(v forge.Verification) {
 		f.s.Answer = Completed
 	}
 	f.s.Confidence = v.Confidence
+	if v.ClaimsChecked > 0 {
+		f.stage("verify", checkedClaims(v))
+	}
 	f.s.Verification = Verification{Checked: v.ClaimsChecked, Supported: v.ClaimsSupported, Partial: v.ClaimsPartial, Flagged: v.Flagged}
 	for _, d := range v.Details[:min(len(v.Details), maxClaims)] {
 		f.s.Verification.Claims = append(f.s.Verification.Claims, Claim{Text: clip(d.Claim, maxLine), Verdict: clip(string(d.Verdict), 60)})
@@ -191,7 +198,7 @@ func (f *Fold) done(v forge.Done) {
 	if v.Incomplete {
 		status = Incomplete
 	}
-	f.s.Confidence, f.s.Mode, f.s.Cached, f.s.Elapsed = v.Confidence, clip(string(v.Mode), 60), v.Cached, max(v.TotalTimeMS, 0)
+	f.s.Confidence, f.s.Mode, f.s.Cached, f.s.Elapsed, f.s.Abstained = v.Confidence, clip(string(v.Mode), 60), v.Cached, max(v.TotalTimeMS, 0), v.Abstained && f.s.Verification.Checked == 0
 	if u := v.Usage; u != nil {
 		f.s.Usage = Usage{Input: u.InputTokens, Output: u.OutputTokens, Calls: u.Calls, Estimated: u.Estimated}
 		for _, m := range u.Models[:min(len(u.Models), maxNames)] {

@@ -25,6 +25,8 @@ type frame struct {
 	Model        string                       `json:"model"`
 	Effort       string                       `json:"effort"`
 	Cached       bool                         `json:"cached"`
+	Abstained    bool                         `json:"abstained"`
+	AnsweredBy   string                       `json:"answered_by"`
 	Output       []knowledge.Item             `json:"output"`
 	Status       string                       `json:"status"`
 	Error        *knowledge.ResponseError     `json:"error"`
@@ -81,7 +83,7 @@ func (f *Fold) snapshot(v frame) {
 	if f.s.Run == "" {
 		f.s.Run = clip(v.ID, 300)
 	}
-	f.s.Model, f.s.Mode, f.s.Cached = clip(v.Model, 200), clip(v.Effort, 60), v.Cached
+	f.s.Model, f.s.Mode, f.s.Cached, f.s.Abstained = clip(cmp.Or(v.AnsweredBy, v.Model), 200), clip(v.Effort, 60), v.Cached, v.Abstained
 	f.s.Status, f.s.Elapsed = statusOf(v.Status), max(v.DurationMS, 0)
 	f.s.Steps = nil
 	var text, reasoning strings.Builder
@@ -137,6 +139,7 @@ func (f *Fold) outcome(v frame) {
 	}
 	if c := v.Verification; c != nil {
 		f.s.Verification = Verification{Checked: c.Claims, Supported: c.Supported, Partial: c.Partial, Flagged: c.Flagged}
+		f.s.Abstained = f.s.Abstained && c.Claims == 0
 	}
 	if u := v.Usage; u != nil {
 		f.s.Usage = Usage{Input: u.InputTokens, Output: u.OutputTokens, Cached: u.InputTokensDetails.CachedTokens,
@@ -200,6 +203,15 @@ func statusOf(s string) Status {
 	return Running
 }
 
+// quotedAll lists queries, the first few.
+func quotedAll(queries []string) string {
+	var all []string
+	for _, q := range queries[:min(len(queries), 5)] {
+		all = append(all, quoted(q))
+	}
+	return strings.Join(all, ", ")
+}
+
 // stepOf gives a call's step. One of a type that is not known keeps it as its kind.
 func stepOf(item knowledge.Item) Step {
 	s := Step{ID: item.ID, Kind: Tool, Name: "tool", Tool: item.Tool, Query: strings.Join(item.Queries[:min(len(item.Queries), maxNames)], "; "),
@@ -207,18 +219,22 @@ func stepOf(item knowledge.Item) Step {
 	if s.Tool == "" {
 		s.Tool = strings.TrimSuffix(item.Type, "_call")
 	}
-	s.Detail = s.Tool
-	if s.Query != "" {
-		s.Detail = fmt.Sprintf("%s %q", s.Tool, shorten(s.Query, 70))
-	}
+	s.Detail = useOf(s.Tool)
 	switch item.Type {
 	case knowledge.ItemFileSearch:
-		s.Kind, s.Name = Search, "search"
-		if item.ResultCount != nil && s.Status.Final() {
-			s.Detail += fmt.Sprintf(" found %d", *item.ResultCount)
+		switch s.Tool {
+		case event.ToolGraphTraverse:
+			s.Name = "graph"
+		case event.ToolDecomposeQuery:
+			s.Detail += ": " + quotedAll(item.Queries)
+		default:
+			s.Kind, s.Name, s.Detail = Search, "search", searchFor(s.Tool, s.Query)
+		}
+		if item.ResultCount != nil && s.Status.Final() && s.Status != Failed {
+			s.Detail += ": " + foundPassages(*item.ResultCount)
 		}
 	case knowledge.ItemWebSearch:
-		s.Name = "web"
+		s.Name, s.Detail = "web", "Looking on the web for "+quoted(s.Query)
 	case knowledge.ItemListDocuments:
 		s.Name = "list"
 		if item.Count > 0 {
@@ -227,7 +243,11 @@ func stepOf(item knowledge.Item) Step {
 	case knowledge.ItemPageReader, "file_reader_call":
 		s.Name = "read"
 		if item.DocumentID != "" {
-			s.Detail = fmt.Sprintf("%s, pages %d to %d of %s", s.Tool, item.StartPage, item.EndPage, item.DocumentID)
+			title := item.DocumentTitle
+			if title == nil || *title == "" {
+				title = &item.DocumentID
+			}
+			s.Detail = fmt.Sprintf("Reading pages %d to %d of %s", item.StartPage, item.EndPage, shorten(*title, 80))
 		}
 	case "function_call", "code_interpreter_call", "computer_call":
 	default:

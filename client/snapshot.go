@@ -59,6 +59,7 @@ type Snapshot struct {
 	Verification Verification `json:"verification,omitzero"` // zero where there was none
 	Usage        Usage        `json:"usage,omitzero"`        // zero where no model was asked
 	Elapsed      event.Millis `json:"elapsed_ms,omitempty"`  // of the run, by the server's clock; 0 until it ended
+	Abstained    bool         `json:"abstained,omitempty"`   // the documents hold no answer
 	Warnings     []Warning    `json:"warnings,omitempty"`    // what the run survived
 	Failure      *Failure     `json:"error,omitempty"`       // why it is not completed
 	// Events counts what the snapshot is folded from, so that two of a run can be told apart at no cost.
@@ -72,7 +73,8 @@ type Step struct {
 	Name   string       `json:"name"`           // a word for it, such as search
 	Tool   string       `json:"tool,omitempty"` // the tool's name
 	Query  string       `json:"query,omitempty"`
-	Detail string       `json:"detail"` // one line for people: what it is to do or has given
+	Reason string       `json:"reason,omitempty"` // why the agent chose it
+	Detail string       `json:"detail"`           // one line for people: what it is to do or has given
 	Status Status       `json:"status"`
 	Timed  bool         `json:"-"` // the server told how long it took
 	Took   event.Millis `json:"took_ms,omitempty"`

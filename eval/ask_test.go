@@ -25,6 +25,7 @@ func told(ranked, answer, cited string) eval.Outcome {
 	out := eval.Outcome{Documents: map[corpus.ChunkID]string{}}
 	s := &out.State
 	s.Status, s.Stop, s.Text, s.Rerank = event.Finished, "stop", []byte(answer), &event.Reranked{}
+	s.Searches = []event.Search{{RetrievalStarted: event.RetrievalStarted{Call: 1, Tool: event.ToolHybridSearch}}}
 	s.StartedAt = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s.UpdatedAt = s.StartedAt.Add(20 * time.Millisecond)
 	for _, r := range ranked {

@@ -171,10 +171,12 @@ func (s *State) Confidence() float64 {
 	return 0
 }
 
-// Abstained tells whether the answer says that the documents do not hold one: its text is whole and cites nothing.
+// Abstained tells whether the answer says that the documents do not hold one: it is whole and cites nothing, although the documents were
+// searched for one.
 func (s *State) Abstained() bool {
 	whole := s.Stop == StopEnd || s.Cached() && (s.Status == Finished || len(s.Sources) > 0)
-	return whole && len(s.Citations) == 0
+	searched := s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0
+	return whole && searched && len(s.Citations) == 0
 }
 
 // Cost adds up what was spent on models; the step and the model of the sum are empty.

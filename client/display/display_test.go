@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,13 +73,13 @@ var items = []struct {
 	want       string // of a call; %s is its status
 }{
 	{"file search", `{"type":"file_search_call","id":"a","status":%q,"queries":["tides"],"tool":"hybrid_search","result_count":2}`,
-		[]string{"in_progress", "searching", "completed", "incomplete", "failed"}, `search %s: hybrid_search "tides"%s`},
+		[]string{"in_progress", "searching", "completed", "incomplete", "failed"}, `search %s: Looking for passages about “tides”%s`},
 	{"web search", `{"type":"web_search_call","id":"a","status":%q,"queries":["tides"]}`,
-		[]string{"in_progress", "searching", "completed", "failed"}, `tool %s: web_search "tides"`},
+		[]string{"in_progress", "searching", "completed", "failed"}, `tool %s: Looking on the web for “tides”`},
 	{"list", `{"type":"list_documents_call","id":"a","status":%q,"queries":["all"],"count":10}`,
-		[]string{"in_progress", "searching", "completed", "incomplete"}, `tool %s: list_documents "all", at most 10`},
+		[]string{"in_progress", "searching", "completed", "incomplete"}, `tool %s: Listing the documents, at most 10`},
 	{"page reader", `{"type":"page_reader_call","id":"a","status":%q,"document_id":"d","start_page":1,"end_page":3}`,
-		[]string{"in_progress", "searching", "completed", "incomplete"}, `tool %s: page_reader, pages 1 to 3 of d`},
+		[]string{"in_progress", "searching", "completed", "incomplete"}, `tool %s: Reading pages 1 to 3 of d`},
 	{"file reader", `{"type":"file_reader_call","id":"a","status":%q,"doc_ids":["d"],"query":"q"}`,
 		[]string{"in_progress", "completed"}, `tool %s: file_reader`},
 	{"function", `{"type":"function_call","id":"a","call_id":"c","name":"f","arguments":"{}","status":%q}`,
@@ -105,8 +106,8 @@ func TestEachKindOfSnapshot(t *testing.T) {
 			switch found := ""; {
 			case c.want == "":
 			case strings.Count(c.want, "%s") == 2:
-				if was.Final() {
-					found = " found 2"
+				if was.Final() && was != client.Failed {
+					found = ": 2 found"
 				}
 				want = append(want, fmt.Sprintf(c.want, was, found))
 			case strings.Contains(c.want, "%s"):
@@ -179,27 +180,27 @@ func TestWholeAnswer(t *testing.T) {
 	evs := []client.Event{snapshot("created", "in_progress", ""), snapshot("file_search_call.searching", "in_progress", strings.Replace(search, "completed", "searching", 1)),
 		snapshot("file_search_call.completed", "in_progress", search), snapshot("completed", "completed", all, outcome), done}
 	for name, want := range map[string]string{
-		"plain": `   search hybrid_search "tides" found 2  12 ms
+		"plain": `- Looking for passages about “tides”: 2 found  12 ms
 
 The **moon** draws it. [1]
 
 - twice a day
 
-[1] t.md › Tides, p. 2  score 0.90
-confidence 0.75, 1 of 2 claims supported · 10 tokens read, 5 written · 42 ms · run_1
+[1] t.md › Tides, p. 2
+    “The moon draws the sea.”
+confidence 0.75, 1 of 2 statements supported · 10 tokens read, 5 written · 42 ms · run_1
 `,
-		"rich": `✓ search   hybrid_search "tides" found 2  12 ms
+		"rich": `✓ Looking for passages about “tides”: 2 found  12 ms
 
 The moon draws it. [1]
 
 • twice a day
 
-     source              passage
-──────────────────────────────────────────────────
-[1]  t.md › Tides, p. 2  The moon draws the sea.
+[1] t.md › Tides, p. 2
+    “The moon draws the sea.”
 
-████████░░ confidence 0.75, 1 of 2 claims supported · 10 tokens read, 5 written · 42 ms ·
-           run_1
+████████░░ confidence 0.75, 1 of 2 statements supported · 10 tokens read, 5 written · 42
+           ms · run_1
 `} {
 		got, err := displays()[name](stream(evs...))
 		if err != nil {
@@ -233,9 +234,49 @@ func TestJSON(t *testing.T) {
 		t.Errorf("one:\n%smany:\n%s", one, many)
 	}
 	for _, line := range lines {
-		var s client.Snapshot
-		if err := json.Unmarshal([]byte(line), &s); err != nil || s.Run != "run_1" || s.Steps == nil {
+		var s map[string]any
+		if err := json.Unmarshal([]byte(line), &s); err != nil || s["run"] != "run_1" || len(s["steps"].([]any)) != 1 {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+	var last struct {
+		Answer     string
+		Abstained  *bool
+		Confidence *float64
+		Citations  []client.Citation
+		Sources    []struct {
+			File             string
+			Pages, Citations []int
+		}
+	}
+	if err := json.Unmarshal([]byte(one), &last); err != nil || last.Answer != "The **moon** draws it. [1]\n\n- twice a day" || last.Abstained == nil ||
+		*last.Abstained || last.Confidence == nil || len(last.Citations) != 1 || len(last.Sources) != 1 || last.Sources[0].File != "t.md" ||
+		!slices.Equal(last.Sources[0].Pages, []int{2}) || !slices.Equal(last.Sources[0].Citations, []int{1}) {
+		t.Errorf("%v: %s", err, one)
+	}
+}
+
+// TestAbstention: an answer that says that there is none is shown as one, with what was searched, and without a confidence.
+func TestAbstention(t *testing.T) {
+	t.Parallel()
+	text := "The documents do not seem to hold an answer to this question."
+	answer := `{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"` + text + `","annotations":[]}]}`
+	for name, want := range map[string][]string{
+		"plain": {text, "No answer in these documents. Searched for “tides”.", "12 ms"},
+		"rich":  {text, "∅ No answer in these documents.", "Searched for “tides”."},
+		"json":  {`"answer":"` + text + `"`, `"abstained":true`, `"confidence":null`},
+	} {
+		got, err := displays()[name](stream(snapshot("completed", "completed", search+","+answer, `,"abstained":true,"confidence":0`), done))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: want %q in\n%s", name, w, got)
+			}
+		}
+		if name != "json" && (strings.Contains(got, "confidence") || strings.Contains(got, "░")) {
+			t.Errorf("%s: shows a confidence:\n%s", name, got)
 		}
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/event"
 )
 
-// JSON prints snapshots as they are, an object a line.
+// JSON prints snapshots, an object a line.
 type JSON struct {
 	out    io.Writer
 	stream bool
@@ -45,19 +47,76 @@ func (j *JSON) state(s *client.Snapshot) error {
 // Close implements [Display].
 func (j *JSON) Close(s *client.Snapshot, _ error) error { return j.print(s) }
 
+// report is what is printed of a snapshot: docs/cli.md has its fields.
+type report struct {
+	Run          string               `json:"run"`
+	Question     string               `json:"question"`
+	Status       client.Status        `json:"status"`
+	Answer       string               `json:"answer"` // with citations as [1]
+	Abstained    bool                 `json:"abstained"`
+	Confidence   *float64             `json:"confidence"` // null if nothing was claimed
+	Citations    []client.Citation    `json:"citations"`
+	Sources      []source             `json:"sources"`
+	Cached       bool                 `json:"cached"`
+	Mode         string               `json:"mode,omitempty"`
+	Model        string               `json:"model,omitempty"`
+	Steps        []client.Step        `json:"steps"`
+	Uncited      int                  `json:"uncited"`
+	Verification *client.Verification `json:"verification,omitempty"`
+	Usage        *client.Usage        `json:"usage,omitempty"`
+	Elapsed      event.Millis         `json:"elapsed_ms"`
+	Reasoning    string               `json:"reasoning,omitempty"`
+	Warnings     []client.Warning     `json:"warnings,omitempty"`
+	Failure      *client.Failure      `json:"error,omitempty"`
+}
+
+// source is a document that the answer cites.
+type source struct {
+	Document  string `json:"document_id,omitempty"`
+	Title     string `json:"title,omitempty"`
+	File      string `json:"file,omitempty"`
+	Pages     []int  `json:"pages,omitempty"` // that are cited
+	Citations []int  `json:"citations"`       // their numbers
+}
+
+func reportOf(s *client.Snapshot) report {
+	r := report{Run: s.Run, Question: s.Question, Status: s.Status, Answer: s.Plain(), Abstained: s.Abstained, Citations: s.Citations, Sources: []source{},
+		Cached: s.Cached, Mode: s.Mode, Model: s.Model, Steps: s.Steps, Uncited: s.Uncited, Elapsed: s.Elapsed, Reasoning: s.Reasoning, Warnings: s.Warnings,
+		Failure: s.Failure}
+	if s.Verification.Checked > 0 {
+		r.Verification = &s.Verification
+	}
+	if s.Verification.Checked > 0 || s.Status.Final() && len(s.Citations) > 0 {
+		r.Confidence = &s.Confidence
+	}
+	if s.Usage.Input+s.Usage.Output > 0 {
+		r.Usage = &s.Usage
+	}
+	if r.Steps == nil {
+		r.Steps = []client.Step{}
+	}
+	if r.Citations == nil {
+		r.Citations = []client.Citation{}
+	}
+	for _, c := range s.Citations {
+		i := slices.IndexFunc(r.Sources, func(o source) bool { return o.Document == c.Document && o.File == c.File && o.Title == c.Title })
+		if i < 0 {
+			i = len(r.Sources)
+			r.Sources = append(r.Sources, source{Document: c.Document, Title: c.Title, File: c.File})
+		}
+		o := &r.Sources[i]
+		o.Citations = append(o.Citations, c.N)
+		o.Pages = slices.Compact(slices.Sorted(slices.Values(append(o.Pages, c.Pages...))))
+	}
+	return r
+}
+
 func (j *JSON) print(s *client.Snapshot) error {
 	j.told = s.Events
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	shown := *s
-	if shown.Steps == nil {
-		shown.Steps = []client.Step{}
-	}
-	if shown.Citations == nil {
-		shown.Citations = []client.Citation{}
-	}
-	if err := enc.Encode(shown); err != nil {
+	if err := enc.Encode(reportOf(s)); err != nil {
 		return err
 	}
 	_, err := j.out.Write(visible(b.Bytes()))

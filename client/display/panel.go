@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	xansi "github.com/charmbracelet/x/ansi"
 
 	"github.com/sluice-rag/sluice/client"
@@ -56,7 +55,7 @@ func (p *Panel) Live(s *client.Snapshot, width, height int, now time.Time) strin
 	if len(answer) > 0 {
 		if most := max(height/3, 2); len(steps) > most { // the last ones tell where it is
 			hidden := len(steps) - most + 1
-			steps = append([]string{faint.Render(xansi.Truncate(fmt.Sprintf("          %s before", count(hidden, "step")), width, "…"))}, steps[hidden:]...)
+			steps = append([]string{faint.Render(xansi.Truncate(fmt.Sprintf("  %s before", count(hidden, "step")), width, "…"))}, steps[hidden:]...)
 		}
 		steps = append(steps, "")
 	}
@@ -151,13 +150,23 @@ func (p *Panel) steps(s *client.Snapshot, width int, now time.Time, live bool) [
 		if step.Timed {
 			more = fmt.Sprintf("  %d ms", step.Took)
 		}
-		line := fmt.Sprintf("%s %-8s %s", mark, Line(step.Name), Line(step.Detail))
-		lines = append(lines, xansi.Truncate(line, max(width-len(more), 4), "…")+faint.Render(more))
+		room := max(width-len(more), 4)
+		lines = append(lines, xansi.Truncate(mark+" "+fitted(Line(step.Detail), room-2), room, "…")+faint.Render(more))
 	}
 	for _, w := range s.Warnings {
-		lines = append(lines, xansi.Truncate(wary.Render("! warning ")+" "+Line(w.Message)+" ("+Line(w.Code)+")", width, "…"))
+		lines = append(lines, xansi.Truncate(wary.Render("! warning: ")+Line(w.Message)+" ("+Line(w.Code)+")", width, "…"))
 	}
 	return lines
+}
+
+// fitted shortens what is quoted in a step that is too wide: what came of the step follows it.
+func fitted(detail string, width int) string {
+	at := strings.LastIndex(detail, "”: ")
+	tail := detail[max(at, 0):]
+	if at < 0 || xansi.StringWidth(detail) <= width || xansi.StringWidth(tail) > width/2 {
+		return detail
+	}
+	return xansi.Truncate(detail[:at], width-xansi.StringWidth(tail), "…") + tail
 }
 
 // measure is the most columns that an answer takes: longer lines are hard to read, and tables would be torn apart.
@@ -197,6 +206,17 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 		if s.Failure.Code == "NO_DOCUMENTS" {
 			lines = append(lines, "  add some with: sluice ingest PATH")
 		}
+	case s.Abstained:
+		verdict, searched := abstention(s)
+		for _, line := range wrapped("∅ "+verdict, width) {
+			lines = append(lines, wary.Render(line))
+		}
+		if searched != "" {
+			lines = append(lines, faintly(searched, width)...)
+		}
+		lines = append(lines, faintly(footer(s), width)...)
+	case len(s.Citations) == 0 && s.Verification.Checked == 0: // nothing was claimed
+		lines = append(lines, faintly(footer(s), width)...)
 	default:
 		first, indent := bar(s.Confidence)+" ", strings.Repeat(" ", 11)
 		if width < 44 { // a run's id would be broken
@@ -234,43 +254,40 @@ func passage(c client.Citation) string {
 	return text
 }
 
-// maxRows bounds the table of citations.
-const maxRows = 100
-
-// citations draws the table: number, place, passage, and how much of the answer each carries.
-func citations(s *client.Snapshot, width int) []string {
-	rows := s.Citations[:min(len(s.Citations), maxRows)]
-	weighed := false
-	for _, c := range rows {
-		weighed = weighed || c.Weight > 0
-	}
-	head := []string{"", "source", "passage"}
-	if weighed {
-		head = append(head, "share")
-	}
-	t := table.New().Headers(head...).Wrap(false).Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).
-		BorderLeft(false).BorderRight(false).BorderColumn(false).BorderStyle(faint).
-		StyleFunc(func(row, col int) lipgloss.Style {
-			style := lipgloss.NewStyle().PaddingRight(2)
-			switch {
-			case row == table.HeaderRow || col == 2:
-				style = style.Faint(true)
-			case col == 0:
-				style = style.Foreground(lipgloss.Cyan).PaddingRight(1)
-			}
-			return style
-		})
-	place := max((width-12)*2/5, 8)
-	for _, c := range rows {
-		row := []string{fmt.Sprintf("[%d]", c.N), xansi.Truncate(where(c), place, "…"), xansi.Truncate(passage(c), max(width-place-14, 4), "…")}
-		if weighed {
-			row = append(row, fmt.Sprintf("%.0f %%", 100*c.Weight))
-		}
-		t.Row(row...)
-	}
-	lines := strings.Split(t.String(), "\n")
+// faintly draws a text in lines of at most width columns.
+func faintly(text string, width int) []string {
+	lines := wrapped(text, width)
 	for i := range lines {
-		lines[i] = xansi.Truncate(trimmed(lines[i]), width, "")
+		lines[i] = faint.Render(lines[i])
+	}
+	return lines
+}
+
+// maxRows bounds the list of citations, and quoteLines the lines of a quotation.
+const (
+	maxRows    = 100
+	quoteLines = 2
+)
+
+// citations draws the list: number, file, place in it and share of the answer, and below the cited sentence.
+func citations(s *client.Snapshot, width int) []string {
+	var lines []string
+	rows := s.Citations[:min(len(s.Citations), maxRows)]
+	for _, c := range rows {
+		number, weight := fmt.Sprintf("[%d] ", c.N), share(c)
+		room := max(width-len(number)-xansi.StringWidth(weight), 8)
+		lines = append(lines, xansi.Truncate(busy.Render(number)+xansi.Truncate(where(c), room, "…")+faint.Render(weight), width, ""))
+		indent := "    "
+		if width < 44 {
+			indent = ""
+		}
+		quote := Quote(c, quoteLines*(min(width, measure)-len(indent)-8))
+		if quote == "" {
+			continue
+		}
+		for _, line := range wrapped(quote, min(width, measure)-len(indent)) {
+			lines = append(lines, indent+faint.Render(line))
+		}
 	}
 	if more := len(s.Citations) - len(rows); more > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more", more)))

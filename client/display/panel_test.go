@@ -54,13 +54,18 @@ func TestSources(t *testing.T) {
 	s := client.Snapshot{Text: "140 metres ⟦⟦1⟧⟧", Citations: []client.Citation{
 		{N: 1, Title: "Harbour handbook", Heading: "Piers", Snippet: "Harbour handbook Piers The north pier is long."},
 		{N: 2, Title: "Tides", Heading: "Tides", Snippet: "Tides\n\nTides rise."},
-		{N: 3, Title: "Wind", Snippet: "Windy days."},
+		{N: 3, Title: "Wind", Heading: "Wind", File: "docs/wind.md", Pages: []int{4, 5}, Quote: "It blows.", Snippet: "Windy days. It blows."},
+		{N: 4, Title: "Long", Quote: strings.Repeat("word ", 200)},
 	}}
 	got := final(s, 100)
-	for _, want := range []string{"[1]  Harbour handbook › Piers  The north pier is long.", "[2]  Tides                     Tides rise.", "[3]  Wind                      Windy days."} {
+	for _, want := range []string{"[1] Harbour handbook › Piers\n    “The north pier is long.”", "[2] Tides\n    “Tides rise.”", "[3] docs/wind.md, pp. 4–5\n    “It blows.”", "[4] Long\n    “" + strings.TrimSpace(strings.Repeat("word ", 18))} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
+	}
+	s.Steps = []client.Step{{Kind: client.Search, Detail: "Looking for passages about “" + strings.Repeat("word ", 30) + "”: 8 found", Status: client.Completed}}
+	if got := final(s, 60); !strings.Contains(got, "…”: 8 found\n") {
+		t.Errorf("the result of a long step is cut off:\n%s", got)
 	}
 	for _, width := range []int{30, 40, 41, 44, 80} {
 		if got := final(s, width); !strings.Contains(got, "run_01m7zx4drpa1c8xf4kwj438n29") {

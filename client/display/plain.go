@@ -1,12 +1,17 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	xansi "github.com/charmbracelet/x/ansi"
+
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/event"
 )
 
 // PlainOptions tune a plain display. The zero value works.
@@ -61,7 +66,7 @@ func (p *Plain) line(colour, word, text, more string) {
 	if p.open {
 		p.printf(p.steps, "\n")
 	}
-	p.printf(p.steps, "%s %s%s\n", p.onSteps.paint(colour, fmt.Sprintf("%9s", word)), text, p.onSteps.paint(dim, more))
+	p.printf(p.steps, "%s %s%s\n", p.onSteps.paint(colour, word), text, p.onSteps.paint(dim, more))
 }
 
 // Step implements [Display]: a step is printed when it has ended.
@@ -71,11 +76,15 @@ func (p *Plain) Step(s *client.Snapshot, i int) error {
 		return p.err
 	}
 	p.shown[i] = true
+	if p.open && s.Answer.Final() {
+		p.printf(p.out, "\n\n")
+		p.open = false
+	}
 	colour, text := green, Line(step.Detail)
 	if step.Status != client.Completed {
 		colour, text = amber, text+": "+string(step.Status)
 	}
-	p.line(colour, Line(step.Name), text, took(step))
+	p.line(colour, "-", text, took(step))
 	return p.err
 }
 
@@ -144,7 +153,7 @@ func lastMarks(s string) string {
 // Warning implements [Display].
 func (p *Plain) Warning(s *client.Snapshot, i int) error {
 	w := s.Warnings[i]
-	p.line(amber, "warning", Line(w.Message)+" ("+Line(w.Code)+")", "")
+	p.line(amber, "warning:", Line(w.Message)+" ("+Line(w.Code)+")", "")
 	return p.err
 }
 
@@ -159,13 +168,17 @@ func (p *Plain) Close(s *client.Snapshot, cause error) error {
 	switch {
 	case cause != nil:
 	case s.Failure != nil:
-		p.line(red, "failed", Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", "")
+		p.line(red, "failed:", Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", "")
 		if s.Failure.Code == "NO_DOCUMENTS" {
-			p.printf(p.steps, "          add some with: sluice ingest PATH\n")
+			p.printf(p.steps, "add some with: sluice ingest PATH\n")
 		}
 	default:
 		for _, w := range cautions(s) {
-			p.line(amber, "warning", w, "")
+			p.line(amber, "warning:", w, "")
+		}
+		if s.Abstained {
+			verdict, searched := abstention(s)
+			p.printf(p.steps, "%s\n", strings.TrimSpace(p.onSteps.paint(amber, verdict)+" "+searched))
 		}
 		p.printf(p.steps, "%s\n", p.onSteps.paint(dim, footer(s)))
 	}
@@ -175,17 +188,23 @@ func (p *Plain) Close(s *client.Snapshot, cause error) error {
 // sources prints the sources that are cited, by their numbers.
 func (p *Plain) sources(s *client.Snapshot) {
 	for _, c := range s.Citations {
-		p.printf(p.out, "%s %s  %s\n", p.onOut.paint(bold, fmt.Sprintf("[%d]", c.N)), where(c), p.onOut.paint(dim, worth(c)))
+		p.printf(p.out, "%s %s%s\n", p.onOut.paint(bold, fmt.Sprintf("[%d]", c.N)), where(c), p.onOut.paint(dim, share(c)))
+		if q := Quote(c, maxQuote); q != "" {
+			p.printf(p.out, "    %s\n", q)
+		}
 	}
-	if s.Uncited > 0 {
+	if s.Uncited > 0 && !s.Abstained {
 		p.printf(p.steps, "%s\n", p.onSteps.paint(dim, count(s.Uncited, "passage")+" read and not cited"))
 	}
 }
 
-// where tells a citation's document and place in it.
+// maxQuote is the most characters of a quotation on one line.
+const maxQuote = 300
+
+// where names a citation's file, or else its document, and the place in it.
 func where(c client.Citation) string {
-	w := Line(c.Title)
-	if h := Line(c.Heading); h != "" && h != w {
+	w := Line(cmp.Or(c.File, c.Title))
+	if h := Line(c.Heading); h != "" && h != Line(c.Title) {
 		w += " › " + h
 	}
 	if len(c.Pages) > 0 {
@@ -194,19 +213,32 @@ func where(c client.Citation) string {
 	return w
 }
 
-// worth tells a citation's passage and how much it carries.
-func worth(c client.Citation) string {
-	parts := []string{}
-	if c.Chunk != "" {
-		parts = append(parts, Line(c.Chunk))
+// share says how much of the answer rests on a citation.
+func share(c client.Citation) string {
+	if c.Weight <= 0 {
+		return ""
 	}
-	if c.Score > 0 {
-		parts = append(parts, fmt.Sprintf("score %.2f", c.Score))
+	return fmt.Sprintf("  %.0f %% of the answer", 100*c.Weight)
+}
+
+// Quote returns the cited sentence of a citation in quotation marks, or else the beginning of its passage: at most so many characters, cut
+// between words.
+func Quote(c client.Citation, most int) string {
+	text := Line(c.Quote)
+	if text == "" {
+		text = strings.TrimPrefix(passage(c), "…")
 	}
-	if c.Weight > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f %% of the answer", 100*c.Weight))
+	if text == "" {
+		return ""
 	}
-	return strings.Join(parts, ", ")
+	if xansi.StringWidth(text) > most-2 {
+		text = xansi.Truncate(text, max(most-3, 1), "")
+		if i := strings.LastIndexByte(text, ' '); i > len(text)/2 {
+			text = text[:i]
+		}
+		text += "…"
+	}
+	return "“" + text + "”"
 }
 
 // cautions tells what is to be known of an answer before it is believed.
@@ -222,17 +254,39 @@ func cautions(s *client.Snapshot) (all []string) {
 
 // footer tells in a line how sure the answer is and what it cost.
 func footer(s *client.Snapshot) string {
-	f := fmt.Sprintf("confidence %.2f", s.Confidence)
-	if v := s.Verification; v.Checked > 0 {
-		f += fmt.Sprintf(", %d of %d claims supported", v.Supported, v.Checked)
+	var parts []string
+	switch v := s.Verification; {
+	case s.Abstained:
+	case v.Checked > 0:
+		parts = append(parts, fmt.Sprintf("confidence %.2f, %d of %s supported", s.Confidence, v.Supported, count(v.Checked, "statement")))
+	case len(s.Citations) > 0:
+		parts = append(parts, fmt.Sprintf("confidence %.2f", s.Confidence))
+	}
+	if s.Cached {
+		parts = append(parts, "from the cache")
 	}
 	if u := usage(s); u != "" {
-		f += " · " + u
+		parts = append(parts, u)
 	}
 	if s.Elapsed > 0 || s.Status.Final() {
-		f += fmt.Sprintf(" · %d ms", s.Elapsed)
+		parts = append(parts, fmt.Sprintf("%d ms", s.Elapsed))
 	}
-	return f + " · " + Line(s.Run)
+	return strings.Join(append(parts, Line(s.Run)), " · ")
+}
+
+// abstention says that the documents hold no answer, and what was looked for.
+func abstention(s *client.Snapshot) (verdict, searched string) {
+	var queries []string
+	for _, step := range s.Steps {
+		q := "“" + Line(step.Query) + "”"
+		if step.Kind == client.Search && step.Query != "" && step.Tool != event.ToolHydeSearch && !slices.Contains(queries, q) {
+			queries = append(queries, q)
+		}
+	}
+	if len(queries) > 0 {
+		searched = "Searched for " + strings.Join(queries, ", ") + "."
+	}
+	return "No answer in these documents.", searched
 }
 
 func usage(s *client.Snapshot) string {

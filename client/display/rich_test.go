@@ -233,7 +233,7 @@ func TestOnATerminal(t *testing.T) {
 	t.Parallel()
 	tm := newTerminal(t)
 	tm.until("shows the search", func(s string) bool {
-		return strings.Contains(s, "before") && strings.Contains(s, "search   hybrid_search") && strings.Contains(s, " s\n") && strings.Contains(s, "searching")
+		return strings.Contains(s, "before") && strings.Contains(s, "Looking for passages about") && strings.Contains(s, " s\n") && strings.Contains(s, "searching")
 	})
 	tm.allow("found")
 	s := tm.until("shows the end of the answer", func(s string) bool { return strings.Contains(s, "line59") && strings.Contains(s, "lines above") })
@@ -253,7 +253,7 @@ func TestOnATerminal(t *testing.T) {
 	tm.allow("done")
 	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") && strings.Contains(s, "echo") })
 	all := tm.screen(true)
-	whole := all[strings.LastIndex(all, "analyze"):]
+	whole := all[strings.LastIndex(all, "Reading the question"):]
 	for i := range 60 {
 		if n := strings.Count(whole, fmt.Sprintf("line%d ", i)); n != 1 {
 			t.Errorf("line %d is there %d times", i, n)
@@ -281,7 +281,7 @@ func TestOnATerminalOfOneSize(t *testing.T) {
 	tm.allow("done")
 	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") })
 	all := tm.screen(true)
-	if strings.Count(all, "analyze") != 1 || strings.Count(all, "line30 ") != 1 || !strings.Contains(all, "before") {
+	if strings.Count(all, "Reading the question") != 1 || strings.Count(all, "line30 ") != 1 || !strings.Contains(all, "before") {
 		t.Errorf("something else is left behind:\n%s", all)
 	}
 	if coloured := tm.tmux("capture-pane", "-p", "-e", "-S", "-", "-t", "s"); regexp.MustCompile("\x1b\\[[0-9;]*[34][0-8]").MatchString(coloured) {

@@ -167,9 +167,10 @@ func useModel(ctx context.Context, s *session, args string) error {
 		lines = append(lines, "asked for: "+now)
 	}
 	if t, ok := s.last(); ok {
-		if wrote := t.answer.Usage.Models; len(wrote) > 0 {
-			lines = append(lines, "the last answer was written by: "+strings.Join(wrote, ", "))
-		} else if t.answer.Model != "" {
+		switch {
+		case t.answer.Cached:
+			lines = append(lines, "the last answer came from the cache")
+		case t.answer.Model != "":
 			lines = append(lines, "the last answer was written by: "+t.answer.Model)
 		}
 	}

@@ -154,6 +154,9 @@ func (s *session) respond(ctx context.Context, question string, watch func(*clie
 		// The server no longer has what was said before, or is another one; it can be told.
 		answer, err = watch(s.c.Respond(ctx, s.request(question, true)))
 	}
+	if q.Model != "" && answer.Status == client.Completed && !answer.Cached && answer.Model != q.Model {
+		s.face.print(fmt.Sprintf("answered by %s, not by %s", display.Line(answer.Model), display.Line(q.Model)))
+	}
 	if answer.Run != "" || answer.Text != "" {
 		s.add(turn{question, answer, at})
 	}

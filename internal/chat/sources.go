@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func sources(ctx context.Context, s *session, args string) error {
 	if args == "" {
 		var lines []string
 		for _, c := range all {
-			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), indented(shorten(c.Snippet, 200)))
+			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), indented(display.Quote(c, 300)))
 		}
 		s.face.print(strings.Join(lines, "\n"))
 		return nil
@@ -81,8 +82,8 @@ func (s *session) passage(ctx context.Context, c client.Citation) (string, error
 
 // place tells where a citation's passage stands.
 func place(c client.Citation) string {
-	p := shorten(c.Title, 120)
-	if h := shorten(c.Heading, 120); h != "" && h != p {
+	p := shorten(cmp.Or(c.File, c.Title), 120)
+	if h := shorten(c.Heading, 120); h != "" && h != shorten(c.Title, 120) {
 		p += " › " + h
 	}
 	if len(c.Pages) > 0 {

@@ -238,7 +238,7 @@ func TestConversation(t *testing.T) {
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place in the stream of a run. [1]", "cursor.md", "confidence")
 	tm.line("Where is it written?")
-	tm.until("› Where is it written?", `hybrid_search "Where is a cursor written?"`, "is written in the field id of each event. [1]")
+	tm.until("› Where is it written?", "about “Where is a cursor written?”", "is written in the field id of each event. [1]")
 	tm.line("/new harbour")
 	tm.until("made, and in use: harbour")
 	file := filepath.Join(t.TempDir(), "north lock.md")
@@ -277,7 +277,7 @@ func TestConversation(t *testing.T) {
 	tm.tmux("paste-buffer", "-p", "-t", "s")
 	tm.until("› What is\n  a riffle?\n●")
 	tm.keys("Enter")
-	tm.until("A riffle holds the gold back in a sluice. [1]", "cursor.md › Riffle  A riffle holds the gold back in a sluice.\n")
+	tm.until("A riffle holds the gold back in a sluice. [1]", "cursor.md › Riffle\n    “A riffle holds the gold back in a sluice.”\n")
 	saved := filepath.Join(t.TempDir(), "talk.md")
 	tm.line("/save " + saved)
 	tm.until("4 turns saved")
@@ -340,7 +340,7 @@ func TestStopped(t *testing.T) {
 	}
 	p.on <- struct{}{}
 	tm.line("Where is it written?")
-	tm.until(`hybrid_search "Where is a cursor written?"`, "› ask a question")
+	tm.until("about “Where is a cursor written?”", "› ask a question")
 	tm.line("/quit")
 	tm.until("left with 0")
 }
@@ -426,7 +426,7 @@ func TestServerAway(t *testing.T) {
 	tm.until("reconnecting")
 	p.on <- struct{}{}
 	w.mend()
-	all := tm.until("is written in the field id of each event.", "2 of 2 claims supported", "● "+w.addr)
+	all := tm.until("is written in the field id of each event.", "2 of 2 statements supported", "● "+w.addr)
 	if n := strings.Count(all, "place in the stream of a run. [1]"); n != 1 || strings.Contains(all, "✗") || strings.Contains(all, "!") {
 		t.Errorf("the answer is there %d times, or something is said of the cut:\n%s", n, all)
 	}
@@ -485,7 +485,7 @@ func TestLines(t *testing.T) {
 	if failed || strings.Contains(out, "riffle") {
 		t.Errorf("failed is %v", failed)
 	}
-	if !strings.Contains(errs, `hybrid_search "Where is a cursor written?"`) {
+	if !strings.Contains(errs, "about “Where is a cursor written?”") {
 		t.Errorf("the second question does not follow the first:\n%s", errs)
 	}
 	for _, want := range []string{"A cursor is a place in the stream of a run. [1]", "is written in the field id", "1 file in harbour", "opened in 1932. [1]", "[1] lock.md\n"} {

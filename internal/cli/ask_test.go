@@ -43,7 +43,16 @@ func TestAskDisplays(t *testing.T) {
 		}
 		return out, errs
 	}
-	read := func(out string) (s client.Snapshot) {
+	type answered struct {
+		Run, Answer string
+		Status      client.Status
+		Abstained   bool
+		Confidence  float64
+		Citations   []client.Citation
+		Sources     []any
+		Steps       []client.Step
+	}
+	read := func(out string) (s answered) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(out), &s); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -52,7 +61,7 @@ func TestAskDisplays(t *testing.T) {
 	}
 	inProcess, _ := ask("--display", "json")
 	here := read(inProcess)
-	if here.Status != client.Completed || !strings.Contains(here.Plain(), "1932") || len(here.Citations) != 1 || len(here.Steps) == 0 {
+	if here.Status != client.Completed || !strings.Contains(here.Answer, "1932") || here.Confidence != 1 || len(here.Citations) != 1 || len(here.Sources) != 1 || len(here.Steps) == 0 {
 		t.Errorf("%+v", here)
 	}
 	plain, steps := ask("--display", "plain")
@@ -63,12 +72,12 @@ func TestAskDisplays(t *testing.T) {
 	}
 	url, _ := serve(t, "--data", data)
 	remote, _ := ask("--server", url, "--display", "json")
-	if diff := cmp.Diff(here, read(remote), cmpopts.IgnoreFields(client.Snapshot{}, "Run", "Elapsed"), cmpopts.IgnoreFields(client.Step{}, "Took")); diff != "" {
+	if diff := cmp.Diff(here, read(remote), cmpopts.IgnoreFields(answered{}, "Run"), cmpopts.IgnoreFields(client.Step{}, "Took")); diff != "" {
 		t.Errorf("in process and over HTTP:\n%s", diff)
 	}
 	states, _ := ask("--server", url, "--display", "json", "--stream")
 	lines := strings.Split(strings.TrimSuffix(states, "\n"), "\n")
-	if len(lines) < 4 || read(lines[0]).Status != client.Running || read(lines[len(lines)-1]).Text != here.Text {
+	if len(lines) < 4 || read(lines[0]).Status != client.Running || read(lines[len(lines)-1]).Answer != here.Answer {
 		t.Errorf("%d states:\n%s", len(lines), states)
 	}
 	for _, wrong := range [][]string{{"--stream"}, {"--display", "json", "--json"}, {"--display", "loud"}} {
@@ -126,7 +135,7 @@ func TestAskOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for term, wants := range map[string][2]string{"xterm-256color": {"✓ search", "passage"}, "dumb": {"   search ", "[1] Harbour handbook"}} {
+	for term, wants := range map[string][2]string{"xterm-256color": {"✓ Looking for passages", "handbook.md › Locks"}, "dumb": {"- Looking for passages", "handbook.md › Locks"}} {
 		socket := filepath.Join(t.TempDir(), "tmux")
 		tmux := func(args ...string) string {
 			t.Helper()

@@ -104,7 +104,7 @@ func TestServeAskRunsReplay(t *testing.T) {
 	if status != 0 || !strings.Contains(out, "1932") || !strings.Contains(out, "[1]") || !strings.Contains(out, "Locks") {
 		t.Fatalf("ask: status %d\n%s\n%s", status, out, errs)
 	}
-	for _, step := range []string{"analyze", "search", "grade", "rerank", "generate", "confidence"} {
+	for _, step := range []string{"- Reading the question", "- Looking for passages about “", "- Judging ", "- Choosing ", "- Writing the answer", "- Checking ", "confidence"} {
 		if !strings.Contains(errs, step) {
 			t.Errorf("the steps lack %s:\n%s", step, errs)
 		}

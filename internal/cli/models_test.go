@@ -110,7 +110,7 @@ func TestWarningInTheMiddleOfAnAnswer(t *testing.T) {
 	status := cli.Main(t.Context(), []string{"ask", "--data", data, "--judge=none", "--model-url", first.URL, "--model-url", second.URL,
 		"--model-name=one", "--model-name=two", "What does a ship pay?"}, cli.Streams{In: strings.NewReader(""), Out: &terminal, Err: &terminal})
 	shown := terminal.String()
-	if status != 0 || !strings.Contains(shown, "\n  warning one broke off; two takes over (LLM_ERROR)\n") || strings.Count(shown, "one broke off") != 1 ||
+	if status != 0 || !strings.Contains(shown, "\nwarning: one broke off; two takes over (LLM_ERROR)\n") || strings.Count(shown, "one broke off") != 1 ||
 		strings.Contains(shown, `"level"`) {
 		t.Errorf("status %d:\n%s", status, shown)
 	}
@@ -125,7 +125,7 @@ func TestFlaggedAnswer(t *testing.T) {
 	for said, flagged := range map[string]bool{"A ship pays 12 euros for each metre of its length ⟦1⟧.": false, "A ship pays 40 euros for each metre of its length ⟦1⟧.": true} {
 		s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{said}})
 		status, out, errs := run(t, "ask", "--data", data, "--judge=none", "--model-url", s.URL, "What does a ship pay for each metre?")
-		if got := strings.Contains(errs, "warning the sources do not carry this answer"); status != 0 || got != flagged {
+		if got := strings.Contains(errs, "warning: the sources do not carry this answer"); status != 0 || got != flagged {
 			t.Errorf("%s: status %d\n%s\n%s", said, status, out, errs)
 		}
 	}

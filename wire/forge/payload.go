@@ -154,7 +154,7 @@ type (
 		Cited       bool     `json:"cited"`
 		Path        []string `json:"path,omitempty"` // how the graph led to it: entities and titles in turn
 	}
-	// Done ends a stream that was answered. Incomplete and usage are beyond the protocol's own fields.
+	// Done ends a stream that was answered. Incomplete, usage and abstained are beyond the protocol's own fields.
 	Done struct {
 		Type            string       `json:"type" enum:"done"`
 		TotalTimeMS     event.Millis `json:"total_time_ms"`
@@ -167,6 +167,7 @@ type (
 		Cached          bool         `json:"cached"`
 		Incomplete      bool         `json:"incomplete,omitempty"` // the answer lacks its end
 		Usage           *Usage       `json:"usage,omitempty"`      // left out where no model was asked
+		Abstained       bool         `json:"abstained,omitempty"`  // the documents hold no answer
 	}
 	// Usage is what a run spent on models.
 	Usage struct {

@@ -188,7 +188,7 @@ func doneOf(s *event.State) Done {
 		mode = s.Analysis.Mode
 	}
 	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), round(s.Confidence()), mode, s.Cached(),
-		s.Incomplete(), usageOf(s)}
+		s.Incomplete(), usageOf(s), s.Abstained()}
 }
 
 // usageOf gives what was spent on models; nil where none was asked.

@@ -200,6 +200,9 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		p.complete(b.Sources)
 		return dst
 	case event.ModelUsed:
+		if b.Step == "generate" && b.Output > 0 {
+			p.writtenBy(b.Model)
+		}
 		p.spent()
 		return dst
 	case event.Warned:
@@ -207,7 +210,8 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 			return dst
 		}
 		p.warn(b)
-	case event.GenerationStarted: // what is thought before the answer stands before it
+	case event.GenerationStarted:
+		p.writtenBy(b.Model)
 	case event.GenerationFinished:
 		p.generated(b)
 		return p.shows(dst, id, EventTextDone)
@@ -239,6 +243,11 @@ func (p *projection) begins(b event.RunStarted, e event.Event) {
 		}
 	}
 	p.spent()
+}
+
+// writtenBy sets the model that writes the answer.
+func (p *projection) writtenBy(name string) {
+	p.r.AnsweredBy, p.stale = short(name, MaxNameLength), true
 }
 
 // refuseWeb answers the wish for a search of the web, which there is none of.
@@ -298,6 +307,7 @@ func (p *projection) concludes() string {
 	if p.r.Cached && p.state.Confidence() > 0 {
 		p.r.Confidence = new(round(p.state.Confidence()))
 	}
+	p.r.Abstained = len(p.notes) == 0 && p.state.Abstained()
 	p.settle(p.answer, StatusCompleted)
 	p.settle(p.thought, StatusCompleted)
 	if p.answer == nil || !p.answer.text.words {

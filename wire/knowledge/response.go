@@ -35,6 +35,10 @@ type Response struct {
 	Echo
 	RunID  string `json:"run_id"`
 	Cached bool   `json:"cached,omitempty" description:"An earlier answer is given again."`
+	// AnsweredBy is the model that wrote the answer, which may be another than the one that was asked for.
+	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer; the model asked for is in model."`
+	// Abstained tells that the answer says that the documents hold none.
+	Abstained bool `json:"abstained,omitempty" description:"The documents hold no answer."`
 
 	Usage *Usage `json:"usage,omitempty" description:"What is known so far: of a step, once it has ended."`
 

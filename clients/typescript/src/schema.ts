@@ -2019,6 +2019,7 @@ export interface components {
             type: "crag_evaluation";
         };
         ForgeDone: {
+            abstained?: boolean;
             cached: boolean;
             /** Format: double */
             confidence: number;
@@ -2522,6 +2523,10 @@ export interface components {
             user?: string;
         };
         KnowledgeResponse: {
+            /** @description The documents hold no answer. */
+            abstained?: boolean;
+            /** @description The model that wrote the answer; the model asked for is in model. */
+            answered_by?: string;
             /** @description An earlier answer is given again. */
             cached?: boolean;
             /** @description How far the sources carry the answer, once that was checked. */

@@ -1,0 +1,48 @@
+package analyze_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/answer/analyze"
+)
+
+func TestSmallTalk(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"thanks":                           "You're welcome.",
+		"Thanks!":                          "You're welcome.",
+		"Great, thank you very much :)":    "You're welcome.",
+		"ok thanks, that was very helpful": "All right.",
+		"Hello":                            "Hello.",
+		"Hi, how are you?":                 "Hello.",
+		"Vielen Dank!":                     "Gern geschehen.",
+		"Merci beaucoup":                   "Je vous en prie.",
+		"¡Muchas gracias!":                 "De nada.",
+		"谢谢！":                              "不客气。",
+		"Grazie mille":                     "Prego.",
+		"Good night, see you":              "Goodbye.",
+	} {
+		if question, reply := analyze.SmallTalk(message); question != "" || !strings.HasPrefix(reply, want) {
+			t.Errorf("%q: %q, want %q", message, reply, want)
+		}
+	}
+	for _, question := range []string{
+		"Thanks for the report: who wrote it?", "Hello world", "What is a run?", "thanks, ada", "how are you billed?", "Who says hello?", "nice", "Nice",
+		"vale", "great", "ok computer", "help", "", "???", "and then?", "again", "what is good", "你好吗的意思是什么", "thanks?giving", "Thanksgiving", "is that all?", "the answer",
+		"thank you letter", strings.Repeat("thanks ", 60), "When? Yes",
+	} {
+		if got, reply := analyze.SmallTalk(question); got != question || reply != "" {
+			t.Errorf("%q: asks %q, replies %q", question, got, reply)
+		}
+	}
+	for message, want := range map[string]string{
+		"Thanks. And when?":                   "And when?",
+		"Hello! Who built it? Thanks a lot.":  "Who built it?",
+		"Hi there.\nWho built it?\n\nThanks!": "Who built it?",
+	} {
+		if question, reply := analyze.SmallTalk(message); question != want || reply != "" {
+			t.Errorf("%q: asks %q, replies %q", message, question, reply)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package client_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/client"
+)
+
+// TestResultsFindTheirSearches: of searches that run at once, each shows what it found itself, whatever the order of the results.
+func TestResultsFindTheirSearches(t *testing.T) {
+	t.Parallel()
+	var f client.Fold
+	for _, ev := range [][2]string{
+		{"query_analysis", `{"query":"q","complexity":"simple","estimated_mode":"agentic"}`},
+		{"retrieval_start", `{"tool":"hybrid_search","query":"piers","iteration":1,"call_id":1}`},
+		{"retrieval_start", `{"tool":"hybrid_search","query":"locks","iteration":1,"call_id":2}`},
+		{"retrieval_result", `{"tool":"hybrid_search","chunks_found":3,"call_id":2}`},
+		{"retrieval_result", `{"tool":"hybrid_search","chunks_found":0,"call_id":1}`},
+		{"retrieval_start", `{"tool":"proposition_search","query":"piers","iteration":2,"reason":"Ada Vale is named by Lunden Creek","call_id":3}`},
+		{"crag_evaluation", `{"correct":1,"ambiguous":2,"incorrect":3,"action":"proceed"}`},
+		{"verification", `{"claims_checked":3,"claims_supported":2,"claims_partially_supported":1,"confidence":0.8}`},
+	} {
+		if err := f.Add(client.Event{Protocol: "forge", Name: ev[0], Data: json.RawMessage(ev[1])}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, s := range f.Snapshot().Steps {
+		got = append(got, s.Detail)
+	}
+	want := []string{
+		"Reading the question: a simple one",
+		"Looking for passages about “piers”: none found",
+		"Looking for passages about “locks”: 3 found",
+		"Looking again: Ada Vale is named by Lunden Creek",
+		"Looking for single statements about “piers”",
+		"Judging 6 passages: 1 fit, 2 may fit",
+		"Checking 3 statements against the sources: 2 supported, 1 in part",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
