@@ -29,6 +29,8 @@ type Health struct {
 	Instance string `json:"instance"`
 	// Parts are shown by /readyz.
 	Parts map[string]Part `json:"parts,omitempty"`
+	// Progress is shown by /readyz until the server has started.
+	Progress *Progress `json:"progress,omitempty"`
 }
 
 func (s *Server) health() Health {
@@ -46,6 +48,12 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 // ready is the state of the server with its parts. It is ready when no part is starting or has failed.
 func (s *Server) ready(ctx context.Context) Health {
 	h := s.health()
+	if s.o.Progress != nil {
+		h.Progress = s.o.Progress(ctx)
+	}
+	if h.Progress != nil && h.Status == PartOK {
+		h.Status = PartStarting
+	}
 	if s.o.Parts == nil {
 		return h
 	}

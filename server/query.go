@@ -132,6 +132,12 @@ func (p port) decode(w http.ResponseWriter, r *http.Request) (wire.Question, boo
 }
 
 func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Question) (event.RunID, func(), bool) {
+	if p.o.Accept != nil {
+		if err := p.o.Accept(r.Context(), q.Collection); err != nil {
+			p.replyError(w, err)
+			return "", nil, false
+		}
+	}
 	id, detach, err := p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
 		Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,

@@ -154,14 +154,18 @@ func (p port) notFound(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/docs/", http.StatusFound)
 		return
 	}
-	// What is asked below the paths of a protocol is told in its form.
+	p.of(r).replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
+}
+
+// of returns the port whose errors have the form of the protocol that a path is below.
+func (p port) of(r *http.Request) port {
 	for _, e := range p.o.Protocols {
 		if folder(e.Stream) == folder(r.URL.Path) {
 			p.Fault = e.Fault
 			break
 		}
 	}
-	p.replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
+	return p
 }
 
 // folder is the first segment of a path.

@@ -39,9 +39,14 @@ type Options struct {
 	Registry     *prometheus.Registry // where metrics are registered; default: a new one
 	AllowHosts   []string             // names, besides this machine's own, that requests to a loopback address may be for
 	Version      string               // shown in the OpenAPI document
+	Instance     string               // shown by the health check; default: a random text
 	// Parts gives the state of each part of the server by name. /readyz shows them and answers 503 when one is starting or has
 	// failed. Nil: none.
 	Parts func(ctx context.Context) map[string]Part
+	// Progress tells how far the start is, which /readyz shows with 503. Nil, and a nil result: it is over.
+	Progress func(ctx context.Context) *Progress
+	// Accept is called before each question. Its error is the reply. Nil: all questions are taken.
+	Accept func(ctx context.Context, collection string) error
 }
 
 // Server serves an engine.
@@ -90,6 +95,7 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 	setDefault(&o.WriteTimeout, 30*time.Second)
 	setDefault(&o.Drain, 30*time.Second)
 	setDefault(&o.Version, "devel")
+	setDefault(&o.Instance, rand.Text())
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -103,7 +109,7 @@ func New(e *sluice.Engine, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	s := &Server{o: o, engine: e, metrics: m, instance: rand.Text(), rolls: map[form]*roll{}}
+	s := &Server{o: o, engine: e, metrics: m, instance: o.Instance, rolls: map[form]*roll{}}
 	s.handler = s.routes()
 	return s, nil
 }

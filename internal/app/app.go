@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,12 +48,14 @@ type App struct {
 	Registry *prometheus.Registry
 	Failures *ingest.Failures // documents that are not parsed again
 	parsers  *sandbox.Pool
+	Instance string // of the server, as its health check shows it; empty: a random text
 	logger   *slog.Logger
 	vectors  *vectors
 	scopes   *scope.Reader // the index by the names that askers give
 	files    uploads
 	reserve  *reserve.File
-	cache    *cache.Cache // nil: no answers are kept
+	cache    *cache.Cache                    // nil: no answers are kept
+	indexing atomic.Pointer[ingest.Progress] // nil: not at the moment
 }
 
 // ErrInUse says that another process has the data folder open.
@@ -164,8 +167,8 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
-		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version,
-		Routes: a.fileRoutes(version), Parts: a.parts})
+		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
+		Routes: a.fileRoutes(version), Parts: a.parts, Progress: a.progress, Accept: a.accept})
 }
 
 // Close ends the runs that are left and closes everything.

@@ -112,10 +112,26 @@ func serve(ctx context.Context, exe string, env, args []string) (p *program, err
 		return nil, errors.Join(fmt.Errorf("start server: %w", err), os.RemoveAll(dir))
 	}
 	p = &program{cmd: cmd, dir: dir}
-	if p.url, err = listening(out); err != nil {
+	if p.url, err = listening(out); err == nil {
+		err = p.ready(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
 	return p, nil
+}
+
+// ready waits until the server has indexed its documents.
+func (p *program) ready(ctx context.Context) error {
+	for {
+		if _, err := get(ctx, p.url+"/readyz"); err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // ownSettings is the environment without settings and keys, for measurements that no setting is to change.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -92,12 +93,29 @@ func serve(t *testing.T, addr, data string, args ...string) serving {
 	for lines.Scan() {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
+			awaitReady(t, url)
 			return serving{url, kill}
 		}
 		said.WriteString(lines.Text() + "\n")
 	}
 	t.Fatalf("the server did not start:\n%s", said.String())
 	return serving{}
+}
+
+// awaitReady waits until a server has indexed its documents.
+func awaitReady(t *testing.T, url string) {
+	t.Helper()
+	for {
+		res, err := http.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 // provider is a model that writes a few words and then waits until it is let go on, or whoever asked has left.

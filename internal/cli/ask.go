@@ -98,12 +98,7 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		url, _ = running(ctx, e.cfg.Store.Data)
 	}
 	if url != "" {
-		cl, err := client.New(url, client.Options{})
-		if err != nil {
-			return nil, nil, err
-		}
-		s := cl.Ask(ctx, q)
-		return s, func() error { stop(ctx, s); return nil }, nil
+		return askServer(ctx, e, url, q)
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
@@ -111,6 +106,11 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
 	a, err := open(ctx, e, logger)
+	if errors.Is(err, app.ErrInUse) { // by a server that has not noted its address yet, as it seems
+		if url, ok := awaitRunning(ctx, e.cfg.Store.Data); ok {
+			return askServer(ctx, e, url, q)
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,6 +120,19 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, local(ctx, a, run)), a.Close, nil
+}
+
+// askServer asks a server, once it can answer.
+func askServer(ctx context.Context, e *env, url string, q forge.Request) (*client.Stream, func() error, error) {
+	cl, err := client.New(url, client.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := awaitAnswers(ctx, e, url); err != nil {
+		return nil, nil, err
+	}
+	s := cl.Ask(ctx, q)
+	return s, func() error { stop(ctx, s); return nil }, nil
 }
 
 // stop tells the server that nobody wants the answer any more, where somebody has stopped the command. If that does not arrive, the run ends with the

@@ -76,7 +76,7 @@ func within(e *env) (url string, stop func() error, err error) {
 	fail := func(err error) (string, func() error, error) { return "", nil, errors.Join(err, a.Close()) }
 	a.KeepVectors()
 	if len(e.cfg.Ingest.Docs) > 0 {
-		report, err := ingestPaths(&quiet, a, e.cfg.Ingest.Docs)
+		report, err := ingestPaths(quiet.ctx, &quiet, a, e.cfg.Ingest.Docs)
 		if err != nil {
 			return fail(err)
 		}

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,6 +83,7 @@ func serve(t *testing.T, args ...string) (url string, stop func() int) {
 		t.Fatalf("the server did not start (status %d):\n%s", <-status, said.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
+	awaitReady(t, url)
 	stopped := false
 	stop = func() int {
 		stopped = true
@@ -93,6 +96,22 @@ func serve(t *testing.T, args ...string) (url string, stop func() int) {
 		}
 	})
 	return url, stop
+}
+
+// awaitReady waits until a server has indexed its documents.
+func awaitReady(t *testing.T, url string) {
+	t.Helper()
+	for {
+		res, err := http.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 func TestServeAskRunsReplay(t *testing.T) {

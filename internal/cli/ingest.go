@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	}
 	a, err := open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
-		if url, ok := running(e.ctx, e.cfg.Store.Data); ok {
+		if url, ok := awaitRunning(e.ctx, e.cfg.Store.Data); ok {
 			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)
 		}
 	}
@@ -44,7 +45,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 			return err
 		}
 	}
-	report, err := ingestPaths(e, a, c.Path)
+	report, err := ingestPaths(e.ctx, e, a, c.Path)
 	if err == nil && report.Unembedded == 0 {
 		err = a.CatchUpVectors(e.ctx)
 	}
@@ -55,7 +56,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 }
 
 // ingestPaths brings the collection up to date with the paths, with a bar on a terminal and a line of log elsewhere.
-func ingestPaths(e *env, a *app.App, paths []string) (report ingest.Report, err error) {
+func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (report ingest.Report, err error) {
 	absolute := make([]string, len(paths))
 	for i, p := range paths {
 		abs, err := filepath.Abs(p)
@@ -65,7 +66,10 @@ func ingestPaths(e *env, a *app.App, paths []string) (report ingest.Report, err 
 		absolute[i] = abs
 	}
 	show, done := progress(e, "indexing")
-	report, err = a.Ingester.Ingest(e.ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, show)
+	report, err = a.Ingester.Ingest(ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, func(p ingest.Progress) {
+		a.Indexing(p)
+		show(p)
+	})
 	done()
 	told := e.logger.With("collection", e.cfg.Store.Collection)
 	for _, f := range report.Failed {
@@ -82,7 +86,7 @@ func ingestPaths(e *env, a *app.App, paths []string) (report ingest.Report, err 
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
 		"ms", report.Duration.Milliseconds())
 	if report.Updated+report.Deleted > 0 {
-		if err := a.Index.Compact(e.ctx); err != nil { // what is gone is to be gone from the disk too
+		if err := a.Index.Compact(ctx); err != nil { // what is gone is to be gone from the disk too
 			return report, fmt.Errorf("ingest: %w", err)
 		}
 	}

@@ -32,6 +32,7 @@ func child(t *testing.T, args ...string) (url string, process *exec.Cmd) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			awaitReady(t, url)
 			return url, cmd
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +13,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
@@ -34,18 +37,23 @@ type serveCmd struct {
 	NoCache bool `name:"no-cache" help:"Answer every question anew, and in a run of its own."`
 }
 
-// Run indexes, listens, and serves until it is told to stop.
+// Run listens, opens the data folder, and serves until it is told to stop. Documents are indexed meanwhile.
 func (c *serveCmd) Run(e *env) (err error) {
 	tuneRuntime()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
-	// The address is tried before the documents are read: who has given a wrong one need not wait to hear it.
 	l, err := listen(e)
 	if err != nil {
 		return err
 	}
-	_ = l.Close() // a connection would get no answer until the documents are read
+	defer l.Close()
+	instance := rand.Text()
+	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Version: version(), Instance: instance})
+	stop := sync.OnceFunc(starting.Stop)
+	defer stop()
+	url := "http://" + shown(l.Addr())
+	fmt.Fprintln(e.Err, "listening on", url)
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
@@ -58,37 +66,46 @@ func (c *serveCmd) Run(e *env) (err error) {
 	write, embed := a.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
 	a.KeepVectors()
-	if len(e.cfg.Ingest.Docs) > 0 {
-		if _, err := ingestPaths(e, a, e.cfg.Ingest.Docs); err != nil {
-			if e.ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
-	}
 	if err := a.OpenFiles(e.ctx); err != nil {
 		return err
 	}
+	a.BeginIndexing()
+	a.Instance = instance
 	s, err := a.Server(version())
 	if err != nil {
 		return err
 	}
-	if l, err = listen(e); err != nil {
-		return err
-	}
-	defer l.Close()
-	if err := a.Warm(e.ctx, e.cfg.Store.Collection); err != nil && e.ctx.Err() == nil {
-		return err
-	}
-	close(ready)
-	url := "http://" + shown(l.Addr())
-	forget := announce(e, url, s.Instance())
+	stop()
+	forget := announce(e, url, instance)
 	defer forget()
-	fmt.Fprintln(e.Err, "listening on", url)
+	ctx, cancel := context.WithCancel(e.ctx)
+	var indexing sync.WaitGroup
+	indexing.Go(func() {
+		indexDocs(ctx, e, a)
+		if ctx.Err() == nil {
+			close(ready)
+		}
+	})
+	defer indexing.Wait()
+	defer cancel()
 	return s.Serve(e.ctx, l)
 }
 
-func listen(e *env) (net.Listener, error) {
+// indexDocs indexes the documents of the settings, and reads what the first question would wait for. What fails is logged: the
+// server goes on with what is indexed.
+func indexDocs(ctx context.Context, e *env, a *app.App) {
+	defer a.EndIndexing()
+	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
+		if _, err := ingestPaths(ctx, e, a, docs); err != nil && ctx.Err() == nil {
+			e.logger.Error("the documents are not indexed", "error", err)
+		}
+	}
+	if err := a.Warm(ctx, e.cfg.Store.Collection); err != nil && ctx.Err() == nil {
+		e.logger.Error("the collection could not be read", "error", err)
+	}
+}
+
+func listen(e *env) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	addr := e.cfg.HTTP.Addr
 	l, err := lc.Listen(e.ctx, "tcp", addr)
@@ -99,7 +116,7 @@ func listen(e *env) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	return l, nil
+	return l.(*net.TCPListener), nil
 }
 
 // freeAddr returns an address of the same host whose port is free: one of the next ports, or port 0, for which the system
@@ -168,17 +185,70 @@ func running(ctx context.Context, data string) (url string, ok bool) {
 	if err != nil || json.Unmarshal(raw, &note) != nil || note.URL == "" {
 		return "", false
 	}
+	h, err := health(ctx, note.URL+"/healthz")
+	return note.URL, err == nil && h.Instance == note.Instance
+}
+
+// maxOpening is how long a command waits for a server that is opening the data folder.
+const maxOpening = 30 * time.Second
+
+// awaitRunning is running for a data folder that is in use: it waits until the server has noted its address.
+func awaitRunning(ctx context.Context, data string) (url string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, maxOpening)
+	defer cancel()
+	for {
+		if url, ok = running(ctx, data); ok || wait(ctx, polling) != nil {
+			return url, ok
+		}
+	}
+}
+
+// polling is the pause between two looks at a server that is starting.
+const polling = 200 * time.Millisecond
+
+// awaitAnswers waits until a server that is starting can answer questions, and shows how far it is.
+func awaitAnswers(ctx context.Context, e *env, url string) error {
+	show, done := progress(e, "the server is indexing")
+	defer done()
+	for {
+		h, err := health(ctx, url+"/readyz")
+		if err != nil || h.Progress == nil {
+			return nil // the question will tell what is wrong
+		}
+		p := h.Progress
+		if p.Answering {
+			fmt.Fprintf(e.Err, "the server is still indexing (%d of %d files): the answer is from what is indexed so far\n", p.Done, p.Total)
+			return nil
+		}
+		show(ingest.Progress{Done: p.Done, Total: p.Total})
+		if err := wait(ctx, polling); err != nil {
+			return err
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// health reads a health check, whatever its status.
+func health(ctx context.Context, url string) (h server.Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, note.URL+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return "", false
+		return h, err
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return "", false
+		return h, err
 	}
 	defer res.Body.Close()
-	var h server.Health
-	return note.URL, res.StatusCode == http.StatusOK && json.NewDecoder(res.Body).Decode(&h) == nil && h.Instance == note.Instance
+	err = json.NewDecoder(res.Body).Decode(&h)
+	return h, err
 }

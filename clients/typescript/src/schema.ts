@@ -2896,6 +2896,7 @@ export interface components {
             parts?: {
                 [key: string]: components["schemas"]["ServerPart"];
             };
+            progress?: components["schemas"]["ServerProgress"];
             /** @enum {string} */
             status: "ok" | "draining" | "starting" | "failed";
             version: string;
@@ -2904,6 +2905,14 @@ export interface components {
             detail?: string;
             /** @enum {string} */
             status: "ok" | "starting" | "degraded" | "failed";
+        };
+        ServerProgress: {
+            answering: boolean;
+            files_done: number;
+            /** @description As far as they have been found. */
+            files_total: number;
+            /** @enum {string} */
+            phase: "opening" | "indexing";
         };
         ServerRunDetail: {
             /** @description As the default protocol answers a request that is not streamed. */

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index/scope"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// BeginIndexing says that the documents of the settings are being indexed, until [App.EndIndexing]. The server is not ready
+// meanwhile, and answers from what is indexed so far.
+func (a *App) BeginIndexing() { a.indexing.Store(&ingest.Progress{}) }
+
+// Indexing says how far it is. It has no effect before BeginIndexing.
+func (a *App) Indexing(p ingest.Progress) {
+	if a.indexing.Load() != nil {
+		a.indexing.Store(&p)
+	}
+}
+
+// EndIndexing says that it is over.
+func (a *App) EndIndexing() { a.indexing.Store(nil) }
+
+// progress is how far the start of the server is; nil when it is over.
+func (a *App) progress(ctx context.Context) *server.Progress {
+	p := a.indexing.Load()
+	if p == nil {
+		return nil
+	}
+	return &server.Progress{Phase: server.PhaseIndexing, Done: p.Done, Total: p.Total, Answering: a.holds(ctx, a.Config.Store.Collection)}
+}
+
+func (a *App) holds(ctx context.Context, collection string) bool {
+	docs, err := a.scopes.Documents(ctx, collection, "", 1)
+	return err == nil && len(docs) > 0
+}
+
+// accept refuses a question while the documents that it asks of are being indexed and none is there yet. To answer that there
+// are no documents would be untrue.
+func (a *App) accept(ctx context.Context, collection string) error {
+	p := a.indexing.Load()
+	if p == nil {
+		return nil
+	}
+	names, _ := scope.Canonical(collection) // the pipeline tells what is wrong with them
+	if !slices.Contains(strings.Split(names, ","), a.Config.Store.Collection) || a.holds(ctx, collection) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "the documents are being indexed (%d of %d files), and none can be searched yet; try again", p.Done, p.Total)
+}

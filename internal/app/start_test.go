@@ -1,0 +1,59 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// TestAnswersWhileIndexing: until something is indexed, questions are refused as too early; then they are answered from what is there.
+func TestAnswersWhileIndexing(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	a, err := app.Open(context.Background(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h := handler(t, a)
+	a.BeginIndexing()
+	a.Indexing(ingest.Progress{Done: 3, Total: 40})
+	const question = `{"query":"Who keeps the lighthouse of Farland?"}`
+	check := func(when, method, path, body string, want int, text string) {
+		t.Helper()
+		if status, reply := request(t, h, method, path, body); status != want || !strings.Contains(reply, text) {
+			t.Errorf("%s: %s: status %d, want %d with %s: %s", when, path, status, want, text, reply)
+		}
+	}
+	check("nothing is indexed", "GET", "/readyz", "", http.StatusServiceUnavailable, `"progress":{"phase":"indexing","files_done":3,"files_total":40,"answering":false}`)
+	check("nothing is indexed", "GET", "/healthz", "", http.StatusOK, `"status":"ok"`)
+	check("nothing is indexed", "POST", "/api/query", question, http.StatusServiceUnavailable, `3 of 40 files`)
+	check("nothing is indexed", "POST", "/v1/responses", `{"input":"Who keeps the lighthouse of Farland?"}`, http.StatusServiceUnavailable, `"UNAVAILABLE"`)
+	check("a collection that is not indexed", "POST", "/api/query", `{"query":"Who?","collection":"vs_1"}`, http.StatusUnprocessableEntity, "NO_DOCUMENTS")
+
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "farland.md"), []byte("# Farland\n\nThe lighthouse of Farland is kept by Ada Vale.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Ingester.Ingest(t.Context(), ingest.Request{Collection: cfg.Store.Collection, Paths: []string{dir}}, a.Indexing); err != nil {
+		t.Fatal(err)
+	}
+	check("something is indexed", "GET", "/readyz", "", http.StatusServiceUnavailable, `"files_done":1,"files_total":1,"answering":true`)
+	check("something is indexed", "POST", "/api/query", question, http.StatusOK, "Ada Vale")
+	a.EndIndexing()
+	a.Indexing(ingest.Progress{Done: 1, Total: 1})
+	check("all is indexed", "GET", "/readyz", "", http.StatusOK, `"status":"ok"`)
+}
