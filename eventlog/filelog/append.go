@@ -14,8 +14,9 @@ const maxAppend = 64 << 20
 
 // Append implements [eventlog.Store]. With the first event it returns when the event is written, with the terminal event when
 // the run is written and, by Options.Sync, durable; ctx does not cut that short. While too much is pending it waits for room,
-// which ctx does cut short. After an error of the disk every Append gives that error until the log is opened again; what readers
-// saw before can still be read.
+// which ctx does cut short. While the disk fails, every Append waits for its write and gives the error if that fails; see
+// [Log.Err]. Its events are then not part of the run, except for a terminal event, which is written when the disk works again. What
+// readers saw before can still be read.
 // Events read back equal if their times are UTC to the microsecond, their raw JSON compact and their text valid UTF-8.
 func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) error {
 	if len(es) == 0 {
@@ -24,8 +25,18 @@ func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) err
 	if l.closed.Load() {
 		return eventlog.ErrClosed
 	}
-	if err := l.waitRoom(ctx); err != nil {
+	if err := l.failed(); err != nil {
 		return err
+	}
+	if es[0].Seq == 1 {
+		if err := l.opts.Reserve.Check(); err != nil {
+			return err
+		}
+	}
+	if !event.Terminal(es[len(es)-1].Body) {
+		if err := l.waitRoom(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		r := l.find(id)
@@ -95,13 +106,15 @@ func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 		return nil, eventlog.ErrClosed
 	}
 	r.queued = true
+	accepted := len(r.news)
 	r.news = append(r.news, es...)
 	r.bytes += int64(n)
 	r.last, r.ended = last.Seq, event.Terminal(last.Body)
 	pending := l.pending.Add(int64(n))
-	if es[0].Seq == 1 || r.ended {
+	if es[0].Seq == 1 || r.ended || r.done != nil || l.blocked.Load() != nil {
 		if r.done == nil {
 			r.done = &outcome{known: make(chan struct{})}
+			r.accepted, r.acceptedBytes = accepted, mark
 		}
 		done = r.done
 	}
@@ -135,8 +148,8 @@ func (l *Log) enqueue(r *run) bool {
 // waitRoom returns once little enough is pending.
 func (l *Log) waitRoom(ctx context.Context) error {
 	for {
-		if err := l.failure.Load(); err != nil {
-			return *err
+		if err := l.failed(); err != nil {
+			return err
 		}
 		if l.pending.Load() <= l.opts.PendingBytes {
 			return nil
@@ -149,6 +162,9 @@ func (l *Log) waitRoom(ctx context.Context) error {
 		l.qmu.Unlock()
 		if l.pending.Load() <= l.opts.PendingBytes {
 			continue
+		}
+		if err := l.blocked.Load(); err != nil {
+			return *err
 		}
 		signal(l.now)
 		select {

@@ -57,8 +57,8 @@ func (l *Log) delete(id event.RunID) error {
 	case !saved:
 		return eventlog.ErrRunning
 	}
-	if err := l.note(rec); err != nil {
-		return l.fail(err)
+	if err := l.opts.Reserve.Use(func() error { return l.note(rec) }); err != nil {
+		return fmt.Errorf("delete run %s: %w", id, err)
 	}
 	r.mu.Lock()
 	r.gone = true
@@ -66,7 +66,7 @@ func (l *Log) delete(id event.RunID) error {
 	r.mu.Unlock()
 	l.old.drop(id)
 	l.remove(id)
-	if err := l.wipe(id, tail); err != nil {
+	if err := l.opts.Reserve.Use(func() error { return l.wipe(id, tail) }); err != nil {
 		return fmt.Errorf("delete run %s: %w", id, err)
 	}
 	if f := l.w.active().frags[id]; f != nil {
@@ -85,14 +85,23 @@ func (l *Log) note(rec record) error {
 	}
 	seg := w.active()
 	w.buf = appendRecord(w.buf[:0], rec)
-	seg.note(seg.size, int64(len(w.buf)), rec)
+	off, n := seg.size, int64(len(w.buf))
 	if err := w.write(); err != nil {
+		w.buf = w.buf[:0]
 		return err
 	}
+	seg.note(off, n, rec)
 	if l.opts.Sync == SyncNever {
 		return nil
 	}
-	return w.file.Sync()
+	if w.file.Sync() != nil {
+		if err := l.resync(); err != nil {
+			w.unsynced = true
+			return err
+		}
+	}
+	w.durable = seg.size
+	return nil
 }
 
 // wipeAgain does what a process before this one left undone.

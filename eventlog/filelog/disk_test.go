@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 var ctx = context.Background()
@@ -485,46 +487,162 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// TestDiskFails lets the next segment not be made.
+// TestDiskFails makes it impossible to create the next segment for a while.
 func TestDiskFails(t *testing.T) {
 	dir := t.TempDir()
-	l, err := filelog.Open(dir, filelog.Options{SegmentBytes: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := short("a", 5, at(1)), short("b", 30, at(1))
+	l := open(t, dir, filelog.Options{SegmentBytes: 1000})
+	a, b, c := short("a", 5, at(1)), short("b", 30, at(1)), short("c", 30, at(2))
 	put(t, l, a)
+	put(t, l, b[:1]) // it is written, and goes on
 	next := strings.Replace(files(t, dir, "*.log")[0], "1.log", "2.log", 1)
 	if err := os.Mkdir(next, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, try := range []string{"first", "second"} {
-		err := l.Append(ctx, "b", b...)
-		if try == "second" {
-			err = l.Append(ctx, "c", short("c", 2, at(2))...)
+	for range 2 {
+		if err := l.Append(ctx, "c", c...); err == nil || !strings.Contains(err.Error(), next) {
+			t.Errorf("append: %v", err)
 		}
-		if err == nil || !strings.Contains(err.Error(), next) {
-			t.Errorf("the %s append: %v", try, err)
-		}
+	}
+	if err := l.Append(ctx, "b", b[1:]...); err == nil {
+		t.Error("the end of a run that could not be written was confirmed")
+	}
+	if l.Err() == nil {
+		t.Error("the log does not report that it fails")
 	}
 	eventlogtest.WantLog(t, l, "a", 0, a)
-	for _, id := range []event.RunID{"b", "c"} {
-		if _, err := l.Load(ctx, id, 0); !errors.Is(err, eventlog.ErrNotFound) {
-			t.Errorf("run %s, whose write failed, is visible: %v", id, err)
-		}
+	if _, err := l.Load(ctx, "c", 0); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("run c, whose write failed, is visible: %v", err)
 	}
-	if n := len(summaries(t, l)); n != 1 {
-		t.Errorf("%d runs are listed, want 1", n)
-	}
-	if err := l.Close(); err == nil {
-		t.Error("close tells nothing of it")
+	if n := len(summaries(t, l)); n != 2 {
+		t.Errorf("%d runs are listed, want 2", n)
 	}
 	if err := os.Remove(next); err != nil {
 		t.Fatal(err)
 	}
+	put(t, l, c)
+	eventlogtest.WantLog(t, l, "b", 0, b) // its end was kept until it could be written
+	if err := l.Err(); err != nil {
+		t.Errorf("the log still reports %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
 	l = open(t, dir, filelog.Options{})
-	eventlogtest.WantLog(t, l, "a", 0, a)
+	for _, es := range [][]event.Event{a, b, c} {
+		eventlogtest.WantLog(t, l, eventlogtest.ID(es), 0, es)
+	}
+}
+
+// small gives a folder on a file system of its own.
+func small(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "none", dir).CombinedOutput(); err != nil {
+		t.Skipf("a small file system needs root on Linux: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	return dir
+}
+
+// fillDisk writes a file until the disk is full.
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 64<<10); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	dir := small(t, "4m")
+	space := reserve.New(filepath.Join(dir, "reserve"), 512<<10)
+	if err := space.Refill(); err != nil {
+		t.Fatal(err)
+	}
+	opts := filelog.Options{Reserve: space, PendingBytes: 32 << 10}
+	runs := filepath.Join(dir, "runs")
+	l := open(t, runs, opts)
+	a, b, long := short("a", 5, at(1)), short("b", 5, at(2)), short("live", 20000, at(3))
+	put(t, l, a)
 	put(t, l, b)
+	put(t, l, long[:10])
+	filler := filepath.Join(dir, "filler")
+	fillDisk(t, filler)
+
+	var refused error
+	n := 10
+	for ; n < 19000 && refused == nil; n++ {
+		refused = l.Append(ctx, "live", long[n])
+	}
+	if fault.Public(refused).Code != fault.NoSpace {
+		t.Fatalf("appended %d events on a full disk: %v", n, refused)
+	}
+	n-- // this one is not in the log
+	if err := l.Append(ctx, "new", short("new", 3, at(4))[0]); fault.Public(err).Code != fault.NoSpace {
+		t.Errorf("a new run on a full disk: %v", err)
+	}
+	if fault.Public(l.Err()).Code != fault.NoSpace {
+		t.Errorf("the log reports %v", l.Err())
+	}
+	end := event.Event{Seq: event.Seq(n + 1), At: at(5), Body: event.RunFailed{Code: fault.NoSpace, Message: "full"}}
+	if err := l.Append(ctx, "live", end); err != nil {
+		t.Fatalf("the end of a run on a full disk: %v", err)
+	}
+	want := append(slices.Clone(long[:n]), end)
+	eventlogtest.WantLog(t, l, "live", 0, want)
+	if err := l.Append(ctx, "new", short("new", 3, at(4))[0]); fault.Public(err).Code != fault.NoSpace {
+		t.Errorf("a new run while the reserve is used: %v", err)
+	}
+	if err := l.Delete(ctx, "a"); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	c := short("c", 50, at(6))
+	put(t, l, c)
+	if err := l.Err(); err != nil {
+		t.Errorf("with room again the log reports %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, runs, opts)
+	eventlogtest.WantLog(t, l, "live", 0, want)
+	eventlogtest.WantLog(t, l, "b", 0, b)
+	eventlogtest.WantLog(t, l, "c", 0, c)
+	if _, err := l.Load(ctx, "a", 0); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("the deleted run: %v", err)
+	}
+}
+
+func TestDeleteOnAFullDisk(t *testing.T) {
+	dir := small(t, "2m")
+	space := reserve.New(filepath.Join(dir, "reserve"), 128<<10)
+	if err := space.Refill(); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, filepath.Join(dir, "runs"), filelog.Options{Reserve: space})
+	put(t, l, short("a", 50, at(1)))
+	fillDisk(t, filepath.Join(dir, "filler"))
+	for i := range 100 { // the last page of the segment has room for some
+		id := event.RunID(fmt.Sprintf("b%d", i))
+		if l.Append(ctx, id, short(id, 5, at(2))[0]) != nil {
+			break
+		}
+	}
+	if err := l.Delete(ctx, "a"); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if _, err := l.Load(ctx, "a", 0); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("the deleted run: %v", err)
+	}
 }
 
 func TestRefusedAppendLeavesNoRun(t *testing.T) {

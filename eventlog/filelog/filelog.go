@@ -30,6 +30,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 // The errors of this store besides [eventlog]'s, to be asked for with [errors.Is].
@@ -58,6 +59,7 @@ type Options struct {
 	MaxAge       time.Duration    // runs are dropped when they are older, by a quarter of it at most; 0: never
 	MaxBytes     int64            // the oldest segments are dropped while all are larger than this; 0: never
 	RetainEvery  time.Duration    // how often that is looked after; default 1 minute
+	Reserve      *reserve.File    // of disk space, for deletes and the ends of runs; nil: none
 	Now          func() time.Time // for MaxAge; default time.Now
 	Log          *slog.Logger     // default: silent
 }
@@ -112,8 +114,9 @@ type Log struct {
 	runs map[event.RunID]*run
 	ids  []event.RunID // the keys of runs, ascending
 
-	pending atomic.Int64 // bytes that wait for their write
-	failure atomic.Pointer[error]
+	pending atomic.Int64          // bytes that wait for their write
+	failure atomic.Pointer[error] // the log takes no more events
+	blocked atomic.Pointer[error] // the last write failed
 	closed  atomic.Bool
 
 	qmu     sync.Mutex
@@ -150,7 +153,9 @@ type run struct {
 	news   []event.Event // they wait for their write
 	pend   []byte        // their lines
 	done   *outcome      // of their write; nil: nobody waits
-	spare  []event.Event // an empty slice for the news after these
+	// Of the news and pend, the parts whose Append had returned when somebody began to wait.
+	accepted, acceptedBytes int
+	spare                   []event.Event // an empty slice for the news after these
 }
 
 // Open opens the log in dir, which it makes if need be. [ErrLocked]: it is open already, here or in another process.
@@ -173,6 +178,8 @@ func Open(dir string, opts Options) (*Log, error) {
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	l.w.synced = make(chan error, 1)
+	l.w.retry = time.NewTimer(time.Hour)
+	l.w.retry.Stop()
 	switch ok, err := l.lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("open log: lock %s: %w", dir, err)

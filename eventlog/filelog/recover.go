@@ -39,9 +39,7 @@ func (l *Log) recover() error {
 		}
 		l.merge(s, nums[0], orphans)
 		if !last {
-			if err := l.reindex(s); err != nil {
-				return err
-			}
+			l.reindex(s)
 		}
 		l.w.segs = append(l.w.segs, s)
 	}
@@ -49,8 +47,9 @@ func (l *Log) recover() error {
 		return err
 	}
 	if len(nums) == 0 {
-		err = l.w.begin(l.dir, 1, l.opts.Sync)
+		err = l.opts.Reserve.Use(func() error { return l.w.begin(l.dir, 1, l.opts.Sync) })
 	} else {
+		l.w.durable = l.w.active().size
 		l.w.file, err = os.OpenFile(segmentPath(l.dir, l.w.active().num), os.O_WRONLY|os.O_APPEND, 0)
 	}
 	if err != nil {
@@ -69,7 +68,7 @@ func (l *Log) recover() error {
 func (l *Log) endCut() error {
 	boot := bootID()
 	if !wentDown(l.dir, boot) {
-		return writeBoot(l.dir, boot, l.opts.Sync)
+		return l.opts.Reserve.Use(func() error { return writeBoot(l.dir, boot, l.opts.Sync) })
 	}
 	for _, id := range l.ids {
 		r := l.runs[id]
@@ -90,7 +89,8 @@ func (l *Log) endCut() error {
 		r.saved = true
 		r.bytes += int64(len(line)) + 1
 	}
-	if err := l.w.write(); err != nil {
+	l.w.forgetStaged()
+	if err := l.opts.Reserve.Use(l.w.write); err != nil {
 		return err
 	}
 	if l.opts.Sync != SyncNever {
@@ -98,18 +98,18 @@ func (l *Log) endCut() error {
 			return err
 		}
 	}
-	return writeBoot(l.dir, boot, l.opts.Sync)
+	l.w.durable = l.w.active().size
+	return l.opts.Reserve.Use(func() error { return writeBoot(l.dir, boot, l.opts.Sync) })
 }
 
 // reindex saves the index of a full segment that had none that covers it.
-func (l *Log) reindex(s *segment) error {
+func (l *Log) reindex(s *segment) {
 	if (&segment{num: s.num, size: s.size, frags: map[event.RunID]*fragment{}}).loadIndex(l.dir) != s.size {
-		if err := s.saveIndex(l.dir); err != nil {
-			return err
+		if err := s.saveIndex(l.dir); err != nil { // the next opening makes it again
+			l.opts.Log.Warn("the index of a segment could not be written", "path", indexPath(l.dir, s.num), "error", err)
 		}
 	}
 	s.frags = nil
-	return nil
 }
 
 // merge takes up what a segment holds of runs. Orphans are the runs whose beginning was dropped with segments before

@@ -31,7 +31,7 @@ func (l *Log) retain() error {
 	now := l.opts.Now()
 	if act := l.w.active(); l.opts.MaxAge > 0 && act.size > 0 && now.Sub(act.oldest) > l.opts.MaxAge/4 {
 		if err := l.roll(); err != nil {
-			return l.fail(err)
+			return l.block(err)
 		}
 	}
 	var total int64

@@ -196,7 +196,7 @@ func (s *segment) saveIndex(dir string) error {
 	}
 	path := indexPath(dir, s.num)
 	if err := os.WriteFile(path+".tmp", append([]byte(indexSum(body)+"\n"), body...), 0o640); err != nil {
-		return err
+		return errors.Join(err, os.Remove(path+".tmp"))
 	}
 	return os.Rename(path+".tmp", path)
 }

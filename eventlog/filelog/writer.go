@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -21,13 +22,23 @@ type writer struct {
 	ends    []part     // written, and to be synced before they are shown
 	syncing []part     // those of them that are being synced
 	synced  chan error // what became of it
+	target  int64      // size of the active segment when that sync began
+
+	staged   []undo // of the records in buf
+	torn     bool   // the active segment may have part of a failed write behind its size
+	durable  int64  // how much of the active segment is known to be synced
+	unsynced bool   // a sync failed, and what was written since durable is to be written again
+	retry    *time.Timer
 }
 
 // part is a run's part in a flush.
 type part struct {
-	run  *run
-	news []event.Event
-	done *outcome
+	run   *run
+	news  []event.Event
+	lines []byte // of the news
+	done  *outcome
+	// Nobody waits for the first events and bytes: their Append has returned.
+	accepted, acceptedBytes int
 }
 
 func (p part) ends() bool { return len(p.news) > 0 && event.Terminal(p.news[len(p.news)-1].Body) }
@@ -83,6 +94,8 @@ func (l *Log) work() {
 			if err := l.retain(); err != nil {
 				l.opts.Log.Error("dropping old segments failed", "error", err)
 			}
+		case <-l.w.retry.C:
+			l.tryAgain()
 		case <-l.stop:
 			l.flush()
 			l.settle()
@@ -112,23 +125,14 @@ func (l *Log) flush() bool {
 		}
 		taken += n
 	}
+	l.pending.Add(-taken)
 	if err == nil {
-		err = l.w.write()
-	}
-	if err == nil && l.opts.Sync == SyncWrite {
-		err = l.w.file.Sync()
+		err = l.commit()
 	}
 	if err != nil {
-		err = l.fail(err)
+		l.giveBack(err)
 	}
-	l.pending.Add(-taken)
 	l.makeRoom()
-	for _, p := range l.w.batch {
-		l.wrote(p, err)
-	}
-	l.startSync()
-	clear(l.w.batch)
-	l.w.batch = l.w.batch[:0]
 	if cap(l.w.buf) > keepBuf {
 		l.w.buf = nil
 	}
@@ -137,11 +141,63 @@ func (l *Log) flush() bool {
 	return true
 }
 
+// commit writes the batch and shows it. The ends of runs may use the disk reserve.
+func (l *Log) commit() error {
+	w := &l.w
+	var err error
+	some := len(w.buf) > 0
+	if slices.ContainsFunc(w.batch, part.ends) {
+		err = l.opts.Reserve.Use(w.write)
+	} else {
+		err = w.write()
+	}
+	if err == nil && l.opts.Sync == SyncWrite {
+		if err = w.file.Sync(); err != nil {
+			if err = l.resync(); err != nil {
+				return l.fail(err)
+			}
+		}
+		w.durable = w.active().size
+	}
+	if err != nil {
+		return err
+	}
+	w.forgetStaged()
+	if some {
+		l.unblock()
+	}
+	for _, p := range w.batch {
+		l.wrote(p)
+	}
+	l.startSync()
+	l.clearBatch()
+	return nil
+}
+
+func (l *Log) clearBatch() {
+	clear(l.w.batch)
+	l.w.batch = l.w.batch[:0]
+}
+
+// giveBack ends a flush that could not write the batch.
+func (l *Log) giveBack(err error) {
+	l.w.unstage()
+	if latched := l.failed(); latched != nil {
+		for _, p := range l.w.batch {
+			p.tell(latched)
+		}
+	} else {
+		err = l.block(err)
+		for _, p := range l.w.batch {
+			l.putBack(p, err)
+		}
+	}
+	l.clearBatch()
+}
+
 // wrote shows a part that was written. The terminal event is shown after the next sync.
-func (l *Log) wrote(p part, err error) {
+func (l *Log) wrote(p part) {
 	switch n := len(p.news); {
-	case err != nil:
-		p.tell(err)
 	case p.ends() && l.opts.Sync == SyncEnd:
 		l.show(part{run: p.run, news: p.news[:n-1]})
 		p.news = p.news[n-1:]
@@ -185,28 +241,40 @@ func (l *Log) publish(r *run, es []event.Event) {
 // that are written meanwhile share the next sync.
 func (l *Log) startSync() {
 	w := &l.w
-	if len(w.syncing) > 0 || len(w.ends) == 0 {
+	if w.unsynced || len(w.syncing) > 0 || len(w.ends) == 0 {
 		return
 	}
 	w.syncing, w.ends = w.ends, w.syncing
+	w.target = w.active().size
 	file := w.file
 	go func() { w.synced <- file.Sync() }()
 }
 
-// endSync shows the ends that are durable now, and starts the next sync.
+// endSync shows the ends that are durable now, and starts the next sync. Where the sync has failed, what was written since the last one is
+// written again; if that fails too, the ends are shown when a later try succeeds.
 func (l *Log) endSync(err error) {
+	w := &l.w
 	if err != nil {
-		err = l.fail(err)
+		w.target = w.active().size
+		err = l.resync()
 	}
-	for _, p := range l.w.syncing {
-		if err != nil {
-			p.tell(err)
-			continue
+	if w.unsynced = err != nil; w.unsynced {
+		if l.failed() == nil {
+			err = l.block(err)
 		}
-		l.show(p)
+		for _, p := range w.syncing {
+			p.tell(err)
+			p.done = nil
+			w.ends = append(w.ends, p)
+		}
+	} else {
+		w.durable = w.target
+		for _, p := range w.syncing {
+			l.show(p)
+		}
 	}
-	clear(l.w.syncing)
-	l.w.syncing = l.w.syncing[:0]
+	clear(w.syncing)
+	w.syncing = w.syncing[:0]
 	l.startSync()
 }
 
@@ -215,26 +283,6 @@ func (l *Log) settle() {
 	for len(l.w.syncing) > 0 {
 		l.endSync(<-l.w.synced)
 	}
-}
-
-// Err gives the error of the disk after which the log takes no more events; nil while it takes them.
-func (l *Log) Err() error { return l.failed() }
-
-func (l *Log) failed() error {
-	if err := l.failure.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// fail makes the first error of the disk the answer to every append.
-func (l *Log) fail(err error) error {
-	err = fmt.Errorf("write log in %s: %w", l.dir, err)
-	if !l.failure.CompareAndSwap(nil, &err) {
-		return l.failed()
-	}
-	l.opts.Log.Error("the log takes no more events", "error", err)
-	return err
 }
 
 // makeRoom wakes the appends that wait until less is pending.
@@ -258,10 +306,15 @@ func (l *Log) take(r *run, keep bool) (n int64, roll bool) {
 	if keep && off > 0 && off+n+headBytes > l.opts.SegmentBytes {
 		return 0, true
 	}
-	if keep && len(r.news) > 0 {
+	p := part{run: r, news: r.news, lines: r.pend, done: r.done, accepted: r.accepted, acceptedBytes: r.acceptedBytes}
+	switch {
+	case !keep:
+		r.pend = nil // these bytes are the part's
+	case len(r.news) > 0:
 		l.stage(r, r.news, r.pend)
+		p.lines = w.buf[len(w.buf)-len(r.pend):]
 	}
-	w.batch = append(w.batch, part{run: r, news: r.news, done: r.done})
+	w.batch = append(w.batch, p)
 	r.queued, r.news, r.spare, r.done = false, r.spare, nil, nil
 	if r.pend = r.pend[:0]; r.ended || cap(r.pend) > keepPend {
 		r.pend = nil
@@ -281,6 +334,12 @@ func (l *Log) stage(r *run, es []event.Event, lines []byte) {
 	}
 	w.buf = appendRecord(w.buf, rec)
 	size := seg.size + int64(len(w.buf)) - off
+	u := undo{seg: seg, run: r, oldest: seg.oldest, newest: seg.newest, tail: r.tail, first: r.first}
+	if f := seg.frags[r.id]; f != nil {
+		before := *f
+		u.before = &before
+	}
+	w.staged = append(w.staged, u)
 	seg.note(off, size, rec)
 	r.tail = place{Seg: seg.num, Off: uint64(off), Len: uint32(size)}
 	if r.first == 0 {
@@ -288,41 +347,53 @@ func (l *Log) stage(r *run, es []event.Event, lines []byte) {
 	}
 }
 
-// write writes the buffer behind the active segment.
+// write writes the buffer behind the active segment. If it fails, the segment ends where it did before, and the buffer is kept.
 func (w *writer) write() error {
 	if len(w.buf) == 0 {
 		return nil
 	}
-	n, err := w.file.Write(w.buf)
-	w.active().size += int64(n)
+	seg := w.active()
+	if w.torn {
+		if err := w.file.Truncate(seg.size); err != nil {
+			return err
+		}
+		w.torn = false
+	}
+	if _, err := w.file.Write(w.buf); err != nil {
+		w.torn = w.file.Truncate(seg.size) != nil
+		return err
+	}
+	seg.size += int64(len(w.buf))
 	w.buf = w.buf[:0]
-	return err
+	return nil
 }
 
-// roll closes the active segment and opens the next.
+// roll writes the batch, closes the active segment and opens the next.
 func (l *Log) roll() error {
 	w := &l.w
+	if err := l.commit(); err != nil {
+		return err
+	}
 	l.settle() // of this file
-	if err := l.failed(); err != nil {
+	if err := l.Err(); err != nil && (w.unsynced || l.failed() != nil) {
 		return err
 	}
-	if err := w.write(); err != nil {
-		return err
-	}
-	if l.opts.Sync != SyncNever {
-		if err := w.file.Sync(); err != nil {
+	seg, old := w.active(), w.file
+	if l.opts.Sync != SyncNever && old.Sync() != nil {
+		if err := l.resync(); err != nil {
+			w.unsynced = true
 			return err
 		}
 	}
-	seg := w.active()
-	if err := seg.saveIndex(l.dir); err != nil {
+	if err := l.opts.Reserve.Use(func() error { return w.begin(l.dir, seg.num+1, l.opts.Sync) }); err != nil {
 		return err
+	}
+	if err := seg.saveIndex(l.dir); err != nil { // opening the log makes it again
+		l.opts.Log.Warn("the index of a segment could not be written", "path", indexPath(l.dir, seg.num), "error", err)
 	}
 	seg.frags = nil
-	if err := w.file.Close(); err != nil {
-		return err
-	}
-	return w.begin(l.dir, seg.num+1, l.opts.Sync)
+	_ = old.Close() // it is synced
+	return nil
 }
 
 // begin makes a new active segment.
@@ -331,12 +402,14 @@ func (w *writer) begin(dir string, num uint64, sync Sync) error {
 	if err != nil {
 		return err
 	}
-	w.file = f
-	w.segs = append(w.segs, &segment{num: num, frags: map[event.RunID]*fragment{}})
-	if sync == SyncNever {
-		return nil
+	if sync != SyncNever {
+		if err := syncDir(dir); err != nil {
+			return errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
 	}
-	return syncDir(dir)
+	w.file, w.torn, w.durable = f, false, 0
+	w.segs = append(w.segs, &segment{num: num, frags: map[event.RunID]*fragment{}})
+	return nil
 }
 
 // close ends the active segment with an index, so that opening need not read it.
@@ -344,11 +417,22 @@ func (w *writer) close(l *Log) error {
 	if err := l.failed(); err != nil {
 		return errors.Join(err, w.file.Close())
 	}
+	if err := l.blocked.Load(); err != nil && (w.unsynced || len(l.queue) > 0) { // events are lost
+		return errors.Join(*err, w.file.Close())
+	}
+	if w.torn {
+		if err := w.file.Truncate(w.active().size); err != nil {
+			return errors.Join(err, w.file.Close())
+		}
+	}
 	var errs []error
 	if l.opts.Sync != SyncNever {
 		errs = append(errs, w.file.Sync())
 	}
-	if errs = append(errs, w.active().saveIndex(l.dir), w.file.Close()); errors.Join(errs...) != nil {
+	if err := w.active().saveIndex(l.dir); err != nil { // opening the log makes it again
+		l.opts.Log.Warn("the index of a segment could not be written", "path", indexPath(l.dir, w.active().num), "error", err)
+	}
+	if errs = append(errs, w.file.Close()); errors.Join(errs...) != nil {
 		return fmt.Errorf("close log in %s: %w", l.dir, errors.Join(errs...))
 	}
 	return nil

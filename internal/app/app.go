@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
 	space := reserve.New(filepath.Join(cfg.Store.Data, "reserve"), reserve.DefaultSize)
-	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, logger)
+	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, space, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
 	}
@@ -134,9 +134,9 @@ func (a *App) Recover(ctx context.Context, how sluice.Recovery) error {
 	return err
 }
 
-// OpenLog opens the log of runs in a folder.
-func OpenLog(dir string, cfg config.Config, logger *slog.Logger) (*filelog.Log, error) {
-	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Log: logger})
+// OpenLog opens the log of runs in a folder. The disk reserve may be nil.
+func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Logger) (*filelog.Log, error) {
+	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Reserve: space, Log: logger})
 	if err != nil {
 		return nil, fmt.Errorf("open runs: %w", err)
 	}

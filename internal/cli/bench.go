@@ -164,7 +164,7 @@ func (c *benchServeCmd) Run(e *env) (err error) {
 			return fmt.Errorf("bench: %w", err)
 		}
 		defer os.RemoveAll(dir)
-		log, err := app.OpenLog(dir, e.cfg, e.logger)
+		log, err := app.OpenLog(dir, e.cfg, nil, e.logger)
 		if err != nil {
 			return err
 		}

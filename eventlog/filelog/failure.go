@@ -1,0 +1,198 @@
+package filelog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+)
+
+// What happens when the disk fails:
+//
+//   - A write that fails is undone: the segment is cut to where it ended before. Events whose Append had returned stay pending. An Append that
+//     waits for the write gets the error and its events are dropped, except for the end of a run, which stays pending as well.
+//   - Until a write succeeds, every Append waits for its write. So a run that goes on is told that the disk fails, and its end, which may use
+//     the disk reserve, follows what was pending.
+//   - Every retryEvery, what is pending is written again; where nothing is, a file is written to see whether the disk works.
+//   - After a sync that fails, the system may have dropped what was not synced yet. Those records are read back, compared with their
+//     checksums, written again in place and synced again. If they cannot be read back, the log takes no more events until it is opened
+//     again.
+
+// retryEvery is how long the log waits after a failure before it tries again by itself.
+const retryEvery = time.Second
+
+// Err gives the error of the last write if it failed, and nil if the log takes events.
+func (l *Log) Err() error {
+	if err := l.failed(); err != nil {
+		return err
+	}
+	if err := l.blocked.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// failed gives the error after which the log takes no more events.
+func (l *Log) failed() error {
+	if err := l.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// fail makes an error the answer to every append until the log is opened again.
+func (l *Log) fail(err error) error {
+	err = fmt.Errorf("write log in %s: %w", l.dir, err)
+	if !l.failure.CompareAndSwap(nil, &err) {
+		return l.failed()
+	}
+	l.opts.Log.Error("the log takes no more events until it is opened again", "error", err)
+	return err
+}
+
+// block notes that a write failed, after which the log tries again.
+func (l *Log) block(err error) error {
+	err = fmt.Errorf("write log in %s: %w", l.dir, err)
+	if l.blocked.Swap(&err) == nil {
+		l.opts.Log.Error("the log could not be written: it tries again", "error", err)
+	}
+	l.w.retry.Reset(retryEvery)
+	return err
+}
+
+// unblock notes that a write succeeded.
+func (l *Log) unblock() {
+	if l.blocked.Load() != nil && l.blocked.Swap(nil) != nil {
+		l.opts.Log.Info("the log is written again")
+	}
+}
+
+// tryAgain runs on the writer goroutine some time after a failure.
+func (l *Log) tryAgain() {
+	if l.failed() != nil || l.blocked.Load() == nil {
+		return
+	}
+	if l.w.unsynced {
+		l.endSync(errors.New("try the sync again"))
+	}
+	if l.w.unsynced {
+		return
+	}
+	if l.flush() {
+		l.w.retry.Reset(retryEvery) // unless that wrote something, the next try looks again
+		return
+	}
+	if err := l.probe(); err != nil {
+		_ = l.block(err)
+		return
+	}
+	l.unblock()
+}
+
+// probe tells whether the disk takes a file.
+func (l *Log) probe() error {
+	path := filepath.Join(l.dir, "probe")
+	return errors.Join(os.WriteFile(path, make([]byte, 64<<10), 0o600), os.Remove(path))
+}
+
+// undo is what a staged record changed.
+type undo struct {
+	seg            *segment
+	run            *run
+	before         *fragment // nil: there was none
+	oldest, newest time.Time
+	tail           place
+	first          uint64
+}
+
+// unstage takes back what was staged and not written.
+func (w *writer) unstage() {
+	for i := len(w.staged) - 1; i >= 0; i-- {
+		u := w.staged[i]
+		u.seg.oldest, u.seg.newest = u.oldest, u.newest
+		if u.before == nil {
+			delete(u.seg.frags, u.run.id)
+		} else {
+			u.seg.frags[u.run.id] = u.before
+		}
+		u.run.tail, u.run.first = u.tail, u.first
+	}
+	w.forgetStaged()
+	w.buf = w.buf[:0]
+}
+
+func (w *writer) forgetStaged() {
+	clear(w.staged)
+	w.staged = w.staged[:0]
+}
+
+// putBack makes the events of a part that was not written pending again, but for those whose Append gets the error.
+func (l *Log) putBack(p part, err error) {
+	r := p.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer p.tell(err)
+	if r.gone {
+		return
+	}
+	keep, lines := p.news, p.lines
+	if p.done != nil && !p.ends() { // nothing was accepted after them
+		keep, lines = p.news[:p.accepted], p.lines[:p.acceptedBytes]
+		r.bytes -= int64(len(p.lines)-len(lines)) + int64(len(r.pend))
+		l.pending.Add(-int64(len(r.pend)))
+		r.news, r.pend = nil, nil
+		if r.done != nil {
+			part{done: r.done}.tell(err)
+			r.done = nil
+		}
+	}
+	if r.sum.Last == 0 { // it has not begun: there is no such run
+		r.gone = true
+		l.remove(r.id)
+		return
+	}
+	l.pending.Add(int64(len(lines)))
+	r.news = append(append([]event.Event(nil), keep...), r.news...)
+	r.pend = append(append([]byte(nil), lines...), r.pend...)
+	if r.done != nil {
+		r.accepted += len(keep)
+		r.acceptedBytes += len(lines)
+	}
+	r.last, r.ended = r.sum.Last, false
+	if n := len(r.news); n > 0 {
+		r.last, r.ended = r.news[n-1].Seq, event.Terminal(r.news[n-1].Body)
+	}
+	if len(r.news) > 0 && !r.queued {
+		l.qmu.Lock()
+		l.queue = append(l.queue, r) // nobody is woken: tryAgain comes
+		l.qmu.Unlock()
+		r.queued = true
+	}
+}
+
+// resync makes the records durable that were written since the last sync, of which one has failed: it reads them back and writes them once
+// more, since the system may take what it could not write as written.
+func (l *Log) resync() (err error) {
+	seg := l.w.active()
+	f, err := os.OpenFile(segmentPath(l.dir, seg.num), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data := make([]byte, seg.size-l.w.durable)
+	if _, err := io.ReadFull(io.NewSectionReader(f, l.w.durable, int64(len(data))), data); err != nil {
+		return l.fail(err)
+	}
+	end, bad := scan(data, 0, func(int, int, record) {})
+	if end != len(data) || len(bad) > 0 {
+		return l.fail(errors.New("records that a failed sync concerned cannot be read back"))
+	}
+	if _, err := f.WriteAt(data, l.w.durable); err != nil {
+		return err
+	}
+	return f.Sync()
+}
