@@ -76,11 +76,12 @@ type Ingester struct {
 	index index.Index
 	embed model.Embedder
 	opts  Options
+	large chan struct{} // held while a large document is cut, embedded and put
 }
 
 // New returns an ingester. Without an embedder, chunks have no vectors and are found by words alone.
 func New(ix index.Index, e model.Embedder, o Options) *Ingester {
-	return &Ingester{index: ix, embed: e, opts: o.withDefaults()}
+	return &Ingester{index: ix, embed: e, opts: o.withDefaults(), large: make(chan struct{}, 1)}
 }
 
 // Request asks for files to be ingested. An empty Collection is [corpus.DefaultCollection]. A path is a file or a folder.

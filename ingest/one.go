@@ -58,6 +58,9 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 	r.stage(Parsing, 0)
 	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title}
 	d := r.digest(ctx, j, f.ID, g.hash(j, data), data)
+	if d.release != nil {
+		defer d.release()
+	}
 	if d.err != nil {
 		return Taken{}, d.err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,6 +34,24 @@ type ready struct {
 	uri    string
 	bytes  int
 	err    error
+
+	// release is not nil for a large document, and is called once nothing of it is in memory any more. It may be called twice.
+	release func()
+}
+
+// What makes a document large. The chunks of a large one take up to a gigabyte, so there is one at a time, however many workers there are.
+const (
+	batchChunks = 20_000 // put at once, about
+	largeText   = 4 << 20
+	largeBlocks = 20_000
+)
+
+func large(p parse.Parsed) bool {
+	text := 0
+	for _, b := range p.Blocks {
+		text += len(b.Text)
+	}
+	return text > largeText || len(p.Blocks) > largeBlocks
 }
 
 // run is one ingestion. Workers read and parse; the goroutine that called Ingest embeds and puts, and alone touches the
@@ -46,6 +65,7 @@ type run struct {
 	report     Report
 	batch      []ready
 	size       int  // bytes of text in the batch
+	chunks     int  // in the batch
 	mute       bool // the embedder is not asked any more
 	stage      func(Stage, float64)
 }
@@ -99,11 +119,7 @@ func (r *run) all(ctx context.Context, jobs []job) error {
 	for range min(r.opts.Workers, max(len(jobs), 1)) {
 		workers.Go(func() error {
 			for j := range todo {
-				select {
-				case out <- r.prepare(ctx, j):
-				case <-ctx.Done():
-					return nil
-				}
+				out <- r.prepare(ctx, j) // it is read until it is closed
 			}
 			return nil
 		})
@@ -118,6 +134,9 @@ func (r *run) all(ctx context.Context, jobs []job) error {
 			if err = r.take(ctx, d); err != nil {
 				cancel()
 			}
+		}
+		if d.release != nil {
+			d.release()
 		}
 	}
 	if err == nil {
@@ -155,6 +174,13 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 		out.err = err
 		return out
 	}
+	if large(p) {
+		if err := r.enterLarge(ctx); err != nil {
+			out.err = err
+			return out
+		}
+		out.release = sync.OnceFunc(func() { <-r.large })
+	}
 	if j.title != "" {
 		p.Title = j.title
 	}
@@ -175,7 +201,7 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	}
 	out.doc = corpus.Document{
 		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), Path: parse.ShowName(j.path), MediaType: p.MediaType, Hash: hash,
-		Bytes: int64(len(data)), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
+		Bytes: int64(out.bytes), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
 	}
 	return out
 }
@@ -195,6 +221,16 @@ func (r *run) parse(ctx context.Context, name string, data []byte) (parse.Parsed
 	return p, err
 }
 
+// enterLarge waits until no other large document is in memory.
+func (r *run) enterLarge(ctx context.Context) error {
+	select {
+	case r.large <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // prose says whether a document holds anything but a source file's code, which no sentence is.
 func prose(p parse.Parsed) bool {
 	return slices.ContainsFunc(p.Blocks, func(b parse.Block) bool { return b.Kind != parse.Heading && (b.Kind != parse.Code || b.Fenced) })
@@ -212,13 +248,14 @@ func (r *run) take(ctx context.Context, d ready) error {
 		r.report.Unchanged++
 	default:
 		r.batch = append(r.batch, d)
+		r.chunks += len(d.chunks)
 		for _, c := range d.chunks {
 			if c.Level == corpus.Passage {
 				r.size += len(c.Text)
 			}
 		}
 	}
-	if len(r.batch) >= r.opts.BatchDocs || r.size >= r.opts.BatchBytes {
+	if len(r.batch) >= r.opts.BatchDocs || r.size >= r.opts.BatchBytes || r.chunks >= batchChunks || d.release != nil {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}
@@ -271,7 +308,7 @@ func (r *run) flush(ctx context.Context) error {
 		}
 	}
 	r.report.Chunks += chunks
-	r.batch, r.size = nil, 0
+	r.batch, r.size, r.chunks = nil, 0, 0
 	return nil
 }
 

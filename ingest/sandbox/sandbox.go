@@ -45,6 +45,8 @@ type Pool struct {
 	mu     sync.Mutex
 	idle   []*worker
 	closed bool
+
+	children sync.WaitGroup // that run
 }
 
 // New returns a pool. It starts children when they are needed.
@@ -125,8 +127,22 @@ func (p *Pool) take() (*worker, error) {
 		w.timer.Stop()
 		return w, nil
 	}
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errors.New("the pool is closed")
+	}
+	p.children.Add(1)
 	p.mu.Unlock()
-	return start(p.opts.Memory)
+	w, err := start(p.opts.Memory)
+	if err != nil {
+		p.children.Done()
+		return nil, err
+	}
+	go func() {
+		defer p.children.Done()
+		<-w.exited
+	}()
+	return w, nil
 }
 
 // put keeps a child for the next document.
@@ -154,8 +170,9 @@ func (p *Pool) expire(w *worker) {
 	}
 }
 
-// Close stops the children that are idle, and the others once they have parsed their document.
+// Close stops the children that are idle, and the others once they have parsed their document, and waits for all of them.
 func (p *Pool) Close() error {
+	defer p.children.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

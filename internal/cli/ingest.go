@@ -30,6 +30,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
+	defer limitGarbage()()
 	a, err := open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if url, ok := awaitRunning(e.ctx, e.cfg.Store.Data); ok {

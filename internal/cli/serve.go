@@ -40,6 +40,7 @@ type serveCmd struct {
 // Run listens, opens the data folder, and serves until it is told to stop. Documents are indexed meanwhile.
 func (c *serveCmd) Run(e *env) (err error) {
 	tuneRuntime()
+	defer limitGarbage()()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}

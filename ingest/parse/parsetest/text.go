@@ -33,7 +33,7 @@ func textFiles() []bomb {
 		filled("cells.csv", "", "a,", MaxBytes, ""),
 		filled("quotes.csv", "", `"a",`, MaxBytes, ""),
 		filled("quote-open.csv", `"`, "a,b\n", MaxBytes, ""),
-		filled("quotes-doubled.csv", `"`, `""`, MaxBytes, ""),
+		filled("quotes-doubled.csv", `"`, `""`, 256<<10, ""),
 		filled("semicolons.csv", "", ";", MaxBytes, ""),
 		filled("rows-empty.csv", "", ",\n", MaxBytes, ""),
 		filled("rows.csv", "", "a,b\n", MaxBytes, ""),
