@@ -169,14 +169,15 @@ func (e *Engine) shareResumed(ctx context.Context, r *run, start event.RunStarte
 // load reads a whole log.
 func load(ctx context.Context, store eventlog.Store, id event.RunID) ([]event.Event, error) {
 	var log []event.Event
+	after := event.Seq(0)
 	for {
-		batch, err := store.Load(ctx, id, event.Seq(len(log)))
+		batch, err := store.Load(ctx, id, after)
 		if errors.Is(err, eventlog.ErrEnd) || err == nil && len(batch) == 0 {
 			return log, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		log = append(log, batch...)
+		log, after = append(log, batch...), batch[len(batch)-1].Seq
 	}
 }
