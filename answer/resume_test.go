@@ -174,7 +174,11 @@ func stored(t *testing.T, log []event.Event) []event.Event {
 // resumed answers the rest of a run that was cut off after the prefix.
 func resumed(t *testing.T, a answer.Answerer, prefix []event.Event) []event.Event {
 	t.Helper()
-	store := eventlog.NewMemory()
+	return resumedIn(t, t.Context(), eventlog.NewMemory(), a, prefix)
+}
+
+func resumedIn(t *testing.T, ctx context.Context, store eventlog.Store, a answer.Answerer, prefix []event.Event) []event.Event {
+	t.Helper()
 	if err := store.Append(t.Context(), "run_1", prefix...); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +186,7 @@ func resumed(t *testing.T, a answer.Answerer, prefix []event.Event) []event.Even
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := answer.Run(t.Context(), a, rec, nil); err != nil {
+	if err := answer.Run(ctx, a, rec, nil); err != nil {
 		t.Errorf("after %d events: %v", len(prefix), err)
 	}
 	log, err := store.Load(t.Context(), "run_1", 0)
@@ -379,6 +383,45 @@ func TestResumeAfterAChange(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDeadlineOfAResumedRun lets the deadline pass at once and soon after runs are resumed: all that was cited is among the sources.
+func TestDeadlineOfAResumedRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		start    event.RunStarted
+		pipeline func(*testing.T) *answer.Pipeline
+	}{
+		"agentic":    {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }},
+		"list":       {event.RunStarted{Query: "List the documents", Tools: bothTools}, archived},
+		"from cache": {event.RunStarted{Query: keeper}, primed},
+	} {
+		p := c.pipeline(t)
+		whole := stored(t, begin(t, p, c.start))
+		for cut := 1; cut < len(whole)-1; cut++ {
+			for _, more := range []int{0, 1, 3} {
+				ctx := &deadline{Context: t.Context(), done: make(chan struct{})}
+				store := stopping{eventlog.NewMemory(), event.Seq(cut + more), func() { close(ctx.done) }}
+				if more == 0 {
+					close(ctx.done)
+					store.after = 0
+				}
+				log := resumedIn(t, ctx, store, p, slices.Clone(whole[:cut]))
+				s := event.Fold(log)
+				if code(log) != fault.Timeout && (s.Check == nil && !s.Cached() || s.Sources == nil) {
+					t.Errorf("%s, cut after %d events, %d more: %s", name, cut, more, kinds(log))
+				}
+				for _, cited := range s.Citations {
+					if s.Cache.Hit && s.Status != event.Finished {
+						continue // the sources of an answer from the cache stand in its citations
+					}
+					if cited.N > len(s.Sources) || s.Sources[cited.N-1].Chunk != cited.Chunk || s.Sources[cited.N-1].Text == "" {
+						t.Errorf("%s, cut after %d events, %d more: %s is cited as %d and not listed", name, cut, more, cited.Chunk, cited.N)
+					}
+				}
+			}
+		}
 	}
 }
 
