@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -46,9 +47,7 @@ func (j *job) generate(ctx context.Context) error {
 	for _, p := range task.Passages {
 		j.read = append(j.read, p.N-1)
 	}
-	if err := j.begin(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()}); err != nil {
-		return err
-	}
+	j.ready(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()})
 	shown := j.shown()
 	if model.Heeds(j.Generator) {
 		task.Said, shown = marked(shown), nil
@@ -56,8 +55,8 @@ func (j *job) generate(ctx context.Context) error {
 	return j.say(ctx, j.Generator.Generate(ctx, task), shown)
 }
 
-// begin tells that the answer is generated from what is read.
-func (j *job) begin(ctx context.Context, start event.GenerationStarted) error {
+// ready prepares the event of the generation, which is made from what is read.
+func (j *job) ready(ctx context.Context, start event.GenerationStarted) {
 	chunks := make([]corpus.Chunk, len(j.read))
 	for i, place := range j.read {
 		chunks[i] = j.context[place].Chunk
@@ -65,10 +64,17 @@ func (j *job) begin(ctx context.Context, start event.GenerationStarted) error {
 	}
 	start.Chunks = len(chunks)
 	j.describe(ctx, chunks)
-	if j.past.Generation != nil {
+	j.start = start
+}
+
+// begin writes that the generation started, unless that is written. It is called once something came of a model, as another
+// one may take over before that: the event names the one that writes.
+func (j *job) begin(ctx context.Context) error {
+	if j.past.Generation != nil || j.rec.State().Generation != nil {
 		return nil
 	}
-	return j.rec.Emit(ctx, start)
+	j.start.Model = cmp.Or(j.notes.writer(), j.start.Model)
+	return j.rec.Emit(ctx, j.start)
 }
 
 // say streams what a generator gives. What was shown before a restart is not emitted again: a generator that begins anew gives it
@@ -91,10 +97,13 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fault.Wrap(fault.Model, err, "the model failed")
+			return modelFault(err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err() // whatever the model has ready
+		}
+		if err := j.begin(ctx); err != nil {
+			return err
 		}
 		var b event.Body
 		switch {
@@ -138,7 +147,20 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 		stop = model.StopIncomplete // it gives less than was shown
 	}
 	j.claims = told.claims()
+	if err := j.begin(ctx); err != nil {
+		return err
+	}
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
+}
+
+// modelFault gives an error of a model that nothing took over from its code and the reason that may leave the process: the
+// model's name, how it failed and the HTTP status. What the provider said besides may hold a part of the key or of the prompt.
+func modelFault(err error) error {
+	reason := "the model failed"
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		reason = e.Public()
+	}
+	return fault.Wrap(fault.Model, err, "%s", reason)
 }
 
 // printable removes what a token must not hold: control characters but tab and newline, and invalid UTF-8.

@@ -143,9 +143,7 @@ func (j *job) enumerate(ctx context.Context) error {
 		j.read = append(j.read, i)
 	}
 	j.requote()
-	if err := j.begin(ctx, event.GenerationStarted{Model: rules}); err != nil {
-		return err
-	}
+	j.ready(ctx, event.GenerationStarted{Model: rules})
 	return j.say(ctx, j.listing.deltas(), j.shown())
 }
 

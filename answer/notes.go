@@ -18,7 +18,8 @@ type notes struct {
 	told  map[string]bool // messages of failures, each of which is told once a step
 	wait  []event.Warned  // from before the run's analysis
 	spent []event.ModelUsed
-	err   error // of telling
+	err   error  // of telling
+	next  string // the model that took over last where the answer is written
 }
 
 // traced gives a step's context, whose model calls are told in the run.
@@ -50,9 +51,12 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 	if n.told == nil {
 		n.told = map[string]bool{}
 	}
+	if step == generating && next != "" {
+		n.next = next
+	}
 	// That a model is still skipped is news only once, and where it was to write the answer.
 	e, _ := errors.AsType[*model.Error](err)
-	known := e != nil && e.Failure == model.Skipped && n.told[name] && step != "generate"
+	known := e != nil && e.Failure == model.Skipped && n.told[name] && step != generating
 	if known || n.told[step+message] {
 		return
 	}
@@ -62,6 +66,16 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 		return
 	}
 	n.err = errors.Join(n.err, j.rec.Emit(ctx, w))
+}
+
+// generating is the step that writes the answer.
+const generating = "generate"
+
+// writer gives the model that took over the answer last; empty where none did.
+func (n *notes) writer() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.next
 }
 
 // used adds up what a step's requests to a model cost.

@@ -98,8 +98,9 @@ type job struct {
 
 	lost error // the first failure of the index after which the run went on
 
-	cacheable bool   // the answer may be kept
-	version   uint64 // of the collection, before anything was searched
+	start     event.GenerationStarted // to be written with the first piece of the answer
+	cacheable bool                    // the answer may be kept
+	version   uint64                  // of the collection, before anything was searched
 	notes     notes
 }
 
@@ -157,7 +158,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.chat}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {"generate", j.generate},
+	}{{"analyze", j.chat}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {generating, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.settle(ctx)); err != nil {

@@ -38,6 +38,7 @@ func (f Failure) Passing() bool {
 type Error struct {
 	Model   string
 	Failure Failure
+	Was     Failure       // why the model is skipped, for [Skipped]; empty where that is not known
 	Status  int           // of HTTP; 0 where none came
 	After   time.Duration // how long the provider asks to wait; 0 where it does not say
 	Cause   error         // for logs; may be nil
@@ -54,19 +55,30 @@ func (e *Error) Error() string {
 
 // Public gives the text that may leave the process: model and failure alone.
 func (e *Error) Public() string {
+	text := e.Failure.text()
+	if e.Failure == Skipped && e.Was != "" {
+		text = e.Was.text()
+	}
+	if e.Status != 0 {
+		text += fmt.Sprintf(" (HTTP status %d)", e.Status)
+	}
+	if e.Failure == Skipped && e.Was != "" {
+		text += " a moment ago and was not asked"
+	}
+	return e.Model + " " + text
+}
+
+func (f Failure) text() string {
 	text := map[Failure]string{
 		Unreachable: "could not be reached", Unauthorized: "refused the key", Limited: "is limiting requests",
 		Broken: "failed", Stalled: "stopped sending", Cut: "broke off", Malformed: "gave what cannot be used",
 		Empty: "gave no answer", TooLong: "takes no request of this length", Rejected: "rejected the request",
 		Late: "took too long", Skipped: "failed a moment ago and was not asked",
-	}[e.Failure]
+	}[f]
 	if text == "" {
-		text = "failed"
+		return "failed"
 	}
-	if e.Status != 0 {
-		return fmt.Sprintf("%s %s (HTTP status %d)", e.Model, text, e.Status)
-	}
-	return e.Model + " " + text
+	return text
 }
 
 // Unwrap gives the cause.

@@ -39,7 +39,7 @@ func TestModelIsChosenByName(t *testing.T) {
 		c.Models.ModelURL, c.Models.ModelName, c.Models.Judge = []string{first.URL, second.URL}, []string{"first", "second"}, []string{"none"}
 	})
 	for name, want := range map[string]struct{ shown, wrote string }{
-		"": {"first", "first"}, "first": {"first", "first"}, "second": {"second", "first"}, "third": {"first", "first"},
+		"": {"first", "first"}, "first": {"first", "first"}, "second": {"first", "first"}, "third": {"first", "first"},
 		app.Extractive: {"sluice-extractive", ""}, "sluice-extractive": {"sluice-extractive", ""},
 	} {
 		s := asked(t, a, sluice.Question{Query: question, Mode: event.Direct, Model: name, NoCache: true})
@@ -50,7 +50,7 @@ func TestModelIsChosenByName(t *testing.T) {
 			}
 		}
 		if s.Generation.Model != want.shown || wrote != want.wrote || !strings.Contains(string(s.Text), "Ada Brook") {
-			t.Errorf("%q: %s is asked first, %s wrote %q", name, s.Generation.Model, wrote, s.Text)
+			t.Errorf("%q: %s is said to write, %s wrote %q", name, s.Generation.Model, wrote, s.Text)
 		}
 	}
 }

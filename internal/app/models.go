@@ -164,7 +164,11 @@ func (m *Models) generators(cfg config.Models, logger *slog.Logger) func(name st
 
 // writer gives the generator on a chain of models.
 func (m *Models) writer(chain model.Chat, cfg config.Models) model.Generator {
-	return generate.NewModel(chain, m.Prompts, m.Local, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
+	var then model.Generator
+	if cfg.FallsBack() {
+		then = m.Local
+	}
+	return generate.NewModel(chain, m.Prompts, then, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
 }
 
 // proposer gives what makes sentences stand alone.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -238,11 +239,59 @@ func TestChainInARun(t *testing.T) {
 	}
 }
 
-// TestNoModelLeft: the built-in generator and the rules stand behind every model.
+// TestModelFailsTheRun: where no model is left and nothing was named to take over, the run ends with the reason of the model that
+// was named, also where it is not asked again within its cooldown.
+func TestModelFailsTheRun(t *testing.T) {
+	t.Parallel()
+	for status, reason := range map[int]string{401: "refused the key (HTTP status 401)", 503: "failed (HTTP status 503)", 429: "is limiting requests (HTTP status 429)"} {
+		for _, judge := range []string{"none", "all"} {
+			s := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse, Status: status})
+			a, _ := open(t, func(c *config.Config) {
+				c.Models.ModelURL, c.Models.ModelName, c.Models.Judge = []string{s.URL}, []string{"named"}, []string{judge}
+			})
+			for range 2 {
+				_, st := ask(t, a, question)
+				if st.Failure == nil || st.Failure.Code != fault.Model || !strings.HasPrefix(st.Failure.Message, "named "+reason) || st.Generation != nil {
+					t.Errorf("%d, judged by %s: %+v, generation %+v", status, judge, st.Failure, st.Generation)
+				}
+			}
+		}
+	}
+}
+
+// TestTakeoverIsNamed: the generation names the model that writes, and not the one that was asked first.
+func TestTakeoverIsNamed(t *testing.T) {
+	t.Parallel()
+	broken := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse})
+	works := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada Brook keeps it."}})
+	for name, c := range map[string]struct {
+		urls, models []string
+		fallback     string
+		want         string
+	}{
+		"another model":      {[]string{broken.URL, works.URL}, nil, "none", "second"},
+		"the local model":    {[]string{broken.URL}, nil, "extractive", "sluice-extractive"},
+		"a last model local": {[]string{broken.URL}, []string{"openai", "local"}, "none", "sluice-extractive"},
+		"the first":          {[]string{works.URL, broken.URL}, nil, "none", "first"},
+	} {
+		a, _ := open(t, func(cfg *config.Config) {
+			cfg.Models.ModelURL, cfg.Models.Model, cfg.Models.ModelFallback = c.urls, c.models, c.fallback
+			cfg.Models.ModelName, cfg.Models.Judge = []string{"first", "second"}[:len(c.urls)], []string{"none"}
+		})
+		_, st := ask(t, a, question)
+		if st.Status != event.Finished || st.Generation == nil || st.Generation.Model != c.want || len(st.Text) == 0 {
+			t.Errorf("%s: %s, generation %+v, %q", name, st.Status, st.Generation, st.Text)
+		}
+	}
+}
+
+// TestNoModelLeft: where it is asked for, the built-in generator and the rules stand behind every model.
 func TestNoModelLeft(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse, Status: 401})
-	a, _ := open(t, func(c *config.Config) { c.Models.ModelURL = []string{s.URL} })
+	a, _ := open(t, func(c *config.Config) {
+		c.Models.ModelURL, c.Models.ModelFallback = []string{s.URL}, config.FallbackExtractive
+	})
 	_, st := ask(t, a, question)
 	if st.Status != event.Finished || !strings.Contains(string(st.Text), "Ada Brook") || st.Grades[0].By != "coverage" || st.Check.By != "overlap" {
 		t.Errorf("%s: %q, graded by %s, verified by %s", st.Status, st.Text, st.Grades[0].By, st.Check.By)
@@ -315,8 +364,9 @@ func TestKeysLeakNowhere(t *testing.T) {
 					c.Runs.Deadline = 10 * time.Second
 				})
 				log, st := ask(t, a, question)
-				if st.Status != event.Finished || len(st.Warnings) == 0 {
-					t.Errorf("%s, warnings %+v", st.Status, st.Warnings)
+				failed := st.Failure != nil && st.Failure.Code == fault.Model && strings.HasPrefix(st.Failure.Message, "some-model ")
+				if st.Status != event.Finished && !failed || len(st.Warnings) == 0 {
+					t.Errorf("%s, warnings %+v, failure %+v", st.Status, st.Warnings, st.Failure)
 				}
 				var written strings.Builder
 				for _, e := range log {

@@ -12,15 +12,16 @@ import (
 
 // Models says which models write and judge, and which one embeds.
 type Models struct {
-	Model        []string      `name:"model" split:"," defaultnote:"local, or openai where an address or a name is given" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
-	ModelURL     []string      `name:"model-url" split:"," placeholder:"URL" help:"Address of a model's server, such as http://127.0.0.1:8080/v1: the first is that of the first model that is not local, and so on; - is the provider's own. Without a model it means openai."`
-	ModelName    []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; where there are more names than addresses, the last server has the others too; - or none is the server's first, or for a provider's own address a current one."`
-	ModelStall   time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
-	ModelContext int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
-	AnswerTokens int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
-	Judge        []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
-	Prompts      string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
-	Calibration  string        `name:"calibration" optional:"" placeholder:"FILE" help:"What sluice calibrate wrote: how passages are graded. Without it, calibration.json in the data folder where there is one, or what is built in."`
+	Model         []string      `name:"model" split:"," defaultnote:"local, or openai where an address or a name is given" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
+	ModelURL      []string      `name:"model-url" split:"," placeholder:"URL" help:"Address of a model's server, such as http://127.0.0.1:8080/v1: the first is that of the first model that is not local, and so on; - is the provider's own. Without a model it means openai."`
+	ModelName     []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; where there are more names than addresses, the last server has the others too; - or none is the server's first, or for a provider's own address a current one."`
+	ModelStall    time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
+	ModelContext  int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
+	AnswerTokens  int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
+	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What answers where every model that was named has failed before it wrote anything: none, so that the run ends with LLM_ERROR and the reason, or extractive, the built-in generator, which says sentences of the passages. --model local as the last model is the same as extractive."`
+	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
+	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
+	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"What sluice calibrate wrote: how passages are graded. Without it, calibration.json in the data folder where there is one, or what is built in."`
 
 	EmbedURL           string `name:"embed-url" optional:"" placeholder:"URL" help:"Address of an OpenAI-compatible server that embeds; without it and a name, static word vectors are used."`
 	EmbedName          string `name:"embed-name" optional:"" placeholder:"NAME" help:"Name of the embedding model; none is the server's first."`
@@ -35,6 +36,17 @@ const (
 	KindOpenAI    = "openai"
 	KindAnthropic = "anthropic"
 )
+
+// The values of ModelFallback.
+const (
+	FallbackNone       = "none"
+	FallbackExtractive = "extractive"
+)
+
+// FallsBack tells whether the built-in generator answers where the models fail.
+func (m Models) FallsBack() bool {
+	return m.ModelFallback == FallbackExtractive || slices.Contains(m.Model, KindLocal)
+}
 
 // Endpoint is a model to be asked. An empty URL is the provider's own, an empty Name the one that suits.
 type Endpoint struct{ Kind, URL, Name string }

@@ -75,7 +75,7 @@ func (a *attempt) run(ctx context.Context) {
 	case a.last != nil:
 		a.end(model.Piece{}, a.last)
 	default:
-		a.end(model.Piece{}, &model.Error{Model: a.chain.links[0].chat.Name(), Failure: model.Skipped})
+		a.end(model.Piece{}, a.chain.links[0].skip())
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *attempt) round(ctx context.Context, again bool) {
 		ended, ok := l.admit(ctx)
 		if !ok {
 			if !again {
-				a.untold = append(a.untold, moved{&model.Error{Model: l.chat.Name(), Failure: model.Skipped}, l.chat.Name()})
+				a.untold = append(a.untold, moved{l.skip(), l.chat.Name()})
 			}
 			continue
 		}

@@ -126,7 +126,7 @@ func TestOneModelThatIsSkipped(t *testing.T) {
 		begin := time.Now()
 		h = listen(t.Context(), c, question)
 		want(t, "failure", h.failure(), model.Skipped)
-		want(t, "text of the failure", h.err.Error(), "a failed a moment ago and was not asked")
+		want(t, "text of the failure", h.err.Error(), "a could not be reached a moment ago and was not asked")
 		want(t, "took", time.Since(begin), 0)
 		want(t, "tries", a.times(), 3)
 		want(t, "told", len(h.told), 0)

@@ -33,6 +33,7 @@ type link struct {
 	breaker *breaker
 	until   time.Time // it limits requests until then
 	limits  model.Limits
+	failed  *model.Error // the last failure that was held against it; nil: there is none
 }
 
 func newLink(chat model.Chat, cooldown time.Duration) *link {
@@ -103,6 +104,7 @@ func (l *link) admit(ctx context.Context) (ended func(error), ok bool) {
 	}
 	return func(err error) {
 		done(err)
+		l.note(err)
 		l.limited(err)
 		l.shown(err == nil || ofRequest(failureOf(err)))
 	}, true
@@ -127,8 +129,31 @@ func (l *link) force() (ended func(error)) {
 			l.breaker = newBreaker(l.cooldown)
 			l.mu.Unlock()
 		}
+		l.note(err)
 		l.limited(err)
 	}
+}
+
+// note keeps how the model failed.
+func (l *link) note(err error) {
+	e, ok := errors.AsType[*model.Error](err)
+	if err != nil && (!ok || ofRequest(e.Failure)) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = e
+}
+
+// skip gives the error of a request for which the model is not asked, with the failure that it is skipped for.
+func (l *link) skip() *model.Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := &model.Error{Model: l.chat.Name(), Failure: model.Skipped}
+	if l.failed != nil {
+		e.Was, e.Status = l.failed.Failure, l.failed.Status
+	}
+	return e
 }
 
 // limited keeps requests away from a model that asks for it.
