@@ -40,8 +40,8 @@ func (x *Index) compact(ctx context.Context) error {
 	return err
 }
 
-// compactParts compacts a level at a time, and then documents.db. It says whether something is left that a search still reads, or
-// that was deleted meanwhile.
+// compactParts compacts one level at a time, and then documents.db. It reports whether deleted text is left, because a search still
+// reads it or because it was deleted meanwhile.
 func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
 	if err := x.clear(ctx, x.write.Lock, x.write.Unlock); err != nil {
 		return false, err
@@ -70,7 +70,7 @@ func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
 	return left, x.shrink(ctx)
 }
 
-// marks tells whether anything was deleted since the last compaction, and of which levels.
+// marks reports whether anything was deleted since the last compaction, and from which levels.
 func (x *Index) marks() (pending bool, levels map[string]bool, err error) {
 	levels = map[string]bool{}
 	err = x.view(func(tx *txn) error {
@@ -121,7 +121,7 @@ func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
 	})
 }
 
-// beginMerge gives the lexical index of a level, ready to be merged; nil if it has none.
+// beginMerge returns the lexical index of a level, ready to be merged; nil if it has none.
 func (x *Index) beginMerge(c *collection, i int) (*lexical, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -151,7 +151,7 @@ func (x *Index) reopen(c *collection, i int) error {
 	return nil
 }
 
-// erase deletes the texts that no search reads any more from documents.db, and overwrites the pages that are free.
+// erase deletes texts that no search reads any more from documents.db, and overwrites its free pages.
 func (x *Index) erase(ctx context.Context) (left bool, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -184,7 +184,7 @@ func (x *Index) erase(ctx context.Context) (left bool, err error) {
 	x.awaitReaders()
 	err = guard(x.path(fileDocuments), func() error { return eraseFree(ctx, x.path(fileDocuments)) })
 	if err != nil {
-		return left, x.noted(err)
+		return left, x.noteDamage(err)
 	}
 	_, marked, err := x.marks()
 	if left = left || len(marked) > 0; err != nil || left {
@@ -193,14 +193,14 @@ func (x *Index) erase(ctx context.Context) (left bool, err error) {
 	return false, x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyScrub) })
 }
 
-// awaitReaders returns when nobody reads a state of documents.db any more that is read now.
+// awaitReaders waits until the transactions that read documents.db now have ended.
 func (x *Index) awaitReaders() {
 	x.dbMu.Lock()
 	defer x.dbMu.Unlock()
 }
 
-// shrink writes documents.db anew where more than half of it is free. The new file takes the place of the other while both are
-// open, so that there is always one.
+// shrink copies documents.db if more than half of it is free. The copy replaces the file while both are open, so that a failure leaves
+// the old one in use.
 func (x *Index) shrink(ctx context.Context) (err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -225,7 +225,7 @@ func (x *Index) shrink(ctx context.Context) (err error) {
 		return err
 	}
 	if err := guard(fresh, func() error { _, err := verifyFile(fresh); return err }); err != nil {
-		return x.noted(err)
+		return x.noteDamage(err)
 	}
 	x.dbMu.Lock()
 	defer x.dbMu.Unlock()
@@ -292,8 +292,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// eraseFree overwrites with zeros what is in the pages of a bbolt file that neither of its two states uses, and behind its last page.
-// Nobody may write, nor read a state before, meanwhile.
+// eraseFree overwrites the pages of a bbolt file that neither of its two states uses, and what follows its last page, with zeros. During
+// the call, no transaction may write, and none may read an earlier state.
 func eraseFree(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -20,10 +20,10 @@ func (x *Index) openDocuments() error {
 		return err
 	}
 	path := x.path(fileDocuments)
-	have := sums{}
+	computed := sums{}
 	switch info, err := os.Stat(path); {
 	case err == nil && info.Size() > 0:
-		if err := guard(path, func() error { have, err = verifyFile(path); return err }); err != nil {
+		if err := guard(path, func() error { computed, err = verifyFile(path); return err }); err != nil {
 			return err
 		}
 	case err == nil || errors.Is(err, os.ErrNotExist):
@@ -38,7 +38,7 @@ func (x *Index) openDocuments() error {
 		return err
 	}
 	x.db = db
-	return x.prepare(have)
+	return x.prepare(computed)
 }
 
 func openDB(path string) (*bolt.DB, error) {
@@ -72,7 +72,7 @@ func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
 	return db, nil
 }
 
-// guard runs do, which reads a memory-mapped file, and makes an error of the panics and faults that damage to it causes.
+// guard runs do, which reads a memory-mapped file. Panics and faults that damage causes become errors.
 func guard(path string, do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -96,11 +96,11 @@ func guard(path string, do func() error) (err error) {
 	return nil
 }
 
-// prepare makes the buckets and finishes what the last process left. have is what the buckets add up to, for a file that does not
-// say so yet. It writes only where there is something to do, so that an index opens on a full disk.
-func (x *Index) prepare(have sums) error {
+// prepare makes the buckets and finishes what the last process left. computed are the sums of the buckets. It writes only if there is
+// something to do, so that an index opens on a full disk.
+func (x *Index) prepare(computed sums) error {
 	err := guard(x.path(fileDocuments), func() error {
-		return updateDB(x.db, have, func(tx *txn) error {
+		return updateDB(x.db, computed, func(tx *txn) error {
 			changed, err := x.migrate(tx)
 			if err != nil {
 				return err
@@ -125,7 +125,7 @@ func (x *Index) prepare(have sums) error {
 	return err
 }
 
-// errUnchanged undoes a transaction that changes nothing.
+// errUnchanged rolls back a transaction that changes nothing.
 var errUnchanged = errors.New("nothing to change")
 
 // migrate brings a new folder and those of earlier formats to this format.
@@ -181,7 +181,7 @@ func forgetVectors(tx *txn) error {
 func (x *Index) view(do func(tx *txn) error) error {
 	x.dbMu.RLock()
 	defer x.dbMu.RUnlock()
-	return x.noted(guard(x.path(fileDocuments), func() error {
+	return x.noteDamage(guard(x.path(fileDocuments), func() error {
 		return x.db.View(func(tx *bolt.Tx) error { return do(&txn{Tx: tx}) })
 	}))
 }
@@ -202,14 +202,14 @@ func (x *Index) update(do func(tx *txn) error) error {
 		now := time.Now()
 		x.noteDeletions(deletions{now, now})
 	}
-	return x.noted(err)
+	return x.noteDamage(err)
 }
 
-// updateDB runs do in a write transaction of a database. have is what its buckets add up to, for one that does not say so yet.
-func updateDB(db *bolt.DB, have sums, do func(tx *txn) error) error {
+// updateDB runs do in a write transaction of a database. computed are the sums of its buckets; nil reads the stored ones.
+func updateDB(db *bolt.DB, computed sums, do func(tx *txn) error) error {
 	return db.Update(func(inner *bolt.Tx) error {
-		tx := &txn{Tx: inner, sums: have}
-		if have == nil {
+		tx := &txn{Tx: inner, sums: computed}
+		if computed == nil {
 			if err := tx.load(); err != nil {
 				return err
 			}
@@ -223,8 +223,8 @@ func updateDB(db *bolt.DB, have sums, do func(tx *txn) error) error {
 	})
 }
 
-// noted keeps the first error that damage causes; see [Index.Health].
-func (x *Index) noted(err error) error {
+// noteDamage keeps the first error that reports damage, for [Index.Health], and returns err.
+func (x *Index) noteDamage(err error) error {
 	if errors.Is(err, errDamaged) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -235,22 +235,23 @@ func (x *Index) noted(err error) error {
 	return err
 }
 
-// damaged tells whether a read or a check found damage in documents.db.
+// damaged reports whether a read or a check found damage in documents.db.
 func (x *Index) damaged() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.damage != nil
 }
 
-// absolve forgets damage that a check of the whole file did not find, as where a lexical index was damaged that was read beside it.
-func (x *Index) absolve() {
+// clearDamage drops an error that a check of the whole file did not confirm: a lexical index that is read in the same transaction may
+// have caused it.
+func (x *Index) clearDamage() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.opts.Logger.Info("a read failed, but documents.db is not damaged", "error", x.damage)
 	x.damage = nil
 }
 
-// Health gives an error where part of the index does not work: what reads it fails, and the rest goes on.
+// Health returns an error if part of the index does not work. Calls that read that part fail, and others work.
 func (x *Index) Health() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -295,7 +296,7 @@ func (x *Index) verifyDocuments(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	return x.noted(guard(path, func() error {
+	return x.noteDamage(guard(path, func() error {
 		return x.db.View(func(tx *bolt.Tx) error { return verifyTx(ctx, tx, f) })
 	}))
 }

@@ -23,7 +23,7 @@ const (
 	verifyEvery   = 24 * time.Hour
 )
 
-// deletions are when something was deleted that may still be in the files; zero: nothing was.
+// deletions are the times of the first and the last deletion that is not erased yet; zero: none.
 type deletions struct{ first, last time.Time }
 
 // maintain works in the background until ctx ends: it repairs what a full disk left, rebuilds lexical indexes in which a read found
@@ -62,7 +62,7 @@ func (x *Index) maintain(ctx context.Context) {
 			}
 			certain = errors.Is(err, errDamaged) // that documents.db is
 			if suspected && !certain && ctx.Err() == nil {
-				x.absolve()
+				x.clearDamage()
 			}
 			verified = now
 		}
@@ -76,7 +76,7 @@ func (x *Index) compactDue(now time.Time) bool {
 	return !d.last.IsZero() && (now.Sub(d.last) >= compactQuiet || now.Sub(d.first) >= compactLatest)
 }
 
-// noteDeletions adds to what is to be erased.
+// noteDeletions records deletions that have to be erased.
 func (x *Index) noteDeletions(d deletions) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,7 +88,7 @@ func (x *Index) noteDeletions(d deletions) {
 	}
 }
 
-// takeDeletions gives what is to be erased, and begins anew.
+// takeDeletions returns what is recorded, and resets it.
 func (x *Index) takeDeletions() (d deletions) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -96,14 +96,14 @@ func (x *Index) takeDeletions() (d deletions) {
 	return d
 }
 
-// untilClosed gives a context that ends with ctx and when the index is to be closed.
+// untilClosed returns a context that ends with ctx, or when the index is being closed.
 func (x *Index) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(x.lifetime, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// guardLexical runs do, which reads the lexical indexes of a collection. Damage that it finds is repaired in the background.
+// guardLexical runs do, which reads the lexical indexes of a collection. Damage is repaired in the background.
 func (x *Index) guardLexical(c *collection, do func() error) error {
 	err := guard(x.path(folderLexical), do)
 	if errors.Is(err, errDamaged) {
@@ -112,7 +112,7 @@ func (x *Index) guardLexical(c *collection, do func() error) error {
 	return err
 }
 
-// suspect has a collection's lexical indexes opened again, which rebuilds them where they are damaged.
+// suspect schedules a collection's lexical indexes to be opened again, which rebuilds damaged ones.
 func (x *Index) suspect(c *collection, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,8 +159,8 @@ func (x *Index) loadedCollections() []*collection {
 	return slices.Collect(maps.Values(x.collections))
 }
 
-// stale records that a collection's lexical indexes or readers lack a change that is in documents.db, and gives the error for it.
-// Searches see the state before. The next write, or the next look in the background, repairs it; see [Index.Health].
+// stale records that a collection's lexical indexes or readers lack a change that is in documents.db, and returns err. Searches see the
+// state before it. The next write or the background work repairs the collection; see [Index.Health].
 func (x *Index) stale(c *collection, err error) error {
 	c.stale = err
 	for i, l := range c.lex {
@@ -175,7 +175,7 @@ func (x *Index) stale(c *collection, err error) error {
 	return err
 }
 
-// repair brings a collection that lacks a change to what documents.db holds.
+// repair reloads a collection that lacks a change from documents.db.
 func (x *Index) repair(c *collection) error {
 	if c.stale == nil {
 		return nil
@@ -199,7 +199,7 @@ func (x *Index) repair(c *collection) error {
 	return nil
 }
 
-// repairAll repairs the collections that lack a change, and those whose lexical indexes are damaged. It tells whether all are repaired.
+// repairAll repairs the collections that lack a change, and those whose lexical indexes are damaged. It reports whether all are repaired.
 func (x *Index) repairAll() bool {
 	x.mu.Lock()
 	behind := maps.Clone(x.behind)
@@ -209,7 +209,7 @@ func (x *Index) repairAll() bool {
 		if c.stale == nil {
 			_ = x.stale(c, err)
 		}
-		_ = x.repair(c) // it stays behind, which Health tells
+		_ = x.repair(c) // on failure, Health reports it and the next call tries again
 		x.write.Unlock()
 	}
 	x.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The format of a bbolt file, version 2: pages of a fixed size in the byte order of the machine. Page 0 and 1 hold the meta
-// records, of which the one with the higher transaction counts. A page that does not suffice goes on in those after it.
+// The format of a bbolt file, version 2: pages of a fixed size in the byte order of the machine. Pages 0 and 1
+// hold the meta records; the one with the higher transaction id is current. Content that is larger than a page continues in the next.
 const (
 	pageHeader   = 16 // id, 8 bytes; flags, 2; count, 2; overflow, 4
 	pageElement  = 16 // of a branch: position, 4, key size, 4, page, 8; of a leaf: flags, position, key size, value size, 4 each
@@ -56,7 +56,7 @@ func readMetaPage(f io.ReaderAt, at int64) (m tree, err error) {
 		high: order.Uint64(b[40:]), txid: order.Uint64(b[48:])}, nil
 }
 
-// readTrees reads the newest state of a file and the one before. Both have to be valid: a meta record is smaller than what a disk
+// readTrees reads the current state of a file and the one before. Both have to be valid: a meta record is smaller than what a disk
 // writes at once, so one that is not valid is damaged, and the other may lack the last change.
 func readTrees(f io.ReaderAt) (newest, before tree, err error) {
 	a, err := readMetaPage(f, 0)
@@ -76,12 +76,13 @@ func readTrees(f io.ReaderAt) (newest, before tree, err error) {
 	return b, a, nil
 }
 
+// newPages returns a reader of one state of a file.
 func newPages(ctx context.Context, t tree, f io.ReaderAt) *pages {
 	return &pages{tree: t, ctx: ctx, f: f, seen: make([]uint64, (t.high+63)/64)}
 }
 
-// pages walks over the pages of a tree. It trusts nothing that it reads, so damage is an error and no fault, as it may be in
-// bbolt.
+// pages reads the pages of one state of a file. It checks everything that it reads, so damage is an error. In bbolt, it may be a fault
+// that ends the process.
 type pages struct {
 	tree
 	ctx     context.Context
@@ -101,7 +102,7 @@ func (p *pages) mark(id uint64) error {
 	return nil
 }
 
-// read gives a page with those that it goes on in, valid until the next read at the same depth.
+// read returns a page together with its overflow pages. The bytes are valid until the next read at the same depth.
 func (p *pages) read(id uint64, depth int) ([]byte, error) {
 	if depth >= maxDepth {
 		return nil, fmt.Errorf("%w: page %d is too deep", errDamaged, id)
@@ -142,7 +143,7 @@ func (p *pages) read(id uint64, depth int) ([]byte, error) {
 	return b, nil
 }
 
-// element is one of a leaf.
+// element is a key with its value in a leaf page.
 type element struct {
 	bucket     bool
 	key, value []byte
@@ -229,10 +230,11 @@ func leaf(b []byte, id uint64, s span, do func(e element) error) error {
 	return nil
 }
 
-// content reads all buckets and gives what they add up to, and what they are said to add up to.
-func (p *pages) content() (have, said sums, err error) {
-	have = sums{}
-	var format, stored []byte
+// content reads all buckets. It returns their sums as computed, and as they are stored in the file; a file of a format before sums
+// stores none.
+func (p *pages) content() (computed, stored sums, err error) {
+	computed = sums{}
+	var format, raw []byte
 	err = p.walk(p.root, 0, span{}, func(e element) error {
 		if !e.bucket || len(e.value) < bucketHeader {
 			return fmt.Errorf("%w: %.20q is no bucket", errDamaged, e.key)
@@ -244,7 +246,7 @@ func (p *pages) content() (have, said sums, err error) {
 			case e.bucket:
 				return fmt.Errorf("%w: a bucket in bucket %.20q", errDamaged, name)
 			case name == string(bucketMeta) && bytes.Equal(e.key, keySums):
-				stored = bytes.Clone(e.value)
+				raw = bytes.Clone(e.value)
 				return nil
 			case name == string(bucketMeta) && bytes.Equal(e.key, keyFormat):
 				format = bytes.Clone(e.value)
@@ -258,17 +260,17 @@ func (p *pages) content() (have, said sums, err error) {
 		} else {
 			err = p.walk(root, maxDepth/2, span{}, add)
 		}
-		have[name] = total
+		computed[name] = total
 		return err
 	})
 	if err == nil && string(format) == formatSums {
-		said = sums{}
-		err = unsealJSON(stored, &said)
+		stored = sums{}
+		err = unsealJSON(raw, &stored)
 	}
-	return have, said, err
+	return computed, stored, err
 }
 
-// free gives the pages of the freelist and marks them; none of them may be in use.
+// free returns the pages of the freelist. It is an error if one of them is in use.
 func (p *pages) free() (ids []uint64, err error) {
 	if p.freelist == noFreelist {
 		return nil, nil
@@ -297,8 +299,8 @@ func (p *pages) free() (ids []uint64, err error) {
 	return ids, nil
 }
 
-// verifyFile reads the bbolt file at path as a whole, without bbolt, and gives what its buckets add up to. What differs from the
-// sums that are in it is damage, unless it is of a format before sums.
+// verifyFile reads the whole bbolt file at path, without bbolt, and returns the sums of its buckets. It is an error if they differ from
+// the sums stored in the file. A file of a format before sums stores none.
 func verifyFile(path string) (sums, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -321,22 +323,22 @@ func verifyFile(path string) (sums, error) {
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.NewSectionReader(f, 0, int64(p.high)*p.pageSize), make([]byte, 1<<20)); err != nil {
 		return nil, err
 	}
-	have, said, err := p.content()
+	computed, stored, err := p.content()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.free(); err != nil {
 		return nil, err
 	}
-	return have, have.differ(said)
+	return computed, computed.compare(stored)
 }
 
-// verifyTx does the same with the state that a read transaction sees.
+// verifyTx verifies the state that a read transaction sees.
 func verifyTx(ctx context.Context, tx *bolt.Tx, f io.ReaderAt) error {
 	size := int64(tx.DB().Info().PageSize)
-	have, said, err := newPages(ctx, tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size() / size), pageSize: size}, f).content()
+	computed, stored, err := newPages(ctx, tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size() / size), pageSize: size}, f).content()
 	if err != nil {
 		return err
 	}
-	return have.differ(said)
+	return computed.compare(stored)
 }

@@ -9,10 +9,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// errDamaged is wrapped by the errors that say that a file does not hold what was written.
+// errDamaged is wrapped by all errors that report damage of a file.
 var errDamaged = errors.New("damaged")
 
-// bucketSum is what a bucket adds up to: a key that is lost and a value that is another change it.
+// bucketSum is the checksum of a bucket. A lost key or a changed value changes it.
 type bucketSum struct {
 	Count    uint64 `json:"count"`
 	Hash     uint64 `json:"hash"` // sum of the hashes of the keys with their values
@@ -39,17 +39,17 @@ func hash(key, value []byte) uint64 {
 	return h ^ h>>31
 }
 
-// sums are what the buckets of documents.db add up to, by name. They stand in it, under keySums, and change in the transaction
-// that changes a bucket: bbolt's pages have no checksums.
+// sums are the checksums of the buckets of documents.db by name, as bbolt's pages have none. They are stored in the bucket meta
+// under keySums, and each transaction updates them.
 type sums map[string]bucketSum
 
-// differ gives an error where said, if there is any, is something else.
-func (s sums) differ(said sums) error {
-	if said == nil {
+// compare returns an error if the stored sums differ; nil stored sums do not count.
+func (s sums) compare(stored sums) error {
+	if stored == nil {
 		return nil
 	}
 	for _, name := range buckets {
-		have, want := s[string(name)], said[string(name)]
+		have, want := s[string(name)], stored[string(name)]
 		switch {
 		case have.Count != want.Count:
 			return fmt.Errorf("%w: bucket %s has %d keys where %d were written", errDamaged, name, have.Count, want.Count)
@@ -57,21 +57,20 @@ func (s sums) differ(said sums) error {
 			return fmt.Errorf("%w: bucket %s: %w", errDamaged, name, errChecksum)
 		}
 	}
-	if len(s) != len(said) {
-		return fmt.Errorf("%w: %d buckets where %d were written", errDamaged, len(s), len(said))
+	if len(s) != len(stored) {
+		return fmt.Errorf("%w: %d buckets where %d were written", errDamaged, len(s), len(stored))
 	}
 	return nil
 }
 
-// txn is a transaction on documents.db. Its buckets panic with an errDamaged, which [guard] returns, where keys are not in
-// order.
+// txn is a transaction on documents.db. Its buckets panic with an errDamaged where keys are out of order; [guard] returns it.
 type txn struct {
 	*bolt.Tx
 	sums    sums // nil: read only
-	deletes bool // something that is to be erased
+	deletes bool // it deletes text that has to be erased
 }
 
-// load reads the sums, which a writer changes.
+// load reads the sums.
 func (tx *txn) load() error {
 	tx.sums = sums{}
 	if raw := tx.Bucket(bucketMeta).Get(keySums); raw != nil {
@@ -94,7 +93,7 @@ func (tx *txn) save() error {
 	return tx.Tx.Bucket(bucketMeta).Put(keySums, raw)
 }
 
-// Bucket gives a bucket, which is there.
+// Bucket returns a bucket, which must exist.
 func (tx *txn) Bucket(name []byte) *bucket {
 	b := tx.Tx.Bucket(name)
 	if b == nil {
@@ -103,7 +102,7 @@ func (tx *txn) Bucket(name []byte) *bucket {
 	return &bucket{Bucket: b, tx: tx, name: string(name)}
 }
 
-// bucket is one of documents.db.
+// bucket is a bucket of documents.db.
 type bucket struct {
 	*bolt.Bucket
 	tx   *txn
@@ -114,8 +113,8 @@ func (b *bucket) disorder() {
 	panic(fmt.Errorf("%w: bucket %s: a key is out of order", errDamaged, b.name))
 }
 
-// Get gives the value of a key, or nil. That the key is missing is checked by those next to it: a damaged page may lead a search
-// astray.
+// Get returns the value of a key, or nil. Before it reports a key as missing, it checks the neighbouring keys, because a damaged page can
+// lead the search to the wrong leaf.
 func (b *bucket) Get(key []byte) []byte {
 	cur := b.Bucket.Cursor()
 	k, v := cur.Seek(key)
@@ -129,7 +128,7 @@ func (b *bucket) Get(key []byte) []byte {
 	return v
 }
 
-// between checks that a key would stand before the one that a cursor found for it, and after the one before that.
+// between checks that a missing key lies between the key that a cursor found in its place and the one before.
 func (b *bucket) between(cur *bolt.Cursor, key, found []byte) {
 	var before []byte
 	if found == nil {
@@ -168,7 +167,7 @@ func (b *bucket) Delete(key []byte) error {
 	return b.Bucket.Delete(key)
 }
 
-// Cursor gives a cursor that goes upwards.
+// Cursor returns a cursor that moves upwards.
 func (b *bucket) Cursor() *bucketCursor { return &bucketCursor{cur: b.Bucket.Cursor(), b: b} }
 
 type bucketCursor struct {
@@ -183,7 +182,7 @@ func (c *bucketCursor) First() (key, value []byte) {
 	return key, value
 }
 
-// Seek goes to a key, or the next one if it is not there.
+// Seek moves to a key, or to the next one if it does not exist.
 func (c *bucketCursor) Seek(to []byte) (key, value []byte) {
 	key, value = c.cur.Seek(to)
 	if key == nil || !bytes.Equal(key, to) {
