@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 )
@@ -40,8 +41,16 @@ func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
 	for _, r := range []cache.Result{cache.Hit, cache.Miss, cache.Stale} {
 		lookups.WithLabelValues(string(r))
 	}
-	a.cache, err = cache.Open(path, cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
-		MaxAge: a.Config.Cache.CacheAge, Counted: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
+	err = a.reserve.Use(func() (err error) {
+		a.cache, err = cache.Open(path, cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
+			MaxAge: a.Config.Cache.CacheAge, Counted: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
+		return err
+	})
+	if fault.DiskFull(err) {
+		a.logger.Warn("answers are not cached until the next start: the disk is full", "error", err)
+		a.cache = nil
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -312,7 +312,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 	asked(t, h, []string{"a"}, []string{"a"})
 }
 
-// TestFailingDisk takes the folder away: vectors are asked for again, and that is told once.
+// TestFailingDisk removes the folder for a while: vectors are asked for again, the failure is logged once, and vectors are kept again afterwards.
 func TestFailingDisk(t *testing.T) {
 	var log bytes.Buffer
 	dir := filepath.Join(t.TempDir(), "cache")
@@ -326,6 +326,15 @@ func TestFailingDisk(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "the disk failed"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, &log)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		embed(t, c, h, model.ForPassage, fmt.Sprint("later", i))
+	}
+	if info, err := os.Stat(filepath.Join(dir, "young")); err != nil || info.Size() < 100 {
+		t.Errorf("nothing is kept when the disk works again: %v", err)
 	}
 }
 

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
+
+	"github.com/sluice-rag/sluice/fault"
 )
 
 // The files of the folder: records are appended to the young one; when that is half of what is allowed, it takes the place
@@ -42,7 +45,7 @@ func (k key) half() half { return half(k[:16]) }
 
 // generation is a file with what is in it.
 type generation struct {
-	file   *os.File
+	file   *os.File // nil: it could not be made, and the next write tries again
 	size   int64
 	places map[half]place
 }
@@ -58,12 +61,14 @@ type disk struct {
 
 func openDisk(dir string, o Options) (*disk, error) {
 	d := &disk{dir: dir, most: o.MaxBytes, log: o.Logger}
-	var err error
-	if d.young, err = d.open(fileYoung); err == nil {
-		d.old, err = d.open(fileOld)
-	}
-	if err != nil {
-		return nil, errors.Join(err, d.close())
+	for name, g := range map[string]**generation{fileYoung: &d.young, fileOld: &d.old} {
+		var err error
+		if *g, err = d.open(name); fault.DiskFull(err) { // of an empty file
+			*g, err = &generation{places: map[half]place{}}, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 	}
 	return d, nil
 }
@@ -178,13 +183,19 @@ func (g *generation) get(k key) ([]float32, bool) {
 
 // put implements store. A failing disk keeps nothing and is told once.
 func (d *disk) put(ks []key, vs [][]float32) {
-	if err := d.write(ks, vs); err != nil && !d.failed {
-		d.failed = true
+	err := d.write(ks, vs)
+	if err != nil && !d.failed {
 		d.log.Warn("vectors are not kept: the disk failed", "error", err)
 	}
+	d.failed = err != nil
 }
 
 func (d *disk) write(ks []key, vs [][]float32) error {
+	if d.young.file == nil {
+		if err := d.begin(); err != nil {
+			return err
+		}
+	}
 	var b []byte
 	places := make(map[half]place, len(ks))
 	flush := func() error {
@@ -217,20 +228,29 @@ func (d *disk) write(ks []key, vs [][]float32) error {
 	return flush()
 }
 
-// age makes the young file the old one.
+// age makes the young file the old one. If the disk fails, the files that are there stay in use, and the next write tries again.
 func (d *disk) age() error {
-	if err := d.old.file.Close(); err != nil {
+	if d.old.file != nil { // Windows does not replace an open file
+		if err := d.old.file.Close(); err != nil {
+			d.log.Warn("close the old vector cache", "error", err)
+		}
+		d.old.file = nil
+	}
+	if err := os.Rename(filepath.Join(d.dir, fileYoung), filepath.Join(d.dir, fileOld)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.old.places = map[half]place{}
 		return err
 	}
-	if err := os.Rename(filepath.Join(d.dir, fileYoung), filepath.Join(d.dir, fileOld)); err != nil {
-		return err
-	}
+	d.old, d.young = d.young, &generation{places: map[half]place{}}
+	return d.begin()
+}
+
+// begin opens a young file.
+func (d *disk) begin() error {
 	young, err := d.open(fileYoung)
-	if err != nil {
-		return err
+	if err == nil {
+		d.young = young
 	}
-	d.old, d.young = d.young, young
-	return nil
+	return err
 }
 
 func (d *disk) entries() int {
@@ -243,7 +263,9 @@ func (d *disk) close() error {
 	var errs []error
 	for _, g := range []*generation{d.young, d.old} {
 		if g != nil {
-			errs = append(errs, g.file.Close())
+			if g.file != nil {
+				errs = append(errs, g.file.Close())
+			}
 			g.places = map[half]place{}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +24,7 @@ const readers = 4
 
 // Store is one in a file. Close it.
 type Store struct {
+	path        string
 	read, write *database
 }
 
@@ -95,7 +95,7 @@ var (
 )
 
 // Open opens the file, making it if there is none and bringing it up to date if it is of an earlier version; one of a later version is
-// an error. What was there when the process or the machine stopped, is there: each transaction is synced.
+// an error, and so is a damaged one: it is compared with the checksum of its last Close, or, if it was not closed, its structure is checked. What was there when the process or the machine stopped, is there: each transaction is synced.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
@@ -106,6 +106,10 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
+	if err = verify(path); err != nil {
+		return nil, err
+	}
+	clean := closedCleanly(path)
 	// SQLite would make the file readable for all that the umask lets.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -117,9 +121,15 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if s.write, err = connect(path, 1, "journal_mode(wal)", "synchronous(full)", "journal_size_limit(67108864)"); err != nil {
 		return nil, err
 	}
+	if !clean {
+		if err = s.check(ctx, s.write, "quick_check"); err != nil {
+			return nil, err
+		}
+	}
 	if err = s.migrate(ctx); err != nil {
 		return nil, err
 	}
+	s.path = path // from here on Close notes the checksum
 	s.read, err = connect(path, readers, "query_only(1)")
 	return s, err
 }
@@ -142,23 +152,20 @@ func connect(path string, n int, pragmas ...string) (*database, error) {
 	return &database{DB: db}, nil
 }
 
-// Check verifies the structure of the file: its pages, rows and indexes.
-func (s *Store) Check(ctx context.Context) error {
-	rows, err := all(ctx, s.read, texts, "PRAGMA integrity_check(10)")
-	if err == nil && (len(rows) != 1 || rows[0] != "ok") {
-		err = fmt.Errorf("it is damaged: %s", strings.Join(rows, "; "))
-	}
-	return wrap("check database", err)
-}
-
 // Close waits for what is under way, and closes the file.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*database{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.write != nil {
+		raised := s.path != "" && s.raise(context.Background()) == nil
+		errs = append(errs, s.write.Close())
+		if raised && errors.Join(errs...) == nil {
+			s.note()
 		}
 	}
+	s.path = "" // a second Close does nothing
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,118 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/store/sqlite"
+)
+
+func addFile(t *testing.T, s *sqlite.Store, id string) {
+	t.Helper()
+	if err := s.AddFile(t.Context(), store.File{ID: id, Name: "a recognisable name", SHA256: id, Status: store.Pending},
+		store.Task{ID: "upload-" + id, Resource: id, Status: store.Pending}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reopens opens a database and closes it.
+func reopens(t *testing.T, path string) error {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func rewrite(t *testing.T, path string, change func([]byte)) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(b)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageIsFoundWhenOpened(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := open(t, path)
+	addFile(t, s, "f")
+	if _, err := os.Stat(path + ".sum"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an open database has a checksum: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reopens(t, path); err != nil {
+		t.Fatalf("an undamaged database: %v", err)
+	}
+	rewrite(t, path, func(b []byte) { b[bytes.Index(b, []byte("recognisable"))] ^= 1 })
+	for range 2 {
+		if err := reopens(t, path); err == nil || !strings.Contains(err.Error(), "s.db: it is damaged") {
+			t.Errorf("a changed byte of a text: %v", err)
+		}
+	}
+	rewrite(t, path, func(b []byte) { copy(b, backup) })
+	if err := reopens(t, path); err != nil {
+		t.Errorf("a backup beside a newer checksum: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := reopens(t, path); err != nil {
+		t.Errorf("an emptied database: %v", err)
+	}
+}
+
+func TestDamageIsFoundAfterACrash(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "s.db"), filepath.Join(dir, "crashed.db")
+	if err := reopens(t, from); err != nil { // its tables are in the file, and what follows in the write-ahead log
+		t.Fatal(err)
+	}
+	s := open(t, from)
+	addFile(t, s, "f")
+	crash := func() {
+		t.Helper()
+		for _, suffix := range []string{"", "-wal"} {
+			b, err := os.ReadFile(from + suffix)
+			if err == nil {
+				err = os.WriteFile(to+suffix, b, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = os.Remove(to + "-shm")
+		_ = os.Remove(to + ".sum")
+	}
+	crash()
+	if err := reopens(t, to); err != nil {
+		t.Errorf("after a crash: %v", err)
+	}
+	crash()
+	rewrite(t, to, func(b []byte) {
+		for at := 4096; at < len(b); at += 4096 {
+			b[at] = 0x77 // no kind of page
+		}
+	})
+	if err := reopens(t, to); err == nil {
+		t.Error("damaged pages were not found after a crash")
+	}
+}
