@@ -1,8 +1,8 @@
 // Package filelog keeps the logs of runs in a folder. It is the default store: nothing else has to run.
 //
 // One goroutine gathers what is new of all runs, writes it to the active segment file with one write(2), and then shows it to the
-// readers. It writes at once when the last write was a while ago, and otherwise every few milliseconds. A run's terminal event is
-// shown, and its Append returns, when it is durable. Running and lately read runs are in memory, so readers do not read the disk.
+// readers. What is appended during a write shares the next one. A run's terminal event is shown, and its Append returns, when it is
+// durable. Running and lately read runs are in memory, so readers do not read the disk.
 // Segments are only appended to, and dropped as a whole from the oldest; only what is deleted is written over.
 //
 // A folder holds N.log, the segments; N.idx, for each full segment what runs are in it, so that opening does not read it;
@@ -51,7 +51,7 @@ const (
 
 // Options tune a log. The zero value is good for a server.
 type Options struct {
-	FlushEvery   time.Duration    // the shortest time between two writes that nobody waits for; default 1 ms
+	FlushEvery   time.Duration    // the shortest time between two writes that no append waits for; 0: none, so what comes during a write shares the next
 	Sync         Sync             // default SyncEnd
 	SegmentBytes int64            // size at which a segment is full; default 64 MiB
 	CacheBytes   int64            // about how much of ended runs is kept in memory, by their encoded size; default 64 MiB
@@ -86,7 +86,6 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	o.FlushEvery = cmp.Or(o.FlushEvery, time.Millisecond)
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, 64<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.PendingBytes = cmp.Or(o.PendingBytes, 16<<20)
