@@ -265,7 +265,9 @@ func (p *pages) content() (computed, stored sums, err error) {
 	})
 	if err == nil && string(format) == formatSums {
 		stored = sums{}
-		err = unsealJSON(raw, &stored)
+		if err = unsealJSON(raw, &stored); err != nil {
+			err = fmt.Errorf("%w: sums: %w", errDamaged, err)
+		}
 	}
 	return computed, stored, err
 }

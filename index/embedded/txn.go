@@ -73,10 +73,10 @@ type txn struct {
 // load reads the sums.
 func (tx *txn) load() error {
 	tx.sums = sums{}
-	if raw := tx.Bucket(bucketMeta).Get(keySums); raw != nil {
-		return unsealJSON(raw, &tx.sums)
+	if err := unsealJSON(tx.Bucket(bucketMeta).Get(keySums), &tx.sums); err != nil {
+		return fmt.Errorf("%w: sums: %w", errDamaged, err)
 	}
-	return fmt.Errorf("%w: no sums", errDamaged)
+	return nil
 }
 
 // save writes the sums.
