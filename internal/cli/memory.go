@@ -10,7 +10,7 @@ import (
 
 // garbageBound is the memory of the process, in bytes, from which on garbage is collected more often than is fastest. With the program's
 // own pages, the peak stays below 1.2 GiB as long as the index and the documents being indexed fit.
-const garbageBound = 960 << 20
+const garbageBound = 800 << 20
 
 // limitGarbage keeps garbage from adding to the peak that indexing a large document takes anyway, until stop is called. What lives may
 // take more than the bound, as a large index does: garbage then has a quarter of it, since a limit below what lives would have the
