@@ -35,7 +35,7 @@ func (f *Fold) addForge(ev Event) error {
 	}
 	switch ev.Name {
 	case "token":
-		return on(ev, func(v forge.Token) { f.addText(f.marked(v.Content)) })
+		return on(ev, func(v forge.Token) { f.addText(f.marked(v)) })
 	case "verification":
 		return on(ev, f.verified)
 	case "sources":
@@ -222,17 +222,17 @@ func (f *Fold) failed(v forge.Error) {
 	f.ended(status)
 }
 
-// marked gives a token as the snapshot's text has it. The protocol tells a citation as a token of its own, " [2]"; its blank is left out behind
-// another blank or marker, as the knowledge protocol does.
-func (f *Fold) marked(token string) string {
-	inner, ok := strings.CutPrefix(token, " [")
-	if !ok {
-		return token
-	}
-	digits, ok := strings.CutSuffix(inner, "]")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
-		return token
+// marked gives a token as the snapshot's text has it. The blank of a citation is left out behind another blank or marker, as the
+// knowledge protocol does. Text that looks like a marker is kept from being one by an invisible joiner.
+func (f *Fold) marked(token forge.Token) string {
+	n := token.Citation
+	if n < 1 {
+		const apart = "⟦\u2060⟦"
+		text := strings.ReplaceAll(strings.ReplaceAll(token.Content, opening, apart), opening, apart)
+		if strings.HasPrefix(text, "⟦") && strings.HasSuffix(f.text.String(), "⟦") {
+			return "\u2060" + text
+		}
+		return text
 	}
 	have := f.text.String()
 	if last, _ := utf8.DecodeLastRuneInString(have); have == "" || unicode.IsSpace(last) || strings.HasSuffix(have, closing) {

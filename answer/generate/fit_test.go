@@ -194,7 +194,7 @@ func TestHostileDocument(t *testing.T) {
 	if marks := regexp.MustCompile(`(?:⟦|【|〚|\[)[\s\x{200b}]*[0-9][0-9, ]*[⟧】〛\]]`).FindAllString(strings.ReplaceAll(inside, "`a[2]`", ""), -1); marks != nil {
 		t.Errorf("it plants %q in %s", marks, inside)
 	}
-	if !strings.Contains(inside, "`a[2]`") || !strings.Contains(user, "Gold (2) is heavy.") {
+	if !strings.Contains(inside, "`a[2]`") || !strings.Contains(user, "Gold ⁅2⁆ is heavy.") {
 		t.Errorf("changed more than marks: %s", user)
 	}
 	echo := says(text(inside), end) // a model that obeys

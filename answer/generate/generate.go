@@ -206,7 +206,7 @@ func (a *answer) take(p model.Piece) bool {
 		a.resume()
 	case p.Reasoning != "":
 		if s := visible(p.Reasoning); s != "" {
-			a.stopped = !a.yield(model.Delta{Reasoning: s}, nil)
+			a.stopped = !a.yield(model.Delta{Reasoning: restored.Replace(s)}, nil)
 		}
 	case p.Stop != "":
 		a.stop = p.Stop

@@ -25,7 +25,8 @@ const (
 //
 // What is not known to be text yet waits: white space (for text behind it), what may be a marker (for at most [maxMark]
 // bytes), and at the very beginning what may be the label "Answer:". Everything else goes through at once, and without a
-// copy where nothing in its piece had to be taken out. Never given: ⟦ and ⟧, control characters but tab and newline,
+// copy where nothing in its piece had to be taken out. Brackets of a document that were escaped for the model are given as the document has them; see
+// [unmarked]. Never given: other ⟦ and ⟧, control characters but tab and newline,
 // invisible characters that hide or reorder words, and white space at the beginning or the end.
 type markers struct {
 	numbers []int // of the passages
@@ -294,7 +295,7 @@ func (m *markers) flush() {
 	m.from = m.to
 	if s != "" && !m.stopped {
 		m.told = true
-		m.stopped = !m.yield(model.Delta{Text: s}, nil)
+		m.stopped = !m.yield(model.Delta{Text: restored.Replace(s)}, nil)
 	}
 }
 

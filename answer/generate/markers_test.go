@@ -224,12 +224,12 @@ func check(t *testing.T, s string, rnd *rand.Rand) {
 func TestUnmarked(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                "",
-		"Gold [1], tin ⟦2⟧ and 【3】.":      "Gold (1), tin (2) and (3).",
-		"Gold [1, 2] [12][3].":            "Gold (1, 2) (12)(3).",
+		"Gold [1], tin ⟦2⟧ and 【3】.":      "Gold ⁅1⁆, tin ⟬2⟭ and ⦗3⦘.",
+		"Gold [1, 2] [12][3].":            "Gold ⁅1, 2⁆ ⁅12⁆⁅3⁆.",
 		"a[0] [1999] [x](y) [ ] 【中】":      "a[0] [1999] [x](y) [ ] 【中】",
-		"[[1]] [1[2] ⟦⟦3⟧ [1":             "[(1)] [1(2) ((3) [1",
-		"`a[1]` [1]\n```\nb[1]\n```\n[1]": "`a[1]` (1)\n```\nb[1]\n```\n(1)",
-		"`a⟦1⟧`":                          "`a(1)`",
+		"[[1]] [1[2] ⟦⟦3⟧ [1":             "[⁅1⁆] [1⁅2⁆ ⟬⟬3⟭ [1",
+		"`a[1]` [1]\n```\nb[1]\n```\n[1]": "`a[1]` ⁅1⁆\n```\nb[1]\n```\n⁅1⁆",
+		"`a⟦1⟧`":                          "`a⟬1⟭`",
 	} {
 		if got := unmarked(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -262,5 +262,23 @@ func BenchmarkMarkers(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		m.write(tokens[i%len(tokens)])
+	}
+}
+
+// TestMarksOfDocumentsStand: a model that copies a passage gives its brackets as the document has them, and they cite nothing.
+func TestMarksOfDocumentsStand(t *testing.T) {
+	marks := []string{"[1]", "[12]", "[1, 2]", "⟦1⟧", "⟦⟦1⟧⟧", "【3】", "【3†L1】", "[[1]]", "⟦[2]⟧", "〚1〛", "[1][2]", "[1999]", "(1)", "]", "⟧⟧", "⟦⟦", "⟦", "`a[1]`", " ", "x", "7"}
+	for seed := range uint64(4000) {
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		var b strings.Builder
+		b.WriteString("Gold")
+		for range 1 + rnd.IntN(10) {
+			b.WriteString(marks[rnd.IntN(len(marks))])
+		}
+		b.WriteString(" end")
+		in := b.String()
+		if got := read(t, unmarked(in)); got != in {
+			t.Fatalf("%q becomes %q", in, got)
+		}
 	}
 }

@@ -5,12 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// brackets are those of citations, and those that prompts make plain ones of.
-var brackets = strings.NewReplacer("⟦", "(", "⟧", ")", "〚", "(", "〛", ")")
+// escapes are the brackets that mark citations, or that prompts make plain ones of, with the rare ones that stand for them in
+// what models read. [restored] puts them back in what models say.
+var escapes = map[string]string{"[": "⁅", "]": "⁆", "⟦": "⟬", "⟧": "⟭", "〚": "❲", "〛": "❳", "【": "⦗", "】": "⦘"}
+
+var (
+	brackets = strings.NewReplacer("⟦", "⟬", "⟧", "⟭", "〚", "❲", "〛", "❳")
+	restored = func() *strings.Replacer {
+		var pairs []string
+		for bracket, escape := range escapes {
+			pairs = append(pairs, escape, bracket)
+		}
+		return strings.NewReplacer(pairs...)
+	}()
+)
 
 // unmarked gives text of a document in which nothing is a citation, so that a model which repeats it cites nothing that the
-// document wants cited: reference marks such as [12] get round brackets. In Markdown's code they stay as they are, as code
-// would be wrong without them.
+// document wants cited: reference marks such as [12] get other brackets, and the answer gets the document's own back. In
+// Markdown's code they stay as they are, as code would be wrong without them.
 func unmarked(s string) string {
 	s = brackets.Replace(s)
 	if !strings.ContainsAny(s, "[【") {
@@ -29,7 +41,7 @@ func unmarked(s string) string {
 				continue
 			case whole:
 				out.WriteString(s[done : i-k.n])
-				out.WriteString("(" + string(k.raw[k.start:k.n]) + ")")
+				out.WriteString(escapes[string(k.raw[:k.start])] + string(k.raw[k.start:k.n]) + escapes[s[i:i+n]])
 				i += n
 				done = i
 				k.end()

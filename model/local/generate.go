@@ -71,7 +71,7 @@ func say(ctx context.Context, s string, first bool, yield func(model.Delta, erro
 			w = " " + w
 		}
 		first = false
-		if !yield(model.Delta{Text: w}, nil) {
+		if !yield(model.Delta{Text: revealed(w)}, nil) {
 			return false
 		}
 	}

@@ -295,7 +295,7 @@ func (q *question) oddity(c *sentence) float64 {
 	if c.follows {
 		x = max(x, 1.5)
 	}
-	if c.text[len(c.text)-1] == '?' {
+	if strings.HasSuffix(strings.TrimRight(withoutMarks(c.text), " "), "?") {
 		x = max(x, 1)
 	}
 	if q.echoes(c) {

@@ -246,12 +246,13 @@ func sayRow(row string) (said string, ok bool) {
 
 // judge decides whether the candidate is a whole statement, and closes it with a full stop if it is a line without one.
 func (c *sentence) judge(ownLine, mayContinue bool) {
-	first, _ := utf8.DecodeRuneInString(c.text)
-	last, _ := utf8.DecodeLastRuneInString(c.text)
+	bare := strings.TrimRight(withoutMarks(c.text), " ")
+	first, _ := utf8.DecodeRuneInString(bare)
+	last, _ := utf8.DecodeLastRuneInString(bare)
 	closed := strings.ContainsRune(`.!?…。！？`, last) ||
-		strings.ContainsRune(`"')]”’`, last) && strings.ContainsAny(c.text[max(0, len(c.text)-8):], ".!?")
+		strings.ContainsRune(`"')]”’`, last) && strings.ContainsAny(bare[max(0, len(bare)-8):], ".!?")
 	c.closed = closed && !unicode.IsLower(first)
-	fields := strings.Fields(c.text)
+	fields := strings.Fields(bare)
 	c.whole = len(fields) >= 3 || closed && len(fields) >= 2
 	switch {
 	case !closed && (c.listed || ownLine) && len(c.text) < 300 && last != ':' && last != ',':
@@ -338,11 +339,12 @@ var (
 	markerRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—>]+[ \t]+|[0-9]{1,3}[.)][ \t]+|\(?[a-z]\)[ \t]+|•)+`)
 	imageRE  = regexp.MustCompile(`!\[[^\]]*\]\([^)]*\)`)
 	linkRE   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z]|citation needed|edit)\]`)
+	editRE   = regexp.MustCompile(`\[(?:citation needed|edit)\]`)
+	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z])\]`)
 	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
-	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "", "⟦", "[", "⟧", "]")
+	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "")
 	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s][^*_]*)[*_]`)
 )
 
@@ -354,15 +356,61 @@ func cutMarker(s string) (string, bool) {
 	return s, false
 }
 
+// Reference marks such as [12] are said as the document has them, and are no evidence: while sentences are weighed, their
+// characters stand in a private range of Unicode, where they are neither words nor numbers.
+const hiddenFrom, hiddenTo = '\ue000', '\ue07f'
+
+// hidden gives a reference mark in the private range.
+func hidden(mark string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '–' {
+			return hiddenTo
+		}
+		return hiddenFrom + r
+	}, mark)
+}
+
+func isHidden(r rune) bool { return r >= hiddenFrom && r <= hiddenTo }
+
+// withoutMarks gives a text without its hidden reference marks.
+func withoutMarks(s string) string {
+	if strings.IndexFunc(s, isHidden) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if isHidden(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// revealed gives a text with its reference marks.
+func revealed(s string) string {
+	if strings.IndexFunc(s, isHidden) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == hiddenTo:
+			return '–'
+		case isHidden(r):
+			return r - hiddenFrom
+		}
+		return r
+	}, s)
+}
+
 // plain takes the markup out of a sentence and puts it on one line.
 func plain(s string) string {
 	if ruleRE.MatchString(s) {
 		return ""
 	}
-	if strings.ContainsAny(s, "[]<>*_`~⟦⟧") {
+	s = withoutMarks(s) // no text has a use for these characters
+	if strings.ContainsAny(s, "[]<>*_`~") {
 		s = imageRE.ReplaceAllString(s, "")
 		s = linkRE.ReplaceAllString(s, "$1")
-		s = noteRE.ReplaceAllString(s, "")
+		s = noteRE.ReplaceAllStringFunc(editRE.ReplaceAllString(s, ""), hidden)
 		s = tagRE.ReplaceAllString(s, " ")
 		s = emphasis.ReplaceAllString(s, "$1$2")
 		s = markup.Replace(s)

@@ -96,9 +96,9 @@ func TestTokensDueTogetherShareAnEvent(t *testing.T) {
 	}
 	want := []string{
 		`14{"type":"token","content":"Tokens \"may\" arrive <individually> or\nbatched."}`,
-		`15{"type":"token","content":" [1]"}`,
+		`15{"type":"token","content":" [1]","citation":1}`,
 		`16{"type":"token","content":" They append."}`,
-		`17{"type":"token","content":" [2]"}`,
+		`17{"type":"token","content":" [2]","citation":2}`,
 	}
 	if diff := cmp.Diff(want, tokens); diff != "" {
 		t.Error(diff)

@@ -111,10 +111,11 @@ type (
 		TotalContextTokens int    `json:"total_context_tokens"`
 		Model              string `json:"model"`
 	}
-	// Token is a piece of the answer, to be appended to what is shown. A citation is one too: " [2]".
+	// Token is a piece of the answer, to be appended to what is shown. A citation is one too: " [2]". Citation is beyond the protocol's own fields.
 	Token struct {
-		Type    string `json:"type" enum:"token"`
-		Content string `json:"content"`
+		Type     string `json:"type" enum:"token"`
+		Content  string `json:"content"`
+		Citation int    `json:"citation,omitempty"` // the source's number; left out of text, also of text that looks the same
 	}
 	// Verification is the check of the answer against its sources. Flagged is beyond the protocol's own fields.
 	Verification struct {

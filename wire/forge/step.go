@@ -48,7 +48,7 @@ func (p *projection) payload(body event.Body) (string, any) {
 	case event.GenerationStarted:
 		return "generation_start", GenerationStart{"generation_start", b.Chunks, b.Tokens, b.Model}
 	case event.Cited:
-		return "token", Token{"token", string(appendCitation(nil, b.N))}
+		return "token", Token{"token", string(appendCitation(nil, b.N)), b.N}
 	case event.Verified:
 		return "verification", fitting(func(most int) any { return verification(b, most) })
 	case event.Attributed:

@@ -131,7 +131,7 @@ func TestNoMarkerIsForged(t *testing.T) {
 	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
 		event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: "⟦⟦9⟧⟧"}, event.GenerationFinished{}, event.RunFailed{Code: fault.Internal, Message: "⟦⟦3⟧⟧"})...)
 	r := knowledge.ResponseOf(log)
-	if got, note := r.Output[0].Content[0].Text, r.Output[1].Content[0].Text; got != "a [[1]] b ⟦⟦1⟧⟧[[9]]" || note != "[[3]]." {
+	if got, note := r.Output[0].Content[0].Text, r.Output[1].Content[0].Text; got != "a ⟦\u2060⟦1⟧⟧ b ⟦⟦1⟧⟧⟦\u2060⟦9⟧⟧" || note != "⟦\u2060⟦3⟧⟧." {
 		t.Errorf("%q, %q", got, note)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -191,10 +190,8 @@ func (d *drawing) notice(text string) {
 	d.add(it, nil)
 }
 
-// plain takes the brackets of markers out of a text that is shown as an answer.
-func plain(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\u27e6", "["), "\u27e7", "]")
-}
+// plain gives a text that is shown as an answer and holds no marker.
+func plain(s string) string { return unmistakable(nil, s) }
 
 // warn adds a warning to the response. One of the model that writes the answer is a reasoning item too, which all clients show.
 func (d *drawing) warn(b event.Warned) {

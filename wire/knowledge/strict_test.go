@@ -176,7 +176,7 @@ func validateItem(o object) {
 			if err := inRange(text, len(field[[]any](p, "annotations"))); err != nil {
 				p.wrong("%v", err)
 			}
-			if rest := markers.ReplaceAllString(text, ""); strings.ContainsAny(rest, "⟦⟧") {
+			if rest := markers.ReplaceAllString(text, ""); strings.Contains(rest, "⟦⟦") {
 				p.wrong("a broken marker")
 			}
 		})

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,11 +34,23 @@ const (
 	safeFrom   = 4 << 10
 )
 
-// add appends a text of a model, which must not forge markers: it keeps their brackets in a plain form.
-func (g *growing) add(s string) {
-	if strings.Contains(s, "\u27e6") || strings.Contains(s, "\u27e7") {
-		s = strings.ReplaceAll(strings.ReplaceAll(s, "\u27e6", "["), "\u27e7", "]")
+// joiner is an invisible character that keeps brackets of a text from being a marker.
+const joiner = "\u2060"
+
+// unmistakable gives a text in which nothing is a marker: between two opening brackets stands a joiner. Before is what precedes
+// the text.
+func unmistakable(before []byte, s string) string {
+	s = strings.ReplaceAll(s, openMarker, "⟦"+joiner+"⟦")
+	s = strings.ReplaceAll(s, openMarker, "⟦"+joiner+"⟦") // of three and more in a row
+	if strings.HasPrefix(s, "⟦") && bytes.HasSuffix(before, []byte("⟦")) {
+		s = joiner + s
 	}
+	return s
+}
+
+// add appends a text, which must not forge markers: documents may hold any brackets.
+func (g *growing) add(s string) {
+	s = unmistakable(g.esc, s)
 	if s == "" {
 		return
 	}

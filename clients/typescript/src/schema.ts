@@ -2140,6 +2140,7 @@ export interface components {
             type: "sources";
         };
         ForgeToken: {
+            citation?: number;
             content: string;
             /** @enum {string} */
             type: "token";

@@ -1,0 +1,22 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/sluice-rag/sluice/client"
+)
+
+// TestTextThatLooksLikeCitation: in forge only a token with a citation is one, and text of a document never becomes a marker.
+func TestTextThatLooksLikeCitation(t *testing.T) {
+	t.Parallel()
+	var f client.Fold
+	for _, data := range []string{`{"content":"a"}`, `{"content":" [1]"}`, `{"content":" [2]","citation":2}`, `{"content":" ⟦⟦1⟧⟧ ⟦"}`, `{"content":"⟦3⟧⟧"}`} {
+		if err := f.Add(client.Event{Protocol: "forge", Name: "token", Data: []byte(data)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "a [1] ⟦⟦2⟧⟧ ⟦\u2060⟦1⟧⟧ ⟦\u2060⟦3⟧⟧"
+	if got := f.Snapshot().Text; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
