@@ -119,6 +119,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = sluice.New(inTime{pipeline, a}, o)
+	a.diskMetrics()
 	return a, nil
 }
 

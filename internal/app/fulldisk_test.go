@@ -118,6 +118,9 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	ask("full", 507)
+	if _, metrics := request(t, h, "GET", "/metrics", ""); !strings.Contains(metrics, "sluice_disk_free_bytes ") {
+		t.Error("/metrics does not show the free space")
+	}
 	if status, _, reply := upload(t, h, strings.Repeat("more ", 10_000)); status != 507 || !strings.Contains(reply, "INSUFFICIENT_STORAGE") {
 		t.Errorf("upload to a full disk: status %d: %s", status, reply)
 	}

@@ -3,10 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -38,6 +42,18 @@ func (a *App) part(name, detail string, err error) server.Part {
 		detail = "the disk is full"
 	}
 	return server.Part{Status: server.PartFailed, Detail: detail}
+}
+
+// diskMetrics registers how much space the data folder has left.
+func (a *App) diskMetrics() {
+	a.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_disk_free_bytes", Help: "Free space of the data folder's file system."},
+		func() float64 {
+			free, err := reserve.Free(a.Config.Store.Data)
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(free)
+		}))
 }
 
 // writable writes a page into a folder and takes it away again.
