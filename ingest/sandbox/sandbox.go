@@ -202,6 +202,3 @@ func Main() {
 	}
 	enabled = true
 }
-
-// Enabled says whether documents are parsed in children, which is so once [Main] was called.
-func Enabled() bool { return enabled }

@@ -88,7 +88,7 @@ func pdfFiles() []bomb {
 		{"xref-widths-huge.pdf", func() []byte { return crossStream("/Size 9/W[1 9999999999 1]", []byte("x")) }},
 		{"xref-size-huge.pdf", func() []byte { return crossStream("/Size 9999999999/W[1 1 1]", []byte("x")) }},
 		{"xref-inflated.pdf", func() []byte {
-			return crossStream("/Size 1000000/W[0 1 0]/Filter/FlateDecode/Index["+strings.Repeat("0 1000000 ", 500)+"]", deflate(make([]byte, 500_000_000)))
+			return crossStream("/Size 1000000/W[0 1 0]/Filter/FlateDecode/Index["+strings.Repeat("0 1000000 ", 500)+"]", deflate(make([]byte, 150_000_000)))
 		}},
 		{"xref-table-prev-self.pdf", func() []byte {
 			p := newPDF()
@@ -99,7 +99,7 @@ func pdfFiles() []bomb {
 		{"object-stream-count.pdf", func() []byte { return objectStream("/N 2000000000/First 10", "9 0 8 0 ") }},
 		{"object-stream-extends-self.pdf", func() []byte { return objectStream("/N 2/First 10/Extends 4 0 R", "9 0 8 0 ") }},
 		{"object-stream-first.pdf", func() []byte {
-			return objectStream("/N 2/First 99999999999/Filter/FlateDecode", string(deflate([]byte("1 0 2 0"+strings.Repeat(" ", 500_000_000)))))
+			return objectStream("/N 2/First 99999999999/Filter/FlateDecode", string(deflate([]byte("1 0 2 0"+strings.Repeat(" ", 150_000_000)))))
 		}},
 		{"length-self.pdf", func() []byte { return objectStream("/N 1/First 4/Length 1 0 R", "1 0 99") }},
 		{"predictor-columns.pdf", func() []byte {

@@ -74,13 +74,13 @@ func pdfFonts() []bomb {
 // pdfPages are PDF files of which a page is the bomb.
 func pdfPages() []bomb {
 	return []bomb{
-		{"content-inflated.pdf", func() []byte { return single(plainFont, strings.Repeat("\x00", 500_000_000), nil) }},
+		{"content-inflated.pdf", func() []byte { return single(plainFont, strings.Repeat("\x00", 150_000_000), nil) }},
 		{"content-inflated-thrice.pdf", func() []byte {
 			p := newPDF()
 			p.object("<</Type/Catalog/Pages 2 0 R>>")
 			p.object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
 			p.object("<</Type/Page/Contents 4 0 R>>")
-			p.stream("/Filter[/FlateDecode/FlateDecode/FlateDecode]", deflate(deflate(deflate([]byte(strings.Repeat("q Q ", 100<<20))))))
+			p.stream("/Filter[/FlateDecode/FlateDecode/FlateDecode]", deflate(deflate(deflate([]byte(strings.Repeat("q Q ", 30<<20))))))
 			return p.end("")
 		}},
 		{"contents-repeated.pdf", func() []byte {
