@@ -8,6 +8,7 @@ MAKEFLAGS     += --no-print-directory
 GO       ?= go
 FUZZTIME ?= 10s
 BENCH    ?= .
+CRASH    ?= .
 TIMEOUT  ?= 20m
 
 # The linter is built from source at this version, apart from go.mod, whose graph its two hundred modules would join.
@@ -50,6 +51,10 @@ fuzz: ## every fuzzer for FUZZTIME
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) .) </dev/null || exit 1; \
 		done; \
 	done
+
+.PHONY: crash
+crash: ## kill, damage and fill the disk of the real server many times, and print a table of what was lost; CRASH narrows
+	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5
 
 .PHONY: bench
 bench: ## every benchmark; BENCH narrows
