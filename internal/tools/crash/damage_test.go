@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,9 +30,11 @@ func TestDamage(t *testing.T) {
 	defer w.report(t)
 	addr, golden := freeAddr(t), filepath.Join(t.TempDir(), "golden")
 	asked := goldenFolder(t, w, addr, golden)
-	paths := regularFiles(t, golden)
+	stores := filesByStore(t, golden)
+	names := slices.Sorted(maps.Keys(stores))
 	for i := range *damages {
-		path := paths[i%len(paths)]
+		paths := stores[names[i%len(names)]]
+		path := paths[w.intn(len(paths))]
 		dir := filepath.Join(t.TempDir(), "data")
 		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
 			t.Fatal(err)
@@ -64,7 +67,7 @@ func goldenFolder(t *testing.T, w *world, addr, dir string) []*question {
 		w.upload(t.Context(), c)
 	}
 	for _, f := range w.files {
-		q, err := answerTo(t.Context(), c, f.word)
+		q, err := answerTo(t.Context(), c, f.word, true)
 		if err != nil || !strings.Contains(q.text, "Ada Brook") {
 			t.Fatalf("%q: %v", q.text, err)
 		}
@@ -77,10 +80,10 @@ func goldenFolder(t *testing.T, w *world, addr, dir string) []*question {
 	return asked
 }
 
-// answerTo asks about the word, anew, in the vector store.
-func answerTo(ctx context.Context, c *client.Client, word string) (*question, error) {
+// answerTo asks about the word in the vector store, with or without the cache of answers.
+func answerTo(ctx context.Context, c *client.Client, word string, cached bool) (*question, error) {
 	q := &question{in: "forge", frames: map[string]string{}, state: uploaded}
-	stream := c.Ask(ctx, forge.Request{Query: fmt.Sprintf(questionOf, word), Mode: "direct", Collection: storeID, NoCache: true})
+	stream := c.Ask(ctx, forge.Request{Query: fmt.Sprintf(questionOf, word), Mode: "direct", Collection: storeID, NoCache: !cached})
 	s, err := stream.Wait()
 	q.run, q.text, q.status = stream.Run(), s.Text, s.Status
 	if s.Failure != nil {
@@ -89,23 +92,24 @@ func answerTo(ctx context.Context, c *client.Client, word string) (*question, er
 	return q, err
 }
 
-// regularFiles lists the files of a folder that hold something, in a fixed order.
-func regularFiles(t *testing.T, dir string) []string {
+// filesByStore lists the files of a data folder that hold something, in a fixed order, by the store that they belong to: the first
+// two elements of their path.
+func filesByStore(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	var out []string
+	out := map[string][]string{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		if info, err := d.Info(); err == nil && info.Size() > 0 {
-			out = append(out, path)
+			store := strings.Join(strings.SplitN(path, "/", 3)[:min(2, strings.Count(path, "/")+1)], "/")
+			out[store] = append(out[store], path)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -145,6 +149,8 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 	defer p.kill()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	outcome := "answers as before"
+	defer func() { t.Logf("%s: %s", what, outcome) }()
 	page, err := p.ready(patience / 3)
 	said := func() string { return page + p.output() }
 	defer func() {
@@ -159,17 +165,22 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 	switch {
 	case errors.Is(err, errExited) && named(said()):
 		w.found.refused++
+		outcome = "does not start and says why"
 		return
 	case err != nil && named(said()):
-		w.found.refused++ // it runs, and its readiness says what is wrong
+		w.found.refused++
+		outcome = "is not ready and says why"
 	case err != nil:
+		outcome = "unexplained"
 		w.unexplained("%s: %v\n%s", what, err, p.output())
 		return
 	}
 	c, short := quickClient(t, addr), 10*time.Second
 	for _, f := range w.files {
 		w.compareFile(ctx, c, f, func(problem string) {
+			outcome = "says what is missing"
 			if !named(said()) {
+				outcome = "loses something"
 				w.lost("%s: %s, and no message names it:\n%s", what, problem, p.output())
 			}
 		})
@@ -178,7 +189,11 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 		qctx, done := context.WithTimeout(ctx, short)
 		s, err := c.StreamIn(qctx, q.in, q.run, "").Wait()
 		done()
-		if ok := err == nil && s.Text == q.text && s.Status == q.status; !ok && !named(said()) {
+		if err == nil && s.Text == q.text && s.Status == q.status {
+			continue
+		}
+		if outcome = "says what is missing"; !named(said()) {
+			outcome = "loses something"
 			w.lost("%s: the run %s reads %q, %v, and no message names it:\n%s", what, q.run, s.Text, err, p.output())
 		}
 	}
@@ -191,7 +206,9 @@ func (w *world) compareFile(ctx context.Context, c *client.Client, f *file, prob
 	} else if err != nil && code(err) != "INDEX" && code(err) != "INTERNAL" {
 		problem(fmt.Sprintf("the file %s: %v", f.id, err))
 	}
-	if q, err := answerTo(ctx, c, f.word); err == nil && !strings.Contains(q.text, "Ada Brook") {
-		problem(fmt.Sprintf("the question about %s is answered with %q", f.word, q.text))
+	for _, cached := range []bool{true, false} {
+		if q, err := answerTo(ctx, c, f.word, cached); err == nil && !strings.Contains(q.text, "Ada Brook") {
+			problem(fmt.Sprintf("the question about %s is answered with %q", f.word, q.text))
+		}
 	}
 }
