@@ -12,16 +12,21 @@ import (
 )
 
 var (
-	kills   = flag.Int("kills", 0, "how often the server is killed")
-	damages = flag.Int("damages", 0, "how many files are damaged")
-	fills   = flag.Int("fills", 0, "how often the disk is filled")
+	kills   = flag.Int("kills", 3, "how often the server is killed")
+	damages = flag.Int("damages", 9, "how many files are damaged")
+	fills   = flag.Int("fills", 1, "how often the disk is filled")
+	bombs   = flag.Int("bombs", 0, "how many hostile documents are uploaded")
 	seed    = flag.Uint64("seed", 1, "seed of the random choices")
 )
 
 // binary is the path of the server program, built once.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "sluice")
-	out, err := exec.Command("go", "build", "-o", path, "../../../cmd/sluice").CombinedOutput()
+	args := []string{"build", "-o", path}
+	if raced {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "../../../cmd/sluice")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the server: %w\n%s", err, out)
 	}
