@@ -223,6 +223,9 @@ func (q *question) stepwise(top *sentence, trusted bool, readings []*reading) []
 		needs, more = 0.45, 0.05
 	}
 	b := q.bridged(readings)
+	if cs := q.chained(readings, max(b.cover, q.whole(top.over, top.covers))); cs != nil {
+		return cs
+	}
 	if b.to == nil || b.gain == 0 || b.cover < needs || b.cover <= q.whole(top.over, top.covers)+more {
 		return nil
 	}
