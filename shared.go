@@ -64,10 +64,19 @@ func (e *Engine) unshare(r *run) {
 	}
 }
 
-// join gives the run that answers a question of the key, if there is one with time enough left.
-func (e *Engine) join(key string, a asker) *run {
+// joinable gives the run that answers a question of the key, if there is one with time enough left.
+func (e *Engine) joinable(key string) *run {
 	r := e.equal[key]
 	if r == nil || e.o.Now().Sub(r.since) > e.o.Deadline/2 {
+		return nil
+	}
+	return r
+}
+
+// join adds an asker to the run that answers a question of the key, if there is one.
+func (e *Engine) join(key string, a asker) *run {
+	r := e.joinable(key)
+	if r == nil {
 		return nil
 	}
 	r.askedBy(a)

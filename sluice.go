@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,9 +26,10 @@ import (
 
 // Options are what an [Engine] may be given. The zero value works.
 type Options struct {
-	Store    eventlog.Store // default: in memory
-	MaxRuns  int            // runs at once; default 1,000
-	Deadline time.Duration  // of a run; default 30 s
+	Store   eventlog.Store // default: in memory
+	MaxRuns int            // runs at once; default 1,000
+	Admission
+	Deadline time.Duration // of a run; default 30 s
 	// Grace is how long a run goes on when its last reader has left: default 30 s; negative: for ever; to cancel at
 	// once, say a nanosecond.
 	Grace time.Duration
@@ -46,6 +48,8 @@ type Options struct {
 type Engine struct {
 	o        Options
 	answerer answer.Answerer
+	places   *fair // of questions that name a client; nil: see [Admission]
+	workers  *fair
 
 	mu      sync.Mutex
 	live    map[event.RunID]*run
@@ -68,6 +72,8 @@ type run struct {
 	lose    context.CancelFunc
 	ended   chan struct{} // closed when it is no longer live
 	forget  bool          // nothing is kept of it
+	client  string        // see [Question]
+	release func()        // gives its place back; nil: it has none
 	shared
 }
 
@@ -82,6 +88,8 @@ type Question struct {
 	Protocol   string // the protocol that it came by; default "library"
 	// Asker is who asks, so that of askers who share a run each can cancel only its own questions: see [Engine.CancelAs].
 	Asker string
+	// Client is who the question's place is counted for: see [Admission].
+	Client string
 
 	// As in [event.RunStarted].
 	History      []event.Turn
@@ -136,8 +144,15 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	return &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{},
+	e := &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{},
 		fading: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
+	if o.PerClient > 0 {
+		e.places = newFair(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
+	}
+	if o.Workers > 0 {
+		e.workers = newFair(o.Workers, 0, -1, 0)
+	}
+	return e
 }
 
 // Store gives the engine's store, for reading.
@@ -164,16 +179,24 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 	}
 	key := e.key(ctx, start)
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	by := asker{q.Asker, attached}
-	r, joined, err := e.admit(start, key, cancel, by)
-	if joined {
-		cancel(nil)
-		return e.joined(ctx, r, by)
-	}
+	release, err := e.place(ctx, &q, key)
 	if err != nil {
 		cancel(nil)
 		return "", err
 	}
+	by := asker{q.Asker, attached}
+	r, joined, err := e.admit(start, key, cancel, by)
+	if joined {
+		release()
+		cancel(nil)
+		return e.joined(ctx, r, by)
+	}
+	if err != nil {
+		release()
+		cancel(nil)
+		return "", err
+	}
+	r.client, r.release = q.Client, release
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
 	r.begin(err)
 	if err != nil {
@@ -293,7 +316,11 @@ func (e *Engine) enter(start event.RunStarted, cancel context.CancelCauseFunc) *
 func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder, left time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, left)
 	defer stop()
-	err := answer.Run(ctx, e.answerer, rec, func() { e.answered(r) })
+	answerer := e.answerer
+	if e.workers != nil {
+		answerer = working{answerer, e.workers, r.client}
+	}
+	err := answer.Run(ctx, answerer, rec, func() { e.answered(r) })
 	defer e.leave(r.id, errors.Is(err, answer.ErrNoEnd))
 	if err != nil {
 		e.o.Logger.Error("run failed", "run", r.id, "error", err)
@@ -308,6 +335,9 @@ func (e *Engine) answered(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy--
+	if r.release != nil {
+		r.release()
+	}
 	e.unshare(r)
 }
 

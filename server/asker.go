@@ -17,8 +17,7 @@ func AskerOf(r *http.Request) string {
 	return "address " + addressOf(r)
 }
 
-// addressOf returns the address of a request's sender: of IPv6 the first 64 bits, since one host has all of the others. All
-// addresses of this machine are one.
+// addressOf returns the address of a request's sender: of IPv6 the first 64 bits, since one host has all of the others.
 func addressOf(r *http.Request) string {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -26,8 +25,8 @@ func addressOf(r *http.Request) string {
 	}
 	ip := at.Addr().Unmap().WithZone("")
 	switch {
-	case ip.IsLoopback():
-		return "localhost"
+	case ip == netip.IPv6Loopback():
+		return "127.0.0.1" // one client may use both
 	case ip.Is6():
 		p, _ := ip.Prefix(64) // 64 bits are within an address of version 6
 		return p.String()

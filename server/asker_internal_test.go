@@ -14,10 +14,11 @@ func TestAskerOf(t *testing.T) {
 		{"[2001:db8:1:2:3:4:5:6]:1", "", "address 2001:db8:1:2::/64"},
 		{"[2001:db8:1:2:ffff::1]:1", "", "address 2001:db8:1:2::/64"},
 		{"[fe80::1%eth0]:1", "", "address fe80::/64"},
-		{"127.0.0.1:80", "", "address localhost"},
-		{"[::1]:80", "", "address localhost"},
+		{"127.0.0.1:80", "", "address 127.0.0.1"},
+		{"[::1]:80", "", "address 127.0.0.1"},
 		{"127.0.0.1:80", "abc", "name abc"},
-		{"127.0.0.1:80", strings.Repeat("a", 129), "address localhost"},
+		{"127.0.0.1:80", strings.Repeat("a", 129), "address 127.0.0.1"},
+		{"127.0.0.2:80", "", "address 127.0.0.2"},
 		{"@", "", "address @"},
 	} {
 		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{}}

@@ -141,7 +141,7 @@ func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Question) (even
 	id, detach, err := p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
 		Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
-		Request: q.Request, Protocol: p.Name(), Asker: AskerOf(r)})
+		Request: q.Request, Protocol: p.Name(), Asker: AskerOf(r), Client: addressOf(r)})
 	if err != nil {
 		p.replyError(w, err)
 		return "", nil, false

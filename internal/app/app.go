@@ -2,12 +2,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -113,7 +115,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
-	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Deadline: cfg.Runs.Deadline,
+	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Admission: admission(cfg.Runs), Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)}
 	if err := a.openCache(pipeline, &o); err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
@@ -142,6 +144,11 @@ func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Lo
 		return nil, fmt.Errorf("open runs: %w", err)
 	}
 	return log, nil
+}
+
+// admission shares the engine's places between clients. One processor is left for streams and the log while runs compute.
+func admission(c config.Runs) sluice.Admission {
+	return sluice.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
 }
 
 // grace gives the engine's form of the setting: at once is a moment, since its zero is the default.

@@ -51,7 +51,7 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 		if err != nil {
 			return nil, fmt.Errorf("open model: %w", err)
 		}
-		m.Chats = append(m.Chats, c)
+		m.Chats = append(m.Chats, model.Remote{Chat: c})
 	}
 	var err error
 	if m.grader.Fitted, err = LoadCalibrations(cfg); err != nil {

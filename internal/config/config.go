@@ -68,7 +68,10 @@ type HTTP struct {
 
 // Runs bounds what one question may cost.
 type Runs struct {
-	MaxRuns         int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; more are refused with 429."`
+	MaxRuns         int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; others wait, see max-queued, or are refused with 429."`
+	PerClient       int           `name:"max-runs-per-client" default:"0" min:"0" max:"1000000" help:"Questions of one client (an address; of IPv6 the first 64 bits) answered at once; 0 is a quarter of max-runs. Long questions count several times. Behind a proxy all clients have one address: give it the value of max-runs."`
+	MaxQueued       int           `name:"max-queued" default:"1000" min:"0" max:"1000000" help:"Questions that wait to be answered, half of them of one client at most; more are refused with 429. Clients take turns."`
+	QueueWait       time.Duration `name:"queue-wait" default:"10s" min:"1ms" max:"24h" help:"How long a question waits to be answered before it is refused with 429 (duration)."`
 	MaxQuery        Size          `name:"max-query" default:"32KiB" min:"1" max:"16MiB" help:"Longest question (bytes of UTF-8); must be less than max-body, which holds it."`
 	Deadline        time.Duration `name:"deadline" default:"30s" min:"100ms" max:"24h" help:"How long one question may take; then it ends with what there is (duration)."`
 	AgentIterations int           `name:"agent-iterations" default:"6" min:"1" max:"50" help:"Rounds in which the agent may choose tools for one question."`
