@@ -13,27 +13,71 @@ import (
 	"github.com/sluice-rag/sluice/internal/text"
 )
 
-// CheckFields returns an error that names the first field of a JSON text that is unknown or given twice. The fields of an
-// object are those of the struct type of like, by their json tags, in exactly this spelling. Objects that are decoded into
-// other types may have any fields. The text must be valid JSON.
+// maxDepth is how deep the objects and lists of a checked JSON text may be nested.
+const maxDepth = 100
+
+// CheckFields returns an error that names the first field of a JSON text that is unknown or given twice, or that is nested more
+// than 100 levels deep. The fields of an object are those of the struct type of like, by their json tags, in exactly this
+// spelling. Objects that are decoded into other types may have any fields. The text must be valid JSON.
 //
 // Package encoding/json ignores unknown fields, takes the last of two equal ones, and does not compare case.
 func CheckFields(body []byte, like any) error {
-	c := fieldChecker{json.NewDecoder(bytes.NewReader(body))}
+	c := fieldChecker{dec: json.NewDecoder(bytes.NewReader(body))}
 	c.dec.UseNumber()
-	return c.value("", reflect.TypeOf(like))
+	return c.value(reflect.TypeOf(like))
 }
 
-type fieldChecker struct{ dec *json.Decoder }
+// A fieldChecker keeps one path for all levels. Only errors turn it into a string: a string for each level would take memory
+// with the square of the depth.
+type fieldChecker struct {
+	dec  *json.Decoder
+	path []step // from the body to the current value
+}
 
-// value checks the next value, which is decoded into type t. A nil t stands for any type.
-func (c fieldChecker) value(path string, t reflect.Type) error {
+// A step leads from an object to a field, or from a list to an element.
+type step struct {
+	name  string
+	index int // -1: the step is a field
+}
+
+// at returns the path of the current value; empty for the body.
+func (c *fieldChecker) at() string {
+	var b strings.Builder
+	for _, s := range c.path {
+		switch {
+		case s.index >= 0:
+			fmt.Fprintf(&b, "[%d]", s.index)
+		case b.Len() > 0:
+			b.WriteString("." + s.name)
+		default:
+			b.WriteString(s.name)
+		}
+		if b.Len() > maxShown {
+			break // errors show no more
+		}
+	}
+	return b.String()
+}
+
+// inside checks the value that is one step further.
+func (c *fieldChecker) inside(s step, t reflect.Type) error {
+	c.path = append(c.path, s)
+	err := c.value(t)
+	c.path = c.path[:len(c.path)-1]
+	return err
+}
+
+// value checks the next value, which is decoded into type t. A nil t means any type.
+func (c *fieldChecker) value(t reflect.Type) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	token, err := c.dec.Token()
 	if err != nil {
 		return fault.Invalid("body", "not valid JSON")
+	}
+	if _, nested := token.(json.Delim); nested && len(c.path) >= maxDepth {
+		return fault.Invalid(shown(c.at()), "nested more than %d levels deep", maxDepth)
 	}
 	switch token {
 	case json.Delim('['):
@@ -42,12 +86,12 @@ func (c fieldChecker) value(path string, t reflect.Type) error {
 			elem = t.Elem()
 		}
 		for i := 0; c.dec.More(); i++ {
-			if err := c.value(fmt.Sprintf("%s[%d]", path, i), elem); err != nil {
+			if err := c.inside(step{index: i}, elem); err != nil {
 				return err
 			}
 		}
 	case json.Delim('{'):
-		if err := c.object(path, t); err != nil {
+		if err := c.object(t); err != nil {
 			return err
 		}
 	default:
@@ -57,7 +101,7 @@ func (c fieldChecker) value(path string, t reflect.Type) error {
 	return err
 }
 
-func (c fieldChecker) object(path string, t reflect.Type) error {
+func (c *fieldChecker) object(t reflect.Type) error {
 	var known map[string]reflect.Type
 	if t != nil && t.Kind() == reflect.Struct {
 		known = map[string]reflect.Type{}
@@ -70,19 +114,16 @@ func (c fieldChecker) object(path string, t reflect.Type) error {
 			return fault.Invalid("body", "not valid JSON")
 		}
 		name, _ := token.(string)
-		of := name
-		if path != "" {
-			of = path + "." + name
-		}
 		field, ok := known[name]
 		if known != nil && !ok {
-			return UnknownField(path, name, slices.Sorted(maps.Keys(known)))
+			return UnknownField(c.at(), name, slices.Sorted(maps.Keys(known)))
 		}
 		if seen[name] {
-			return fault.Invalid(shown(of), "given twice")
+			c.path = append(c.path, step{name, -1})
+			return fault.Invalid(shown(c.at()), "given twice")
 		}
 		seen[name] = true
-		if err := c.value(of, field); err != nil {
+		if err := c.inside(step{name, -1}, field); err != nil {
 			return err
 		}
 	}

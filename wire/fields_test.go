@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -52,6 +53,34 @@ func TestCheckFields(t *testing.T) {
 		}
 		if e, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || e.Code != fault.InvalidRequest) {
 			t.Errorf("%.100s: %#v", body, err)
+		}
+	}
+}
+
+// TestCheckFieldsOfNestedValues runs alone because it measures memory: that must not grow with the lengths of all paths.
+func TestCheckFieldsOfNestedValues(t *testing.T) {
+	object := func(levels int, last string) string {
+		return strings.Repeat(`{"abcdefghijklmnopqrst":`, levels) + last + strings.Repeat("}", levels)
+	}
+	list := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	deep := `: nested more than 100 levels deep`
+	for name, c := range map[string]struct{ body, want string }{
+		"objects at the limit":   {`{"any":` + object(98, "{}") + "}", ""},
+		"objects over the limit": {`{"any":` + object(99, "{}") + "}", "any" + strings.Repeat(".abcdefghijklmnopqrst", 6)[:125] + "…" + deep},
+		"9,990 objects":          {`{"any":` + object(9990, "1") + "}", "any" + strings.Repeat(".abcdefghijklmnopqrst", 6)[:125] + "…" + deep},
+		"lists at the limit":     {`{"any":` + list(99) + "}", ""},
+		"lists over the limit":   {`{"any":` + list(100) + "}", "any" + strings.Repeat("[0]", 42)[:125] + "…" + deep},
+		"long names":             {`{"any":` + strings.Repeat(`{"`+strings.Repeat("n", 10_000)+`":`, 98) + "1" + strings.Repeat("}", 99), ""},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := wire.CheckFields([]byte(c.body), fieldsOuter{})
+		runtime.ReadMemStats(&after)
+		if got := message(err); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+			t.Errorf("%s: checking %d bytes took %d bytes of memory", name, len(c.body), took)
 		}
 	}
 }
