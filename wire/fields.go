@@ -61,9 +61,10 @@ func (c *fieldChecker) at() string {
 
 // inside checks the value that is one step further.
 func (c *fieldChecker) inside(s step, t reflect.Type) error {
+	outer := c.path
 	c.path = append(c.path, s)
 	err := c.value(t)
-	c.path = c.path[:len(c.path)-1]
+	c.path = outer
 	return err
 }
 
@@ -77,6 +78,7 @@ func (c *fieldChecker) value(t reflect.Type) error {
 		return fault.Invalid("body", "not valid JSON")
 	}
 	if _, nested := token.(json.Delim); nested && len(c.path) >= maxDepth {
+		c.path = c.path[:1] // the rest of the path would not help
 		return fault.Invalid(shown(c.at()), "nested more than %d levels deep", maxDepth)
 	}
 	switch token {

@@ -63,13 +63,13 @@ func TestCheckFieldsOfNestedValues(t *testing.T) {
 		return strings.Repeat(`{"abcdefghijklmnopqrst":`, levels) + last + strings.Repeat("}", levels)
 	}
 	list := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
-	deep := `: nested more than 100 levels deep`
+	deep := `any: nested more than 100 levels deep`
 	for name, c := range map[string]struct{ body, want string }{
 		"objects at the limit":   {`{"any":` + object(98, "{}") + "}", ""},
-		"objects over the limit": {`{"any":` + object(99, "{}") + "}", "any" + strings.Repeat(".abcdefghijklmnopqrst", 6)[:125] + "…" + deep},
-		"9,990 objects":          {`{"any":` + object(9990, "1") + "}", "any" + strings.Repeat(".abcdefghijklmnopqrst", 6)[:125] + "…" + deep},
+		"objects over the limit": {`{"any":` + object(99, "{}") + "}", deep},
+		"9,990 objects":          {`{"any":` + object(9990, "1") + "}", deep},
 		"lists at the limit":     {`{"any":` + list(99) + "}", ""},
-		"lists over the limit":   {`{"any":` + list(100) + "}", "any" + strings.Repeat("[0]", 42)[:125] + "…" + deep},
+		"lists over the limit":   {`{"any":` + list(100) + "}", deep},
 		"long names":             {`{"any":` + strings.Repeat(`{"`+strings.Repeat("n", 10_000)+`":`, 98) + "1" + strings.Repeat("}", 99), ""},
 	} {
 		var before, after runtime.MemStats
