@@ -54,7 +54,7 @@ func (e *Engine) known(id event.RunID) *run {
 
 // fade deletes an ephemeral run that ended after a grace period, in which a reader that was cut off may come back for its end.
 func (e *Engine) fade(r *run) {
-	wait := e.o.Grace
+	wait := e.grace(r)
 	if wait < 0 {
 		wait = 30 * time.Second
 	}
@@ -106,7 +106,7 @@ func (e *Engine) recoverEphemeral(id event.RunID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.known(id) == nil && !e.closing {
-		e.fade(&run{id: id})
+		e.fade(&run{id: id, recovered: true})
 	}
 }
 

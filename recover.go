@@ -23,8 +23,8 @@ type Recovery struct {
 type Recovered struct{ Resumed, Failed int }
 
 // Recover takes up the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
-// returns: they can be read, cancelled and deleted, and end after the grace period if nobody reads them. The answerer is given
-// a recorder that holds their log. Questions may be asked while Recover works.
+// returns: they can be read, cancelled and deleted, and end after the grace period, at least 10 seconds, if nobody reads them. So call it
+// just before readers can connect. The answerer is given a recorder that holds their log. Questions may be asked while Recover works.
 func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err error) {
 	archive, ok := e.o.Store.(eventlog.Archive)
 	if !ok {
@@ -134,6 +134,7 @@ func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan s
 	r := e.enter(s.RunStarted, cancel)
 	r.shared = shared{since: s.StartedAt, askers: []asker{{attached: true}}, begun: make(chan struct{})} // whose reader may come back
 	r.begin(nil)
+	r.recovered = true
 	e.unread(r)
 	go func() {
 		if ready != nil {
@@ -164,6 +165,18 @@ func (e *Engine) shareResumed(ctx context.Context, r *run, start event.RunStarte
 	if key != "" && e.equal[key] == nil && ctx.Err() == nil {
 		r.key, e.equal[key] = key, r
 	}
+}
+
+// recoveredGrace is the shortest grace period of a recovered run: its readers have to connect again, and clients pause for up to
+// 10 seconds between attempts.
+const recoveredGrace = 10 * time.Second
+
+// grace gives the grace period of a run; negative: none ends.
+func (e *Engine) grace(r *run) time.Duration {
+	if r.recovered && e.o.Grace >= 0 {
+		return max(e.o.Grace, recoveredGrace)
+	}
+	return e.o.Grace
 }
 
 // load reads a whole log.

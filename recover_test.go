@@ -65,7 +65,8 @@ func TestRecover(t *testing.T) {
 		"the runs are to fail":      {ago: 0, events: 5, how: sluice.Recovery{Fail: true}, want: ended, code: fault.Internal, last: "generation_finished run_failed"},
 		"the deadline passes later": {ago: 10 * time.Second, events: 2, answer: hangingOn, want: resumed, code: fault.Timeout, last: "run_failed", takes: 20 * time.Second},
 		"never ready":               {ago: 10 * time.Second, events: 2, answer: hangingOn, how: sluice.Recovery{Ready: make(chan struct{})}, want: resumed, code: fault.Timeout, last: "run_failed", takes: 20 * time.Second},
-		"nobody reads":              {ago: 10 * time.Second, events: 5, answer: hangingOn, o: sluice.Options{Grace: 5 * time.Second}, want: resumed, code: fault.Cancelled, last: "run_failed", takes: 5 * time.Second},
+		"nobody reads":              {ago: 10 * time.Second, events: 5, answer: hangingOn, o: sluice.Options{Grace: 15 * time.Second}, want: resumed, code: fault.Cancelled, last: "run_failed", takes: 15 * time.Second},
+		"nobody reads, no grace":    {ago: 10 * time.Second, events: 5, answer: hangingOn, o: sluice.Options{Grace: time.Nanosecond}, want: resumed, code: fault.Cancelled, last: "run_failed", takes: 10 * time.Second},
 		"nobody has to read":        {ago: 10 * time.Second, events: 5, answer: hangingOn, o: sluice.Options{Grace: -1}, want: resumed, code: fault.Timeout, last: "run_failed", takes: 20 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,18 +209,21 @@ func TestEqualQuestionJoinsAResumedRun(t *testing.T) {
 
 func TestUnstoredRunIsDeletedAfterRecovery(t *testing.T) {
 	t.Parallel()
-	for _, fail := range []bool{false, true} {
+	for _, c := range []struct {
+		fail        bool
+		grace, kept time.Duration
+	}{{false, 15 * time.Second, 15 * time.Second}, {true, 15 * time.Second, 15 * time.Second}, {false, time.Nanosecond, 10 * time.Second}, {true, time.Nanosecond, 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			e := sluice.New(script(continuing), sluice.Options{Store: crashed(t, 0, 5, event.RunStarted{Unstored: true}), Grace: 10 * time.Second})
+			e := sluice.New(script(continuing), sluice.Options{Store: crashed(t, 0, 5, event.RunStarted{Unstored: true}), Grace: c.grace})
 			want := sluice.Recovered{Resumed: 1}
-			if fail {
+			if c.fail {
 				want = sluice.Recovered{Failed: 1}
 			}
-			recovered(t, e, sluice.Recovery{Fail: fail}, want)
-			if log := logged(t, e, "run_1"); (failed(log) != "") != fail {
+			recovered(t, e, sluice.Recovery{Fail: c.fail}, want)
+			if log := logged(t, e, "run_1"); (failed(log) != "") != c.fail {
 				t.Errorf("%s", kinds(log))
 			}
-			time.Sleep(9 * time.Second)
+			time.Sleep(c.kept - time.Second)
 			if gone(t, e, "run_1") {
 				t.Error("deleted before a reader could come back for the end")
 			}

@@ -134,5 +134,5 @@ func (e *Engine) unread(r *run) {
 	}
 	r.graces++
 	n := r.graces
-	r.grace = time.AfterFunc(e.o.Grace, func() { e.abandon(r.id, n) })
+	r.grace = time.AfterFunc(e.grace(r), func() { e.abandon(r.id, n) })
 }

@@ -75,6 +75,8 @@ type run struct {
 	client  string        // see [Question]
 	release func()        // gives its place back; nil: it has none
 	shared
+
+	recovered bool // an earlier process began it
 }
 
 // Question is what is asked. Zero fields stand for the defaults.

@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -119,5 +123,49 @@ func TestKilledServerContinuesItsAnswers(t *testing.T) {
 	}
 	if n := s.Counts().Requests; n != 2 {
 		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+// unfinished makes a data folder with a run that a crash cut off.
+func unfinished(t *testing.T) (data string) {
+	t.Helper()
+	data = t.TempDir()
+	runs := filepath.Join(data, "runs")
+	if err := os.Mkdir(runs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := filelog.Open(runs, filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := event.RunStarted{Run: "run_1", Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Protocol: "forge"}
+	for i, b := range []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}} {
+		if err := log.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: time.Now().UTC().Truncate(time.Microsecond), Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestServerThatCannotStartLeavesRunsOpen checks that runs are resumed last: a server that cannot open its files ends none.
+func TestServerThatCannotStartLeavesRunsOpen(t *testing.T) {
+	clean(t)
+	data := unfinished(t)
+	if err := os.Mkdir(filepath.Join(data, "files.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := run(t, "serve", "--addr=127.0.0.1:0", "--data="+data, "--deadline=10m"); status == 0 || !strings.Contains(errs, "files") {
+		t.Fatalf("the server started (status %d)\n%s", status, errs)
+	}
+	log, err := filelog.Open(filepath.Join(data, "runs"), filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if runs, err := log.Runs(t.Context(), "", 10); err != nil || len(runs) != 1 || runs[0].Ended {
+		t.Errorf("runs: %+v, %v; want one that has not ended", runs, err)
 	}
 }

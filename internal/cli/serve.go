@@ -60,10 +60,6 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	ready := make(chan struct{}) // closed when the documents are read: no resumed run is answered from a part of them
-	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
-		return err
-	}
 	write, embed := a.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
 	a.KeepVectors()
@@ -74,6 +70,10 @@ func (c *serveCmd) Run(e *env) (err error) {
 	a.Instance = instance
 	s, err := a.Server(version())
 	if err != nil {
+		return err
+	}
+	ready := make(chan struct{}) // closed when the documents are read: no resumed run is answered from a part of them
+	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
 		return err
 	}
 	stop()
