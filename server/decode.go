@@ -31,9 +31,13 @@ var bodyDecoders = map[string]func(io.Reader) (io.ReadCloser, error){
 	},
 }
 
-// decoded decodes the body of a request as its Content-Encoding says, so that every limit of a body counts decoded bytes. A
-// coding that is not supported is refused with 415.
-func (p port) decoded(next http.Handler) http.Handler {
+// maxEncoded is the limit of an encoded body whose decoded form may have limit bytes. Data that cannot be compressed grows a
+// little. More would be empty: gzip members, blocks or zstd frames that decode to nothing.
+func maxEncoded(limit int64) int64 { return limit + limit/16 + 4<<10 }
+
+// decoded decodes the body of a request as its Content-Encoding says, so that every limit of a body counts decoded bytes. The
+// encoded bytes are limited too: limit is that of the route. A coding that is not supported is refused with 415.
+func (p port) decoded(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		coding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
 		if r.Body == nil || r.Body == http.NoBody || coding == "" || coding == "identity" {
@@ -47,7 +51,7 @@ func (p port) decoded(next http.Handler) http.Handler {
 			p.replyError(w, UnsupportedMedia("Content-Encoding", "want one of gzip, zstd and deflate, or none"))
 			return
 		}
-		d := &decodedBody{raw: r.Body, coding: coding, open: open}
+		d := &decodedBody{raw: http.MaxBytesReader(w, r.Body, maxEncoded(limit)), coding: coding, open: open}
 		defer d.release()
 		r = r.WithContext(r.Context()) // the caller's stays as it is
 		r.Header = r.Header.Clone()

@@ -98,3 +98,44 @@ func TestEncodedBodiesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestEmptyEncodedDataIsBounded sends data that decodes to nothing, before a body that is within its limit.
+func TestEmptyEncodedDataIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 48 << 10
+		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{MaxBody: most})
+		defer s.close()
+		padded := question("x") + strings.Repeat(" ", most-len(question("x")))
+		var stored bytes.Buffer
+		w, err := gzip.NewWriterLevel(&stored, gzip.NoCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, padded); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		empty := func(of string, bytes int) string { return strings.Repeat(of, bytes/len(of)) }
+		member, frame := encoded(t, "gzip", ""), "\x50\x2a\x4d\x18\x08\x00\x00\x00skipped!"
+		deflated := encoded(t, "deflate", question("x"))
+		for name, c := range map[string]struct {
+			coding, body string
+			status       int
+		}{
+			"gzip members over the limit":  {"gzip", empty(member, 2*most) + encoded(t, "gzip", question("x")), http.StatusRequestEntityTooLarge},
+			"gzip members in the limit":    {"gzip", empty(member, most/2) + encoded(t, "gzip", question("x")), http.StatusOK},
+			"zstd frames over the limit":   {"zstd", empty(frame, 2*most) + encoded(t, "zstd", question("x")), http.StatusRequestEntityTooLarge},
+			"zstd frames in the limit":     {"zstd", empty(frame, most/2) + encoded(t, "zstd", question("x")), http.StatusOK},
+			"deflate blocks over":          {"deflate", deflated[:2] + empty("\x00\x00\x00\xff\xff", 2*most) + deflated[2:], http.StatusRequestEntityTooLarge},
+			"a body of the most, unpacked": {"gzip", stored.String(), http.StatusOK},
+		} {
+			res := s.do("POST", "/api/query", c.body, "Content-Type", "application/json", "Content-Encoding", c.coding)
+			if reply := slurp(t, res.Body); res.StatusCode != c.status {
+				t.Errorf("%s: status %d, want %d: %s", name, res.StatusCode, c.status, reply)
+			}
+		}
+	})
+}

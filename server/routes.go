@@ -103,7 +103,8 @@ func (s *Server) routes() http.Handler {
 			p.Fault = r.Fault
 		}
 		ports[r.Path] = p
-		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, p.decoded(h)))
+		setDefault(&r.MaxBody, s.o.MaxBody)
+		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, p.decoded(r.MaxBody, h)))
 		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
 	for path, allowed := range methods {
