@@ -105,7 +105,7 @@ func TestKilledServerContinuesItsAnswers(t *testing.T) {
 	}})
 	args := []string{"--docs=" + docs(t), "--data=" + t.TempDir(), "--judge=none", "--model-url=" + s.URL, "--deadline=10m", "--model-stall=5m"}
 	url, first := child(t, args...)
-	run, before := frames(t, http.MethodPost, url+"/api/query/stream", `{"query":"What does a ship pay for each metre?","mode":"direct"}`, nil, `for "`)
+	run, before := frames(t, http.MethodPost, url+"/api/query/stream", `{"query":"What does a ship pay for each metre?","mode":"direct"}`, nil, `for"`)
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
