@@ -132,8 +132,6 @@ func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan s
 		return err
 	}
 	r := e.enter(s.RunStarted, cancel)
-	r.shared = shared{since: s.StartedAt, askers: []asker{{attached: true}}, begun: make(chan struct{})} // whose reader may come back
-	r.begin(nil)
 	r.recovered = true
 	e.unread(r)
 	go func() {
@@ -148,23 +146,9 @@ func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan s
 			}
 			left -= e.o.Now().Sub(began)
 		}
-		e.shareResumed(ctx, r, s.RunStarted)
 		e.run(ctx, r, rec, left)
 	}()
 	return nil
-}
-
-// shareResumed lets equal questions join a resumed run.
-func (e *Engine) shareResumed(ctx context.Context, r *run, start event.RunStarted) {
-	if ctx.Err() != nil {
-		return
-	}
-	key := e.key(ctx, start)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if key != "" && e.equal[key] == nil && ctx.Err() == nil {
-		r.key, e.equal[key] = key, r
-	}
 }
 
 // recoveredGrace is the shortest grace period of a recovered run: its readers have to connect again, and clients pause for up to
