@@ -63,7 +63,7 @@ type App struct {
 // ErrInUse says that another process has the data folder open.
 var ErrInUse = errors.New("the data folder is in use by another process")
 
-// Open opens the data folder and what is in it, and ends the runs that an earlier process left open.
+// Open opens the data folder and what is in it. The runs that an earlier process left open are left to [App.Recover].
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
 	if cfg.Store.Collection == files.Collection {
 		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)

@@ -105,7 +105,7 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 		// What a run survives is shown as it happens; a log would say it again, in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, err := open(ctx, e, logger)
+	a, err := app.Open(ctx, e.cfg, logger)
 	if errors.Is(err, app.ErrInUse) { // by a server that has not noted its address yet, as it seems
 		if url, ok := awaitRunning(ctx, e.cfg.Store.Data); ok {
 			return askServer(ctx, e, url, q)

@@ -31,7 +31,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		}
 	}
 	defer limitGarbage()()
-	a, err := open(e.ctx, e, e.logger)
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if url, ok := awaitRunning(e.ctx, e.cfg.Store.Data); ok {
 			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -127,7 +128,7 @@ func TestKilledServerContinuesItsAnswers(t *testing.T) {
 }
 
 // unfinished makes a data folder with a run that a crash cut off.
-func unfinished(t *testing.T) (data string) {
+func unfinished(t *testing.T, unstored bool) (data string) {
 	t.Helper()
 	data = t.TempDir()
 	runs := filepath.Join(data, "runs")
@@ -138,7 +139,7 @@ func unfinished(t *testing.T) (data string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := event.RunStarted{Run: "run_1", Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Protocol: "forge"}
+	start := event.RunStarted{Run: "run_1", Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Protocol: "forge", Unstored: unstored}
 	for i, b := range []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}} {
 		if err := log.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: time.Now().UTC().Truncate(time.Microsecond), Body: b}); err != nil {
 			t.Fatal(err)
@@ -150,22 +151,60 @@ func unfinished(t *testing.T) (data string) {
 	return data
 }
 
+// left checks that the unfinished run is as the crash left it.
+func left(t *testing.T, data string) {
+	t.Helper()
+	log, err := filelog.Open(filepath.Join(data, "runs"), filelog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	runs, err := log.Runs(t.Context(), "", 10)
+	i := slices.IndexFunc(runs, func(s eventlog.Summary) bool { return s.Start.Run == "run_1" })
+	if err != nil || i < 0 || runs[i].Ended || runs[i].Last != 2 {
+		t.Errorf("runs: %+v, %v; want run_1 with 2 events and no end", runs, err)
+	}
+}
+
+// TestCommandsLeaveUnfinishedRuns checks that commands without a server change no run that the server would resume.
+func TestCommandsLeaveUnfinishedRuns(t *testing.T) {
+	docs := docs(t)
+	for name, c := range map[string]struct {
+		unstored bool
+		args     []string
+		says     string
+	}{
+		"runs":            {false, []string{"runs"}, "What does a ship pay?"},
+		"runs, ephemeral": {true, []string{"runs"}, ""},
+		"replay":          {false, []string{"replay", "run_1"}, "event: query_analysis"},
+		"ask":             {false, []string{"ask", "--json", "What", "does", "a", "ship", "pay?"}, `"type":"done"`},
+		"ask, ephemeral":  {true, []string{"ask", "--json", "thanks"}, `"type":"done"`},
+		"ingest":          {false, []string{"ingest", docs}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := unfinished(t, c.unstored)
+			if c.args[0] == "ask" {
+				if status, _, errs := run(t, "ingest", "--data="+data, docs); status != 0 {
+					t.Fatal(errs)
+				}
+			}
+			if status, out, errs := run(t, append(c.args, "--data="+data)...); status != 0 || !strings.Contains(out, c.says) {
+				t.Errorf("status %d\n%s\n%s", status, out, errs)
+			}
+			left(t, data)
+		})
+	}
+}
+
 // TestServerThatCannotStartLeavesRunsOpen checks that runs are resumed last: a server that cannot open its files ends none.
 func TestServerThatCannotStartLeavesRunsOpen(t *testing.T) {
 	clean(t)
-	data := unfinished(t)
+	data := unfinished(t, false)
 	if err := os.Mkdir(filepath.Join(data, "files.db"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, errs := run(t, "serve", "--addr=127.0.0.1:0", "--data="+data, "--deadline=10m"); status == 0 || !strings.Contains(errs, "files") {
 		t.Fatalf("the server started (status %d)\n%s", status, errs)
 	}
-	log, err := filelog.Open(filepath.Join(data, "runs"), filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	if runs, err := log.Runs(t.Context(), "", 10); err != nil || len(runs) != 1 || runs[0].Ended {
-		t.Errorf("runs: %+v, %v; want one that has not ended", runs, err)
-	}
+	left(t, data)
 }

@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"text/tabwriter"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -75,7 +72,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 	if err := kept(e); err != nil {
 		return list, err
 	}
-	a, err := open(e.ctx, e, e.logger)
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return list, err
 	}
@@ -93,18 +90,6 @@ func kept(e *env) error {
 		return fmt.Errorf("read data folder: %w", err)
 	}
 	return nil
-}
-
-// open opens the data folder for a command that is no server. Runs that a crash left open end: the command would not answer them.
-func open(ctx context.Context, e *env, logger *slog.Logger) (*app.App, error) {
-	a, err := app.Open(ctx, e.cfg, logger)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Recover(ctx, sluice.Recovery{Fail: true}); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
 }
 
 type replayCmd struct {
@@ -130,7 +115,7 @@ func (c *replayCmd) Run(e *env) (err error) {
 	if err := kept(e); err != nil {
 		return err
 	}
-	a, err := open(e.ctx, e, e.logger)
+	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
@@ -143,8 +128,12 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 		if p.Name() != c.Protocol {
 			continue
 		}
-		proj := p.New()
-		for batch, err := range eventlog.Tail(e.ctx, a.Log, id, 0) {
+		proj, after := p.New(), event.Seq(0)
+		for {
+			batch, err := a.Log.Load(e.ctx, id, after)
+			if errors.Is(err, eventlog.ErrEnd) || err == nil && len(batch) == 0 { // nobody continues a run without an end
+				return nil
+			}
 			if err != nil {
 				return fmt.Errorf("replay %s: %w", id, err)
 			}
@@ -153,8 +142,8 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 					return err
 				}
 			}
+			after = batch[len(batch)-1].Seq
 		}
-		return nil
 	}
 	return fmt.Errorf("replay: there is no protocol %.40q", c.Protocol)
 }
