@@ -47,6 +47,11 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 			}
 			if err := e.recover(ctx, s, how, &n); err != nil {
 				e.o.Logger.Warn("run could not be recovered", "run", before, "error", err)
+				if errors.Is(err, answer.ErrNoEnd) {
+					e.mu.Lock()
+					e.lost[before] = true
+					e.mu.Unlock()
+				}
 			}
 		}
 		if len(runs) < page {
@@ -92,7 +97,7 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 	return nil
 }
 
-// endDamaged ends a run whose log cannot be read or breaks the rules.
+// endDamaged ends a run whose log cannot be read or breaks the rules. If the store refuses the end, the error is an [answer.ErrNoEnd].
 func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovered) error {
 	at := e.o.Now().UTC().Truncate(time.Microsecond)
 	if at.Before(s.UpdatedAt) {
@@ -101,7 +106,7 @@ func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovere
 	end := event.RunFailed{Code: errStopped.Code, Message: errStopped.Message}
 	err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end})
 	if err != nil {
-		return err
+		return errors.Join(err, answer.ErrNoEnd)
 	}
 	e.ended(s, n)
 	return nil

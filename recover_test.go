@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -229,6 +230,62 @@ func TestUnstoredRunIsDeletedAfterRecovery(t *testing.T) {
 			if !gone(t, e, "run_1") {
 				t.Error("kept after the grace period")
 			}
+		})
+	}
+}
+
+// failingStore is a store whose disk fails for a while.
+type failingStore struct {
+	*eventlog.Memory
+	noLoad, noAppend bool
+}
+
+var errDisk = errors.New("too many open files")
+
+func (s *failingStore) Load(ctx context.Context, id event.RunID, after event.Seq) ([]event.Event, error) {
+	if s.noLoad {
+		return nil, errDisk
+	}
+	return s.Memory.Load(ctx, id, after)
+}
+
+func (s *failingStore) Append(ctx context.Context, id event.RunID, es ...event.Event) error {
+	if s.noAppend {
+		return errDisk
+	}
+	return s.Memory.Append(ctx, id, es...)
+}
+
+// TestRunThatRecoverCannotEnd checks that readers of such a run get its events and an error, and do not wait for more.
+func TestRunThatRecoverCannotEnd(t *testing.T) {
+	t.Parallel()
+	for name, noLoad := range map[string]bool{"it cannot be read": true, "it can be read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &failingStore{Memory: crashed(t, 0, 5, event.RunStarted{}), noLoad: noLoad, noAppend: true}
+				e := sluice.New(script(continuing), sluice.Options{Store: store})
+				recovered(t, e, sluice.Recovery{Fail: true}, sluice.Recovered{})
+				store.noLoad, store.noAppend = false, false
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				read := func() (n int, err error) {
+					for batch, berr := range e.Events(ctx, "run_1", 0) {
+						n, err = n+len(batch), berr
+					}
+					return n, err
+				}
+				if n, err := read(); n != 5 || !errors.Is(err, answer.ErrNoEnd) {
+					t.Errorf("%d events, error %v; want 5 and %v", n, err, answer.ErrNoEnd)
+				}
+				end := event.Event{Seq: 6, At: time.Now().UTC(), Body: event.RunFailed{Code: fault.Internal, Message: "stopped"}}
+				if err := store.Append(ctx, "run_1", end); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := read(); n != 6 || err != nil {
+					t.Errorf("after its end was written: %d events, error %v; want 6", n, err)
+				}
+			})
 		})
 	}
 }

@@ -369,17 +369,16 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 	e.mu.Lock()
 	r, lost := e.live[id], e.lost[id]
 	e.mu.Unlock()
-	if r == nil && !lost {
+	switch {
+	case r == nil && lost:
+		return eventlog.Tail(ctx, lostEnds{e.o.Store}, id, after)
+	case r == nil:
 		return eventlog.Tail(ctx, e.o.Store, id, after)
 	}
 	return func(yield func([]event.Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		if r == nil {
-			cancel(answer.ErrNoEnd)
-		} else {
-			defer context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })()
-		}
+		defer context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })()
 		for batch, err := range eventlog.Tail(ctx, e.o.Store, id, after) {
 			if err != nil && errors.Is(context.Cause(ctx), answer.ErrNoEnd) {
 				err = answer.ErrNoEnd
@@ -389,6 +388,18 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 			}
 		}
 	}
+}
+
+// lostEnds is a store of runs that get no more events, whether they have a terminal event or not.
+type lostEnds struct{ eventlog.Store }
+
+// Wait implements [eventlog.Store]. It returns [answer.ErrNoEnd] where a reader would wait.
+func (s lostEnds) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
+	batch, err := s.Load(ctx, id, after)
+	if err == nil && len(batch) == 0 {
+		return answer.ErrNoEnd
+	}
+	return err
 }
 
 // Attach counts a reader of the run until detach is called, once. When the last one has left a live run, the run is
