@@ -58,7 +58,15 @@ func (l *Log) delete(id event.RunID) error {
 		return eventlog.ErrRunning
 	}
 	if err := l.opts.Reserve.Use(func() error { return l.note(rec) }); err != nil {
+		if l.failed() == nil {
+			err = l.block(err)
+		}
 		return fmt.Errorf("delete run %s: %w", id, err)
+	}
+	if l.opts.Sync != SyncNever {
+		if err := l.sync(); err != nil {
+			return fmt.Errorf("delete run %s: %w", id, err)
+		}
 	}
 	r.mu.Lock()
 	r.gone = true
@@ -75,7 +83,7 @@ func (l *Log) delete(id event.RunID) error {
 	return nil
 }
 
-// note appends one record to the active segment, and makes it durable.
+// note appends one record to the active segment.
 func (l *Log) note(rec record) error {
 	w := &l.w
 	if seg := w.active(); seg.size > 0 && seg.size+headBytes+int64(len(rec.run)) > l.opts.SegmentBytes {
@@ -91,16 +99,6 @@ func (l *Log) note(rec record) error {
 		return err
 	}
 	seg.note(off, n, rec)
-	if l.opts.Sync == SyncNever {
-		return nil
-	}
-	if w.file.Sync() != nil {
-		if err := l.resync(); err != nil {
-			w.unsynced = true
-			return err
-		}
-	}
-	w.durable = seg.size
 	return nil
 }
 

@@ -19,8 +19,9 @@ import (
 //     the disk reserve, follows what was pending.
 //   - Every retryEvery, what is pending is written again; where nothing is, a file is written to see whether the disk works.
 //   - After a sync that fails, the system may have dropped what was not synced yet. Those records are read back, compared with their
-//     checksums, written again in place and synced again. If they cannot be read back, the log takes no more events until it is opened
-//     again.
+//     checksums, written again in place and synced again, with the disk reserve if need be. If that fails too, the log tries it again every
+//     retryEvery and reports the error until it works, also when other writes succeed. If the records cannot be read back, the log takes no
+//     more events until it is opened again.
 
 // retryEvery is how long the log waits after a failure before it tries again by itself.
 const retryEvery = time.Second
@@ -64,22 +65,19 @@ func (l *Log) block(err error) error {
 	return err
 }
 
-// unblock notes that a write succeeded.
+// unblock notes that a write succeeded. While records are not synced, the log stays blocked.
 func (l *Log) unblock() {
-	if l.blocked.Load() != nil && l.blocked.Swap(nil) != nil {
+	if !l.w.unsynced && l.blocked.Load() != nil && l.blocked.Swap(nil) != nil {
 		l.opts.Log.Info("the log is written again")
 	}
 }
 
 // tryAgain runs on the writer goroutine some time after a failure.
 func (l *Log) tryAgain() {
-	if l.failed() != nil || l.blocked.Load() == nil {
+	if l.failed() != nil || !l.w.unsynced && l.blocked.Load() == nil {
 		return
 	}
-	if l.w.unsynced {
-		l.endSync(errors.New("try the sync again"))
-	}
-	if l.w.unsynced {
+	if l.w.unsynced && l.sync() != nil {
 		return
 	}
 	if l.flush() {
@@ -172,6 +170,34 @@ func (l *Log) putBack(p part, err error) {
 		l.qmu.Unlock()
 		r.queued = true
 	}
+}
+
+// sync makes the active segment durable and shows the ends that wait for that. No other sync may be under way. If it fails, the appends of
+// those ends get the error, the log is blocked, and [Log.tryAgain] calls sync again.
+func (l *Log) sync() error {
+	w := &l.w
+	var err error
+	if w.unsynced || w.file.Sync() != nil { // the system reports a failed sync once: the next one says nothing about the records before it
+		err = l.opts.Reserve.Use(l.resync)
+	}
+	if w.unsynced = err != nil; w.unsynced {
+		told := l.failed()
+		if told == nil {
+			told = l.block(err)
+		}
+		for i := range w.ends {
+			w.ends[i].tell(told)
+			w.ends[i].done = nil
+		}
+		return err
+	}
+	w.durable = w.active().size
+	for _, p := range w.ends {
+		l.show(p)
+	}
+	clear(w.ends)
+	w.ends = w.ends[:0]
+	return nil
 }
 
 // resync makes the records durable that were written since the last sync, of which one has failed: it reads them back and writes them once

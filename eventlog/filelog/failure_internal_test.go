@@ -3,8 +3,10 @@ package filelog
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -48,4 +50,114 @@ func TestFailedSync(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSyncIsRetried fails a sync and the first attempt to write its records again. Another run writes before the second attempt, which works.
+func TestSyncIsRetried(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	start := func(id event.RunID) event.Event {
+		return event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: id, Query: "why?"}}
+	}
+	end := event.Event{Seq: 2, At: at, Body: event.RunFinished{}}
+	for name, c := range map[string]struct {
+		segment int64
+		fail    func(t *testing.T, l *Log) // runs on the writer goroutine
+	}{
+		"end of a run": {fail: func(_ *testing.T, l *Log) { l.endSync(errors.New("input/output error")) }},
+		"deletion": {fail: func(t *testing.T, l *Log) {
+			if failSync(t, l, func() error { return l.delete("old") }) == 0 {
+				t.Error("the deletion was not written")
+			}
+		}},
+		"deletion that needs the next segment": {segment: 500, fail: func(t *testing.T, l *Log) {
+			if failSync(t, l, func() error { return l.delete("old") }) > 0 {
+				t.Error("the deletion was written to the full segment")
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				l, err := Open(dir, Options{SegmentBytes: c.segment})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx := t.Context()
+				if err := errors.Join(l.Append(ctx, "old", start("old"), end), l.Append(ctx, "r", start("r"))); err != nil {
+					t.Fatal(err)
+				}
+				onWriter := func(do func()) {
+					done := make(chan struct{})
+					l.do <- func() { do(); close(done) }
+					<-done
+				}
+				path := segmentPath(dir, 1)
+				if err := os.Rename(path, path+".hidden"); err != nil { // so the log cannot read its records back
+					t.Fatal(err)
+				}
+				onWriter(func() { c.fail(t, l) })
+				if err := l.Append(ctx, "other", start("other")); err != nil && c.segment == 0 {
+					t.Errorf("append of another run: %v", err)
+				}
+				if l.Err() == nil {
+					t.Error("the log does not report that it has records that are not synced")
+				}
+				if err := l.Delete(ctx, "old"); err == nil {
+					t.Error("a deletion succeeded although its sync cannot cover the records before it")
+				}
+				onWriter(func() {
+					if err := l.roll(); err == nil || len(l.w.segs) != 1 {
+						t.Errorf("the next segment began before the records were synced: %v", err)
+					}
+				})
+				ended := make(chan error, 1)
+				go func() { ended <- l.Append(ctx, "r", end) }()
+				synctest.Wait()
+				time.Sleep(retryEvery)
+				synctest.Wait()
+				select {
+				case err := <-ended:
+					if err == nil {
+						t.Error("an end that is not synced was confirmed")
+					}
+				default:
+					t.Error("an append waits although a retry has failed")
+				}
+				if err := os.Rename(path+".hidden", path); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * retryEvery)
+				synctest.Wait()
+				if s, err := l.Summary(ctx, "r"); err != nil || !s.Ended || l.Err() != nil {
+					t.Errorf("after the retry: summary %+v, error %v; the log reports %v", s, err, l.Err())
+					_ = l.Close()
+					return
+				}
+				if err := errors.Join(l.Delete(ctx, "old"), l.Append(ctx, "new", start("new"), end), l.Close()); err != nil {
+					t.Errorf("after the retry: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// failSync runs do with a file that can be written and not synced, and returns how many bytes were written.
+func failSync(t *testing.T, l *Log, do func() error) int64 {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	file := l.w.file
+	l.w.file = w
+	if do() == nil {
+		t.Error("no error although neither the sync nor the retry worked")
+	}
+	l.w.file = file
+	_ = w.Close()
+	n, err := io.Copy(file, r)
+	if errors.Join(err, r.Close()) != nil {
+		t.Error(err)
+	}
+	return n
 }

@@ -99,6 +99,9 @@ func (l *Log) work() {
 		case <-l.stop:
 			l.flush()
 			l.settle()
+			if l.w.unsynced {
+				_ = l.sync() // the last retry
+			}
 			return
 		}
 	}
@@ -152,12 +155,9 @@ func (l *Log) commit() error {
 		err = w.write()
 	}
 	if err == nil && l.opts.Sync == SyncWrite {
-		if err = w.file.Sync(); err != nil {
-			if err = l.resync(); err != nil {
-				return l.fail(err)
-			}
+		if err = l.sync(); err != nil {
+			return l.fail(err)
 		}
-		w.durable = w.active().size
 	}
 	if err != nil {
 		return err
@@ -250,23 +250,14 @@ func (l *Log) startSync() {
 	go func() { w.synced <- file.Sync() }()
 }
 
-// endSync shows the ends that are durable now, and starts the next sync. Where the sync has failed, what was written since the last one is
-// written again; if that fails too, the ends are shown when a later try succeeds.
+// endSync shows the ends that are durable now, and starts the next sync. If the sync has failed, what was written since the last one is
+// written again; if that fails too, the ends are shown when a later retry succeeds.
 func (l *Log) endSync(err error) {
 	w := &l.w
 	if err != nil {
-		w.target = w.active().size
-		err = l.resync()
-	}
-	if w.unsynced = err != nil; w.unsynced {
-		if l.failed() == nil {
-			err = l.block(err)
-		}
-		for _, p := range w.syncing {
-			p.tell(err)
-			p.done = nil
-			w.ends = append(w.ends, p)
-		}
+		w.ends = append(w.ends, w.syncing...)
+		w.unsynced = true
+		_ = l.sync() // it reports its error
 	} else {
 		w.durable = w.target
 		for _, p := range w.syncing {
@@ -374,14 +365,13 @@ func (l *Log) roll() error {
 	if err := l.commit(); err != nil {
 		return err
 	}
-	l.settle() // of this file
-	if err := l.Err(); err != nil && (w.unsynced || l.failed() != nil) {
-		return err
+	l.settle()                           // of this file
+	if w.unsynced || l.failed() != nil { // the log is blocked or closed
+		return l.Err()
 	}
 	seg, old := w.active(), w.file
-	if l.opts.Sync != SyncNever && old.Sync() != nil {
-		if err := l.resync(); err != nil {
-			w.unsynced = true
+	if l.opts.Sync != SyncNever {
+		if err := l.sync(); err != nil {
 			return err
 		}
 	}
@@ -417,8 +407,8 @@ func (w *writer) close(l *Log) error {
 	if err := l.failed(); err != nil {
 		return errors.Join(err, w.file.Close())
 	}
-	if err := l.blocked.Load(); err != nil && (w.unsynced || len(l.queue) > 0) { // events are lost
-		return errors.Join(*err, w.file.Close())
+	if err := l.Err(); err != nil && (w.unsynced || len(l.queue) > 0) { // events are lost
+		return errors.Join(err, w.file.Close())
 	}
 	if w.torn {
 		if err := w.file.Truncate(w.active().size); err != nil {
