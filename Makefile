@@ -54,7 +54,7 @@ fuzz: ## every fuzzer for FUZZTIME
 
 .PHONY: crash
 crash: ## kill, damage and fill the disk of the real server many times, and print a table of what was lost; CRASH narrows
-	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5 -bombs 1000
+	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5
 
 .PHONY: bench
 bench: ## every benchmark; BENCH narrows

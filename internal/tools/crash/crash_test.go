@@ -15,25 +15,27 @@ var (
 	kills   = flag.Int("kills", 3, "how often the server is killed")
 	damages = flag.Int("damages", 9, "how many files are damaged")
 	fills   = flag.Int("fills", 1, "how often the disk is filled")
-	bombs   = flag.Int("bombs", 0, "how many hostile documents are uploaded")
+	bombs   = flag.Int("bombs", 1000, "how many hostile documents are uploaded at most")
 	seed    = flag.Uint64("seed", 1, "seed of the random choices")
 )
 
-// binary is the path of the server program, built once.
-var binary = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(built, "sluice")
-	args := []string{"build", "-o", path}
-	if raced {
-		args = append(args, "-race")
-	}
+// plain and instrumented build the server program once, without and with the race detector.
+var (
+	plain        = sync.OnceValues(func() (string, error) { return build("sluice") })
+	instrumented = sync.OnceValues(func() (string, error) { return build("sluice-race", "-race") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	path := filepath.Join(built, name)
+	args := append([]string{"build", "-o", path}, flags...)
 	out, err := exec.Command("go", append(args, "../../../cmd/sluice")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the server: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}
 
-// built is the folder of the binary.
+// built is the folder of the programs.
 var built string
 
 func TestMain(m *testing.M) {

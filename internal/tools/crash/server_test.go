@@ -34,10 +34,20 @@ type process struct {
 	log []string
 }
 
-// start runs the server on a data folder. It returns before the server listens: see [process.ready].
+// start runs the server on a data folder, with the race detector if the tests have it. It returns before the server listens: see
+// [process.ready].
 func start(t *testing.T, addr, data string, args ...string) *process {
 	t.Helper()
-	path, err := binary()
+	return startBuilt(t, raced, addr, data, args...)
+}
+
+func startBuilt(t *testing.T, race bool, addr, data string, args ...string) *process {
+	t.Helper()
+	program := plain
+	if race {
+		program = instrumented
+	}
+	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
