@@ -15,6 +15,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -77,17 +78,18 @@ func New(path string, inner model.Embedder, o Options) (*Embedder, error) {
 	if errors.Is(err, errDamaged) {
 		// Nobody knows which models made the vectors in the index, so this one gets a number that none had.
 		o.Logger.Warn("the fingerprints of embedders are damaged: vectors are made anew", "error", err)
-		all = map[string]print{inner.Space(): {Nth: int(o.Now().Unix())}}
+		all = map[string][]print{inner.Space(): {{Nth: int(o.Now().Unix())}}}
 		err = write(path, all)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read fingerprints of embedders: %w", err)
 	}
-	e.nth = all[inner.Space()].Nth
+	e.nth = last(all[inner.Space()])
 	return e, nil
 }
 
-// Space implements [model.Embedder]. The second and later models of a name have a number behind it.
+// Space implements [model.Embedder]. The second and later models of a name have a number behind it; one that comes back has its
+// number again.
 func (e *Embedder) Space() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,29 +164,38 @@ func (e *Embedder) Check(ctx context.Context) (replaced bool, err error) {
 }
 
 func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
-	vectors, err := e.inner.Embed(ctx, probes, model.ForPassage)
-	if err != nil {
-		return false, fmt.Errorf("check embedder: %w", err)
-	}
-	if len(vectors) != len(probes) {
-		return false, fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vectors), len(probes))
-	}
 	all, err := read(e.path)
 	if err != nil {
 		return false, fmt.Errorf("check embedder: %w", err)
 	}
 	name := e.inner.Space()
-	last, known := all[name]
-	replaced = known && !(similarity(last.Vectors, vectors) >= sameModel)
-	if !known || replaced {
-		last = print{Nth: last.Nth + 1, Vectors: vectors}
-		all[name] = last
+	prints := all[name]
+	vectors, at, err := e.recognize(ctx, prints)
+	if err == nil && at < 0 && len(prints) > 0 { // a server can answer wrongly once, for instance while it loads a model
+		vectors, at, err = e.recognize(ctx, prints)
+	}
+	if err != nil {
+		return false, fmt.Errorf("check embedder: %w", err)
+	}
+	now := print{Nth: 1, Vectors: vectors}
+	if at >= 0 {
+		now = prints[at]
+	} else if len(prints) > 0 {
+		now.Nth = slices.MaxFunc(prints, func(a, b print) int { return cmp.Compare(a.Nth, b.Nth) }).Nth + 1
+	}
+	replaced = len(prints) > 0 && at != len(prints)-1
+	if replaced || len(prints) == 0 {
+		if at >= 0 {
+			prints = slices.Delete(prints, at, at+1)
+		}
+		prints = append(prints, now)
+		all[name] = prints[max(len(prints)-maxPrints, 0):]
 		if err := write(e.path, all); err != nil {
 			return false, fmt.Errorf("check embedder: %w", err)
 		}
 	}
 	e.mu.Lock()
-	e.nth, e.checked = last.Nth, e.opts.Now()
+	e.nth, e.checked = now.Nth, e.opts.Now()
 	e.mu.Unlock()
 	if replaced {
 		e.opts.Logger.Warn("another model answers under the embedder's name: vectors are made anew", "space", name)
@@ -193,10 +204,38 @@ func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
 	return replaced, nil
 }
 
-// print is the fingerprint of the last model that had a name.
+// recognize embeds the probes and finds their vectors among known fingerprints; at is -1 if they are not there.
+func (e *Embedder) recognize(ctx context.Context, prints []print) (vectors [][]float32, at int, err error) {
+	vectors, err = e.inner.Embed(ctx, probes, model.ForPassage)
+	if err == nil && len(vectors) != len(probes) {
+		err = fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vectors), len(probes))
+	}
+	if err != nil {
+		return nil, -1, err
+	}
+	for i, p := range slices.Backward(prints) {
+		if similarity(p.Vectors, vectors) >= sameModel {
+			return vectors, i, nil
+		}
+	}
+	return vectors, -1, nil
+}
+
+// maxPrints is how many models of a name are remembered.
+const maxPrints = 4
+
+// print is the fingerprint of a model that had a name.
 type print struct {
 	Nth     int         `json:"nth"` // number of the model, from 1
 	Vectors [][]float32 `json:"vectors"`
+}
+
+// last gives the number of the model that answered last; 0 if there was none.
+func last(prints []print) int {
+	if len(prints) == 0 {
+		return 0
+	}
+	return prints[len(prints)-1].Nth
 }
 
 // similarity is the mean cosine of the vectors of two fingerprints, and 0 if they cannot be compared.
@@ -233,11 +272,11 @@ func cosine(a, b []float32) float64 {
 // errDamaged says that the file holds no fingerprints.
 var errDamaged = errors.New("damaged")
 
-// read gives the fingerprints by the names of their spaces. A missing file holds none.
-func read(path string) (map[string]print, error) {
+// read gives the fingerprints by the names of their spaces, the last model that answered last. A missing file holds none.
+func read(path string) (map[string][]print, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]print{}, nil
+		return map[string][]print{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -247,7 +286,7 @@ func read(path string) (map[string]print, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]print{}
+	out := map[string][]print{}
 	if json.Unmarshal(raw, &out) != nil || out == nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), errDamaged)
 	}
@@ -255,7 +294,7 @@ func read(path string) (map[string]print, error) {
 }
 
 // write replaces the file as a whole.
-func write(path string, all map[string]print) error {
+func write(path string, all map[string][]print) error {
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type server struct {
 	noise float32 // added to a component, as another build of a model would
 	err   error
 	calls int
+	wrong int // number of the next calls that give vectors of another model
 }
 
 func (*server) Space() string { return "s" }
@@ -33,12 +34,17 @@ func (s *server) Embed(_ context.Context, texts []string, p model.Purpose) ([][]
 	if s.err != nil {
 		return nil, s.err
 	}
+	name := s.model
+	if s.wrong > 0 {
+		s.wrong--
+		name = "loading"
+	}
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		out[i] = make([]float32, 32)
 		f := fnv.New32a()
 		for k := range out[i] {
-			fmt.Fprint(f, s.model, t, p)
+			fmt.Fprint(f, name, t, p)
 			out[i][k] = float32(f.Sum32()%1000)/1000 - 0.5
 		}
 		out[i][0] += s.noise
@@ -126,8 +132,10 @@ func TestReplacedModelGetsItsOwnSpace(t *testing.T) {
 				t.Errorf("Replaced was called %d times", b.replaced)
 			}
 			open(t, path, b.server).embed(t, "s#2")
-			b.server.model = "first" // its vectors were dropped meanwhile
+			b.server.model = "third"
 			open(t, path, b.server).embed(t, "s#3")
+			b.server.model = "first"
+			open(t, path, b.server).embed(t, "s")
 		})
 	}
 }
@@ -150,6 +158,19 @@ func TestSameModelKeepsItsSpace(t *testing.T) {
 	}
 	if b.server.calls != 10 || b.replaced != 0 {
 		t.Errorf("%d calls for 10 texts, replaced %d times", b.server.calls, b.replaced)
+	}
+}
+
+// TestOneWrongReplyIsNotAnotherModel has the server answer one check with other vectors, as one that loads its model may.
+func TestOneWrongReplyIsNotAnotherModel(t *testing.T) {
+	t.Parallel()
+	b := open(t, filepath.Join(t.TempDir(), "embedders.json"), &server{model: "first"})
+	b.embed(t, "s")
+	b.server.wrong = 1
+	b.now = b.now.Add(time.Minute)
+	b.embed(t, "s")
+	if b.replaced != 0 || b.server.wrong != 0 {
+		t.Errorf("replaced %d times after one wrong reply", b.replaced)
 	}
 }
 
