@@ -50,12 +50,14 @@ type App struct {
 	Registry *prometheus.Registry
 	Failures *ingest.Failures // documents that are not parsed again
 	parsers  *sandbox.Pool
-	Instance string // of the server, as its health check shows it; empty: a random text
+	Instance string           // of the server, as its health check shows it; empty: a random text
+	Now      func() time.Time // of the health checks
 	logger   *slog.Logger
 	vectors  *vectors
 	scopes   *scope.Reader // the index by the names that askers give
 	files    uploads
 	reserve  *reserve.File
+	health   health
 	cache    *cache.Cache                    // nil: no answers are kept
 	indexing atomic.Pointer[ingest.Progress] // nil: not at the moment
 }
@@ -103,6 +105,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
 	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
+		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
 	a.Failures, err = ingest.OpenFailures(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
 	if err != nil {

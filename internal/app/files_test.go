@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -15,6 +17,7 @@ import (
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
+	a.Now = ticking(2 * time.Second)
 	if err := a.OpenFiles(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +50,52 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	health("stopping", "the server is stopping")
+}
+
+// ticking returns a clock that goes on by step at each reading.
+func ticking(step time.Duration) func() time.Time {
+	var ticks atomic.Int64
+	return func() time.Time { return time.Unix(0, ticks.Add(int64(step))) }
+}
+
+// TestHealthChecksAreBounded asks for the health without a pause: the parts are checked once per second, and only changes are logged.
+func TestHealthChecksAreBounded(t *testing.T) {
+	t.Parallel()
+	a, logged := open(t, func(*config.Config) {})
+	now := time.Unix(0, 0)
+	a.Now = func() time.Time { return now }
+	h := handler(t, a)
+	folder, away := a.Config.Store.Data, a.Config.Store.Data+"-away"
+	for _, step := range []struct {
+		name            string
+		pass            time.Duration
+		from, to        string
+		status          int
+		failed, passing int // lines of the log so far
+	}{
+		{name: "at first", status: http.StatusOK},
+		{name: "the folder is gone", from: folder, to: away, status: http.StatusOK},
+		{name: "a second later", pass: time.Second, status: http.StatusServiceUnavailable, failed: 1},
+		{name: "two seconds later", pass: time.Second, status: http.StatusServiceUnavailable, failed: 1},
+		{name: "the folder is back", from: away, to: folder, status: http.StatusServiceUnavailable, failed: 1},
+		{name: "a second after that", pass: time.Second, status: http.StatusOK, failed: 1, passing: 1},
+		{name: "gone again", pass: time.Second, from: folder, to: away, status: http.StatusServiceUnavailable, failed: 2, passing: 1},
+		{name: "back again", pass: time.Second, from: away, to: folder, status: http.StatusOK, failed: 2, passing: 2},
+	} {
+		now = now.Add(step.pass)
+		if step.from != "" {
+			rename(t, step.from, step.to)
+		}
+		for range 3 {
+			if status, reply := request(t, h, "GET", "/readyz", ""); status != step.status {
+				t.Errorf("%s: status %d, want %d: %s", step.name, status, step.status, reply)
+			}
+		}
+		failed, passing := strings.Count(logged.String(), "health check failed"), strings.Count(logged.String(), "health check passes again")
+		if failed != step.failed || passing != step.passing {
+			t.Errorf("%s: %d failures and %d recoveries are logged, want %d and %d", step.name, failed, passing, step.failed, step.passing)
+		}
+	}
 }
 
 func rename(t *testing.T, from, to string) {

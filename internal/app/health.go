@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,12 +17,39 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// parts gives the state of each part of the program. What cannot be written is only seen by writing.
+// The health checks need no key, so their cost must not grow with the number of requests.
+const (
+	healthAge     = time.Second      // how long a result is used
+	healthTimeout = 10 * time.Second // of one check of all parts
+)
+
+// health is the last result of the health checks.
+type health struct {
+	mu     sync.Mutex // held during a check, so that one runs at a time
+	at     time.Time
+	parts  map[string]server.Part
+	failed map[string]bool // parts whose failure is logged
+}
+
+// parts returns the state of each part of the program. Only a write shows that a part cannot be written. It checks at most once per
+// second, also for callers that leave before the end.
 func (a *App) parts(ctx context.Context) map[string]server.Part {
+	a.health.mu.Lock()
+	defer a.health.mu.Unlock()
+	if a.health.parts == nil || a.Now().Sub(a.health.at) >= healthAge {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
+		defer cancel()
+		a.health.parts = a.checkParts(ctx)
+		a.health.at = a.Now()
+	}
+	return maps.Clone(a.health.parts)
+}
+
+func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 	out := map[string]server.Part{
 		"log":   a.part("log", "the run log does not take events", a.Log.Err()),
 		"index": a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
-		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Refill(), a.reserve.Check(), writable(a.Config.Store.Data))),
+		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
 	}
 	if a.files.service != nil {
 		store := a.part("store", "the database of files cannot be read", second(a.files.service.Files(ctx, "", 1)))
@@ -33,11 +63,19 @@ func (a *App) parts(ctx context.Context) map[string]server.Part {
 
 func second[T any](_ T, err error) error { return err }
 
+// part returns the state of a part after a check with the result err. It logs when the part fails and when it works again.
 func (a *App) part(name, detail string, err error) server.Part {
+	before := a.health.failed[name]
+	a.health.failed[name] = err != nil
 	if err == nil {
+		if before {
+			a.logger.Info("health check passes again", "part", name)
+		}
 		return server.Part{Status: server.PartOK}
 	}
-	a.logger.Error("health check failed", "part", name, "error", err)
+	if !before {
+		a.logger.Error("health check failed", "part", name, "error", err)
+	}
 	if fault.DiskFull(err) {
 		detail = "the disk is full"
 	}
