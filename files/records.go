@@ -94,7 +94,7 @@ func (s *Service) forgetRecord(sum, id string) error {
 	return writeRecord(path, all)
 }
 
-// recordStore copies what the store knows of a vector store.
+// recordStore copies what the store knows of a vector store, under the lock of life.
 func (s *Service) recordStore(ctx context.Context, id string) {
 	c, err := s.opts.Store.Store(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {

@@ -377,7 +377,9 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 		return nil
 	})
 	if err == nil {
+		s.life.Lock() // or a deletion at the same time could leave the copy behind
 		s.recordStore(ctx, id)
+		s.life.Unlock()
 	}
 	if err = errors.Join(s.tell(ctx), lost(err, "vector store")); err != nil {
 		return StoreInfo{}, err
