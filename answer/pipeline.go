@@ -185,10 +185,22 @@ func (j *job) chat(ctx context.Context) error {
 	if question != "" {
 		return nil
 	}
-	for _, b := range []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: rules}, event.CacheChecked{},
-		event.GenerationStarted{Model: rules}, event.Token{Text: reply}, event.GenerationFinished{Reason: string(model.StopEnd)},
-		event.Verified{Claims: []event.Claim{}, By: rules}, event.Attributed{Sources: []event.Source{}, By: rules}} {
-		if err := j.rec.Emit(ctx, b); err != nil {
+	for _, step := range []struct {
+		logged bool
+		body   event.Body
+	}{
+		{j.past.Analysis != nil, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: rules}},
+		{j.past.Cache != nil, event.CacheChecked{}},
+		{j.past.Generation != nil, event.GenerationStarted{Model: rules}},
+		{len(j.past.Text) > 0, event.Token{Text: reply}},
+		{j.past.Stop != "", event.GenerationFinished{Reason: string(model.StopEnd)}},
+		{j.past.Check != nil, event.Verified{Claims: []event.Claim{}, By: rules}},
+		{j.past.Sources != nil, event.Attributed{Sources: []event.Source{}, By: rules}},
+	} {
+		if step.logged {
+			continue
+		}
+		if err := j.rec.Emit(ctx, step.body); err != nil {
 			return err
 		}
 	}

@@ -86,6 +86,10 @@ func (p *past) over() (bool, error) {
 		return true, fault.New(fault.Internal, "the answer could not be finished")
 	case slices.ContainsFunc(p.Citations, func(c event.Citation) bool { return c.N > len(p.Quoted) && !p.Cached() }):
 		return true, errChanged // an earlier version wrote the log
+	case slices.ContainsFunc(p.Grades, func(g event.Graded) bool {
+		return slices.ContainsFunc(g.Grades, func(d event.Grade) bool { return d.Call == 0 })
+	}):
+		return true, errChanged // the same: the grades do not name their searches
 	}
 	return false, nil
 }

@@ -231,6 +231,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 		"direct, three rounds":  {direct("How do volcanic eruptions change the orbit of comets?"), plain, "graded retrieval_started retrieval_finished graded retrieval_started", false},
 		"agentic":               {ask(keeper), plain, "graded reranked generation_started token", true},
 		"abstaining":            {ask("How do volcanic eruptions change the orbit of comets?"), plain, "graded retrieval_started", false},
+		"small talk":            {ask("thanks!"), plain, "query_analyzed cache_checked generation_started token", false},
 		"follow-up":             {event.RunStarted{Query: "How long has she kept it?", History: aboutKeeper}, plain, "token", false},
 		"linked documents":      {ask(nested), sailing, "tool_called", false},
 		"comparison":            {ask("Which film has the director who was born first, The Salt Road or A Lantern at Noon?"), sailing, "tool_called tool_returned", false},
@@ -383,6 +384,36 @@ func TestResumeAfterAChange(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGradesWithoutTheirSearch resumes logs of an earlier version, whose grades do not name their search: the passages cannot be told, so the
+// run fails and does not say that the documents hold no answer.
+func TestGradesWithoutTheirSearch(t *testing.T) {
+	t.Parallel()
+	whole := stored(t, begin(t, library(), event.RunStarted{Query: keeper}))
+	tested := 0
+	for cut := 1; cut < len(whole); cut++ {
+		log := stored(t, whole[:cut])
+		state := event.Fold(log)
+		if len(state.Grades) == 0 || state.Generation != nil {
+			continue
+		}
+		tested++
+		for i, e := range log {
+			if g, ok := e.Body.(event.Graded); ok {
+				for n := range g.Grades {
+					g.Grades[n].Call = 0
+				}
+				log[i].Body = g
+			}
+		}
+		if log := resumed(t, library(), log); code(log) != fault.Unavailable {
+			t.Errorf("cut after %d events: %s, %q", cut, kinds(log), event.Fold(log).Text)
+		}
+	}
+	if tested == 0 {
+		t.Errorf("no log was cut behind its grades: %s", kinds(whole))
 	}
 }
 
