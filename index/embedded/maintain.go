@@ -153,10 +153,18 @@ func (x *Index) names() []string {
 	return slices.Sorted(maps.Keys(x.numbers))
 }
 
-func (x *Index) loadedCollections() []*collection {
+// loadedCollections returns the collections that were loaded. Others may be loading, or failed to load.
+func (x *Index) loadedCollections() (out []*collection) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Collect(maps.Values(x.collections))
+	for _, c := range x.collections {
+		c.mu.Lock()
+		if c.cur != nil {
+			out = append(out, c)
+		}
+		c.mu.Unlock()
+	}
+	return out
 }
 
 // stale records that a collection's lexical indexes or readers lack a change that is in documents.db, and returns err. Searches see the
