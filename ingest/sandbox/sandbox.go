@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -80,9 +82,9 @@ func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse
 	case <-ctx.Done():
 		return parse.Parsed{}, ctx.Err()
 	}
-	parsed, err := p.attempt(ctx, name, data, limits)
-	if errors.Is(err, errCrashed) && ctx.Err() == nil { // perhaps for a reason that is not the document's
-		parsed, err = p.attempt(ctx, name, data, limits)
+	parsed, err := p.attempt(ctx, name, data, limits, false)
+	if errors.Is(err, errCrashed) && ctx.Err() == nil { // the document may not be the cause
+		parsed, err = p.attempt(ctx, name, data, limits, true)
 	}
 	if err == nil || ctx.Err() != nil {
 		return parsed, cmp.Or(ctx.Err(), err)
@@ -99,9 +101,9 @@ func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse
 	return parsed, err
 }
 
-// attempt parses a document in one child.
-func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
-	w, err := p.take()
+// attempt parses a document in one child, which is a new one if fresh is set.
+func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits parse.Limits, fresh bool) (parse.Parsed, error) {
+	w, err := p.take(fresh)
 	if err != nil {
 		return parse.Parsed{}, fault.Wrap(fault.Internal, err, "%s: no process to read it could be started", parse.ShowName(name))
 	}
@@ -117,15 +119,18 @@ func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits par
 	return parsed, err
 }
 
-// take gives a child that is idle, or starts one.
-func (p *Pool) take() (*worker, error) {
+// take returns an idle child that still runs, or starts one. With fresh, it stops the idle children and starts one.
+func (p *Pool) take(fresh bool) (*worker, error) {
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
+	for n := len(p.idle); n > 0; n = len(p.idle) {
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
 		w.timer.Stop()
-		return w, nil
+		if !fresh && !w.ended() {
+			p.mu.Unlock()
+			return w, nil
+		}
+		w.stop()
 	}
 	if p.closed {
 		p.mu.Unlock()
@@ -194,6 +199,8 @@ const childArgument = "sluice-parse-child"
 // else in main or TestMain, from the main goroutine.
 func Main() {
 	if len(os.Args) == 2 && os.Args[1] == childArgument {
+		// A terminal and systemd send these signals to every process of the server, which still parses documents while it stops.
+		signal.Ignore(os.Interrupt, syscall.SIGTERM)
 		if err := serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -136,6 +137,79 @@ func TestChildThatDied(t *testing.T) {
 		}
 		<-w.exited
 	}
+}
+
+// idleWorkers starts children and makes them idle.
+func idleWorkers(t *testing.T, p *Pool, n int) (out []*worker) {
+	t.Helper()
+	for range n {
+		w, err := start(p.opts.Memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, w)
+	}
+	for _, w := range out {
+		p.put(w)
+	}
+	return out
+}
+
+// TestAllIdleChildrenDied parses an ordinary document after every idle child was killed.
+func TestAllIdleChildrenDied(t *testing.T) {
+	p := newPool(t, Options{Workers: 3})
+	for _, w := range idleWorkers(t, p, 3) {
+		if err := w.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-w.exited
+	}
+	name, data := parsetest.Ordinary()
+	if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondAttemptStartsAChild takes a worker for a second attempt while a living child is idle.
+func TestSecondAttemptStartsAChild(t *testing.T) {
+	p := newPool(t, Options{Workers: 2})
+	idle := idleWorkers(t, p, 1)[0]
+	w, err := p.take(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.stop()
+	if w == idle || len(p.idle) > 0 {
+		t.Errorf("the second attempt got an idle child: %v; %d children are idle, want none", w == idle, len(p.idle))
+	}
+}
+
+// TestChildIgnoresStopSignals sends a child the signals that a terminal or systemd sends to all processes of a server.
+func TestChildIgnoresStopSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no signals")
+	}
+	p := newPool(t, Options{Workers: 1})
+	name, data := parsetest.Ordinary()
+	var first *worker
+	for _, s := range []os.Signal{nil, os.Interrupt, syscall.SIGTERM} {
+		if s != nil {
+			if err := first.cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = p.idle[0]
+		}
+		if p.idle[0] != first {
+			t.Fatalf("%v ended the child", s)
+		}
+	}
+	_ = first.in.Close()
+	<-first.exited // the end of its input still ends it
 }
 
 func TestChildHasNoSecrets(t *testing.T) {

@@ -92,6 +92,16 @@ func start(memory int64) (*worker, error) {
 	return w, nil
 }
 
+// ended reports whether the child has ended.
+func (w *worker) ended() bool {
+	select {
+	case <-w.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // stop ends the child and does not wait for it.
 func (w *worker) stop() {
 	_ = w.in.Close()
