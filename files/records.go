@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -59,26 +60,25 @@ func writeRecord(path string, v any) error {
 	return os.Rename(path+".new", path)
 }
 
-// recordFile copies what the store knows of a file. A failure is logged: it matters only if the store is lost.
+// recordFile copies what the store knows of a file.
 func (s *Service) recordFile(ctx context.Context, id string) {
+	s.copyFailed(s.copyFile(ctx, id))
+}
+
+func (s *Service) copyFile(ctx context.Context, id string) error {
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
 	f, err := s.opts.Store.File(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && f.SHA256 == "" {
-		return
+	if err != nil || f.SHA256 == "" {
+		return ignore(err, store.ErrNotFound)
 	}
-	if err == nil {
-		path := s.recordPath(f.SHA256)
-		var all []store.File
-		if all, err = readRecord[[]store.File](path); err != nil {
-			all = nil // a damaged copy is replaced
-		}
-		all = slices.DeleteFunc(all, func(other store.File) bool { return other.ID == id })
-		err = writeRecord(path, append(all, f))
-	}
+	path := s.recordPath(f.SHA256)
+	all, err := readRecord[[]store.File](path)
 	if err != nil {
-		s.opts.Logger.Warn("the second copy of a file's record could not be written", "file", id, "error", err)
+		all = nil // a damaged copy is replaced
 	}
+	all = slices.DeleteFunc(all, func(other store.File) bool { return other.ID == id })
+	return writeRecord(path, append(all, f))
 }
 
 // forgetRecord removes a file from the copies, under the lock of blobs.
@@ -96,50 +96,67 @@ func (s *Service) forgetRecord(sum, id string) error {
 
 // recordStore copies what the store knows of a vector store, under the lock of life.
 func (s *Service) recordStore(ctx context.Context, id string) {
+	s.copyFailed(s.copyStore(ctx, id))
+}
+
+func (s *Service) copyStore(ctx context.Context, id string) error {
 	c, err := s.opts.Store.Store(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return
-	}
-	if err == nil {
-		err = writeRecord(s.storeRecordPath(id), c.VectorStore)
-	}
 	if err != nil {
-		s.opts.Logger.Warn("the second copy of a vector store's record could not be written", "store", id, "error", err)
+		return ignore(err, store.ErrNotFound)
+	}
+	return writeRecord(s.storeRecordPath(id), c.VectorStore)
+}
+
+// copyFailed logs an error of writing copies, which matter only if the store is lost. Removing the marker makes the next start write all copies.
+func (s *Service) copyFailed(err error) {
+	if err != nil {
+		err = errors.Join(err, removeIfThere(s.copiesComplete()))
+		s.opts.Logger.Warn("second copies of records could not be written; the next start tries again", "error", err)
 	}
 }
 
-// recordAll makes the copies in a folder of an earlier version, which has none.
+// copiesComplete is the path of the marker file that says that the store has no file and no vector store without a copy.
+func (s *Service) copiesComplete() string { return filepath.Join(s.dir, dirRecords, "complete") }
+
+// recordAll writes all copies if the marker is missing: in a folder of an earlier version, or after copies could not be written.
+// A failure to write copies does not fail it.
 func (s *Service) recordAll(ctx context.Context) error {
-	marker := filepath.Join(s.dir, dirRecords, storesFolder)
+	marker := s.copiesComplete()
 	if _, err := os.Stat(marker); err == nil {
 		return nil
 	}
+	var first error // failures of a full disk are many and alike
 	for after := ""; ; {
-		fs, err := s.opts.Store.Files(ctx, after, 500)
+		page, err := s.opts.Store.Files(ctx, after, 500)
 		if err != nil {
 			return err
 		}
-		if len(fs) == 0 {
+		if len(page) == 0 {
 			break
 		}
-		for _, f := range fs {
+		for _, f := range page {
 			after = f.ID
-			s.recordFile(ctx, f.ID)
+			first = cmp.Or(first, s.copyFile(ctx, f.ID))
 		}
-	}
-	if err := os.MkdirAll(marker, 0o700); err != nil {
-		return err
 	}
 	for after := ""; ; {
-		all, err := s.opts.Store.Stores(ctx, after, 500)
-		if err != nil || len(all) == 0 {
+		page, err := s.opts.Store.Stores(ctx, after, 500)
+		if err != nil {
 			return err
 		}
-		for _, c := range all {
+		if len(page) == 0 {
+			break
+		}
+		for _, c := range page {
 			after = c.ID
-			s.recordStore(ctx, c.ID)
+			first = cmp.Or(first, s.copyStore(ctx, c.ID))
 		}
 	}
+	if first == nil {
+		first = writeRecord(marker, true)
+	}
+	s.copyFailed(first)
+	return nil
 }
 
 // recordedStores lists the vector stores that there are copies of. Damaged copies are left out.

@@ -2,6 +2,9 @@ package files_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -63,5 +66,56 @@ func TestModifyAndDeleteStore(t *testing.T) {
 	p.must(err)
 	if len(copies) > 0 {
 		t.Errorf("a deleted vector store has a copy: %s", filepath.Base(copies[0]))
+	}
+}
+
+// TestFailedCopiesAreWrittenAgain puts a folder where a new copy is written, so that writing it fails, also for root.
+func TestFailedCopiesAreWrittenAgain(t *testing.T) {
+	t.Parallel()
+	hash := sha256.Sum256([]byte(ferns))
+	sum := hex.EncodeToString(hash[:])
+	file, vectorStore := filepath.Join(sum[:2], sum+".json.new"), filepath.Join("stores", hex.EncodeToString([]byte("vs"))+".json.new")
+	for name, c := range map[string]struct {
+		blocked string
+		upgrade bool // the copies fail at a start, in a folder of an earlier version
+	}{
+		"upgrade, file":         {file, true},
+		"upgrade, vector store": {vectorStore, true},
+		"upgrade, marker":       {"complete.new", true},
+		"file":                  {file, false},
+		"vector store":          {vectorStore, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := func(_ *place, o *options) { o.dir = dir }
+			p := newPlace(t, at)
+			records := filepath.Join(dir, "files", "records")
+			block := func() { p.must(os.MkdirAll(filepath.Join(records, c.blocked, "x"), 0o700)) }
+			if !c.upgrade {
+				block()
+			}
+			id := p.indexed(files.Upload{Purpose: "mine"}, ferns)
+			p.newStore("vs")
+			p.close()
+			if c.upgrade {
+				p.must(os.RemoveAll(records))
+				block()
+				newPlace(t, at).close()
+			}
+			p.must(os.RemoveAll(filepath.Join(records, c.blocked)))
+			newPlace(t, at).close()
+			removeDB(t, dir)
+			if _, err := reconcile(t, dir, false, -1); err != nil {
+				t.Fatal(err)
+			}
+			p = newPlace(t, at)
+			if f, err := p.File(p.ctx(), id); err != nil || f.Purpose != "mine" {
+				t.Errorf("file restored as %+v, %v", f, err)
+			}
+			if _, err := p.Store(p.ctx(), "vs"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
