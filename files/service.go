@@ -40,6 +40,7 @@ type Store interface {
 	store.VectorStores
 	store.Memberships
 	store.Tasks
+	store.Eraser
 }
 
 // Ingester puts one file into the index, as [ingest.Ingester] does.

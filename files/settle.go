@@ -133,12 +133,15 @@ func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Sweep deletes the vector stores whose time is over.
+// Sweep deletes the vector stores whose time is over, and erases from the store what was deleted.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
 		ids, err := s.opts.Store.Expired(ctx, s.opts.Now(), 100)
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(ids) == 0 {
+			return s.opts.Reserve.Use(func() error { return s.opts.Store.Erase(ctx) })
 		}
 		for _, id := range ids {
 			if err := s.expire(ctx, id); err != nil {

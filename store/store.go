@@ -194,3 +194,9 @@ type Tasks interface {
 	// Forget deletes tasks that were final before a time and whose file is gone, and says how many.
 	Forget(ctx context.Context, before time.Time) (int, error)
 }
+
+// Eraser erases what was deleted or replaced from the files of a store.
+type Eraser interface {
+	// Erase overwrites it, or leaves it for a later call while the store is in use.
+	Erase(ctx context.Context) error
+}

@@ -92,6 +92,7 @@ var (
 	_ store.VectorStores = (*Store)(nil)
 	_ store.Memberships  = (*Store)(nil)
 	_ store.Tasks        = (*Store)(nil)
+	_ store.Eraser       = (*Store)(nil)
 )
 
 // Open opens the file, making it if there is none and bringing it up to date if it is of an earlier version; one of a later version is
@@ -106,10 +107,10 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	if err = verify(path); err != nil {
+	verified, err := verify(path)
+	if err != nil {
 		return nil, err
 	}
-	clean := closedCleanly(path)
 	// SQLite would make the file readable for all that the umask lets.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -118,10 +119,10 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err = f.Close(); err != nil {
 		return nil, err
 	}
-	if s.write, err = connect(path, 1, "journal_mode(wal)", "synchronous(full)", "journal_size_limit(67108864)"); err != nil {
+	if s.write, err = connect(path, 1, "journal_mode(wal)", "synchronous(full)", "secure_delete(1)", "journal_size_limit(67108864)"); err != nil {
 		return nil, err
 	}
-	if !clean {
+	if !verified {
 		if err = s.check(ctx, s.write, "quick_check"); err != nil {
 			return nil, err
 		}
@@ -199,6 +200,25 @@ func (s *Store) change(ctx context.Context, do func(*transaction) error) error {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	return tx.Commit()
+}
+
+// Erase implements [store.Eraser]. The database overwrites what is deleted, and the write-ahead log, which holds earlier states of
+// its pages, is copied into it and truncated. While others read or write, Erase changes nothing and does not wait.
+func (s *Store) Erase(ctx context.Context) (err error) {
+	defer func() { err = wrap("truncate write-ahead log", err) }()
+	conn, err := s.read.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, rerr := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
+		err = errors.Join(err, rerr, conn.Close())
+	}()
+	if _, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return err
+	}
+	var busy, pages, copied int
+	return conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 }
 
 // ignoreDone drops the error of a transaction that an ended context has rolled back already.

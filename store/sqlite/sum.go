@@ -48,24 +48,25 @@ func closedCleanly(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-// verify compares a database with its checksum, if there is one that fits, and removes it.
-func verify(path string) error {
+// verify compares a database with its checksum, if there is one that fits, and removes it. It returns whether they were equal.
+func verify(path string) (verified bool, err error) {
 	raw, err := os.ReadFile(path + sumSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	var generation, sum uint32
 	if _, err := fmt.Sscanf(string(raw), "%08x %08x\n", &generation, &sum); err == nil && closedCleanly(path) {
 		is, got, err := checksum(path)
 		if err == nil && is == generation && got != sum {
 			name := filepath.Base(path)
-			return fmt.Errorf("it is damaged: its bytes are not those that were there when it was closed. If it was changed on purpose, delete %s%s", name, sumSuffix)
+			return false, fmt.Errorf("it is damaged: its bytes are not those that were there when it was closed. If it was changed on purpose, delete %s%s", name, sumSuffix)
 		}
+		verified = err == nil && is == generation
 	}
-	return os.Remove(path + sumSuffix)
+	return verified, os.Remove(path + sumSuffix)
 }
 
 // raise increments the generation.

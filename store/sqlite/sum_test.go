@@ -2,12 +2,16 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/store/sqlite"
@@ -106,6 +110,9 @@ func TestDamageIsFoundAfterACrash(t *testing.T) {
 	if err := reopens(t, to); err != nil {
 		t.Errorf("after a crash: %v", err)
 	}
+	if err := s.Erase(t.Context()); err != nil { // which leaves an empty write-ahead log
+		t.Fatal(err)
+	}
 	crash()
 	rewrite(t, to, func(b []byte) {
 		for at := 4096; at < len(b); at += 4096 {
@@ -114,5 +121,88 @@ func TestDamageIsFoundAfterACrash(t *testing.T) {
 	})
 	if err := reopens(t, to); err == nil {
 		t.Error("damaged pages were not found after a crash")
+	}
+}
+
+// TestErase removes and renames files and looks for the earlier names in the database and its write-ahead log.
+func TestErase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := open(t, path)
+	holds := func() (found []string) {
+		t.Helper()
+		for _, suffix := range []string{"", "-wal"} {
+			b, err := os.ReadFile(path + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte("recognisable")) {
+				found = append(found, filepath.Base(path+suffix))
+			}
+		}
+		return found
+	}
+	const n = 200 // pages are split, freed and used again
+	for i := range n {
+		addFile(t, s, fmt.Sprintf("f%03d", i))
+	}
+	if err := s.Erase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := holds(); !slices.Equal(found, []string{"s.db"}) {
+		t.Fatalf("before the removal, %q hold the name", found)
+	}
+	for i := range n {
+		id := fmt.Sprintf("f%03d", i)
+		if i%10 == 0 {
+			if _, err := s.UpdateFile(t.Context(), id, func(f *store.File) error { f.Name = "b"; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, _, err := s.RemoveFile(t.Context(), id, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Erase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := holds(); found != nil {
+		t.Errorf("after the removal, %q hold the name", found)
+	}
+}
+
+// TestEraseWhileInUse erases while another connection reads or writes: that changes nothing and is no error.
+func TestEraseWhileInUse(t *testing.T) {
+	t.Parallel()
+	for _, begin := range []string{"BEGIN IMMEDIATE", "BEGIN; SELECT * FROM files"} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		s := open(t, path)
+		addFile(t, s, "f")
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		if _, err := db.Exec(begin); err != nil {
+			t.Fatal(err)
+		}
+		if begin != "BEGIN IMMEDIATE" {
+			addFile(t, s, "g") // the reader needs the state before
+		}
+		if err := s.Erase(t.Context()); err != nil {
+			t.Errorf("%s: %v", begin, err)
+		}
+		if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+			t.Errorf("%s: the write-ahead log was truncated: %v", begin, err)
+		}
+		if _, err := db.Exec("ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Erase(t.Context()); err != nil {
+			t.Errorf("after %s: %v", begin, err)
+		}
+		if info, err := os.Stat(path + "-wal"); err != nil || info.Size() != 0 {
+			t.Errorf("after %s: the write-ahead log was not truncated: %v", begin, err)
+		}
 	}
 }
