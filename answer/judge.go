@@ -115,6 +115,10 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 	grades := make([]grade.Grades, len(searches))
 	all, within := errgroup.WithContext(ctx)
 	for i, s := range searches {
+		if j.scored && s.scores.By != "" { // not for a search of an earlier process
+			grades[i] = s.scores
+			continue
+		}
 		all.Go(func() (err error) {
 			grades[i], err = j.Grader.Grade(within, s.asked, read(s.hits), j.stats)
 			return err

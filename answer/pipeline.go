@@ -40,7 +40,7 @@ type Pipeline struct {
 	// Generators gives the generator that asks the model of a name first; nil for a name that there is not, and for an empty one.
 	// A nil function knows none: the Generator answers. It may be called at once.
 	Generators func(name string) model.Generator
-	Grader     grade.Grader
+	Grader     grade.Grader // nil: the Scorer, whose scores are then the grades
 	Scorer     grade.Grader // gives the scores of what searches find, without a model; nil: by coverage
 	Reranker   rerank.Reranker
 	Verifier   verify.Verifier
@@ -100,6 +100,7 @@ type job struct {
 
 	start     event.GenerationStarted // to be written with the first piece of the answer
 	cacheable bool                    // the answer may be kept
+	scored    bool                    // the scores of searches are the grades of their hits
 	version   uint64                  // of the collection, before anything was searched
 	notes     notes
 }
@@ -119,6 +120,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	}
 	if with.Scorer == nil {
 		with.Scorer = grade.Coverage{}
+	}
+	if with.Grader == nil {
+		with.Grader, j.scored = with.Scorer, true
 	}
 	if with.Drafter == nil {
 		with.Drafter = hyde.Feedback{}

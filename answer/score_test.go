@@ -6,6 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
@@ -127,3 +131,31 @@ func auc(high, low []float64) float64 {
 }
 
 func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
+
+// TestScoresAreGradedOnce checks that without a grader the scores of searches are the grades, and that runs are the same.
+func TestScoresAreGradedOnce(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{keeper, "How do volcanic eruptions change the orbit of comets?"} {
+		graded := func(p *answer.Pipeline) (event.State, int) {
+			_, c := counted(p)
+			p.Scorer = countedGrader{grade.Coverage{}, c}
+			if p.Grader != nil {
+				p.Grader = p.Scorer
+			}
+			s := event.Fold(stored(t, begin(t, p, event.RunStarted{Query: query, Mode: event.Direct})))
+			return s, c.n["grade"]
+		}
+		p := library()
+		p.Grader = grade.Coverage{}
+		twice, calls := graded(p)
+		p = library()
+		p.Grader = nil
+		once, fewer := graded(p)
+		if fewer != calls-len(once.Searches) {
+			t.Errorf("%s: graded %d times in %d searches, and %d times with a grader", query, fewer, len(once.Searches), calls)
+		}
+		if d := cmp.Diff(twice, once, withoutTimes); d != "" {
+			t.Errorf("%s (-with a grader +without)\n%s", query, d)
+		}
+	}
+}

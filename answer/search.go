@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -31,7 +32,7 @@ type search struct {
 	weight  float64 // how far it is trusted, 0..1
 	asked   string  // the question that its passages are judged by
 	hits    []index.Hit
-	scores  []float64                    // how relevant the hits are to the question, comparable between searches
+	scores  grade.Grades                 // how relevant the hits are to the question, comparable between searches
 	names   map[corpus.DocumentID]string // of the files of the hits' documents
 	failed  string
 }
@@ -60,7 +61,7 @@ func (s *search) shown() string {
 func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
 	for i, h := range s.hits {
-		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores[i],
+		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores.Scores[i],
 			Name: cmp.Or(s.names[h.Chunk.Document], text.Head(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
 		result.Found, result.Space = append(result.Found, f), h.Space
 	}
@@ -117,6 +118,6 @@ func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
 	if err != nil {
 		return err
 	}
-	s.hits, s.scores, s.names = hits, grades.Scores, j.fileNames(ctx, hits)
+	s.hits, s.scores, s.names = hits, grades, j.fileNames(ctx, hits)
 	return nil
 }

@@ -111,7 +111,7 @@ func (m *Models) Names() (write []string, embed string) {
 // judge gives the pipeline its judgements and its generator.
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
 	overlap := verify.Overlap{Tokens: m.Local}
-	p.Generator, p.Grader, p.Scorer, p.Verifier = m.Local, m.grader, m.grader, overlap
+	p.Generator, p.Scorer, p.Verifier = m.Local, m.grader, overlap
 	p.Generators = m.generators(cfg, logger)
 	if len(m.Chats) == 0 {
 		return
