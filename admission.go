@@ -95,7 +95,7 @@ func (f *fair) acquire(ctx context.Context, client string, cost int) (release fu
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-late:
-		err = fault.New(fault.Overloaded, "no place was free within %s; try again", f.wait)
+		err = fault.New(fault.Overloaded, "no run slot was free within %s; try again", f.wait)
 	}
 	f.mu.Lock()
 	granted := !f.cancel(client, t)

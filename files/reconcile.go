@@ -116,13 +116,13 @@ func (r *reconciler) mendRecords(a *audit) error {
 	deleted, missing := r.splitMissing(a.missing)
 	for _, step := range []func() error{
 		func() error {
-			return add(r, "bytes that do not have their hash any more", "not mended: upload the file again", damaged, nil)
+			return add(r, "bytes that do not match their hash", "not repaired: upload the file again under its id", damaged, nil)
 		},
 		func() error {
-			return add(r, "vector stores without a record", "the record is made again", a.stores, r.restoreStore)
+			return add(r, "vector stores without a record", "the record is restored", a.stores, r.restoreStore)
 		},
 		func() error {
-			return add(r, "uploads without a record", "the record is made again", lost, func(f store.File) (bool, error) {
+			return add(r, "uploads without a record", "the record is restored", lost, func(f store.File) (bool, error) {
 				if in(damaged, f.SHA256) {
 					return false, nil
 				}
@@ -133,7 +133,7 @@ func (r *reconciler) mendRecords(a *audit) error {
 			return add(r, "records of files that were deleted", "the record is deleted", deleted, r.removeRow)
 		},
 		func() error {
-			return add(r, "files whose bytes are missing", "not mended: upload the file again under its id", missing, nil)
+			return add(r, "files whose bytes are missing", "not repaired: upload the file again under its id", missing, nil)
 		},
 	} {
 		if err := step(); err != nil {
@@ -148,7 +148,7 @@ func (r *reconciler) mendIndex(a *audit) error {
 	lost := len(a.ids)+a.kept == 0
 	action := "the document is deleted from the index"
 	if lost {
-		action = "not mended: no records and no bytes are left; put back a backup of files/ and files.db"
+		action = "not repaired: no records and no bytes are left; restore a backup of files/ and files.db"
 	}
 	for _, step := range []func() error{
 		func() error {

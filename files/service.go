@@ -238,7 +238,7 @@ func (s *Service) compare(ctx context.Context) error {
 		}
 	}
 	if len(a.unindexed) > 0 {
-		s.opts.Logger.Warn("files are read again, since the index has lost them", "files", len(a.unindexed))
+		s.opts.Logger.Warn("files that are missing from the index are indexed again", "files", len(a.unindexed))
 	}
 	reading := map[string]bool{}
 	for _, id := range a.unindexed {

@@ -127,7 +127,7 @@ func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fault.Wrap(fault.Index, err, "the database of vector stores failed")
+			return fault.Wrap(fault.Index, err, "the file database failed")
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 			return f, t, err
 		}
 		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != bare(u.URL) && there.URL != u.URL {
-			return f, t, fault.New(fault.Conflict, "a file of the id %s is there already, and it is another", f.ID)
+			return f, t, fault.New(fault.Conflict, "another file with the id %s exists already", f.ID)
 		}
 		if err := s.heal(st, there.ID); err != nil {
 			return f, t, err

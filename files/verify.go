@@ -64,7 +64,7 @@ func (s *Service) damagedFile(id string) error {
 	s.damaged[id] = true
 	s.mu.Unlock()
 	if first {
-		s.opts.Logger.Error("the bytes of a file are damaged: delete it and upload it again", "file", id)
+		s.opts.Logger.Error("the bytes of a file are damaged: upload the file again under its id, or delete it", "file", id)
 	}
 	return fault.Wrap(fault.Internal, errDamaged, "the bytes of the file %s are damaged on the disk of the server", id)
 }

@@ -68,7 +68,7 @@ func (l *Log) block(err error) error {
 // unblock notes that a write succeeded. While records are not synced, the log stays blocked.
 func (l *Log) unblock() {
 	if !l.w.unsynced && l.blocked.Load() != nil && l.blocked.Swap(nil) != nil {
-		l.opts.Log.Info("the log is written again")
+		l.opts.Log.Info("the log can be written again")
 	}
 }
 

@@ -241,7 +241,7 @@ func (x *Index) loadCollection(c *collection) error {
 				return nil
 			}
 			if err := unsealJSON(raw, &c.records[i]); err != nil {
-				return fmt.Errorf("%w: figures of a level: %w", errDamaged, err)
+				return fmt.Errorf("%w: statistics of a level: %w", errDamaged, err)
 			}
 			vectors[i] = spaces{}
 			for name, s := range c.spaces {

@@ -192,7 +192,7 @@ func (x *Index) repair(c *collection) error {
 	defer c.gate.Unlock()
 	if err := x.loadCollection(c); err != nil {
 		_ = x.stale(c, err)
-		return fmt.Errorf("an earlier change is half done: %w", err)
+		return fmt.Errorf("an earlier change is incomplete: %w", err)
 	}
 	for _, r := range c.records {
 		if len(r.Removed) > 0 {

@@ -118,7 +118,7 @@ func (p *pages) read(id uint64, depth int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: page %d: %w", errDamaged, id, err)
 	}
 	if binary.NativeEndian.Uint64(b) != id {
-		return nil, fmt.Errorf("%w: page %d is another", errDamaged, id)
+		return nil, fmt.Errorf("%w: page %d has the number of another page", errDamaged, id)
 	}
 	more := uint64(binary.NativeEndian.Uint32(b[12:]))
 	if more == 0 {

@@ -125,7 +125,7 @@ func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, er
 			if raw := tx.Bucket(bucketLevels).Get(levelKey(c, i+1)); raw != nil {
 				var r levelRecord
 				if err := unsealJSON(raw, &r); err != nil {
-					return fmt.Errorf("%w: figures of a level: %w", errDamaged, err)
+					return fmt.Errorf("%w: statistics of a level: %w", errDamaged, err)
 				}
 				out.Chunks += int(r.Chunks)
 			}

@@ -240,7 +240,7 @@ type failure struct {
 func readFailure(body []byte) error {
 	var f failure
 	if json.Unmarshal(body, &f) != nil || len(f.Message) > 4096 || !slices.Contains(fault.Codes(), f.Code) {
-		return fmt.Errorf("%w: it gave a wrong reply", errCrashed)
+		return fmt.Errorf("%w: its reply is not valid", errCrashed)
 	}
 	if f.Exhausted {
 		return fault.Wrap(f.Code, parse.ErrExhausted, "%s", f.Message)

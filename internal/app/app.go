@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 		return nil, err
 	}
 	if err := space.Refill(); err != nil {
-		logger.Warn("there is no room for the disk reserve: the server takes no questions or files until there is", "error", err)
+		logger.Warn("no disk space for the reserve file: questions and uploads are refused until there is", "error", err)
 	}
 	var ix *embedded.Index
 	err = space.Use(func() (err error) {
@@ -132,10 +132,10 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 func (a *App) Recover(ctx context.Context, how sluice.Recovery) error {
 	n, err := a.Engine.Recover(ctx, how)
 	if n.Resumed > 0 {
-		a.logger.Info("runs that the last process left open are resumed", "runs", n.Resumed)
+		a.logger.Info("interrupted runs are resumed", "runs", n.Resumed)
 	}
 	if n.Failed > 0 {
-		a.logger.Warn("runs that the last process left open were ended", "runs", n.Failed)
+		a.logger.Warn("interrupted runs were ended", "runs", n.Failed)
 	}
 	return err
 }

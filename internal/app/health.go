@@ -52,7 +52,7 @@ func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
 	}
 	if a.files.service != nil {
-		store := a.part("store", "the database of files cannot be read", second(a.files.service.Files(ctx, "", 1)))
+		store := a.part("store", "the file database cannot be read", second(a.files.service.Files(ctx, "", 1)))
 		if issues := a.files.service.Issues(); len(issues) > 0 && store.Status == server.PartOK {
 			store = server.Part{Status: server.PartDegraded, Detail: strings.Join(issues, ", ") + ": stop the server and run sluice reconcile"}
 		}

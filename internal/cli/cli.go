@@ -31,7 +31,7 @@ type program struct {
 	Ask       askCmd       `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
 	Chat      chatCmd      `cmd:"" help:"Talk with the documents in the terminal: questions that follow each other, uploads, collections."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
-	Reconcile reconcileCmd `cmd:"" help:"Bring the database of files, the uploaded bytes and the index to agree after one of them was lost."`
+	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
 	Replay    replayCmd    `cmd:"" help:"Print a run's stream again."`
 	Eval      evalCmd      `cmd:"" help:"Measure search, answers and citations on sets of questions, by words, vectors and both, or by mode."`

@@ -32,7 +32,7 @@ func (c *reconcileCmd) Run(e *env) (err error) {
 		return err
 	}
 	if report.Clean() {
-		fmt.Fprintln(e.Out, "nothing to mend")
+		fmt.Fprintln(e.Out, "nothing to repair")
 		return nil
 	}
 	left, err := printReport(e, report, c.DryRun)
@@ -44,7 +44,7 @@ func (c *reconcileCmd) Run(e *env) (err error) {
 
 func printReport(e *env, report files.Report, dry bool) (left int, err error) {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PROBLEM\tFOUND\tMENDED\tACTION")
+	fmt.Fprintln(w, "PROBLEM\tFOUND\tREPAIRED\tACTION")
 	for _, row := range report.Rows {
 		if row.Found == 0 {
 			continue

@@ -14,7 +14,7 @@ import (
 func TestReconcile(t *testing.T) {
 	clean(t)
 	data := t.TempDir()
-	if status, out, errs := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to mend") {
+	if status, out, errs := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to repair") {
 		t.Fatalf("an empty data folder: status %d\n%s\n%s", status, out, errs)
 	}
 	url, stop := serve(t, "--data", data)
@@ -50,7 +50,7 @@ func TestReconcile(t *testing.T) {
 	if status != 0 || !strings.Contains(out, "uploads without a record  1      1 ") {
 		t.Errorf("status %d\n%s\n%s", status, out, errs)
 	}
-	if status, out, _ := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to mend") {
+	if status, out, _ := run(t, "reconcile", "--data", data); status != 0 || !strings.Contains(out, "nothing to repair") {
 		t.Errorf("run again: status %d\n%s", status, out)
 	}
 }

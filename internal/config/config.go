@@ -69,8 +69,8 @@ type HTTP struct {
 // Runs bounds what one question may cost.
 type Runs struct {
 	MaxRuns         int           `name:"max-runs" default:"1000" min:"1" max:"1000000" help:"Questions answered at once; others wait, see max-queued, or are refused with 429."`
-	PerClient       int           `name:"max-runs-per-client" default:"0" min:"0" max:"1000000" help:"Questions of one client (an address; of IPv6 the first 64 bits) answered at once; 0 is a quarter of max-runs. Long questions count several times. Behind a proxy all clients have one address: give it the value of max-runs."`
-	MaxQueued       int           `name:"max-queued" default:"1000" min:"0" max:"1000000" help:"Questions that wait to be answered, half of them of one client at most; more are refused with 429. Clients take turns."`
+	PerClient       int           `name:"max-runs-per-client" default:"0" min:"0" max:"1000000" help:"Questions of one client answered at once; 0 is a quarter of max-runs. A client is an IP address (for IPv6, its first 64 bits). Long questions count several times. Behind a proxy all clients have one address: set this to the value of max-runs."`
+	MaxQueued       int           `name:"max-queued" default:"1000" min:"0" max:"1000000" help:"Questions that may wait to be answered, at most half of them from one client; more are refused with 429. Clients take turns."`
 	QueueWait       time.Duration `name:"queue-wait" default:"10s" min:"1ms" max:"24h" help:"How long a question waits to be answered before it is refused with 429 (duration)."`
 	MaxQuery        Size          `name:"max-query" default:"32KiB" min:"1" max:"16MiB" help:"Longest question (bytes of UTF-8); must be less than max-body, which holds it."`
 	Deadline        time.Duration `name:"deadline" default:"30s" min:"100ms" max:"24h" help:"How long one question may take; then it ends with what there is (duration)."`
@@ -110,9 +110,9 @@ type Keep struct {
 	KeepRunsBytes Size          `name:"keep-runs-bytes" default:"2GiB" min:"1MiB" max:"1PiB" help:"Space of all runs (bytes) over which the oldest finished ones are deleted."`
 }
 
-// Start says what a server does at its start with what the last one left.
+// Start has the settings for runs that an earlier server left unfinished.
 type Start struct {
-	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What becomes of questions whose answer a crash cut off: resume goes on with the answer if the deadline has not passed, and fail ends it with an error."`
+	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What happens to answers that a crash interrupted: resume continues them if the deadline has not passed; fail ends them with an error."`
 }
 
 // Never is the value of [Runs.Grace] under which a run goes on without readers until it is done.

@@ -158,7 +158,7 @@ func (l *Loader) lookup() func(string) (string, bool) {
 	return os.LookupEnv
 }
 
-// Misspelled describes the variables that are no settings but whose names are close to that of one. Other variables with the
+// Misspelled describes the variables that are not settings but have a name close to that of a setting. Other variables with the
 // prefix SLUICE_ are ignored: container images and orchestrators set some for purposes of their own.
 func (l *Loader) Misspelled() []string {
 	environ := l.Environ

@@ -60,7 +60,7 @@ Sluice needs no configuration to begin. Each setting can be given in three ways,
 3. a key of the YAML file that ` + "`--config FILE`" + ` or ` + "`SLUICE_CONFIG`" + ` names, under the flag's name.
 
 Other variables with the prefix ` + "`SLUICE_`" + ` are ignored, since images and orchestrators set some of their own; a name that is close to a setting's
-is logged as a warning. Flags that are no settings, such as ` + "`--version` and `--json`" + `, have no variable.
+is logged as a warning. Flags that are not settings, such as ` + "`--version` and `--json`" + `, have no variable.
 
 A wrong setting stops the program before it does anything, with every fault at once, and how each was given:
 

@@ -18,7 +18,7 @@ type Models struct {
 	ModelStall    time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
 	ModelContext  int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
 	AnswerTokens  int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
-	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What answers where every model that was named has failed before it wrote anything: none, so that the run ends with LLM_ERROR and the reason, or extractive, the built-in generator, which says sentences of the passages. --model local as the last model is the same as extractive."`
+	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What happens if every model failed before it wrote anything: none ends the run with LLM_ERROR and the reason; extractive lets the built-in generator answer with sentences of the passages. --model local as the last model is the same as extractive."`
 	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
 	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
 	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"What sluice calibrate wrote: how passages are graded. Without it, calibration.json in the data folder where there is one, or what is built in."`
@@ -43,7 +43,7 @@ const (
 	FallbackExtractive = "extractive"
 )
 
-// FallsBack tells whether the built-in generator answers where the models fail.
+// FallsBack reports whether the built-in generator answers if the models fail.
 func (m Models) FallsBack() bool {
 	return m.ModelFallback == FallbackExtractive || slices.Contains(m.Model, KindLocal)
 }

@@ -77,7 +77,7 @@ func New(path string, inner model.Embedder, o Options) (*Embedder, error) {
 	all, err := read(path)
 	if errors.Is(err, errDamaged) {
 		// Nobody knows which models made the vectors in the index, so this one gets a number that none had.
-		o.Logger.Warn("the fingerprints of embedders are damaged: vectors are made anew", "error", err)
+		o.Logger.Warn("the fingerprints of embedders are damaged: all documents are embedded again", "error", err)
 		all = map[string][]print{inner.Space(): {{Nth: int(o.Now().Unix())}}}
 		err = write(path, all)
 	}
@@ -198,7 +198,7 @@ func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
 	e.nth, e.checked = now.Nth, e.opts.Now()
 	e.mu.Unlock()
 	if replaced {
-		e.opts.Logger.Warn("another model answers under the embedder's name: vectors are made anew", "space", name)
+		e.opts.Logger.Warn("another model answers under the embedder's name: all documents are embedded again", "space", name)
 		e.opts.Replaced()
 	}
 	return replaced, nil
