@@ -67,19 +67,39 @@ func (f *Failures) find(name string, data []byte) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if i := f.search(name, data); i >= 0 {
+		return fault.Wrap(f.known[i].Code, parse.ErrExhausted, "%s", f.known[i].Reason)
+	}
+	return nil
+}
+
+// search returns the position of a document in f.known, or -1. The caller holds f.mu.
+func (f *Failures) search(name string, data []byte) int {
 	hash, format := "", filepath.Ext(name)
-	for _, k := range f.known {
+	return slices.IndexFunc(f.known, func(k failed) bool {
 		if k.Bytes != len(data) || k.Format != format {
-			continue
+			return false
 		}
 		if hash == "" {
 			hash = hashOf(data)
 		}
-		if k.Hash == hash {
-			return fault.Wrap(k.Code, parse.ErrExhausted, "%s", k.Reason)
-		}
+		return k.Hash == hash
+	})
+}
+
+// remove forgets a document.
+func (f *Failures) remove(name string, data []byte) error {
+	if f == nil {
+		return nil
 	}
-	return nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := f.search(name, data)
+	if i < 0 {
+		return nil
+	}
+	f.known = slices.Delete(f.known, i, i+1)
+	return f.write()
 }
 
 // add remembers a document if parsing it took too much. The reason does not name it.
@@ -90,6 +110,9 @@ func (f *Failures) add(name string, data []byte, err error) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if i := f.search(name, data); i >= 0 {
+		f.known = slices.Delete(f.known, i, i+1)
+	}
 	f.known = append(f.known, failed{Hash: hashOf(data), Bytes: len(data), Format: filepath.Ext(name), Version: parse.Version, Memory: f.memory,
 		Time: f.time, Code: e.Code, Reason: e.Message})
 	f.known = f.known[max(0, len(f.known)-maxFailures):]

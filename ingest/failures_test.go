@@ -2,8 +2,10 @@ package ingest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,57 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
+
+// TestUploadIsParsedAgain uploads bytes whose failure is remembered. They are parsed, and the failure is forgotten unless it happens again.
+func TestUploadIsParsedAgain(t *testing.T) {
+	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "failures.json")
+	write(t, dir, map[string]string{"file.md": "# Good\n\nText.\n"})
+	f, err := ingest.OpenFailures(kept, 1, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, exhausted := 0, false
+	g := ingest.New(newMemory(), nil, ingest.Options{Failures: f, Parse: func(ctx context.Context, name string, data []byte, l parse.Limits) (parse.Parsed, error) {
+		if parsed++; exhausted {
+			return parse.Parsed{}, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: takes too long", name)
+		}
+		return parse.Parse(ctx, name, data, l)
+	}})
+	upload := func() error {
+		_, err := g.IngestFile(t.Context(), ingest.File{Collection: "files", ID: "f", Path: filepath.Join(dir, "file.md"), Name: "file.md"}, nil)
+		return err
+	}
+	folder := func() error {
+		report, err := g.Ingest(t.Context(), ingest.Request{Paths: []string{dir}}, nil)
+		if err == nil && len(report.Failed) > 0 {
+			err = errors.New(report.Failed[0].Reason)
+		}
+		return err
+	}
+	for _, tt := range []struct {
+		name       string
+		do         func() error
+		exhausted  bool
+		parsed     bool
+		fails      bool
+		remembered int
+	}{
+		{"upload that takes too much", upload, true, true, true, 1},
+		{"folder with the same bytes", folder, false, false, true, 1},
+		{"upload that takes too much again", upload, true, true, true, 1},
+		{"upload that succeeds", upload, false, true, false, 0},
+		{"folder after the success", folder, false, true, false, 0},
+	} {
+		parsed, exhausted = 0, tt.exhausted
+		if err := tt.do(); (err != nil) != tt.fails {
+			t.Errorf("%s: error %v, want one: %v", tt.name, err, tt.fails)
+		}
+		raw, err := os.ReadFile(kept)
+		if n := strings.Count(string(raw), `"hash"`); err != nil || n != tt.remembered || (parsed > 0) != tt.parsed {
+			t.Errorf("%s: %d failures remembered, want %d; parsed %d times, want it parsed: %v; %v", tt.name, n, tt.remembered, parsed, tt.parsed, err)
+		}
+	}
+}
 
 // TestFailuresAreRemembered ingests a folder at several starts, of which one document takes too much and another is not valid.
 func TestFailuresAreRemembered(t *testing.T) {

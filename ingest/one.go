@@ -38,7 +38,8 @@ type Taken struct {
 	EmbedFailure string // as in [Report]
 }
 
-// IngestFile puts one file, in the place of a document of its id if there is one. Nothing else of the collection is read.
+// IngestFile puts one file, in the place of a document of its id if there is one. Nothing else of the collection is read. The file is
+// parsed even if [Failures] remembers its bytes.
 // Progress, which may be nil, gets each stage with the share of it that is done, from one goroutine at a time. An error that is
 // due to the file is fit for [fault.Public]; what [Ingester.Ingest] says of embedders that fail holds here too. Nothing is put
 // once ctx has ended.
@@ -56,7 +57,7 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		return Taken{}, err
 	}
 	r.stage(Parsing, 0)
-	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title}
+	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title, upload: true}
 	d := r.digest(ctx, j, f.ID, g.hash(j, data), data)
 	if d.release != nil {
 		defer d.release()

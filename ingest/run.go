@@ -22,6 +22,7 @@ import (
 type job struct {
 	uri, name, title string
 	path             string // see [corpus.Document]
+	upload           bool   // parsed even if it is known to take too much
 	read             func() ([]byte, error)
 }
 
@@ -169,7 +170,7 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 // digest parses and cuts a document.
 func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash string, data []byte) ready {
 	out := ready{uri: j.uri, bytes: len(data)}
-	p, err := r.parse(ctx, j.name, data)
+	p, err := r.parse(ctx, j, data)
 	if err != nil {
 		out.err = err
 		return out
@@ -206,9 +207,15 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	return out
 }
 
-// parse parses a document, unless it is known to take too much. The error does not name the file, as those who show it do.
-func (r *run) parse(ctx context.Context, name string, data []byte) (parse.Parsed, error) {
-	if err := r.opts.Failures.find(name, data); err != nil {
+// parse parses a document. One that is known to take too much is only parsed if it is an upload. The error does not name the file, as those
+// who show it do.
+func (r *run) parse(ctx context.Context, j job, data []byte) (parse.Parsed, error) {
+	name := j.name
+	if j.upload {
+		if err := r.opts.Failures.remove(name, data); err != nil {
+			r.opts.Logger.Error("forget the failure of an upload", "error", err)
+		}
+	} else if err := r.opts.Failures.find(name, data); err != nil {
 		return parse.Parsed{}, err
 	}
 	p, err := r.opts.Parse(ctx, name, data, r.opts.Limits)

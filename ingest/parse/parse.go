@@ -89,8 +89,7 @@ type Limits struct {
 // Version is that of the parsers' limits and costs. Raise it when documents that took too much may be read now.
 const Version = "1"
 
-// ErrExhausted is wrapped by the error of a document whose parsing took too much time or memory, or failed in an unforeseen way: what is
-// not worth a second try with the same limits.
+// ErrExhausted is wrapped by the error of a document whose parsing took too much time or memory, and would again with the same limits.
 var ErrExhausted = errors.New("parsing took too much")
 
 // WithDefaults gives the limits with their defaults.

@@ -50,7 +50,8 @@ func serve(in, out *os.File) error {
 		go watchHeap(d.Memory, parsed)
 		kind, body := parseDocument(d)
 		close(parsed)
-		reply := append([]byte{kind}, binary.BigEndian.AppendUint64(nil, uint64(len(body)))...)
+		reply := binary.BigEndian.AppendUint64([]byte{kind}, uint64(len(body)))
+		reply = binary.BigEndian.AppendUint64(reply, uint64(cpuTime()))
 		if failed = writeAll(out, reply, body); failed != nil {
 			break
 		}
@@ -90,7 +91,10 @@ func parseDocument(d document) (kind byte, body []byte) {
 	if err == nil {
 		return replyParsed, encode(p)
 	}
-	f := failure{Code: fault.Internal, Message: "it cannot be read", Exhausted: errors.Is(err, parse.ErrExhausted)}
+	if errors.Is(err, parse.ErrExhausted) {
+		return replyLate, nil
+	}
+	f := failure{Code: fault.Internal, Message: "it cannot be read"}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		f.Code, f.Message = e.Code, e.Message
 	}

@@ -60,14 +60,20 @@ func limitData(memory int64) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})
 }
 
+// cpuTime is the processor time that the process has used.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // limitCPU bounds the processor time from now on.
 func limitCPU(d time.Duration) {
-	var used syscall.Rusage
 	var limit syscall.Rlimit
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil || syscall.Getrlimit(syscall.RLIMIT_CPU, &limit) != nil {
+	if syscall.Getrlimit(syscall.RLIMIT_CPU, &limit) != nil {
 		return
 	}
-	limit.Cur = min(limit.Max, uint64(used.Utime.Sec)+uint64(used.Stime.Sec)+uint64((d+grace)/time.Second)+2)
+	limit.Cur = min(limit.Max, uint64((cpuTime()+d+grace)/time.Second)+2)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &limit)
 }
 

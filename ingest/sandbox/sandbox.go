@@ -66,8 +66,8 @@ func New(o Options) *Pool {
 	return &Pool{opts: o, slots: make(chan struct{}, o.Workers)}
 }
 
-// Parse is [parse.Parse] in a child. A document that needs more memory or time than the pool allows, or that makes the child fail,
-// gives a [*fault.Error] that wraps [parse.ErrExhausted].
+// Parse is [parse.Parse] in a child. A document that needs more memory or time than the pool allows gives a [*fault.Error]
+// that wraps [parse.ErrExhausted]. If the child got too little processor time or ended for an unknown reason, the error does not wrap it.
 func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
 	if limits.Time <= 0 || limits.Time > p.opts.Time {
 		limits.Time = p.opts.Time
@@ -89,16 +89,26 @@ func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse
 	if err == nil || ctx.Err() != nil {
 		return parsed, cmp.Or(ctx.Err(), err)
 	}
+	return parsed, p.explain(name, err, limits.Time)
+}
+
+// overloadedHint ends the message of a time failure that is not the document's.
+const overloadedHint = " because the machine is overloaded; try again later"
+
+// explain returns the error for the caller. Only failures that the same document causes again wrap [parse.ErrExhausted].
+func (p *Pool) explain(name string, err error, limit time.Duration) error {
 	shown := parse.ShowName(name)
 	switch {
 	case errors.Is(err, errMemory):
-		return parsed, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: needs more than %d MiB of memory to read", shown, p.opts.Memory>>20)
+		return fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: needs more than %d MiB of memory to read", shown, p.opts.Memory>>20)
 	case errors.Is(err, errTime):
-		return parsed, fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: reading it took longer than %s", shown, limits.Time)
+		return fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: reading it took longer than %s", shown, limit)
+	case errors.Is(err, errOverloaded):
+		return fault.Wrap(fault.Overloaded, err, "%s: reading it took longer than %s%s", shown, limit, overloadedHint)
 	case errors.Is(err, errCrashed):
-		return parsed, fault.Wrap(fault.InvalidRequest, errors.Join(parse.ErrExhausted, err), "%s: the process that read it failed", shown)
+		return fault.Wrap(fault.InvalidRequest, err, "%s: the process that read it failed", shown)
 	}
-	return parsed, err
+	return err
 }
 
 // attempt parses a document in one child, which is a new one if fresh is set.
@@ -111,10 +121,14 @@ func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits par
 	parsed, err := w.parse(ctx, name, data, limits)
 	_, replied := errors.AsType[*fault.Error](err)
 	w.files++
-	if err != nil && !replied || errors.Is(err, parse.ErrExhausted) || w.files >= maxFiles || time.Since(started) > slow {
+	if err != nil && !replied || w.files >= maxFiles || time.Since(started) > slow {
 		w.stop()
 	} else {
 		p.put(w)
+	}
+	if errors.Is(err, errTime) {
+		<-w.exited
+		err = timeFailure(w.sinceReply(), limits.Time)
 	}
 	return parsed, err
 }

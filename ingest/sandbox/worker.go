@@ -23,6 +23,8 @@ var (
 	errMemory  = errors.New("the child took too much memory")
 	errTime    = errors.New("the child took too long")
 	errCrashed = errors.New("the child ended")
+
+	errOverloaded = errors.New("the child got too little processor time")
 )
 
 const (
@@ -40,7 +42,8 @@ type worker struct {
 	said   head     // the beginning of what it wrote to standard error
 	exited chan struct{}
 	files  int
-	timer  *time.Timer // stops it while it is idle
+	used   time.Duration // processor time up to its last reply
+	timer  *time.Timer   // stops it while it is idle
 	cause  atomic.Pointer[error]
 }
 
@@ -92,6 +95,19 @@ func start(memory int64) (*worker, error) {
 	return w, nil
 }
 
+// sinceReply is the processor time after the last reply of a child that has ended.
+func (w *worker) sinceReply() time.Duration {
+	return w.cmd.ProcessState.UserTime() + w.cmd.ProcessState.SystemTime() - w.used
+}
+
+// timeFailure returns the error of a document that reached its time limit. If it used little processor time, the machine is the cause.
+func timeFailure(used, limit time.Duration) error {
+	if used < limit/4*3 {
+		return errOverloaded
+	}
+	return errTime
+}
+
 // ended reports whether the child has ended.
 func (w *worker) ended() bool {
 	select {
@@ -123,12 +139,16 @@ func (w *worker) parse(ctx context.Context, name string, data []byte, limits par
 		defer close(watched)
 		w.watch(ctx, limits.Time+grace, done)
 	}()
-	kind, body, err := w.exchange(name, data, limits)
+	kind, used, body, err := w.exchange(name, data, limits)
 	close(done)
 	<-watched
 	if err != nil {
 		return parse.Parsed{}, w.ending(ctx, err)
 	}
+	if kind == replyLate {
+		return parse.Parsed{}, errTime
+	}
+	w.used = used
 	if kind == replyParsed {
 		p, err := decode(body, limits)
 		if err != nil {
@@ -194,30 +214,34 @@ type request struct {
 const (
 	replyParsed = 'p'
 	replyFailed = 'f'
+	replyLate   = 't' // the document's time limit was reached
 )
 
+// replyHeader is the size of what precedes a reply's body: its kind, the size of the body, and the processor time that the child has used.
+const replyHeader = 1 + 8 + 8
+
 // exchange sends a document and reads the reply, of which it takes no more than a document within the limits can have.
-func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind byte, body []byte, err error) {
+func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind byte, used time.Duration, body []byte, err error) {
 	header, err := json.Marshal(request{name, limits, w.memory, len(data)})
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, nil, err
 	}
 	if err := errors.Join(writeAll(w.in, binary.BigEndian.AppendUint32(nil, uint32(len(header))), header), writeAll(w.in, data)); err != nil {
-		return 0, nil, fmt.Errorf("send document: %w", err)
+		return 0, 0, nil, fmt.Errorf("send document: %w", err)
 	}
-	var start [9]byte
+	var start [replyHeader]byte
 	if _, err := io.ReadFull(w.out, start[:]); err != nil {
-		return 0, nil, fmt.Errorf("read reply: %w", err)
+		return 0, 0, nil, fmt.Errorf("read reply: %w", err)
 	}
-	n := binary.BigEndian.Uint64(start[1:])
+	n := binary.BigEndian.Uint64(start[1:9])
 	if n > uint64(maxReply(limits)) {
-		return 0, nil, fmt.Errorf("read reply: it has %d bytes", n)
+		return 0, 0, nil, fmt.Errorf("read reply: it has %d bytes", n)
 	}
 	body = make([]byte, n)
 	if _, err := io.ReadFull(w.out, body); err != nil {
-		return 0, nil, fmt.Errorf("read reply: %w", err)
+		return 0, 0, nil, fmt.Errorf("read reply: %w", err)
 	}
-	return start[0], body, nil
+	return start[0], time.Duration(binary.BigEndian.Uint64(start[9:])), body, nil
 }
 
 func writeAll(w io.Writer, parts ...[]byte) error {
@@ -231,9 +255,8 @@ func writeAll(w io.Writer, parts ...[]byte) error {
 
 // failure is a document's error in a reply.
 type failure struct {
-	Code      fault.Code
-	Message   string
-	Exhausted bool
+	Code    fault.Code
+	Message string
 }
 
 // readFailure gives the error of a reply. What is no error of a document is the child's fault.
@@ -241,9 +264,6 @@ func readFailure(body []byte) error {
 	var f failure
 	if json.Unmarshal(body, &f) != nil || len(f.Message) > 4096 || !slices.Contains(fault.Codes(), f.Code) {
 		return fmt.Errorf("%w: its reply is not valid", errCrashed)
-	}
-	if f.Exhausted {
-		return fault.Wrap(f.Code, parse.ErrExhausted, "%s", f.Message)
 	}
 	return fault.New(f.Code, "%s", f.Message)
 }
