@@ -153,8 +153,15 @@ func (x *Index) reopen(c *collection, i int) error {
 
 // erase deletes texts that no search reads any more from documents.db, and overwrites its free pages.
 func (x *Index) erase(ctx context.Context) (left bool, err error) {
+	if err := x.awaitReads(ctx); err != nil { // long ones, while others write
+		return false, err
+	}
 	x.write.Lock()
 	defer x.write.Unlock()
+	return x.eraseLocked(ctx)
+}
+
+func (x *Index) eraseLocked(ctx context.Context) (left bool, err error) {
 	swept := map[*collection][][2]uint64{}
 	for _, c := range x.loadedCollections() {
 		if rows := c.sweepable(); rows != nil {
@@ -181,7 +188,11 @@ func (x *Index) erase(ctx context.Context) (left bool, err error) {
 	if err != nil {
 		return left, err
 	}
-	x.awaitReaders()
+	wait, cancel := context.WithTimeout(ctx, maxWriteStall)
+	defer cancel()
+	if x.awaitReads(wait) != nil {
+		return true, ctx.Err()
+	}
 	err = guard(x.path(fileDocuments), func() error { return eraseFree(ctx, x.path(fileDocuments)) })
 	if err != nil {
 		return left, x.noteDamage(err)
@@ -193,28 +204,34 @@ func (x *Index) erase(ctx context.Context) (left bool, err error) {
 	return false, x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyScrub) })
 }
 
-// awaitReaders waits until the transactions that read documents.db now have ended.
-func (x *Index) awaitReaders() {
-	x.dbMu.Lock()
-	defer x.dbMu.Unlock()
-}
-
 // shrink copies documents.db if more than half of it is free. The copy replaces the file while both are open, so that a failure leaves
 // the old one in use.
-func (x *Index) shrink(ctx context.Context) (err error) {
+func (x *Index) shrink(ctx context.Context) error {
+	old, err := x.exchange(ctx)
+	if err != nil || old == nil {
+		return err
+	}
+	if err := x.awaitReads(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return old.Close()
+}
+
+// exchange does the work of [Index.shrink]. It returns the database that was replaced, which reads may still use.
+func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	path, fresh := x.path(fileDocuments), x.path(fileCompacted)
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if free := int64(x.db.Stats().FreePageN) * int64(x.db.Info().PageSize); free < minShrink || free < info.Size()/2 {
-		return nil
+		return nil, nil
 	}
 	to, err := openDB(fresh)
 	if err != nil {
-		return errors.Join(err, removeIfThere(fresh))
+		return nil, errors.Join(err, removeIfThere(fresh))
 	}
 	defer func() {
 		if err != nil {
@@ -222,27 +239,27 @@ func (x *Index) shrink(ctx context.Context) (err error) {
 		}
 	}()
 	if err := x.view(func(tx *txn) error { return copyBuckets(ctx, to, tx) }); err != nil {
-		return err
+		return nil, err
 	}
 	if err := guard(fresh, func() error { _, err := verifyFile(fresh); return err }); err != nil {
-		return x.noteDamage(err)
+		return nil, x.noteDamage(err)
 	}
 	x.dbMu.Lock()
 	defer x.dbMu.Unlock()
 	if err := os.Rename(fresh, path); err != nil {
-		return err
+		return nil, err
 	}
-	old := x.db
-	x.db = to
-	if err := errors.Join(old.Close(), syncDir(x.dir)); err != nil {
+	old, x.db = x.db, to
+	if err := syncDir(x.dir); err != nil {
 		x.opts.Logger.Warn("the compacted index may have to be compacted again after a loss of power", "error", err)
 	}
-	return nil
+	return old, nil
 }
 
 const (
 	minShrink      = 1 << 20
 	compactTxBytes = 16 << 20
+	maxWriteStall  = 2 * time.Second // how long writes wait for reads that erasing waits for
 )
 
 // copyBuckets copies all buckets to a new database, some at a time.

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -179,17 +181,48 @@ func forgetVectors(tx *txn) error {
 
 // view runs do in a read transaction. Nothing read may be kept without a copy.
 func (x *Index) view(do func(tx *txn) error) error {
-	x.dbMu.RLock()
-	defer x.dbMu.RUnlock()
+	db, end := x.beginRead()
+	defer end()
 	return x.noteDamage(guard(x.path(fileDocuments), func() error {
-		return x.db.View(func(tx *bolt.Tx) error { return do(&txn{Tx: tx}) })
+		return db.View(func(tx *bolt.Tx) error { return do(&txn{Tx: tx}) })
 	}))
 }
 
-// update runs do in a write transaction.
+// beginRead returns the database, which stays open until end is called.
+func (x *Index) beginRead() (db *bolt.DB, end func()) {
+	x.dbMu.Lock()
+	defer x.dbMu.Unlock()
+	return x.beginReadLocked()
+}
+
+func (x *Index) beginReadLocked() (db *bolt.DB, end func()) {
+	done := make(chan struct{})
+	x.reads[done] = struct{}{}
+	return x.db, func() {
+		x.dbMu.Lock()
+		defer x.dbMu.Unlock()
+		delete(x.reads, done)
+		close(done)
+	}
+}
+
+// awaitReads waits until the reads of documents.db that are running now have ended. Others begin meanwhile.
+func (x *Index) awaitReads(ctx context.Context) error {
+	x.dbMu.Lock()
+	reads := slices.Collect(maps.Keys(x.reads))
+	x.dbMu.Unlock()
+	for _, done := range reads {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// update runs do in a write transaction. The caller holds x.write, so the database is not exchanged meanwhile.
 func (x *Index) update(do func(tx *txn) error) error {
-	x.dbMu.RLock()
-	defer x.dbMu.RUnlock()
 	deletes := false
 	err := guard(x.path(fileDocuments), func() error {
 		return updateDB(x.db, nil, func(tx *txn) error {
@@ -289,14 +322,16 @@ func (x *Index) verify(ctx context.Context) error {
 
 func (x *Index) verifyDocuments(ctx context.Context) error {
 	path := x.path(fileDocuments)
-	x.dbMu.RLock()
-	defer x.dbMu.RUnlock()
-	f, err := os.Open(path)
+	x.dbMu.Lock()
+	db, end := x.beginReadLocked()
+	f, err := os.Open(path) // while locked, so that it is the file of db
+	x.dbMu.Unlock()
+	defer end()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	return x.noteDamage(guard(path, func() error {
-		return x.db.View(func(tx *bolt.Tx) error { return verifyTx(ctx, tx, f) })
+		return db.View(func(tx *bolt.Tx) error { return verifyTx(ctx, tx, f) })
 	}))
 }

@@ -52,8 +52,9 @@ type Index struct {
 	life   sync.RWMutex // held for reading by every call; for writing by Close
 	closed bool
 
-	dbMu sync.RWMutex // held for writing while the file is exchanged
-	db   *bolt.DB
+	dbMu  sync.Mutex // guards what follows
+	db    *bolt.DB
+	reads map[chan struct{}]struct{} // of documents.db that are running; each is closed at its end
 
 	mu          sync.Mutex
 	numbers     map[string]uint32 // of all collections by name: a name that damage hides does not make one empty
@@ -97,7 +98,8 @@ func Open(dir string, opts Options) (*Index, error) {
 	if opts.Scoring == (Scoring{}) {
 		opts.Scoring = DefaultScoring
 	}
-	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, behind: map[*collection]error{}, collections: map[string]*collection{}}
+	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, behind: map[*collection]error{}, collections: map[string]*collection{},
+		reads: map[chan struct{}]struct{}{}}
 	if err := x.open(); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
