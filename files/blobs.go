@@ -89,15 +89,12 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // heal puts what is staged in the place of bytes that are missing or damaged.
-func (s *Service) heal(st *staged, id string) error {
+func (s *Service) heal(st *staged) error {
 	if st == nil {
 		return nil
 	}
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
-	s.mu.Lock()
-	delete(s.damaged, id)
-	s.mu.Unlock()
 	return s.settleBlob(st)
 }
 
@@ -121,6 +118,7 @@ func (s *Service) place(st *staged, record func() error) error {
 func (s *Service) settleBlob(st *staged) error {
 	to := s.blobPath(st.sha256)
 	if verifyBlob(to, st.sha256) == nil {
+		s.repaired(st.sha256)
 		return nil // and what is staged is discarded
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -130,6 +128,7 @@ func (s *Service) settleBlob(st *staged) error {
 		return fmt.Errorf("keep file: %w", err)
 	}
 	st.path = ""
+	s.repaired(st.sha256)
 	return nil
 }
 
@@ -153,7 +152,9 @@ func (s *Service) unplace(f store.File, forget func() (last bool, err error)) er
 		return err
 	})
 	if err == nil && last {
-		err = removeIfThere(s.blobPath(sum))
+		if err = removeIfThere(s.blobPath(sum)); err == nil {
+			s.repaired(sum)
+		}
 	}
 	if err != nil {
 		return err // the mark stays: the next opening looks again

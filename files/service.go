@@ -160,7 +160,7 @@ type Service struct {
 	removing map[string]bool     // files whose deletion is under way; true: their task is to be begun anew if they stay
 	news     chan struct{}       // closed, and made anew, when something ended
 	folders  map[string]folder   // what is known of collections of folders
-	damaged  map[string]bool     // files whose bytes were found damaged
+	damaged  map[string]bool     // SHA-256 of bytes that were found damaged
 	issues   []string            // see Issues; set by Open
 }
 
@@ -253,7 +253,7 @@ func (s *Service) compare(ctx context.Context) error {
 	return nil
 }
 
-// Issues says how store, bytes and index disagreed when the service was opened, and how many files were found damaged since. None: all is well.
+// Issues says how store, bytes and index disagreed when the service was opened, and how many files were found damaged since and neither deleted nor uploaded again. None: all is well.
 func (s *Service) Issues() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

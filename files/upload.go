@@ -80,7 +80,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
 	if errors.Is(err, errTwin) {
-		if err := s.heal(st, twin.ID); err != nil {
+		if err := s.heal(st); err != nil {
 			return f, t, err
 		}
 		return s.again(ctx, twin, u)
@@ -96,7 +96,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != bare(u.URL) && there.URL != u.URL {
 			return f, t, fault.New(fault.Conflict, "another file with the id %s exists already", f.ID)
 		}
-		if err := s.heal(st, there.ID); err != nil {
+		if err := s.heal(st); err != nil {
 			return f, t, err
 		}
 		return s.again(ctx, there, u)

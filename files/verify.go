@@ -54,19 +54,26 @@ func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store
 	if err != nil {
 		return nil, f, fmt.Errorf("open file: %w", err)
 	}
-	return &verified{file: body, size: f.Bytes, sum: f.SHA256, hash: sha256.New(), failed: func() error { return s.damagedFile(id) }}, f, nil
+	return &verified{file: body, size: f.Bytes, sum: f.SHA256, hash: sha256.New(), failed: func() error { return s.damagedFile(f) }}, f, nil
 }
 
-// damagedFile notes that a file's bytes are damaged, and gives the error for the caller.
-func (s *Service) damagedFile(id string) error {
+// damagedFile records that a file's bytes are damaged, and returns the error for the caller.
+func (s *Service) damagedFile(f store.File) error {
 	s.mu.Lock()
-	first := !s.damaged[id]
-	s.damaged[id] = true
+	first := !s.damaged[f.SHA256]
+	s.damaged[f.SHA256] = true
 	s.mu.Unlock()
 	if first {
-		s.opts.Logger.Error("the bytes of a file are damaged: upload the file again under its id, or delete it", "file", id)
+		s.opts.Logger.Error("the bytes of a file are damaged: upload the file again under its id, or delete it", "file", f.ID)
 	}
-	return fault.Wrap(fault.Internal, errDamaged, "the bytes of the file %s are damaged on the disk of the server", id)
+	return fault.Wrap(fault.Internal, errDamaged, "the bytes of the file %s are damaged on the disk of the server", f.ID)
+}
+
+// repaired records that damaged bytes were replaced or deleted.
+func (s *Service) repaired(sum string) {
+	s.mu.Lock()
+	delete(s.damaged, sum)
+	s.mu.Unlock()
 }
 
 // verified reads a file and compares its hash before it gives the last byte.

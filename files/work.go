@@ -307,7 +307,7 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.Taken, error) {
 	s.blobs.Lock()
 	s.blobs.Unlock() //nolint:staticcheck // only to wait
 	if err := verifyBlob(s.blobPath(f.SHA256), f.SHA256); errors.Is(err, errDamaged) {
-		return ingest.Taken{}, s.damagedFile(f.ID)
+		return ingest.Taken{}, s.damagedFile(f)
 	}
 	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
 	if f.URL != "" {
