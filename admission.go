@@ -34,40 +34,40 @@ func (q *Question) cost() int {
 	return 1 + n/costUnit
 }
 
-// fair is a semaphore whose places clients take in turn. Invariants: used is the sum of held; a client is in turns exactly if it
-// has tickets; a ticket waits only while its client's share or the capacity has no room for it, or another one that has no
+// fairSemaphore is a semaphore for whose slots clients take turns. Invariants: used is the sum of held; a client is in turns exactly if it
+// has waiters; a waiter waits only while its client's share or the capacity has no room for it, or another one that has no
 // room in the capacity is before it.
-type fair struct {
+type fairSemaphore struct {
 	capacity, share, queue int // share 0: none
 	wait                   time.Duration
 
 	mu      sync.Mutex
 	used    int
 	held    map[string]int
-	tickets map[string][]*ticket
-	turns   []string // clients with tickets, the next first
+	waiting map[string][]*waiter
+	turns   []string // clients with waiters, the next first
 	queued  int
 }
 
-// ticket is a request that waits.
-type ticket struct {
+// waiter is a request that waits for its turn.
+type waiter struct {
 	cost  int
 	ready chan struct{} // closed when it was granted
 }
 
-func newFair(capacity, share, queue int, wait time.Duration) *fair {
-	return &fair{capacity: capacity, share: share, queue: queue, wait: wait, held: map[string]int{}, tickets: map[string][]*ticket{}}
+func newFairSemaphore(capacity, share, queue int, wait time.Duration) *fairSemaphore {
+	return &fairSemaphore{capacity: capacity, share: share, queue: queue, wait: wait, held: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
 // acquire takes places for a client, once it is its turn, and returns what gives them back. What costs more than the client's share
 // or all places waits until the client holds nothing. Errors: [fault.Overloaded], and ctx's.
-func (f *fair) acquire(ctx context.Context, client string, cost int) (release func(), err error) {
+func (f *fairSemaphore) acquire(ctx context.Context, client string, cost int) (release func(), err error) {
 	f.mu.Lock()
 	cost = min(max(cost, 1), f.capacity)
 	if f.share > 0 {
 		cost = min(cost, f.share)
 	}
-	t := &ticket{cost: cost, ready: make(chan struct{})}
+	t := &waiter{cost: cost, ready: make(chan struct{})}
 	release = sync.OnceFunc(func() { f.release(client, cost) })
 	f.enqueue(client, t)
 	f.dispatch()
@@ -77,7 +77,7 @@ func (f *fair) acquire(ctx context.Context, client string, cost int) (release fu
 		return release, nil
 	default:
 	}
-	if f.queue >= 0 && (f.queued > f.queue || len(f.tickets[client]) > (f.queue+1)/2) {
+	if f.queue >= 0 && (f.queued > f.queue || len(f.waiting[client]) > (f.queue+1)/2) {
 		f.cancel(client, t)
 		f.mu.Unlock()
 		return nil, fault.New(fault.Overloaded, "too many questions are waiting; try again")
@@ -106,31 +106,31 @@ func (f *fair) acquire(ctx context.Context, client string, cost int) (release fu
 	return nil, err
 }
 
-func (f *fair) enqueue(client string, t *ticket) {
-	if len(f.tickets[client]) == 0 {
+func (f *fairSemaphore) enqueue(client string, t *waiter) {
+	if len(f.waiting[client]) == 0 {
 		f.turns = append(f.turns, client)
 	}
-	f.tickets[client] = append(f.tickets[client], t)
+	f.waiting[client] = append(f.waiting[client], t)
 	f.queued++
 }
 
-// cancel removes a ticket that waits, and tells whether it did.
-func (f *fair) cancel(client string, t *ticket) bool {
-	i := slices.Index(f.tickets[client], t)
+// cancel removes a waiter, and reports whether it was still waiting.
+func (f *fairSemaphore) cancel(client string, t *waiter) bool {
+	i := slices.Index(f.waiting[client], t)
 	if i < 0 {
 		return false
 	}
-	f.tickets[client] = slices.Delete(f.tickets[client], i, i+1)
+	f.waiting[client] = slices.Delete(f.waiting[client], i, i+1)
 	f.queued--
-	if len(f.tickets[client]) == 0 {
-		delete(f.tickets, client)
+	if len(f.waiting[client]) == 0 {
+		delete(f.waiting, client)
 		f.turns = slices.DeleteFunc(f.turns, func(c string) bool { return c == client })
 	}
 	f.dispatch() // it may have stood before others
 	return true
 }
 
-func (f *fair) release(client string, cost int) {
+func (f *fairSemaphore) release(client string, cost int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.used -= cost
@@ -141,10 +141,10 @@ func (f *fair) release(client string, cost int) {
 }
 
 // dispatch grants what has room. Clients that got a place go to the end of the line; one without room in its share is passed over.
-func (f *fair) dispatch() {
+func (f *fairSemaphore) dispatch() {
 	for i := 0; i < len(f.turns); {
 		client := f.turns[i]
-		t := f.tickets[client][0]
+		t := f.waiting[client][0]
 		if f.share > 0 && f.held[client]+t.cost > f.share {
 			i++
 			continue
@@ -157,10 +157,10 @@ func (f *fair) dispatch() {
 		f.queued--
 		close(t.ready)
 		f.turns = slices.Delete(f.turns, i, i+1)
-		if f.tickets[client] = f.tickets[client][1:]; len(f.tickets[client]) > 0 {
+		if f.waiting[client] = f.waiting[client][1:]; len(f.waiting[client]) > 0 {
 			f.turns = append(f.turns, client)
 		} else {
-			delete(f.tickets, client)
+			delete(f.waiting, client)
 		}
 	}
 }
@@ -176,16 +176,16 @@ func (e *Engine) place(ctx context.Context, q *Question, key string) (release fu
 	return e.places.acquire(ctx, q.Client, q.cost())
 }
 
-// working answers while it holds one of the engine's workers, which it gives back while it waits for a model.
-type working struct {
+// fairAnswerer answers while it holds one of the engine's workers, which it releases while it waits for a model.
+type fairAnswerer struct {
 	answer.Answerer
-	workers *fair
+	workers *fairSemaphore
 	client  string
 }
 
 // Answer implements [answer.Answerer].
-func (w working) Answer(ctx context.Context, r *answer.Recorder) error {
-	s := &shift{working: w}
+func (w fairAnswerer) Answer(ctx context.Context, r *answer.Recorder) error {
+	s := &workerLease{fairAnswerer: w}
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -193,17 +193,17 @@ func (w working) Answer(ctx context.Context, r *answer.Recorder) error {
 	return w.Answerer.Answer(model.WithIdle(ctx, s.idle), r)
 }
 
-// shift is a run's hold on a worker. Calls of one run may wait for models side by side: the worker is given back by the first of them and
+// workerLease is the worker that a run holds. Calls of one run may wait for models side by side: the worker is given back by the first of them and
 // taken again by the last.
-type shift struct {
-	working
+type workerLease struct {
+	fairAnswerer
 	mu      sync.Mutex
 	idling  int
 	over    bool
 	release func()
 }
 
-func (s *shift) begin(ctx context.Context) error {
+func (s *workerLease) begin(ctx context.Context) error {
 	release, err := s.workers.acquire(ctx, s.client, 1)
 	if err != nil {
 		return err
@@ -218,21 +218,21 @@ func (s *shift) begin(ctx context.Context) error {
 	return nil
 }
 
-func (s *shift) give() {
+func (s *workerLease) give() {
 	if s.release != nil {
 		s.release()
 		s.release = nil
 	}
 }
 
-func (s *shift) end() {
+func (s *workerLease) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 	s.give()
 }
 
-func (s *shift) idle(ctx context.Context) (resume func()) {
+func (s *workerLease) idle(ctx context.Context) (resume func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idling++

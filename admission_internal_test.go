@@ -16,7 +16,7 @@ import (
 // line asks for places in order and notes who got them.
 type line struct {
 	mu    sync.Mutex
-	f     *fair
+	f     *fairSemaphore
 	order []string
 	free  map[string]func()
 	errs  map[string]error
@@ -39,7 +39,7 @@ func (l *line) ask(t *testing.T, client, name string, cost int) {
 	synctest.Wait()
 }
 
-func newLine(f *fair) *line {
+func newLine(f *fairSemaphore) *line {
 	return &line{f: f, free: map[string]func(){}, errs: map[string]error{}, leave: map[string]context.CancelFunc{}}
 }
 
@@ -74,7 +74,7 @@ func overloaded(err error) bool {
 func TestClientsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(newFair(2, 0, -1, 0))
+		l := newLine(newFairSemaphore(2, 0, -1, 0))
 		for _, name := range []string{"a1", "a2", "a3", "a4", "a5", "b1", "b2", "c1"} {
 			l.ask(t, name[:1], name, 1)
 		}
@@ -88,7 +88,7 @@ func TestClientsTakeTurns(t *testing.T) {
 			release() // counts once
 			l.leave[name]()
 		}
-		if l.f.used != 0 || len(l.f.held)+len(l.f.tickets)+len(l.f.turns)+l.f.queued != 0 {
+		if l.f.used != 0 || len(l.f.held)+len(l.f.waiting)+len(l.f.turns)+l.f.queued != 0 {
 			t.Errorf("something is left: %+v", l.f)
 		}
 	})
@@ -97,7 +97,7 @@ func TestClientsTakeTurns(t *testing.T) {
 func TestClientHasItsShareAtMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(newFair(8, 2, 100, time.Minute))
+		l := newLine(newFairSemaphore(8, 2, 100, time.Minute))
 		for _, name := range []string{"a1", "a2", "a3", "b1", "a4", "b2", "b3"} {
 			l.ask(t, name[:1], name, 1)
 		}
@@ -120,7 +120,7 @@ func TestClientHasItsShareAtMost(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(newFair(1, 1, 4, time.Minute))
+		l := newLine(newFairSemaphore(1, 1, 4, time.Minute))
 		for _, name := range []string{"a0", "a1", "a2", "a3", "b1", "b2", "b3", "c1"} {
 			l.ask(t, name[:1], name, 1)
 		}
@@ -145,7 +145,7 @@ func TestLongQuestionsCostMore(t *testing.T) {
 		t.Errorf("costs %d and %d, want 1 and 6", short.cost(), long.cost())
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(newFair(8, 4, 100, time.Minute))
+		l := newLine(newFairSemaphore(8, 4, 100, time.Minute))
 		l.ask(t, "a", "a1", 1)
 		l.ask(t, "a", "long", 6) // over the share: alone
 		l.ask(t, "a", "a2", 1)   // does not overtake it

@@ -48,8 +48,8 @@ type Options struct {
 type Engine struct {
 	o        Options
 	answerer answer.Answerer
-	places   *fair // of questions that name a client; nil: see [Admission]
-	workers  *fair
+	places   *fairSemaphore // of questions that name a client; nil: see [Admission]
+	workers  *fairSemaphore
 
 	mu      sync.Mutex
 	live    map[event.RunID]*run
@@ -149,10 +149,10 @@ func New(a answer.Answerer, o Options) *Engine {
 	e := &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{},
 		fading: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
 	if o.PerClient > 0 {
-		e.places = newFair(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
+		e.places = newFairSemaphore(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
 	}
 	if o.Workers > 0 {
-		e.workers = newFair(o.Workers, 0, -1, 0)
+		e.workers = newFairSemaphore(o.Workers, 0, -1, 0)
 	}
 	return e
 }
@@ -320,7 +320,7 @@ func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder, left tim
 	defer stop()
 	answerer := e.answerer
 	if e.workers != nil {
-		answerer = working{answerer, e.workers, r.client}
+		answerer = fairAnswerer{answerer, e.workers, r.client}
 	}
 	err := answer.Run(ctx, answerer, rec, func() { e.answered(r) })
 	defer e.leave(r.id, errors.Is(err, answer.ErrNoEnd))

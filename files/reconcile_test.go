@@ -287,7 +287,7 @@ func TestMissingAndDamagedBytes(t *testing.T) {
 	p.must(os.Remove(blob(fa.SHA256)))
 	report, err := reconcile(t, dir, false, -1)
 	p.must(err)
-	for _, problem := range []string{"do not have their hash", "bytes are missing"} {
+	for _, problem := range []string{"do not match their hash", "bytes are missing"} {
 		if found, mended := tallied(report, problem); found != 1 || mended != 0 {
 			t.Errorf("%s: %d, mended %d", problem, found, mended)
 		}
