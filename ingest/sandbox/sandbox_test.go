@@ -106,18 +106,37 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestCancelledParseKillsTheChild cancels a parse whose child never replies.
 func TestCancelledParseKillsTheChild(t *testing.T) {
-	p := newPool(t, Options{Workers: 1})
+	if runtime.GOOS == "windows" {
+		t.Skip("has no signals")
+	}
+	p := newPool(t, Options{Workers: 1, Time: time.Hour})
+	w := idleWorkers(t, p, 1)[0]
+	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	data := parsetest.Bomb("html-blocks.md")
+	name, data := parsetest.Ordinary()
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.Parse(ctx, "a.md", data, parse.Limits{})
+		_, err := p.Parse(ctx, name, data, parse.Limits{})
 		done <- err
 	}()
+	for taken := false; !taken; runtime.Gosched() {
+		p.mu.Lock()
+		taken = len(p.idle) == 0
+		p.mu.Unlock()
+	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+	if !w.ended() {
+		t.Fatal("the child still runs")
+	}
+	if state := w.cmd.ProcessState.String(); state != "signal: killed" {
+		t.Errorf("the child ended with %q, want it killed", state)
 	}
 	if len(p.slots) != 0 {
 		t.Error("its slot is still taken")
