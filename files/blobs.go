@@ -88,7 +88,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// heal puts what is staged in the place of bytes that are missing or damaged.
+// heal puts what is staged in the place of the bytes of the same hash, which may be missing or damaged.
 func (s *Service) heal(st *staged) error {
 	if st == nil {
 		return nil
@@ -115,12 +115,10 @@ func (s *Service) place(st *staged, record func() error) error {
 	return s.settleBlob(st)
 }
 
+// settleBlob moves staged bytes to their place, under the lock of blobs. Bytes that are there are replaced without a look at them: the staged
+// bytes were hashed when they were written, and hashing under the lock would block all downloads and deletions.
 func (s *Service) settleBlob(st *staged) error {
 	to := s.blobPath(st.sha256)
-	if verifyBlob(to, st.sha256) == nil {
-		s.repaired(st.sha256)
-		return nil // and what is staged is discarded
-	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("keep file: %w", err)
 	}
@@ -184,7 +182,7 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 			switch {
 			case err != nil && !errors.Is(err, store.ErrNotFound):
 				return err
-			case named && !strings.HasSuffix(e.Name(), goingMark):
+			case named && !strings.HasSuffix(e.Name(), goingMark) && verifyBlob(s.blobPath(sum), sum) != nil:
 				err = s.settleBlob(&staged{path: path, sha256: sum})
 			case !named:
 				err = removeIfThere(s.blobPath(sum))

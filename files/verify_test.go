@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/sluice-rag/sluice/files"
@@ -66,4 +68,41 @@ func TestDamagedFileStaysAnIssue(t *testing.T) {
 		t.Errorf("issues: %q", p.Issues())
 	}
 	p.readDamaged(b)
+}
+
+// TestUploadAgainDoesNotReadStoredBytes puts a named pipe in the place of the stored bytes, which shows whether they are opened. Reading them
+// while they are replaced would block downloads and deletions.
+func TestUploadAgainDoesNotReadStoredBytes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	id := p.indexed(files.Upload{}, ferns)
+	f, err := p.File(p.ctx(), id)
+	p.must(err)
+	pipe, blob := filepath.Join(p.dir, "pipe"), filepath.Join(p.dir, "files", "blobs", f.SHA256[:2], f.SHA256)
+	p.must(syscall.Mkfifo(pipe, 0o600))
+	p.must(os.Remove(blob))
+	p.must(os.Link(pipe, blob))
+	var opened atomic.Bool
+	done := make(chan error)
+	go func() {
+		w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when a reader opens the pipe
+		if opened.Store(true); err == nil {
+			err = w.Close()
+		}
+		done <- err
+	}()
+	p.send(files.Upload{ID: id}, ferns)
+	if opened.Load() {
+		t.Error("the stored bytes were read")
+	}
+	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	p.must(err)
+	p.must(<-done)
+	p.must(r.Close())
+	body, _, err := p.Open(p.ctx(), id)
+	p.must(err)
+	if got, err := io.ReadAll(body); err != nil || string(got) != ferns {
+		t.Errorf("read %q, %v", got, err)
+	}
+	p.must(body.Close())
 }
