@@ -50,7 +50,8 @@ func serve(in, out *os.File) error {
 		go watchHeap(d.Memory, parsed)
 		kind, body := parseDocument(d)
 		close(parsed)
-		reply := binary.BigEndian.AppendUint64([]byte{kind}, uint64(len(body)))
+		reply := append(binary.BigEndian.AppendUint64(nil, version), kind)
+		reply = binary.BigEndian.AppendUint64(reply, uint64(len(body)))
 		reply = binary.BigEndian.AppendUint64(reply, uint64(cpuTime()))
 		if failed = writeAll(out, reply, body); failed != nil {
 			break
@@ -87,6 +88,9 @@ func readDocument(in io.Reader) (d document, err error) {
 
 // parseDocument gives a reply.
 func parseDocument(d document) (kind byte, body []byte) {
+	if d.Version != version {
+		return replyFailed, nil // the parent sees the version of the reply
+	}
 	p, err := parse.Parse(context.Background(), d.Name, d.data, d.Limits)
 	if err == nil {
 		return replyParsed, encode(p)

@@ -8,12 +8,15 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -105,6 +108,8 @@ func (p *Pool) explain(name string, err error, limit time.Duration) error {
 		return fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: reading it took longer than %s", shown, limit)
 	case errors.Is(err, errOverloaded):
 		return fault.Wrap(fault.Overloaded, err, "%s: reading it took longer than %s%s", shown, limit, overloadedHint)
+	case errors.Is(err, errReplaced):
+		return fault.Wrap(fault.Unavailable, err, "%s: the program was replaced: restart the server", shown)
 	case errors.Is(err, errCrashed):
 		return fault.Wrap(fault.InvalidRequest, err, "%s: the process that read it failed", shown)
 	}
@@ -205,6 +210,18 @@ func (p *Pool) Close() error {
 
 // enabled says that the program called Main.
 var enabled bool
+
+// protocol is the version of what parent and child send each other.
+const protocol = 1
+
+// version identifies the protocol and the build. On some systems, a child runs the program that has replaced its parent's.
+var version = buildVersion()
+
+func buildVersion() uint64 {
+	info, _ := debug.ReadBuildInfo()
+	sum := sha256.Sum256(fmt.Append(nil, protocol, info))
+	return binary.BigEndian.Uint64(sum[:])
+}
 
 // childArgument is the only argument of a child.
 const childArgument = "sluice-parse-child"

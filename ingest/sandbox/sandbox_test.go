@@ -259,6 +259,19 @@ func TestFailuresOfTheMachine(t *testing.T) {
 	})
 }
 
+// TestReplacedProgram has a child of another version, as after the file of the program was replaced.
+func TestReplacedProgram(t *testing.T) {
+	name, data := parsetest.Ordinary()
+	own := version
+	defer func() { version = own }()
+	version++
+	_, err := newPool(t, Options{Workers: 1}).Parse(t.Context(), name, data, parse.Limits{})
+	want := name + ": the program was replaced: restart the server"
+	if e := fault.Public(err); e == nil || e.Message != want || errors.Is(err, parse.ErrExhausted) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // TestTimeFailure decides by the processor time of a document whether its time failure is remembered.
 func TestTimeFailure(t *testing.T) {
 	for _, tt := range []struct {

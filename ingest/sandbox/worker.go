@@ -24,6 +24,7 @@ var (
 	errTime    = errors.New("the child took too long")
 	errCrashed = errors.New("the child ended")
 
+	errReplaced   = errors.New("the child has another version")
 	errOverloaded = errors.New("the child got too little processor time")
 )
 
@@ -194,6 +195,8 @@ func (w *worker) ending(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, errReplaced):
+		return err
 	case w.cmd.ProcessState.ExitCode() == exitMemory, w.said.has("out of memory", "cannot allocate memory", "stack exceeds"):
 		return errMemory
 	case overTime(w.cmd.ProcessState), w.said.has("SIGXCPU"):
@@ -204,10 +207,11 @@ func (w *worker) ending(ctx context.Context, err error) error {
 
 // request is what stands before a document's bytes.
 type request struct {
-	Name   string
-	Limits parse.Limits
-	Memory int64
-	Bytes  int
+	Name    string
+	Limits  parse.Limits
+	Memory  int64
+	Bytes   int
+	Version uint64
 }
 
 // The kinds of a reply.
@@ -217,12 +221,13 @@ const (
 	replyLate   = 't' // the document's time limit was reached
 )
 
-// replyHeader is the size of what precedes a reply's body: its kind, the size of the body, and the processor time that the child has used.
-const replyHeader = 1 + 8 + 8
+// replyHeader is the size of what precedes a reply's body: the child's version, the kind of the reply, the size of the body, and the processor
+// time that the child has used.
+const replyHeader = 8 + 1 + 8 + 8
 
 // exchange sends a document and reads the reply, of which it takes no more than a document within the limits can have.
 func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind byte, used time.Duration, body []byte, err error) {
-	header, err := json.Marshal(request{name, limits, w.memory, len(data)})
+	header, err := json.Marshal(request{name, limits, w.memory, len(data), version})
 	if err != nil {
 		return 0, 0, nil, err
 	}
@@ -233,7 +238,10 @@ func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind b
 	if _, err := io.ReadFull(w.out, start[:]); err != nil {
 		return 0, 0, nil, fmt.Errorf("read reply: %w", err)
 	}
-	n := binary.BigEndian.Uint64(start[1:9])
+	if binary.BigEndian.Uint64(start[:]) != version {
+		return 0, 0, nil, errReplaced
+	}
+	n := binary.BigEndian.Uint64(start[9:])
 	if n > uint64(maxReply(limits)) {
 		return 0, 0, nil, fmt.Errorf("read reply: it has %d bytes", n)
 	}
@@ -241,7 +249,7 @@ func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind b
 	if _, err := io.ReadFull(w.out, body); err != nil {
 		return 0, 0, nil, fmt.Errorf("read reply: %w", err)
 	}
-	return start[0], time.Duration(binary.BigEndian.Uint64(start[9:])), body, nil
+	return start[8], time.Duration(binary.BigEndian.Uint64(start[17:])), body, nil
 }
 
 func writeAll(w io.Writer, parts ...[]byte) error {
