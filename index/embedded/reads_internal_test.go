@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// fillAndDelete puts long documents and deletes all but one, so that most of documents.db is free.
-func fillAndDelete(t *testing.T, x *Index) {
+// fillAndDelete puts long documents and deletes all but some, so that most of documents.db is free.
+func fillAndDelete(t *testing.T, x *Index, kept int) {
 	t.Helper()
 	var docs []corpus.Document
 	var entries [][]index.Entry
@@ -24,7 +24,7 @@ func fillAndDelete(t *testing.T, x *Index) {
 		entries = append(entries, []index.Entry{{Chunk: corpus.Chunk{ID: corpus.ChunkID(id), Level: corpus.Passage,
 			Text: strings.Repeat("long text ", 40_000)}}})
 	}
-	if err := errors.Join(x.Put(t.Context(), docs, entries), x.Delete(t.Context(), "c", ids[:len(ids)-1])); err != nil {
+	if err := errors.Join(x.Put(t.Context(), docs, entries), x.Delete(t.Context(), "c", ids[:len(ids)-kept])); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +39,7 @@ func TestCompactWhileReading(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				fillAndDelete(t, x)
+				fillAndDelete(t, x, 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				reading, finish := make(chan struct{}), make(chan struct{})
 				go func() {
@@ -82,5 +82,21 @@ func TestCompactWhileReading(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPutAfterDeletingAll deletes all documents and puts another one. The write that sweeps the last rows out also looks for a key in the
+// bucket that is empty then.
+func TestPutAfterDeletingAll(t *testing.T) {
+	t.Parallel()
+	x, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillAndDelete(t, x, 0)
+	d := corpus.Document{ID: "new", Collection: "c"}
+	e := index.Entry{Chunk: corpus.Chunk{ID: "new", Level: corpus.Passage, Text: "apple"}}
+	if err := errors.Join(x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{e}}), x.Verify(t.Context()), x.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -132,6 +132,9 @@ func (b *bucket) Get(key []byte) []byte {
 func (b *bucket) between(cur *bolt.Cursor, key, found []byte) {
 	var before []byte
 	if found == nil {
+		if first, _ := cur.First(); first == nil {
+			return // Last would not end if this transaction emptied all pages
+		}
 		before, _ = cur.Last()
 	} else {
 		before, _ = cur.Prev()
