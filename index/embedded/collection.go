@@ -264,6 +264,8 @@ func (x *Index) loadCollection(c *collection) error {
 			}
 		}
 	}
+	c.gate.Lock() // not before, as a rebuild may take minutes
+	defer c.gate.Unlock()
 	return c.publish(vectors, nil)
 }
 

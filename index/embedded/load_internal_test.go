@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"context"
+	"log/slog"
+	"os"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -64,5 +67,52 @@ func TestVerifyAfterFailedLoad(t *testing.T) {
 	}
 	if err := x.Verify(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// gateProbe is a log handler that checks, at each message, that searches of a scope can lock the gate of a collection.
+type gateProbe struct {
+	slog.Handler
+	c              *collection
+	probed, locked int
+}
+
+func (p *gateProbe) Enabled(context.Context, slog.Level) bool { return true }
+
+func (p *gateProbe) Handle(_ context.Context, r slog.Record) error {
+	if p.c == nil || r.Message != "index made anew from documents" {
+		return nil
+	}
+	p.probed++
+	if p.c.gate.TryLock() {
+		p.locked++
+		p.c.gate.Unlock()
+	}
+	return nil
+}
+
+// TestRepairBesideScopedSearch repairs a collection by a rebuild, during which searches of its sets go on.
+func TestRepairBesideScopedSearch(t *testing.T) {
+	t.Parallel()
+	x := reopened(t)
+	c, err := x.collection("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := &gateProbe{Handler: slog.DiscardHandler, c: c}
+	x.write.Lock()
+	x.opts.Logger = slog.New(probe)
+	_ = x.stale(c, errDamaged)
+	err = os.RemoveAll(x.lexicalDir(c, int(corpus.Passage)-1))
+	x.write.Unlock()
+	if err != nil || !x.repairAll() {
+		t.Fatalf("the collection was not repaired: %v", err)
+	}
+	if probe.probed == 0 || probe.locked != probe.probed {
+		t.Errorf("the gate was free in %d of %d rebuilds", probe.locked, probe.probed)
+	}
+	hits, err := x.Search(t.Context(), index.Query{Collection: index.Scope{Collection: "c", Sets: []string{"s"}}.Name(), Text: "apple", Limit: 10})
+	if err != nil || len(hits) != 1 {
+		t.Errorf("%d of 1 hit, %v", len(hits), err)
 	}
 }

@@ -188,8 +188,6 @@ func (x *Index) repair(c *collection) error {
 	if c.stale == nil {
 		return nil
 	}
-	c.gate.Lock()
-	defer c.gate.Unlock()
 	if err := x.loadCollection(c); err != nil {
 		_ = x.stale(c, err)
 		return fmt.Errorf("an earlier change is incomplete: %w", err)
