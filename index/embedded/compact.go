@@ -279,6 +279,9 @@ func copyBuckets(ctx context.Context, to *bolt.DB, from *txn) error {
 				}
 				b.FillPercent = 1
 				for n := 0; k != nil && n < compactTxBytes; k, v = cur.Next() {
+					if string(name) == string(bucketMeta) && bytes.Equal(k, keyTxID) {
+						continue
+					}
 					if err := b.Put(k, v); err != nil {
 						return err
 					}
@@ -291,7 +294,7 @@ func copyBuckets(ctx context.Context, to *bolt.DB, from *txn) error {
 			}
 		}
 	}
-	return nil
+	return to.Update(putTxID)
 }
 
 func removeIfThere(path string) error {

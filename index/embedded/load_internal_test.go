@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"testing"
@@ -46,7 +47,7 @@ func TestVerifyAfterFailedLoad(t *testing.T) {
 		err := x.db.Update(func(tx *bolt.Tx) error {
 			b, key := tx.Bucket(bucketLevels), levelKey(*x.number("c"), int(corpus.Passage))
 			old = append(old, b.Get(key)...)
-			return b.Put(key, record)
+			return errors.Join(b.Put(key, record), putTxID(tx))
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -234,7 +234,7 @@ func leaf(b []byte, id uint64, s span, do func(e element) error) error {
 // stores none.
 func (p *pages) content() (computed, stored sums, err error) {
 	computed = sums{}
-	var format, raw []byte
+	var format, raw, last []byte
 	err = p.walk(p.root, 0, span{}, func(e element) error {
 		if !e.bucket || len(e.value) < bucketHeader {
 			return fmt.Errorf("%w: %.20q is no bucket", errDamaged, e.key)
@@ -247,6 +247,9 @@ func (p *pages) content() (computed, stored sums, err error) {
 				return fmt.Errorf("%w: a bucket in bucket %.20q", errDamaged, name)
 			case name == string(bucketMeta) && bytes.Equal(e.key, keySums):
 				raw = bytes.Clone(e.value)
+				return nil
+			case name == string(bucketMeta) && bytes.Equal(e.key, keyTxID):
+				last = bytes.Clone(e.value)
 				return nil
 			case name == string(bucketMeta) && bytes.Equal(e.key, keyFormat):
 				format = bytes.Clone(e.value)
@@ -267,6 +270,8 @@ func (p *pages) content() (computed, stored sums, err error) {
 		stored = sums{}
 		if err = unsealJSON(raw, &stored); err != nil {
 			err = fmt.Errorf("%w: sums: %w", errDamaged, err)
+		} else if last != nil && !bytes.Equal(last, binary.BigEndian.AppendUint64(nil, p.txid)) {
+			err = fmt.Errorf("%w: it is not the state of the last transaction", errDamaged)
 		}
 	}
 	return computed, stored, err
@@ -338,7 +343,7 @@ func verifyFile(path string) (sums, error) {
 // verifyTx verifies the state that a read transaction sees.
 func verifyTx(ctx context.Context, tx *bolt.Tx, f io.ReaderAt) error {
 	size := int64(tx.DB().Info().PageSize)
-	computed, stored, err := newPages(ctx, tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size() / size), pageSize: size}, f).content()
+	computed, stored, err := newPages(ctx, tree{root: uint64(tx.Cursor().Bucket().Root()), high: uint64(tx.Size() / size), txid: uint64(tx.ID()), pageSize: size}, f).content()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
 	keyMade       = []byte("made")   // when the folder was, in microseconds since 1970; none: by an earlier version
-	keySums       = []byte("sums")   // what the buckets add up to, without this
+	keySums       = []byte("sums")   // what the buckets add up to, without this and the next
+	keyTxID       = []byte("txid")   // of the last transaction; none: by an earlier version
 	keyScrub      = []byte("scrub")  // there: pages of the file may hold deleted text
 	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
 )

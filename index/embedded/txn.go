@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -79,7 +80,7 @@ func (tx *txn) load() error {
 	return nil
 }
 
-// save writes the sums.
+// save writes the sums, and the id of the transaction: a page that a disk did not write can hold an older state, whose sums are right.
 func (tx *txn) save() error {
 	for _, name := range buckets {
 		s := tx.sums[string(name)]
@@ -90,7 +91,11 @@ func (tx *txn) save() error {
 	if err != nil {
 		return err
 	}
-	return tx.Tx.Bucket(bucketMeta).Put(keySums, raw)
+	return errors.Join(tx.Tx.Bucket(bucketMeta).Put(keySums, raw), putTxID(tx.Tx))
+}
+
+func putTxID(tx *bolt.Tx) error {
+	return tx.Bucket(bucketMeta).Put(keyTxID, binary.BigEndian.AppendUint64(nil, uint64(tx.ID())))
 }
 
 // Bucket returns a bucket, which must exist.

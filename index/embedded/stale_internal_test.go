@@ -1,0 +1,67 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// TestStaleRootPage puts the root page of the empty index in the place of the current one, as a disk does that loses a write. The older
+// state is whole, its sums are right, and it uses no page that is in use, but it lacks all documents.
+func TestStaleRootPage(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileDocuments)
+	put := func(docs ...corpus.Document) {
+		t.Helper()
+		x, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{nil}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := func() (page []byte, at int64) {
+		t.Helper()
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		newest, _, err := readTrees(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, at = make([]byte, newest.pageSize), int64(newest.root)*newest.pageSize
+		if _, err := f.ReadAt(page, at); err != nil {
+			t.Fatal(err)
+		}
+		return page, at
+	}
+	put()
+	stale, _ := root()
+	put(corpus.Document{ID: "a", Collection: "c"}, corpus.Document{ID: "b", Collection: "c"})
+	current, at := root()
+	copy(stale[:8], current[:8]) // the number of the page
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(data[at:], stale)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := Open(dir, Options{}); !errors.Is(err, errDamaged) {
+		t.Errorf("an index that lacks its documents opens: %v", err)
+		_ = x.Close()
+	}
+}
