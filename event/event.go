@@ -39,7 +39,7 @@ type Event struct {
 // may have seen events that were lost then. No number of theirs is used again: a run has fewer events.
 const Gap = 1_000_000_000
 
-// Follows tells whether the event's number is right behind the number last: it is the next, or the one after a [Gap].
+// Follows reports whether the event's number directly follows last: it is the next number, or the one after a [Gap].
 func (e Event) Follows(last Seq) bool {
 	_, failed := e.Body.(RunFailed)
 	return e.Seq == last+1 || failed && last > 0 && last < Gap && e.Seq == last+Gap+1

@@ -338,7 +338,7 @@ func (l *Log) stage(r *run, es []event.Event, lines []byte) {
 	}
 }
 
-// write writes the buffer behind the active segment. If it fails, the segment ends where it did before, and the buffer is kept.
+// write appends the buffer to the active segment. If it fails, the segment ends where it did before, and the buffer is kept.
 func (w *writer) write() error {
 	if len(w.buf) == 0 {
 		return nil
