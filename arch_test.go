@@ -10,19 +10,20 @@ import (
 // directly below it that has no row of its own, /... in an allowance for everything below. Tests are free of it, as they wire
 // things together. A new protocol or back end gets one row.
 var may = map[string]string{
-	".":            "answer corpus event eventlog fault index ingest model wire",
+	".":            "",
+	"engine":       "answer corpus event eventlog fault model",
 	"cmd/sluice":   "ingest/sandbox internal/cli",
-	"internal/cli": ". answer/grade answer/grade/calibrate answer/prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/bench internal/chat internal/config internal/text model model/probe server wire wire/forge wire/knowledge wire/sse",
+	"internal/cli": "engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/bench internal/chat internal/config lang model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only place that knows every back end: it turns a Config into a running program.
-	"internal/app": ". answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve internal/text ledger model/... server/... session store/... web wire/...",
+	"internal/app": "engine answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve lang ledger model/... prompt server/... session store/... web wire/...",
 
 	// The words that everything speaks in.
 	"fault":            "",
 	"corpus":           "",
 	"event":            "corpus fault",
-	"internal/text":    "",
-	"internal/config":  "internal/text",
+	"lang":             "",
+	"internal/config":  "lang",
 	"internal/reserve": "fault",
 
 	// Logs.
@@ -31,38 +32,38 @@ var may = map[string]string{
 	"eventlog/eventlogtest": "corpus event eventlog fault",
 
 	// Documents and retrieval.
-	"ingest":                 "corpus fault index ingest/entities ingest/parse ingest/propose internal/text model",
-	"ingest/*":               "answer/prompt corpus fault internal/text model",
-	"ingest/parse":           "corpus fault internal/text",
+	"ingest":                 "corpus fault index ingest/entities ingest/parse ingest/propose lang model",
+	"ingest/*":               "prompt corpus fault lang model",
+	"ingest/parse":           "corpus fault lang",
 	"ingest/parse/parsetest": "",
 	"ingest/sandbox":         "corpus fault ingest/parse",
 	"ingest/reembed":         "corpus fault index model",
-	"index":                  "corpus fault internal/text",
-	"index/*":                "corpus fault index internal/reserve internal/text",
-	"eval":                   ". answer/verify cache cache/... corpus event fault index ingest internal/text model",
+	"index":                  "corpus fault lang",
+	"index/*":                "corpus fault index internal/reserve lang",
+	"eval":                   "engine answer/verify cache cache/... corpus event fault index ingest lang model",
 	"model":                  "corpus fault",
-	"model/*":                "corpus fault internal/text model model/transport",
+	"model/*":                "corpus fault lang model model/transport",
 	"model/modeltest/llama":  "",
-	"cache":                  "cache/meaning corpus event fault index internal/text model",
+	"cache":                  "cache/meaning corpus event fault index lang model",
 	"cache/meaning":          "",
 	"cache/cachetest":        "",
-	"files":                  "corpus fault index ingest ingest/parse internal/reserve internal/text model store",
+	"files":                  "corpus fault index ingest ingest/parse internal/reserve lang model store",
 	"files/*":                "fault",
-	"index/scope":            "corpus fault index internal/text model",
+	"index/scope":            "corpus fault index lang model",
 	"store":                  "corpus event fault",
 	"store/*":                "corpus event fault store",
 	"ledger":                 "event fault store",
 	"session":                "corpus event fault store",
 	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index internal/text model",
-	"answer/*":               "answer/prompt corpus event fault index internal/text model",
-	"answer/agent/*":         "answer/agent answer/prompt corpus event internal/text model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index lang model",
+	"answer/*":               "prompt corpus event fault index lang model",
+	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade",
-	"answer/prompt":          "corpus fault internal/text model",
-	"internal/tools/*":       "corpus eval event fault index internal/text model",
+	"prompt":                 "corpus fault lang model",
+	"internal/tools/*":       "corpus eval event fault index lang model",
 
 	// Protocols: functions from events to frames.
-	"wire":          "event fault internal/text",
+	"wire":          "event fault lang",
 	"wire/sse":      "wire",
 	"examples/*":    "client event wire/forge wire/knowledge",
 	"wire/*":        "corpus event fault wire wire/sse",
@@ -70,15 +71,15 @@ var may = map[string]string{
 	"forrst":        "fault",
 
 	// Ways in.
-	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse .",
+	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse engine",
 	// The routes of a protocol's service besides its stream.
-	"server/*": ". corpus event eventlog fault files index internal/text server store wire wire/...",
+	"server/*": "engine corpus event eventlog fault files index lang server store wire wire/...",
 	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
 	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
-	"internal/chat":  "client client/display event fault internal/text wire/knowledge",
+	"internal/chat":  "client client/display event fault lang wire/knowledge",
 	"web":            "",
-	"internal/bench": ". answer corpus eval event eventlog fault internal/text server wire/...",
+	"internal/bench": "engine answer corpus eval event eventlog fault lang server wire/...",
 }
 
 // backEnds are the packages that only internal/app may name. Everything else knows the interface they serve.

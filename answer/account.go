@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // asksAccount reads what is most central of a whole document, or of a small collection, since no search finds what a question says
@@ -149,7 +149,7 @@ func centrality(all []corpus.Chunk) []float64 {
 	held := map[string]int{}
 	terms := make([]map[string]struct{}, len(all))
 	for i, c := range all {
-		terms[i] = text.Set(c.Text)
+		terms[i] = lang.Set(c.Text)
 		for t := range terms[i] {
 			held[t]++
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -58,7 +58,7 @@ func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 
 // think streams what the planner thinks.
 func (j *job) think(ctx context.Context, p agent.Plan) error {
-	thought := strings.TrimSpace(printable(text.Head(p.Thought, maxThought)))
+	thought := strings.TrimSpace(printable(lang.Head(p.Thought, maxThought)))
 	if thought == "" {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -33,7 +33,7 @@ type documents struct {
 func (d documents) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
 	q := index.Query{Collection: collection, Text: question, Limit: limit}
 	if d.Vectors != nil {
-		placed, err := d.Vectors.Place(ctx, collection, text.Head(question, 8192), model.ForQuery)
+		placed, err := d.Vectors.Place(ctx, collection, lang.Head(question, 8192), model.ForQuery)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // saying is an answer as it is said, with the places of its citations.
@@ -42,7 +42,7 @@ func (s *saying) claims() []verify.Claim {
 	var out []verify.Claim
 	next := 0 // of the cites
 	for _, part := range s.parts(all) {
-		spans := text.Sentences(all[part.Start:part.End])
+		spans := lang.Sentences(all[part.Start:part.End])
 		first := len(out)
 		for i, span := range spans {
 			until := part.End
@@ -69,8 +69,8 @@ func (s *saying) claims() []verify.Claim {
 
 // parts cuts the answer behind citations that end a statement. One in the middle of a sentence does not, and the full stop
 // that follows a citation belongs to what stands before it.
-func (s *saying) parts(all string) []text.Span {
-	var out []text.Span
+func (s *saying) parts(all string) []lang.Span {
+	var out []lang.Span
 	start := 0
 	for i, c := range s.cites {
 		if i+1 < len(s.cites) && s.cites[i+1].at == c.at {
@@ -82,12 +82,12 @@ func (s *saying) parts(all string) []text.Span {
 			end += n
 		}
 		if end > start && closes(all[start:end], all[end:]) {
-			out = append(out, text.Span{Start: start, End: end})
+			out = append(out, lang.Span{Start: start, End: end})
 			start = end
 		}
 	}
 	if start < len(all) {
-		out = append(out, text.Span{Start: start, End: len(all)})
+		out = append(out, lang.Span{Start: start, End: len(all)})
 	}
 	return out
 }

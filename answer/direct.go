@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -39,7 +39,7 @@ func (j *job) direct(ctx context.Context) error {
 			}
 			next.tool, next.words, next.near, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
 		case 2:
-			next.words = strings.Join(text.Content(text.Head(j.q.Query, maxQuery), maxWords), " ")
+			next.words = strings.Join(lang.Content(lang.Head(j.q.Query, maxQuery), maxWords), " ")
 			next.near, next.levels = next.words, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
 		}
 		if next.words == "" && next.near == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -230,7 +230,7 @@ func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error)
 		return &docs[0], nil
 	}
 	if more {
-		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: text.Head(names, maxQuery), Limit: 50})
+		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Head(names, maxQuery), Limit: 50})
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -36,7 +36,7 @@ func (j *job) generate(ctx context.Context) error {
 		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
 	}
 	for word, df := range j.stats.DF {
-		task.IDF[text.Stem(word)] = text.IDF(j.stats.Chunks, df)
+		task.IDF[lang.Stem(word)] = lang.IDF(j.stats.Chunks, df)
 	}
 	tokens := 0
 	if j.past.Generation != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -88,13 +88,13 @@ func described(d corpus.Document) document {
 
 // titled gives a title as it is said: on one line, and not too long.
 func titled(s string) string {
-	return strings.TrimSpace(text.Head(strings.Join(strings.Fields(text.Clean(text.Head(s, 4*maxName))), " "), maxName))
+	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(s, 4*maxName))), " "), maxName))
 }
 
 // listAbout searches for what the documents are to be about. Those count of which a passage is of use.
 func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate, error) {
 	out := listed{Documents: []document{}}
-	s := j.search(event.ToolHybridSearch, text.Head(about, maxQuery))
+	s := j.search(event.ToolHybridSearch, lang.Head(about, maxQuery))
 	s.asked, s.limit = s.words, max(4*maxListed, 2*j.q.TopK)
 	if err := j.find(ctx, s); err != nil {
 		return out, nil, err

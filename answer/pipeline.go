@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -283,7 +283,7 @@ func (j *job) prepare(ctx context.Context) error {
 
 // shownName gives what a question was asked of as people are told: its names, clean and not too many.
 func shownName(collection string) string {
-	names := strings.Split(printable(text.Head(collection, maxName)), ",")
+	names := strings.Split(printable(lang.Head(collection, maxName)), ",")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
@@ -292,7 +292,7 @@ func shownName(collection string) string {
 
 // learn adds to what is known of how words are spread.
 func (j *job) learn(ctx context.Context, texts []string) error {
-	words := text.Content(text.Head(strings.Join(texts, "\n"), maxQuery), maxWords)
+	words := lang.Content(lang.Head(strings.Join(texts, "\n"), maxQuery), maxWords)
 	words = slices.DeleteFunc(words, func(w string) bool { _, known := j.stats.DF[w]; return known })
 	if len(words) == 0 && j.stats.DF != nil {
 		return nil

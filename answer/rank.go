@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
@@ -130,11 +130,11 @@ func (j *job) named() []bool {
 	if j.q.Mode != event.Agentic {
 		return out
 	}
-	asked := " " + text.Name(text.Head(j.q.Query, maxQuery)) + " "
+	asked := " " + lang.Name(lang.Head(j.q.Query, maxQuery)) + " "
 	names := make([]string, len(j.pool))
 	for i, c := range j.pool {
 		base, _, _ := strings.Cut(c.Chunk.Title, " (")
-		if name := " " + text.Name(base) + " "; len(name) > 2 && strings.Contains(asked, name) {
+		if name := " " + lang.Name(base) + " "; len(name) > 2 && strings.Contains(asked, name) {
 			names[i] = name
 		}
 	}
@@ -183,12 +183,12 @@ func (j *job) places(s *search, grades []float64) []float64 {
 // weights gives the idf of a question's terms by stem.
 func (j *job) weights(question string) map[string]float64 {
 	out := map[string]float64{}
-	for _, t := range text.Unique(text.Head(question, maxQuery)) {
+	for _, t := range lang.Unique(lang.Head(question, maxQuery)) {
 		df, ok := j.stats.DF[t.Word]
 		if !ok {
 			df = j.stats.Chunks / 100
 		}
-		out[t.Stem] = text.IDF(j.stats.Chunks, df)
+		out[t.Stem] = lang.IDF(j.stats.Chunks, df)
 	}
 	return out
 }
@@ -197,7 +197,7 @@ func (j *job) weights(question string) map[string]float64 {
 func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
 	held := map[string]int{}
 	for _, h := range hits {
-		terms := text.Set(h.Chunk.Title + "\n" + h.Chunk.Text)
+		terms := lang.Set(h.Chunk.Title + "\n" + h.Chunk.Text)
 		for t := range asked {
 			if _, ok := terms[t]; ok {
 				held[t]++
@@ -205,9 +205,9 @@ func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
 		}
 	}
 	out := make(map[string]float64, len(asked))
-	rarest := text.IDF(len(hits), 1)
+	rarest := lang.IDF(len(hits), 1)
 	for t, weight := range asked {
-		out[t] = weight * (common + (1-common)*min(1, text.IDF(len(hits), max(held[t], 1))/rarest))
+		out[t] = weight * (common + (1-common)*min(1, lang.IDF(len(hits), max(held[t], 1))/rarest))
 	}
 	return out
 }
@@ -217,13 +217,13 @@ const common = 0.3
 
 // bestSentence is the BM25 score of the passage's best sentence, for which the words of the title count as said.
 func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
-	title, base := text.Set(c.Title), 0.0
+	title, base := lang.Set(c.Title), 0.0
 	for t := range title {
 		base += 0.7 * asked[t]
 	}
 	best := 0.0
-	for _, span := range text.Sentences(c.Text) {
-		words := text.Terms(c.Text[span.Start:span.End])
+	for _, span := range lang.Sentences(c.Text) {
+		words := lang.Terms(c.Text[span.Start:span.End])
 		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(len(words))/usualSentence))
 		sum := base
 		seen := map[string]bool{}

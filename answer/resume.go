@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -243,7 +243,7 @@ func (j *job) requote() {
 				j.context = append(slices.Clip(j.context), candidate{Hit: index.Hit{Chunk: chunkOf(*c.Source)}, grade: c.Source.Score, path: c.Source.Path})
 			}
 			j.order = append(j.order, at)
-			j.quotes = append(j.quotes, quote{span: text.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}})
+			j.quotes = append(j.quotes, quote{span: lang.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}})
 		}
 		q := &j.quotes[c.N-1]
 		q.pages, q.last = ascending(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages

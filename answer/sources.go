@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // maxName bounds the name of a document's file, in bytes.
@@ -83,7 +83,7 @@ func nameOf(uri string) string {
 	if name == "." || name == "/" {
 		return ""
 	}
-	return strings.TrimSpace(text.Head(strings.Join(strings.Fields(text.Clean(text.Head(name, 4*maxName))), " "), maxName))
+	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(name, 4*maxName))), " "), maxName))
 }
 
 // file is a document's file: its name without folders, and its path below the indexed folder.
@@ -91,7 +91,7 @@ type file struct{ name, path string }
 
 // quote is what the citations of a source rest on so far.
 type quote struct {
-	span  text.Span // in the source's text: of the first citation; empty if it is not known
+	span  lang.Span // in the source's text: of the first citation; empty if it is not known
 	pages []int     // of all citations, ascending
 	last  []int     // of the last one
 }
@@ -122,19 +122,19 @@ const (
 
 // quoted returns the sentences of a passage that hold the words of what was said, in their order. For each sentence that was said, these
 // are the sentence that holds most of its words and those that hold much of the rest; none if all of them hold less than half.
-func quoted(passage, said string) []text.Span {
-	spans := text.Sentences(text.Head(passage, maxQuoted))
+func quoted(passage, said string) []lang.Span {
+	spans := lang.Sentences(lang.Head(passage, maxQuoted))
 	words := make([]map[string]struct{}, len(spans))
 	for i, s := range spans {
-		words[i] = text.Set(passage[s.Start:s.End])
+		words[i] = lang.Set(passage[s.Start:s.End])
 	}
-	said = text.Head(said, maxSaid)
+	said = lang.Head(said, maxSaid)
 	var all []int
-	for _, s := range text.Sentences(said) {
-		all = append(all, covering(words, text.Set(said[s.Start:s.End]))...)
+	for _, s := range lang.Sentences(said) {
+		all = append(all, covering(words, lang.Set(said[s.Start:s.End]))...)
 	}
 	slices.Sort(all)
-	var out []text.Span
+	var out []lang.Span
 	for _, i := range slices.Compact(all) {
 		out = append(out, spans[i])
 	}
@@ -180,7 +180,7 @@ func (j *job) cite(n int, c candidate, said string) event.Cited {
 		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
 	}
 	if len(spans) == 0 {
-		spans, pages = []text.Span{{}}, c.Chunk.Pages
+		spans, pages = []lang.Span{{}}, c.Chunk.Pages
 	}
 	pages = ascending(pages)
 	known := n <= len(j.quotes)

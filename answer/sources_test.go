@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -98,7 +98,7 @@ func TestSourcesTellWhatTheyAreCitedFor(t *testing.T) {
 	p := caching(t)
 	s := event.Fold(ask(t, p, keeper))
 	first := s.Sources[0].Text
-	sentences := text.Sentences(first)
+	sentences := lang.Sentences(first)
 	last := sentences[len(sentences)-1]
 	for name, c := range map[string]struct {
 		before, said string

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -47,9 +47,9 @@ func words(n, source int) script {
 	}
 }
 
-func serve(t *testing.T, a answer.Answerer) (string, *sluice.Engine) {
+func serve(t *testing.T, a answer.Answerer) (string, *engine.Engine) {
 	t.Helper()
-	e := sluice.New(a, sluice.Options{})
+	e := engine.New(a, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,12 +16,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
@@ -73,7 +73,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	}
 	fs, err := files.Open(ctx, filepath.Join(dir, "files"), files.Options{Store: kept, Index: ix, Ingest: ingest.New(ix, extractive, ingest.Options{})})
 	check(err)
-	e := sluice.New(o.answerer, sluice.Options{})
+	e := engine.New(o.answerer, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
 		Routes: service.Routes(service.Options{Files: fs, Engine: e, Index: reader, Version: "test", Models: []string{"sluice-extractive"}})})
 	check(err)

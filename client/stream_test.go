@@ -20,10 +20,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -125,7 +125,7 @@ func (c *cutter) Write(p []byte) (int, error) {
 // serveCut serves runs, whose streams break after so many frames each.
 func serveCut(t *testing.T, a answer.Answerer, frames int) (url string, connections *atomic.Int64) {
 	t.Helper()
-	e := sluice.New(a, sluice.Options{})
+	e := engine.New(a, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 	if err != nil {
 		t.Fatal(err)

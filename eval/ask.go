@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Outcome is what came of a question that was answered in full.
@@ -114,7 +114,7 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
 	a := Asked{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
-		Answer: text.Head(string(state.Text), maxAnswer)}
+		Answer: lang.Head(string(state.Text), maxAnswer)}
 	if state.Failure != nil {
 		a.Failed = state.Failure.Message
 	}
@@ -160,7 +160,7 @@ func (q Question) groups(answerable bool) (out []string) {
 	if q.MultiHop {
 		out = append(out, MultiHop)
 	}
-	if kind := strings.Join(strings.Fields(text.Clean(text.Head(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
+	if kind := strings.Join(strings.Fields(lang.Clean(lang.Head(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
 		out = append(out, kind)
 	}
 	return out
@@ -199,19 +199,19 @@ func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string,
 
 // Through asks an engine that answers over the set's documents, which [Set.Ingest] put into the collection of the index. topK is
 // how many passages are ranked and read. The cache has no part in it.
-func Through(engine *sluice.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
+func Through(eng *engine.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
 		names[ingest.DocumentID(collection, set.uri(d))] = d.ID
 	}
 	return func(ctx context.Context, question string) (out Outcome, err error) {
-		id, err := engine.Ask(ctx, sluice.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true, Protocol: "eval"})
+		id, err := eng.Ask(ctx, engine.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true, Protocol: "eval"})
 		if err != nil {
 			return out, err
 		}
-		for batch, err := range engine.Events(ctx, id, 0) {
+		for batch, err := range eng.Events(ctx, id, 0) {
 			if err != nil {
-				_ = engine.Cancel(context.WithoutCancel(ctx), id)
+				_ = eng.Cancel(context.WithoutCancel(ctx), id)
 				return out, err
 			}
 			for _, e := range batch {

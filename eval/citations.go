@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Statement is a sentence of an answer with the passages that it cites, each once.
@@ -29,7 +29,7 @@ func Statements(s *event.State) []Statement {
 		sources[src.Chunk] = corpus.Chunk{ID: src.Chunk, Document: src.Document, Level: src.Level, Title: src.Title, Text: src.Text}
 	}
 	all := string(s.Text)
-	spans := text.Sentences(all)
+	spans := lang.Sentences(all)
 	var out []Statement
 	next := 0 // of the citations
 	for i, span := range spans {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // The plot's sizes, in pixels.
@@ -161,12 +161,12 @@ func short(label string) string {
 	if len(label) <= maxLabel {
 		return label
 	}
-	return text.Head(label, maxLabel-3) + "…"
+	return lang.Head(label, maxLabel-3) + "…"
 }
 
 // escaped is text that may stand in XML, at most so long.
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(cmp.Or(text.Head(s, 80), "?"))) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(cmp.Or(lang.Head(s, 80), "?"))) // a builder takes everything
 	return b.String()
 }

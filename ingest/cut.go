@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // cutVersion is part of every document's hash: a change of the rules below, or of a parser, that should cut documents
@@ -152,7 +152,7 @@ func layOut(p parse.Parsed) *layout {
 		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns, links: blk.Links}
 		body := blk.Text
 		if blk.Fenced {
-			body, a.fenced = text.Fence(body)
+			body, a.fenced = lang.Fence(body)
 		}
 		b.WriteString(body)
 		a.end = b.Len()
@@ -282,7 +282,7 @@ func (c *cutter) pieces(a atom) []span {
 		return []span{{a.start, a.end}}
 	}
 	var out []span
-	for _, s := range text.Sentences(c.text[a.start:a.end]) {
+	for _, s := range lang.Sentences(c.text[a.start:a.end]) {
 		out = append(out, c.hard(span{a.start + s.Start, a.start + s.End})...)
 	}
 	return out
@@ -358,7 +358,7 @@ func (c *cutter) sentences(p span, s stretch) []span {
 		case a.kind == parse.TableRow && part.end-part.start <= sentenceMax:
 			out = c.appendSaying(out, part)
 		default:
-			for _, st := range text.Sentences(c.text[part.start:part.end]) {
+			for _, st := range lang.Sentences(c.text[part.start:part.end]) {
 				out = c.appendSaying(out, span{part.start + st.Start, part.start + st.End})
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // laws are what holds of the chunks of any document.
@@ -138,9 +138,9 @@ func TestCutKeepsFences(t *testing.T) {
 		p, body, chunks := cut(t, name, in)
 		laws(t, p, body, chunks)
 		for _, c := range chunks {
-			for _, sp := range text.Sentences(c.Text) {
+			for _, sp := range lang.Sentences(c.Text) {
 				s := c.Text[sp.Start:sp.End]
-				if _, fenced := text.Unfence(s); !fenced && (strings.Contains(s, "sluice ask") || strings.Contains(s, "aaaa") || strings.HasPrefix(s, "```")) {
+				if _, fenced := lang.Unfence(s); !fenced && (strings.Contains(s, "sluice ask") || strings.Contains(s, "aaaa") || strings.HasPrefix(s, "```")) {
 					t.Errorf("%s: %s %d says %q as prose", name, c.Level, c.Ordinal, s)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -142,7 +142,7 @@ func TestForgeExamples(t *testing.T) {
 func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "http.md")
-	engine := sluice.New(nil, sluice.Options{})
+	engine := engine.New(nil, engine.Options{})
 	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
 		Routes: service.Routes(service.Options{Engine: engine})})
 	if err != nil {

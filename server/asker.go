@@ -9,7 +9,7 @@ import (
 // their own questions alone.
 const headerClient = "Sluice-Client"
 
-// AskerOf returns who sends a request, for [sluice.Engine.CancelAs]: the name in the header Sluice-Client, or else the address.
+// AskerOf returns who sends a request, for [engine.Engine.CancelAs]: the name in the header Sluice-Client, or else the address.
 func AskerOf(r *http.Request) string {
 	if name := r.Header.Get(headerClient); name != "" && len(name) <= 128 {
 		return "name " + name

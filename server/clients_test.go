@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -86,7 +86,7 @@ func TestSampleClientsReceiveEverything(t *testing.T) {
 		"cached":  saying(cachedRun()...),
 		"failing": saying(append(analysed(), searching(1)[0])...),
 	}
-	s := serve(t, byQuestion(runs), sluice.Options{}, server.Options{})
+	s := serve(t, byQuestion(runs), engine.Options{}, server.Options{})
 	for name, receive := range samples(t) {
 		for run := range runs {
 			t.Run(name+"/"+run, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestPythonSampleWaitsForSlowModel(t *testing.T) {
 		<-time.After(6 * time.Second)
 		return emit(ctx, r, bodies[first:]...)
 	})
-	s := serve(t, slow, sluice.Options{}, server.Options{Heartbeat: time.Second})
+	s := serve(t, slow, engine.Options{}, server.Options{Heartbeat: time.Second})
 	got := samples(t)["python"](t, s, "why?")
 	if len(got) == 0 || !strings.Contains(got[len(got)-1], `"type": "done"`) {
 		t.Errorf("the sample received %d events; the last is %.200s", len(got), got[max(len(got)-1, 0):])
@@ -158,7 +158,7 @@ func sameEvents(t *testing.T, want []sse.Event, got []string) {
 func TestCurlSample(t *testing.T) {
 	t.Parallel()
 	program(t, "curl")
-	s := serve(t, saying(everything(300, 5)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(300, 5)...), engine.Options{}, server.Options{})
 	for name, more := range map[string]string{"plain": "", "compressed": "compressed\n"} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -206,7 +206,7 @@ func TestCurlJoins(t *testing.T) {
 			}
 			steps := make(chan struct{})
 			bodies := everything(200, 3)
-			s := serve(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+			s := serve(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 			first := s.ask("why?", "Accept-Encoding", coding)
 			for range 100 {
 				steps <- struct{}{}

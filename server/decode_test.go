@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -47,7 +47,7 @@ func encoded(t testing.TB, coding, body string) string {
 func TestEncodedBodiesAreDecoded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		for _, coding := range []string{"gzip", "x-gzip", "deflate", "zstd", "GZIP", "identity", ""} {
 			body := encoded(t, strings.ToLower(coding), question("why?"))
@@ -63,7 +63,7 @@ func TestEncodedBodiesAreDecoded(t *testing.T) {
 func TestEncodedBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{MaxBody: 48 << 10})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{MaxBody: 48 << 10})
 		defer s.close()
 		big := question("x") + strings.Repeat(" ", 8<<20)
 		for _, coding := range []string{"gzip", "deflate", "zstd"} {
@@ -104,7 +104,7 @@ func TestEmptyEncodedDataIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const most = 48 << 10
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{MaxBody: most})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{MaxBody: most})
 		defer s.close()
 		padded := question("x") + strings.Repeat(" ", most-len(question("x")))
 		var stored bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -15,7 +15,7 @@ import (
 // server does not serve may run in it.
 func TestDocsPageIsProtected(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(), sluice.Options{}, server.Options{})
+	s := serve(t, saying(), engine.Options{}, server.Options{})
 	page := s.do("GET", "/docs/", "")
 	policy := page.Header.Get("Content-Security-Policy")
 	body := slurp(t, page.Body)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/server"
@@ -24,7 +24,7 @@ func TestStopsWhenItsRunsHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
 		bodies := everything(10, 1)
-		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		s := inMemory(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 		defer s.http.CloseIdleConnections()
 		res := s.ask("why?")
 		s.stop()
@@ -56,7 +56,7 @@ func TestStopsWhenItsRunsHaveEnded(t *testing.T) {
 func TestStopsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, stepwise(nil, everything(10, 1)), sluice.Options{Deadline: time.Hour}, server.Options{Drain: 10 * time.Second})
+		s := inMemory(t, stepwise(nil, everything(10, 1)), engine.Options{Deadline: time.Hour}, server.Options{Drain: 10 * time.Second})
 		defer s.http.CloseIdleConnections()
 		res := s.ask("why?")
 		idle := s.dial() // says nothing at all
@@ -84,7 +84,7 @@ func TestDeadlineListsSourcesFirst(t *testing.T) {
 		for range 15 {
 			steps <- struct{}{}
 		}
-		s := inMemory(t, stepwise(steps, everything(50, 1)), sluice.Options{Deadline: 30 * time.Second}, server.Options{})
+		s := inMemory(t, stepwise(steps, everything(50, 1)), engine.Options{Deadline: 30 * time.Second}, server.Options{})
 		defer s.close()
 		began := time.Now()
 		_, evs := s.answered("why?")
@@ -131,7 +131,7 @@ func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 		for _, writes := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				store := damaged{eventlog.NewMemory(), 8, writes}
-				s := inMemory(t, saying(everything(5, 1)...), sluice.Options{Store: store}, server.Options{})
+				s := inMemory(t, saying(everything(5, 1)...), engine.Options{Store: store}, server.Options{})
 				defer s.close()
 				res := s.ask("why?", "Accept-Encoding", encoding)
 				defer res.Body.Close()
@@ -163,7 +163,7 @@ func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 func TestBodyThatComesSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(5, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(5, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		c := s.dial()
 		go func() {

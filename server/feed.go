@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/wire"
@@ -20,13 +20,13 @@ const piece = 100
 
 // feed reads a run's log as a protocol wants to be told of it. It is for one goroutine at a time.
 type feed struct {
-	engine *sluice.Engine
+	engine *engine.Engine
 	run    event.RunID
 	paced  wire.Paced // nil: nothing waits
 	rest   []event.Event
 }
 
-func newFeed(e *sluice.Engine, run event.RunID, p wire.Protocol) feed {
+func newFeed(e *engine.Engine, run event.RunID, p wire.Protocol) feed {
 	f := feed{engine: e, run: run}
 	if paced, ok := p.(wire.Paced); ok && paced.Interval() > 0 {
 		f.paced = paced

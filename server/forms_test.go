@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 )
@@ -36,7 +36,7 @@ func TestFormsOfAStream(t *testing.T) {
 				}
 			}
 			return nil
-		}), sluice.Options{}, pacedOptions)
+		}), engine.Options{}, pacedOptions)
 		defer s.close()
 		count := func(res *http.Response) int {
 			t.Helper()
@@ -90,8 +90,8 @@ func TestQuestionsThatFollow(t *testing.T) {
 		s := inMemory(t, byQuestion(map[string]script{
 			"first": saying(everything(2, 1)...), "then": saying(everything(1, 1)...), "slow": stepwise(steps, everything(1, 1)),
 			"silent": saying(analysed()...),
-			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", sluice.MaxHistory-10)})...)}),
-			sluice.Options{}, pacedOptions)
+			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", engine.MaxHistory-10)})...)}),
+			engine.Options{}, pacedOptions)
 		defer s.close()
 		ask := func(body string, want int) string {
 			t.Helper()
@@ -135,7 +135,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 		for range 101 {
 			third = ask(after("then", third, ""), http.StatusOK)
 		}
-		if n := len(history(third)); n != sluice.MaxTurns {
+		if n := len(history(third)); n != engine.MaxTurns {
 			t.Errorf("%d turns", n)
 		}
 		ask(after("then", "run_unknown", ""), http.StatusNotFound)
@@ -157,7 +157,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 	t.Parallel()
 	o := pacedOptions
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(), sluice.Options{}, o)
+		s := inMemory(t, saying(), engine.Options{}, o)
 		defer s.close()
 		var doc struct {
 			Paths      map[string]map[string]operation
@@ -185,7 +185,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 		{Method: "GET", Path: "/y", Summary: "Y", Reply: htmltemplate.Template{}}}
 	var logged bytes.Buffer
 	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
-	srv, err := server.New(sluice.New(saying(), sluice.Options{}), o)
+	srv, err := server.New(engine.New(saying(), engine.Options{}), o)
 	if err != nil {
 		t.Fatal(err)
 	}

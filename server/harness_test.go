@@ -14,8 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
@@ -45,7 +45,7 @@ func emit(ctx context.Context, r *answer.Recorder, bodies ...event.Body) error {
 // site is a server under test.
 type site struct {
 	t       testing.TB
-	engine  *sluice.Engine
+	engine  *engine.Engine
 	server  *server.Server
 	http    *http.Client
 	metrics *prometheus.Registry
@@ -55,13 +55,13 @@ type site struct {
 	done    <-chan error // what Serve returned
 }
 
-func newSite(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Options, l net.Listener) *site {
+func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options, l net.Listener) *site {
 	t.Helper()
 	if so.Protocols == nil {
 		so.Protocols = []wire.Entry{forge.Entry()}
 	}
 	so.Registry = prometheus.NewRegistry()
-	e := sluice.New(a, eo)
+	e := engine.New(a, eo)
 	srv, err := server.New(e, so)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func newSite(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Optio
 }
 
 // serve starts a server on a port of this machine, which stops with the test.
-func serve(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Options) *site {
+func serve(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *pipes) dial() (net.Conn, error) {
 }
 
 // inMemory starts a server on connections in memory, for bubbles of synctest. The test must close it.
-func inMemory(t testing.TB, a answer.Answerer, eo sluice.Options, so server.Options) *site {
+func inMemory(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l := newPipes()
 	s := newSite(t, a, eo, so, l)

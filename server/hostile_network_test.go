@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -20,7 +20,7 @@ import (
 // reply, on every route.
 func TestUnsentBodyHoldsNothing(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{BodyTimeout: 50 * time.Millisecond})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{BodyTimeout: 50 * time.Millisecond})
 	run, _ := s.answered("why?")
 	for head, want := range map[string]string{ // empty: any reply or none
 		"POST /nope HTTP/1.1\r\n":                                               "",
@@ -51,7 +51,7 @@ func TestUnsentBodyHoldsNothing(t *testing.T) {
 // TestReaderOfNothingHoldsNothing asks for large replies and takes none of them.
 func TestReaderOfNothingHoldsNothing(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestReaderOfNothingHoldsNothing(t *testing.T) {
 
 func TestForeignHostIsRefused(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{AllowHosts: []string{"sluice.example"}})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{AllowHosts: []string{"sluice.example"}})
 	for host, want := range map[string]int{
 		"evil.example": 403, "evil.example:80": 403, "127.0.0.1.evil.example": 403, "10.0.0.1": 403,
 		"localhost": 200, "localhost:9": 200, "127.0.0.1:9": 200, "[::1]:9": 200, "sluice.example": 200, "SLUICE.example:1": 200,
@@ -90,7 +90,7 @@ func TestForeignHostIsRefused(t *testing.T) {
 
 func TestNothingBehindTheEndIsNoContent(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 	run, evs := s.answered("why?")
 	res := s.do("GET", "/runs/"+run+"/stream", "", "Last-Event-ID", evs[len(evs)-1].ID)
 	if res.Body.Close(); res.StatusCode != http.StatusNoContent {
@@ -100,7 +100,7 @@ func TestNothingBehindTheEndIsNoContent(t *testing.T) {
 
 func TestPlaceIsFreeWhenTheEndIsRead(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{MaxRuns: 1}, server.Options{})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{MaxRuns: 1}, server.Options{})
 	for range 50 {
 		res := s.ask("why?")
 		if res.StatusCode != http.StatusOK {
@@ -114,7 +114,7 @@ func TestPlaceIsFreeWhenTheEndIsRead(t *testing.T) {
 
 func TestPreferredEncoding(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 	for accept, want := range map[string]string{
 		"": "", "identity": "", "gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip", "*": "zstd",
 		"gzip;q=0": "", "gzip;q=0.1, identity": "", "gzip, identity;q=0.5": "gzip", "*;q=0": "", "br": "", "GZIP;Q=1.0": "gzip", "gzip;q=bad": "",
@@ -130,7 +130,7 @@ func TestPreferredEncoding(t *testing.T) {
 
 func TestPanicOfAProtocolEndsOneStream(t *testing.T) {
 	t.Parallel()
-	s := serve(t, script(func(context.Context, *answer.Recorder) error { panic("answerer") }), sluice.Options{}, server.Options{})
+	s := serve(t, script(func(context.Context, *answer.Recorder) error { panic("answerer") }), engine.Options{}, server.Options{})
 	if got := failure(t, whole(t, s.ask("why?"))); !strings.Contains(got, "INTERNAL") {
 		t.Errorf("the run ended with %s", got)
 	}

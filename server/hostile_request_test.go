@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -38,7 +38,7 @@ func refused(t *testing.T, what string, res *http.Response, status int, field st
 func TestBodiesThatAreNoQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{MaxBody: 48 << 10})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{MaxBody: 48 << 10})
 		defer s.close()
 		for body, field := range map[string]string{
 			"": "body", " ": "body", "{": "body", "}": "body", "null x": "body", "{}{}": "body", "[]": "body", `"x"`: "body", "1": "body", "true": "body",
@@ -77,7 +77,7 @@ func TestBodiesThatAreNoQuestion(t *testing.T) {
 func TestQuestionsThatAreTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		for _, q := range []string{"x", strings.Repeat("é", 16<<10), "a\tb\nc\r\nd", "\u2028\u2029\ufeff", "</script>&<>\"\\", "data: x\n\nid: 9\n\n", "\ud7ff\U0010ffff", "🏳️‍🌈 שלום", "%s%d%n"} {
 			res := s.ask(q)
@@ -99,7 +99,7 @@ func TestQuestionsThatAreTaken(t *testing.T) {
 func TestContentTypesThatAreNotJSON(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp",
 			"application/json; charset=latin1", "json", "application/json;;;", "text/json"} {
@@ -113,7 +113,7 @@ func TestContentTypesThatAreNotJSON(t *testing.T) {
 func TestMethodsAndPathsThatAreNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		for path, allow := range map[string]string{"/api/query/stream": "POST", "/api/query": "POST", "/runs/r/cancel": "POST", "/runs/r/stream": "GET, HEAD",
 			"/api/runs": "GET, HEAD", "/api/runs/r": "GET, HEAD", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD", "/metrics": "GET, HEAD", "/openapi.json": "GET, HEAD"} {
@@ -144,7 +144,7 @@ func TestMethodsAndPathsThatAreNone(t *testing.T) {
 // TestHEADHasNoBody: what a stream writes past net/http would be taken for the next reply.
 func TestHEADHasNoBody(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 	run, _ := s.answered("why?")
 	for _, path := range []string{"/runs/" + run + "/stream", "/healthz", "/api/runs", "/api/runs/" + run, "/openapi.json"} {
 		c := s.dial()
@@ -162,7 +162,7 @@ func TestHEADHasNoBody(t *testing.T) {
 
 func TestHTTP10GetsAWholeStream(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(30, 5)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(30, 5)...), engine.Options{}, server.Options{})
 	c := s.dial()
 	_, _ = io.WriteString(c, strings.Replace(rawQuestion, "HTTP/1.1", "HTTP/1.0", 1))
 	b, err := io.ReadAll(c)
@@ -179,7 +179,7 @@ func TestHTTP10GetsAWholeStream(t *testing.T) {
 func TestHeaderThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		c := s.dial()
 		go func() {
@@ -197,7 +197,7 @@ func TestHeaderThatIsTooLarge(t *testing.T) {
 func TestRequestsFromOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, _ := s.answered("why?")
 		for _, headers := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "null"}} {
@@ -217,7 +217,7 @@ func TestRequestsFromOtherSitesAreRefused(t *testing.T) {
 func TestTooManyRunsAreRefusedForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, stepwise(nil, everything(1, 1)), sluice.Options{MaxRuns: 1, Grace: time.Nanosecond}, server.Options{})
+		s := inMemory(t, stepwise(nil, everything(1, 1)), engine.Options{MaxRuns: 1, Grace: time.Nanosecond}, server.Options{})
 		defer s.close()
 		first := s.ask("why?")
 		for _, path := range asking {
@@ -243,7 +243,7 @@ func TestRepliesThatAreNotStreams(t *testing.T) {
 				return errorsBehind(ctx, r, fault.New(code, "it failed"))
 			}
 		}
-		s := inMemory(t, byQuestion(runs), sluice.Options{}, server.Options{})
+		s := inMemory(t, byQuestion(runs), engine.Options{}, server.Options{})
 		defer s.close()
 		for word, want := range map[string]int{"fine": 200, "cached": 200, "late": 504, "TIMEOUT": 504, "LLM_ERROR": 502, "VECTOR_DB_ERROR": 502,
 			"NO_DOCUMENTS": 422, "INTERNAL": 500, "CANCELLED": 409} {

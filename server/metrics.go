@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 )
 
@@ -24,7 +24,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 }
 
-func newMetrics(reg *prometheus.Registry, e *sluice.Engine) (*metrics, error) {
+func newMetrics(reg *prometheus.Registry, e *engine.Engine) (*metrics, error) {
 	m := &metrics{
 		readers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_readers", Help: "Streams being read."}),
 		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_total", Help: "Frames sent."}),

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -89,7 +89,7 @@ func (d *document) check(where, method, path, value string) error {
 func TestDocumentListsEveryRoute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(), sluice.Options{}, server.Options{Version: "1.2.3"})
+		s := inMemory(t, saying(), engine.Options{}, server.Options{Version: "1.2.3"})
 		defer s.close()
 		d := openDocument(t, s)
 		var routes []string
@@ -132,7 +132,7 @@ func TestDocumentListsEveryRoute(t *testing.T) {
 func TestRequestsAreAsTheDocumentSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(1, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(1, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		d := openDocument(t, s)
 		for _, body := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","collection":"c","top_k":3,"session_id":"s","no_cache":true}`, `{"query":"x","no_cache":1}`, `{"query":"x","top_k":0}`,
@@ -154,7 +154,7 @@ func TestRepliesAreAsTheDocumentSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, byQuestion(map[string]script{"all": saying(everything(9, 3)...), "cached": saying(cachedRun()...), "failed": saying(analysed()...)}),
-			sluice.Options{}, server.Options{})
+			engine.Options{}, server.Options{})
 		defer s.close()
 		d := openDocument(t, s)
 		const plain = "application/json"

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -149,7 +149,7 @@ func TestPace(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			steps := make(chan struct{})
 			bodies, want := talking(100)
-			s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
+			s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, pacedOptions)
 			defer s.close()
 			var warned []time.Time
 			go func() {
@@ -203,7 +203,7 @@ func TestSlowReadersSkip(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := make(chan struct{})
 				bodies, want := talking(200)
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, pacedOptions)
 				defer s.close()
 				res := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)
 				var wg sync.WaitGroup
@@ -249,7 +249,7 @@ func TestPacedReadersOfAllKinds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				steps := make(chan struct{})
 				bodies, want := talking(150)
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, pacedOptions)
 				defer s.close()
 				first := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)
 				path := "/runs/" + first.Header.Get("Sluice-Run-Id") + "/stream?protocol=paced"
@@ -308,7 +308,7 @@ func TestPacedSilence(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			steps := make(chan struct{})
 			bodies, _ := talking(0)
-			s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, pacedOptions)
+			s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, pacedOptions)
 			defer s.close()
 			first := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)
 			var wg sync.WaitGroup
@@ -341,7 +341,7 @@ func TestPanicOfAProjection(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			bodies, _ := talking(10)
 			o := server.Options{Protocols: []wire.Entry{forge.Entry(), paced{every: time.Millisecond, panic: true}.entry()}}
-			s := inMemory(t, saying(bodies...), sluice.Options{}, o)
+			s := inMemory(t, saying(bodies...), engine.Options{}, o)
 			defer s.close()
 			var wg sync.WaitGroup
 			res := s.do("POST", "/paced", question("why?"), "Accept-Encoding", coding)

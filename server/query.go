@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -103,7 +103,7 @@ func (p port) replyOnce(w http.ResponseWriter, r *http.Request, id event.RunID) 
 	replyJSON(w, status, p.Reply(log))
 }
 
-func collect(ctx context.Context, e *sluice.Engine, id event.RunID) ([]event.Event, error) {
+func collect(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Event, error) {
 	var log []event.Event
 	for batch, err := range e.Events(ctx, id, 0) {
 		if err != nil {
@@ -138,7 +138,7 @@ func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Question) (even
 			return "", nil, false
 		}
 	}
-	id, detach, err := p.engine.AskAttached(r.Context(), sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+	id, detach, err := p.engine.AskAttached(r.Context(), engine.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
 		Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
 		Request: q.Request, Protocol: p.Name(), Asker: AskerOf(r), Client: addressOf(r)})
@@ -166,7 +166,7 @@ func (p port) following(ctx context.Context, previous event.RunID, history []eve
 	if len(state.Text) > 0 {
 		said = append(said, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
 	}
-	turns, size := sluice.MaxTurns-len(history), sluice.MaxHistory
+	turns, size := engine.MaxTurns-len(history), engine.MaxHistory
 	for _, t := range history {
 		size -= len(t.Text)
 	}

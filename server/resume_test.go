@@ -6,14 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
 
 func TestCursorsThatResumeNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, evs := s.answered("why?")
 		for after, want := range map[string]int{
@@ -50,7 +50,7 @@ func TestCursorsThatResumeNothing(t *testing.T) {
 func TestRunsThatAreNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, _ := s.answered("why?")
 		for _, id := range []string{"run_unknown", strings.ToUpper(run), run + "x", run[:len(run)-1], strings.Repeat("a", 65), "a%2Fb", "..%2F..%2Fetc%2Fpasswd",

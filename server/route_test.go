@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -33,7 +33,7 @@ func routed(t *testing.T, r server.Route) *site {
 	r.Request = []any{struct {
 		ID string `path:"id"`
 	}{}}
-	return inMemory(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{Routes: []server.Route{r}})
+	return inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{Routes: []server.Route{r}})
 }
 
 // TestRoutesOfOthers: errors have the route's own form, and are in the document.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -27,11 +27,11 @@ func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		ids := func() event.RunID { n++; return event.RunID(fmt.Sprintf("run-%02d", n)) }
-		s := inMemory(t, saying(everything(5, 1)...), sluice.Options{NewID: ids}, server.Options{})
+		s := inMemory(t, saying(everything(5, 1)...), engine.Options{NewID: ids}, server.Options{})
 		defer s.close()
 		var want []event.RunID
 		for i := range 12 {
-			id, err := s.engine.Ask(t.Context(), sluice.Question{Query: "secret?", Unstored: i%3 != 0})
+			id, err := s.engine.Ask(t.Context(), engine.Question{Query: "secret?", Unstored: i%3 != 0})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 		if err := store.Append(t.Context(), "cut", append(es, end)...); err != nil {
 			t.Fatal(err)
 		}
-		s := inMemory(t, saying(bodies...), sluice.Options{Store: store}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, saying(bodies...), engine.Options{Store: store}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 		defer s.close()
 		for protocol, name := range map[string]string{"forge": "error", "knowledge": "response.failed"} {
 			for after := range seen + 1 {

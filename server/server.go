@@ -18,7 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -52,7 +52,7 @@ type Options struct {
 // Server serves an engine.
 type Server struct {
 	o        Options
-	engine   *sluice.Engine
+	engine   *engine.Engine
 	metrics  *metrics
 	handler  http.Handler
 	instance string
@@ -86,7 +86,7 @@ func answering(batch []event.Event) bool {
 }
 
 // New makes a server of the engine, which stays the caller's.
-func New(e *sluice.Engine, o Options) (*Server, error) {
+func New(e *engine.Engine, o Options) (*Server, error) {
 	setDefault(&o.MaxBody, 256<<10)
 	setDefault(&o.MaxQuery, 32<<10)
 	setDefault(&o.MaxHeader, 32<<10)

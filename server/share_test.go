@@ -19,8 +19,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -152,7 +152,7 @@ func TestThousandReadersShareFrames(t *testing.T) {
 				}
 				steps := make(chan struct{})
 				bodies := everything(30, 5)
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{})
 				defer s.close()
 				first := s.ask("why?", "Accept-Encoding", coding)
 				run := first.Header.Get("Sluice-Run-Id")
@@ -235,7 +235,7 @@ func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
 	}
 	want += " [1]"
 	steps := make(chan struct{})
-	s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+	s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{})
 	defer s.close()
 	first := s.ask("why?", "Accept-Encoding", coding)
 	run := first.Header.Get("Sluice-Run-Id")
@@ -309,7 +309,7 @@ func TestKilledAtEveryFrame(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bodies := everything(40, 2)
 				steps := make(chan struct{})
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{})
 				defer s.close()
 				first := s.ask("why?", "Accept-Encoding", coding)
 				run := first.Header.Get("Sluice-Run-Id")
@@ -382,7 +382,7 @@ func TestReaderThatStallsHoldsLittle(t *testing.T) {
 				}
 				bodies = append(bodies, event.GenerationFinished{Reason: "stop"}, event.Verified{}, event.Attributed{})
 				steps := make(chan struct{})
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{WriteTimeout: time.Hour})
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{WriteTimeout: time.Hour})
 				defer s.close()
 				stalls := s.ask("why?", "Accept-Encoding", coding)
 				late := s.do("GET", "/runs/"+stalls.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", coding)
@@ -427,7 +427,7 @@ func TestLeaderLeaves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bodies := everything(30, 2)
 				steps := make(chan struct{})
-				s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+				s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{})
 				defer s.close()
 				first := s.ask("why?", "Accept-Encoding", coding)
 				run := first.Header.Get("Sluice-Run-Id")
@@ -474,7 +474,7 @@ func TestLeaderLeaves(t *testing.T) {
 func TestBodiesOfNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, script(func(ctx context.Context, r *answer.Recorder) error { return emit(ctx, r, everything(3, 1)...) }), sluice.Options{}, server.Options{})
+		s := inMemory(t, script(func(ctx context.Context, r *answer.Recorder) error { return emit(ctx, r, everything(3, 1)...) }), engine.Options{}, server.Options{})
 		defer s.close()
 		run, evs := s.answered("why?")
 		for _, coding := range compressions {

@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -56,7 +56,7 @@ func TestSnapshotsOfAnAnswer(t *testing.T) {
 				}
 			}
 			return nil
-		}), sluice.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		}), engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 		defer s.close()
 		first := s.ask("what may I do with it?")
 		var wg sync.WaitGroup
@@ -177,7 +177,7 @@ func kilobytes(n int) string {
 func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, nil, sluice.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 		defer s.close()
 		for path, e := range map[string]wire.Entry{"/v1/none": knowledge.Entry(), "/v1": knowledge.Entry(), "/v10": forge.Entry(), "/api/none": forge.Entry(), "/none": forge.Entry()} {
 			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists what there is")))
@@ -196,7 +196,7 @@ func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 func TestFormsAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, nil, sluice.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
 		defer s.close()
 		var names []string
 		for _, p := range openDocument(t, s).paths["/runs/{id}/stream"]["get"].Parameters {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -67,7 +67,7 @@ func TestStartingServer(t *testing.T) {
 	for asked.Load() < 50 {
 	}
 	starting.Stop()
-	s, err := server.New(sluice.New(saying(everything(1, 1)...), sluice.Options{}), o)
+	s, err := server.New(engine.New(saying(everything(1, 1)...), engine.Options{}), o)
 	if err != nil {
 		t.Fatal(err)
 	}

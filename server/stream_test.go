@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -28,7 +28,7 @@ import (
 
 func TestStreamTellsTheWholeRun(t *testing.T) {
 	t.Parallel()
-	s := serve(t, saying(everything(50, 5)...), sluice.Options{}, server.Options{})
+	s := serve(t, saying(everything(50, 5)...), engine.Options{}, server.Options{})
 	res := s.ask("why?")
 	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform",
 		"X-Accel-Buffering": "no", "Vary": "Accept-Encoding"} {
@@ -70,7 +70,7 @@ var resumptions = map[string]func(s *site, run, after string) *http.Response{
 func TestResumeBehindEveryEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(30, 3)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(30, 3)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, evs := s.answered("why?")
 		text, _ := told(evs)
@@ -100,7 +100,7 @@ func TestCutAtEveryEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bodies := everything(12, 2)
 		steps := make(chan struct{})
-		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		s := inMemory(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 		defer s.close()
 		for cut := range 2 + len(bodies) {
 			go func() {
@@ -150,7 +150,7 @@ func TestManyReadersAtManySpeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
 		bodies := everything(60, 5)
-		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		s := inMemory(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 		defer s.close()
 		res := s.ask("why?")
 		run := res.Header.Get("Sluice-Run-Id")
@@ -216,7 +216,7 @@ func TestOneWritePerFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bodies := everything(20, 8)
 		steps := make(chan struct{})
-		s := inMemory(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+		s := inMemory(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 		defer s.close()
 		go func() {
 			for range bodies {
@@ -269,7 +269,7 @@ func TestEachFrameCanBeReadAtOnce(t *testing.T) {
 			t.Parallel()
 			bodies := everything(40, 5)
 			steps := make(chan struct{})
-			s := serve(t, stepwise(steps, bodies), sluice.Options{}, server.Options{})
+			s := serve(t, stepwise(steps, bodies), engine.Options{}, server.Options{})
 			res := s.ask("why?", "Accept-Encoding", encoding)
 			defer res.Body.Close()
 			if got := res.Header.Get("Content-Encoding"); got != encoding {
@@ -310,7 +310,7 @@ func TestEachFrameCanBeReadAtOnce(t *testing.T) {
 func TestCompressionIsNegotiated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(3, 1)...), sluice.Options{}, server.Options{})
+		s := inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, _ := s.answered("why?")
 		for accept, want := range map[string]string{
@@ -336,7 +336,7 @@ func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
 			steps := make(chan struct{})
 			bodies := everything(1, 1)
 			upToToken := 1 + slices.IndexFunc(bodies, func(b event.Body) bool { _, is := b.(event.Token); return is })
-			s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour}, server.Options{})
+			s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour}, server.Options{})
 			defer s.close()
 			first := s.ask("why?")
 			defer first.Body.Close()
@@ -410,7 +410,7 @@ func (l *lazily) Read(b []byte) (n int, err error) {
 func TestReaderThatTakesNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, saying(everything(5000, 5)...), sluice.Options{}, server.Options{WriteTimeout: 20 * time.Second, Heartbeat: time.Hour})
+		s := inMemory(t, saying(everything(5000, 5)...), engine.Options{}, server.Options{WriteTimeout: 20 * time.Second, Heartbeat: time.Hour})
 		defer s.close()
 		began := time.Now()
 		c := s.dial()
@@ -463,7 +463,7 @@ func TestReaderLeavesAtEveryEvent(t *testing.T) {
 			}
 			runs[fmt.Sprint(n)] = stepwise(steps, everything(10, 2))
 		}
-		s := inMemory(t, byQuestion(runs), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
+		s := inMemory(t, byQuestion(runs), engine.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
 		defer s.close()
 		for n := range runs {
 			res := s.ask(n)
@@ -491,7 +491,7 @@ func TestThousandLeaveAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
 		bodies := everything(10, 1)
-		s := inMemory(t, stepwise(steps, bodies), sluice.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
+		s := inMemory(t, stepwise(steps, bodies), engine.Options{Deadline: time.Hour, Grace: time.Minute}, server.Options{})
 		defer s.close()
 		res := s.ask("why?")
 		run := res.Header.Get("Sluice-Run-Id")
@@ -533,7 +533,7 @@ func TestRunThatIsCancelledSaysSo(t *testing.T) {
 		for range 13 {
 			steps <- struct{}{}
 		}
-		s := inMemory(t, stepwise(steps, everything(50, 2)), sluice.Options{}, server.Options{})
+		s := inMemory(t, stepwise(steps, everything(50, 2)), engine.Options{}, server.Options{})
 		defer s.close()
 		res := s.ask("why?")
 		run := res.Header.Get("Sluice-Run-Id")
@@ -562,7 +562,7 @@ func TestPanicEndsTheRunAndNotTheServer(t *testing.T) {
 				panic("secret")
 			},
 			"fine": saying(everything(1, 1)...),
-		}), sluice.Options{}, server.Options{})
+		}), engine.Options{}, server.Options{})
 		defer s.close()
 		_, evs := s.answered("panic")
 		if text, _ := told(evs); failure(t, evs) != "INTERNAL" || text != "so far" || strings.Contains(fmt.Sprint(evs), "secret") {

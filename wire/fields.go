@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // maxDepth is how deep the objects and lists of a checked JSON text may be nested.
@@ -135,7 +135,7 @@ func (c *fieldChecker) object(t reflect.Type) error {
 // UnknownField returns the error for an unknown field of the object at path, which is empty for the body. It suggests the
 // known name that is closest.
 func UnknownField(path, name string, known []string) error {
-	near := text.Nearest(name, known, max(len(name)/3, 1))
+	near := lang.Nearest(name, known, max(len(name)/3, 1))
 	if path != "" {
 		name = path + "." + name
 	}

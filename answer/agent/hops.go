@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -84,8 +84,8 @@ func leading(v View) []Outcome {
 
 // weigh gives the question's words with their weights.
 func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
-	terms := text.Unique(text.Head(v.Question, maxQuery))
-	terms = slices.DeleteFunc(terms, func(t text.Term) bool { return compares[t.Word] || vague[t.Stem] })
+	terms := lang.Unique(lang.Head(v.Question, maxQuery))
+	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] || vague[t.Stem] })
 	terms = terms[:min(len(terms), maxWords)]
 	texts := make([]string, len(terms))
 	for i, t := range terms {
@@ -104,9 +104,9 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 	}
 	out := make([]word, len(terms))
 	for i, t := range terms {
-		out[i] = word{strings.TrimSuffix(t.Word, "'s"), t.Stem, text.IDF(stats.Chunks, stats.DF[t.Word])}
+		out[i] = word{strings.TrimSuffix(t.Word, "'s"), t.Stem, lang.IDF(stats.Chunks, stats.DF[t.Word])}
 		if stats.DF[t.Word] == 0 {
-			out[i].weight = text.IDF(stats.Chunks, stats.Chunks/100)
+			out[i].weight = lang.IDF(stats.Chunks, stats.Chunks/100)
 		}
 	}
 	if len(out) > openWords {
@@ -125,13 +125,13 @@ type reading struct {
 }
 
 func readPassage(c corpus.Chunk, open []word) reading {
-	r := reading{title: text.Set(c.Title), open: open, at: make([][]int, len(open))}
-	for k, w := range text.Words(text.Head(c.Text, maxQuery)) {
-		r.folded = append(r.folded, text.FoldWord(w.Text))
-		if text.Stop(w.Text) {
+	r := reading{title: lang.Set(c.Title), open: open, at: make([][]int, len(open))}
+	for k, w := range lang.Words(lang.Head(c.Text, maxQuery)) {
+		r.folded = append(r.folded, lang.FoldWord(w.Text))
+		if lang.Stop(w.Text) {
 			continue
 		}
-		stem := text.Stem(w.Text)
+		stem := lang.Stem(w.Text)
 		for i, o := range open {
 			if len(r.at[i]) < spots && alike(stem, o.stem) {
 				r.at[i] = append(r.at[i], k)
@@ -144,7 +144,7 @@ func readPassage(c corpus.Chunk, open []word) reading {
 // bridges gives the names that the best passages of a search lead on with.
 func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, most int) ([]bridge, error) {
 	line := map[string]bool{}
-	for t := range text.Set(o.Asked) {
+	for t := range lang.Set(o.Asked) {
 		line[t] = true
 	}
 	var open []word // of the question, and of what this search was for
@@ -167,7 +167,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)
-	question := " " + text.Name(text.Head(v.Question, maxQuery)) + " "
+	question := " " + lang.Name(lang.Head(v.Question, maxQuery)) + " "
 	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, question) })
 	var out []bridge
 	for i, e := range top {
@@ -200,7 +200,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			}
 		}
 		for _, n := range named[i][:min(len(named[i]), names)] {
-			if inQuestion(n.Name, question) || text.Name(n.Name) == text.Name(e.Chunk.Title) {
+			if inQuestion(n.Name, question) || lang.Name(n.Name) == lang.Name(e.Chunk.Title) {
 				continue
 			}
 			out = append(out, bridge{name: n.Name, trust: near * p.link(n), asks: missing, title: e.Chunk.Title, weight: weight})
@@ -218,12 +218,12 @@ func titled(title, question string) bool {
 	if !cut {
 		base, _, cut = strings.Cut(title, ", ")
 	}
-	return cut && text.Name(base) != "" && inQuestion(base, question)
+	return cut && lang.Name(base) != "" && inQuestion(base, question)
 }
 
 // inQuestion tells whether a name stands in a question, which is given as a name too, between spaces.
 func inQuestion(name, question string) bool {
-	return strings.Contains(question, " "+text.Name(name)+" ")
+	return strings.Contains(question, " "+lang.Name(name)+" ")
 }
 
 // missing gives the words that a passage does not hold.
@@ -327,7 +327,7 @@ func (p reading) names(name string) bool {
 	if len(p.places(name)) > 0 {
 		return true
 	}
-	words := text.Set(name)
+	words := lang.Set(name)
 	for w := range words {
 		if _, ok := p.title[w]; !ok {
 			return false
@@ -338,7 +338,7 @@ func (p reading) names(name string) bool {
 
 // places gives where a name stands, as half-open ranges of words.
 func (p reading) places(name string) (out [][2]int) {
-	words := strings.Fields(text.Name(name))
+	words := strings.Fields(lang.Name(name))
 	if len(words) == 0 {
 		return nil
 	}
@@ -387,8 +387,8 @@ func most(lines [][]bridge) int {
 
 // within tells whether the words of a name are among those of another.
 func within(name, other string) bool {
-	have := strings.Fields(text.Name(other))
-	for _, w := range strings.Fields(text.Name(name)) {
+	have := strings.Fields(lang.Name(other))
+	for _, w := range strings.Fields(lang.Name(name)) {
 		if !slices.Contains(have, w) {
 			return false
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // The defaults of a [Budget] and of [Options].
@@ -196,7 +196,7 @@ func (l *loop) allowed(p Plan) Plan {
 func Asked(question string) string { return clean(question, maxQuery) }
 
 func clean(s string, most int) string {
-	return strings.TrimSpace(text.Head(text.Clean(text.Head(s, most)), most)) // cleaning may lengthen
+	return strings.TrimSpace(lang.Head(lang.Clean(lang.Head(s, most)), most)) // cleaning may lengthen
 }
 
 // maxNames bounds the entities and the parts of an action.

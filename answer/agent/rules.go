@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // rules names the form that needs no model.
@@ -93,7 +93,7 @@ func first(v View) []Action {
 
 // rewritten searches, in two ways that were not tried yet, for what was not found.
 func rewritten(v View) []Action {
-	words := strings.Join(text.Content(text.Head(v.Question, maxQuery), maxWords), " ")
+	words := strings.Join(lang.Content(lang.Head(v.Question, maxQuery), maxWords), " ")
 	done := map[string]bool{}
 	for _, r := range v.Rounds {
 		for _, o := range r.Outcomes {

@@ -6,13 +6,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // sides takes a comparison apart into the same question about either side, where the two are names joined by and, or, versus.
 // It gives nil for what is none.
 func sides(question string, joiners []string) []string {
-	words := text.Words(question)
+	words := lang.Words(question)
 	tried := 0
 	for _, joiner := range joiners {
 		for i := len(words) - 2; i > 0; i-- {
@@ -78,13 +78,13 @@ func wordSet(s string) map[string]bool {
 }
 
 // capital tells whether a word is written as those of names are.
-func capital(s string, w text.Token) bool {
+func capital(s string, w lang.Token) bool {
 	r, _ := utf8.DecodeRuneInString(s[w.Start:])
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
 // nameBefore gives where the name begins that ends before the word at i; i if there is none.
-func nameBefore(s string, words []text.Token, i int) int {
+func nameBefore(s string, words []lang.Token, i int) int {
 	from := i
 	for k := i - 1; k >= 0; k-- {
 		gap := s[words[k].End:words[k+1].Start]
@@ -108,7 +108,7 @@ func nameBefore(s string, words []text.Token, i int) int {
 }
 
 // nameAfter gives where the name ends that begins behind the word at i; i+1 if there is none.
-func nameAfter(s string, words []text.Token, i int) int {
+func nameAfter(s string, words []lang.Token, i int) int {
 	to := i + 1
 	for k := i + 1; k < len(words); k++ {
 		gap := s[words[k-1].End:words[k].Start]
@@ -136,7 +136,7 @@ func breaks(gap string, capital bool) bool {
 }
 
 // inParens tells whether a word stands in parentheses, as in the name of Algiers (film).
-func inParens(s string, w text.Token) bool {
+func inParens(s string, w lang.Token) bool {
 	open, closed := strings.LastIndexByte(s[:w.Start], '('), strings.LastIndexByte(s[:w.Start], ')')
 	return open > closed && strings.IndexByte(s[w.End:], ')') >= 0
 }

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
@@ -32,13 +32,13 @@ func joined(question string) []string {
 	rest := strings.TrimSpace(question)
 	for len(out) < maxJoined-1 {
 		at := next.FindStringSubmatchIndex(rest)
-		if at == nil || !asks.MatchString(rest[:at[0]]) || len(text.Words(rest[:at[0]])) < 3 {
+		if at == nil || !asks.MatchString(rest[:at[0]]) || len(lang.Words(rest[:at[0]])) < 3 {
 			break
 		}
 		out = append(out, rest[:at[0]])
 		rest = rest[at[2]:]
 	}
-	if out = append(out, rest); len(out) < 2 || len(text.Words(rest)) < 3 {
+	if out = append(out, rest); len(out) < 2 || len(lang.Words(rest)) < 3 {
 		return nil
 	}
 	about := strings.TrimSpace(opening.ReplaceAllString(out[0], ""))

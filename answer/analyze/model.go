@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -83,14 +83,14 @@ var counterRE = regexp.MustCompile(`^(?:[-*•]|[0-9]{1,2}[.)])\s+`)
 // parts gives the questions that are of use: clean, of one line, not too long, each once and none the question itself. A
 // single one takes nothing apart.
 func parts(question string, all []string) []string {
-	key := func(s string) string { return strings.Join(text.Terms(s), " ") }
-	seen := map[string]bool{"": true, key(text.Head(question, 4096)): true}
+	key := func(s string) string { return strings.Join(lang.Terms(s), " ") }
+	seen := map[string]bool{"": true, key(lang.Head(question, 4096)): true}
 	var out []string
 	for _, s := range all {
 		if len(s) > 4*maxPart {
 			continue
 		}
-		s = strings.Join(strings.Fields(text.Clean(s)), " ")
+		s = strings.Join(strings.Fields(lang.Clean(s)), " ")
 		s = strings.TrimSpace(counterRE.ReplaceAllString(s, ""))
 		if k := key(s); len(s) <= maxPart && !seen[k] && len(out) < maxParts {
 			seen[k] = true

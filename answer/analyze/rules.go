@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
@@ -30,7 +30,7 @@ const maxRead = 4096
 // question about each side.
 // There is no error.
 func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
-	q := text.Head(question, maxRead)
+	q := lang.Head(question, maxRead)
 	a := Analysis{Complexity: complexity(q), Chained: chained(q), By: "rules"}
 	joiners := []string{"or", "versus", "vs"}
 	if comparison.MatchString(q) {
@@ -81,7 +81,7 @@ func chained(q string) bool {
 }
 
 func complexity(q string) event.Complexity {
-	words := len(text.Words(q))
+	words := len(lang.Words(q))
 	points := 0
 	for _, sign := range []bool{
 		words > 12,

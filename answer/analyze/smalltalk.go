@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // smallTalk holds, for each language, phrases that ask nothing, and words that may stand beside them. The phrases are in the order of the
@@ -52,7 +52,7 @@ const maxSmallTalk = 120
 // makes the sentence part of the question: "Thanks for the report: who wrote it?" is one. With a question mark, it is phrases alone that
 // are left out.
 func SmallTalk(message string) (question, reply string) {
-	sentences := text.Sentences(text.Head(message, maxRead))
+	sentences := lang.Sentences(lang.Head(message, maxRead))
 	first, last := 0, len(sentences)
 	for ; first < last; first++ {
 		s := sentences[first]
@@ -100,7 +100,7 @@ func replyTo(sentence string) (reply string, ok bool) {
 
 func spoken(s string) []string {
 	var out []string
-	for _, w := range text.Words(s) {
+	for _, w := range lang.Words(s) {
 		out = append(out, w.Text)
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
@@ -39,7 +39,7 @@ func Verified(claims []Claim, chunks []corpus.Chunk, stats index.TermStats) []fl
 func Attribute(answer string, chunks []corpus.Chunk, stats index.TermStats) []float64 {
 	d := divide(chunks, stats)
 	answer = markRE.ReplaceAllString(answer, " ")
-	for _, sp := range text.Sentences(answer) {
+	for _, sp := range lang.Sentences(answer) {
 		d.add(answer[sp.Start:sp.End], func(int) bool { return true }, false)
 	}
 	return d.normal()
@@ -56,14 +56,14 @@ type division struct {
 func divide(chunks []corpus.Chunk, stats index.TermStats) *division {
 	d := &division{stats: stats, held: make([]map[string]struct{}, len(chunks)), shares: make([]float64, len(chunks))}
 	for i, c := range chunks {
-		d.held[i] = text.Set(c.Title + "\n" + strings.Join(c.Headings, "\n") + "\n" + c.Text)
+		d.held[i] = lang.Set(c.Title + "\n" + strings.Join(c.Headings, "\n") + "\n" + c.Text)
 	}
 	return d
 }
 
 // add divides a statement among the chunks that may have a part of it; evenly says what is done where none holds a term.
 func (d *division) add(statement string, may func(k int) bool, evenly bool) {
-	terms := text.Unique(statement)
+	terms := lang.Unique(statement)
 	weights := make([]float64, len(terms))
 	total := 0.0
 	for i, t := range terms {
@@ -110,10 +110,10 @@ func (d *division) normal() []float64 {
 	return d.shares
 }
 
-func weight(t text.Term, stats index.TermStats) float64 {
+func weight(t lang.Term, stats index.TermStats) float64 {
 	df, ok := stats.DF[t.Word]
 	if !ok {
 		df = stats.DF[t.Stem]
 	}
-	return text.IDF(stats.Chunks, df)
+	return lang.IDF(stats.Chunks, df)
 }

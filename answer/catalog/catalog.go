@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Wish is what a question asks of documents as such. At most one of its fields is set.
@@ -69,7 +69,7 @@ var (
 
 // Read gives what a question plainly asks of documents as such; the zero Wish where that is none of them.
 func Read(question string) Wish {
-	q := strings.TrimRight(strings.Join(strings.Fields(text.Clean(question)), " "), " ?.!")
+	q := strings.TrimRight(strings.Join(strings.Fields(lang.Clean(question)), " "), " ?.!")
 	if q == "" || len(q) > maxQuestion {
 		return Wish{}
 	}
@@ -125,7 +125,7 @@ func pages(q string) *Pages {
 
 // about joins what stood before the words that name pages to what replaces them.
 func about(before string) string {
-	w := text.Words(before)
+	w := lang.Words(before)
 	if len(w) == 0 {
 		return ""
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // maxName is how many bytes of a name count.
@@ -16,7 +16,7 @@ var separators = strings.NewReplacer("_", " ", "-", " ", ".", " ", "/", " ", "\\
 
 // plain gives a name or a question as names are compared: words without case, accents and what stands for blanks.
 func plain(s string) string {
-	return text.Name(separators.Replace(text.Head(text.Clean(s), 4*maxName)))
+	return lang.Name(separators.Replace(lang.Head(lang.Clean(s), 4*maxName)))
 }
 
 // Match tells how well a question names a document of a title and a file's name, 0 if it does not: a longer name counts more, and
@@ -29,7 +29,7 @@ func Match(question string, d corpus.Document, name string) int {
 	best := 0
 	base := strings.TrimSuffix(name, path.Ext(name))
 	for i, n := range []string{name, base, d.Title} {
-		if n = plain(text.Head(n, maxName)); len(n) < 2 || !strings.Contains(asked, " "+n+" ") {
+		if n = plain(lang.Head(n, maxName)); len(n) < 2 || !strings.Contains(asked, " "+n+" ") {
 			continue
 		}
 		score := 2 * len(n)
@@ -45,7 +45,7 @@ func Match(question string, d corpus.Document, name string) int {
 func Is(said string, d corpus.Document, name string) bool {
 	s := plain(said)
 	for _, n := range []string{name, strings.TrimSuffix(name, path.Ext(name)), d.Title} {
-		if n = plain(text.Head(n, maxName)); n != "" && n == s {
+		if n = plain(lang.Head(n, maxName)); n != "" && n == s {
 			return true
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -67,12 +67,12 @@ func (m *asking) Condense(ctx context.Context, question string, history []event.
 	return plain(r.Question), nil
 }
 
-func plain(s string) string { return strings.Join(strings.Fields(text.Clean(s)), " ") }
+func plain(s string) string { return strings.Join(strings.Fields(lang.Clean(s)), " ") }
 
 // check holds a question to what it may be.
 func (r *reply) check(asked string) error {
 	switch {
-	case len(text.Words(r.Question)) == 0:
+	case len(lang.Words(r.Question)) == 0:
 		return errors.New("the question is empty")
 	case len(r.Question) > len(asked)+room:
 		return errors.New("the question is too long: it is to hold what is needed, and no answer")
@@ -85,7 +85,7 @@ func (r *reply) check(asked string) error {
 func said(history []event.Turn, turns, bytes int) []prompt.Said {
 	var out []prompt.Said
 	for _, t := range history[max(0, len(history)-turns):] {
-		s := strings.TrimSpace(unmarked(text.Head(t.Text, bytes)))
+		s := strings.TrimSpace(unmarked(lang.Head(t.Text, bytes)))
 		if s != "" {
 			out = append(out, prompt.Said{Role: t.Role, Text: s})
 		}

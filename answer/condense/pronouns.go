@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // form is how a word stands for something that was said.
@@ -66,7 +66,7 @@ func (c *talk) resolve(q string) string {
 	if c.german {
 		table = germans
 	}
-	ws := text.Words(q)
+	ws := lang.Words(q)
 	spans := idle.FindAllStringIndex(q, -1)
 	var out strings.Builder
 	done := 0
@@ -108,7 +108,7 @@ func inside(spans [][]int, from, to int) bool {
 
 // internal tells whether the pronoun at i stands for something in the question itself: a name before it, or what an earlier
 // clause is about.
-func (c *talk) internal(q string, ws []text.Token, i int, p pronoun) bool {
+func (c *talk) internal(q string, ws []lang.Token, i int, p pronoun) bool {
 	if i == 0 || p.form == points || p.form == place {
 		return false
 	}
@@ -126,7 +126,7 @@ func (c *talk) internal(q string, ws []text.Token, i int, p pronoun) bool {
 }
 
 // stand gives what the pronoun at i is replaced by, and the end of what is replaced; nothing where it is to stay.
-func (c *talk) stand(q string, ws []text.Token, i int, p pronoun) (by string, end int) {
+func (c *talk) stand(q string, ws []lang.Token, i int, p pronoun) (by string, end int) {
 	w := ws[i]
 	end = w.End
 	next := ""
@@ -136,7 +136,7 @@ func (c *talk) stand(q string, ws []text.Token, i int, p pronoun) (by string, en
 	switch {
 	case p.form == points:
 		return c.pointed(q, ws, i, next)
-	case w.Text == "her" && next != "" && !text.Stop(next) && !preposition(next) && !adverb(next):
+	case w.Text == "her" && next != "" && !lang.Stop(next) && !preposition(next) && !adverb(next):
 		p.of = true
 	case p.form == place && (next != "" && !preposition(next) && !adverb(next) || i == 0):
 		return "", 0
@@ -176,7 +176,7 @@ func (c *talk) written(by string, p pronoun, word string, opens bool) string {
 }
 
 // pointed gives what stands for this, that, these and those.
-func (c *talk) pointed(q string, ws []text.Token, i int, next string) (by string, end int) {
+func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string, end int) {
 	w := ws[i]
 	plain := next == "" || auxWords[next] || verbsBehind[next] || preposition(next)
 	before := ""
@@ -199,7 +199,7 @@ func (c *talk) pointed(q string, ws []text.Token, i int, next string) (by string
 			by = capital(by)
 		}
 		return by, w.End
-	case own.MatchString(next) && next != "year" && next != "time", text.Stop(next):
+	case own.MatchString(next) && next != "year" && next != "time", lang.Stop(next):
 		return "", 0
 	case w.Text == "that" && i > 0 && !auxWords[before] && !preposition(before) && !whWords[before] && !verbish(before):
 		return "", 0 // a relative clause
@@ -311,8 +311,8 @@ var (
 func (c *talk) given() []string {
 	asked := strings.ToLower(c.last.asked)
 	var out []string
-	answer := asideRE.ReplaceAllString(text.Head(c.last.answer, maxAnswer), "")
-	for _, s := range text.Sentences(answer) {
+	answer := asideRE.ReplaceAllString(lang.Head(c.last.answer, maxAnswer), "")
+	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range phrases(one) {
 			name := one[p.from:p.to]
@@ -338,8 +338,8 @@ func (c *talk) given() []string {
 
 // opener gives the word that opens a sentence and says who or what it is about: "Harvard has the largest."
 func opener(sentence string) string {
-	ws := text.Words(text.Head(sentence, 200))
-	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || text.Stop(ws[0].Text) {
+	ws := lang.Words(lang.Head(sentence, 200))
+	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || lang.Stop(ws[0].Text) {
 		return ""
 	}
 	return sentence[ws[0].Start:ws[0].End]

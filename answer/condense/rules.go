@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -54,7 +54,7 @@ func (Rules) Condense(_ context.Context, question string, history []event.Turn) 
 func exchanges(history []event.Turn) []exchange {
 	var out []exchange
 	for _, t := range history[max(0, len(history)-2*maxReplayed):] {
-		s := strings.Join(strings.Fields(text.Clean(text.Head(t.Text, maxAnswer))), " ")
+		s := strings.Join(strings.Fields(lang.Clean(lang.Head(t.Text, maxAnswer))), " ")
 		switch {
 		case s == "":
 		case t.Role == event.RoleUser:
@@ -188,7 +188,7 @@ func (c *talk) ask(words string) string {
 		return capital(words) + " is " + c.about + "?"
 	}
 	prev := strings.TrimRight(c.last.asked, " ?.!")
-	if m := asksRE.FindStringSubmatch(prev); m != nil && len(text.Words(m[1])) <= maxHead {
+	if m := asksRE.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
 		return capital(words) + " " + m[2] + "?"
 	}
 	if auxRE.MatchString(prev) {
@@ -226,7 +226,7 @@ func (c *talk) instead(phrase string) string {
 	if !strings.Contains(c.last.asked, "?") {
 		end = ""
 	}
-	words := text.Words(phrase)
+	words := lang.Words(phrase)
 	if len(words) == 0 {
 		return ""
 	}
@@ -243,7 +243,7 @@ func (c *talk) instead(phrase string) string {
 	if from, to := numbered(prev, phrase); from >= 0 {
 		return prev[:from] + phrase + prev[to:] + end
 	}
-	if old := text.Words(prev); len(words) == 1 && len(old) > 1 && happens(words[0].Text) && happens(old[len(old)-1].Text) {
+	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && happens(words[0].Text) && happens(old[len(old)-1].Text) {
 		return prev[:old[len(old)-1].Start] + small(phrase) + end // and repaired?
 	}
 	if preposition(words[0].Text) && len(words) > 1 {
@@ -312,7 +312,7 @@ func small(s string) string {
 }
 
 func first(s string) string {
-	if w := text.Words(text.Head(s, 200)); len(w) > 0 {
+	if w := lang.Words(lang.Head(s, 200)); len(w) > 0 {
 		return w[0].Text
 	}
 	return ""

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // phrase is a piece of a question that names something: s[from:to].
@@ -28,11 +28,11 @@ var (
 
 // topic gives what a question is about: what it quotes, the name in it, or else the words behind those that ask.
 func topic(q string) string {
-	q = strings.TrimRight(strings.TrimSpace(text.Head(q, maxAsked)), " ?.!")
+	q = strings.TrimRight(strings.TrimSpace(lang.Head(q, maxAsked)), " ?.!")
 	if m := quotedRE.FindString(q); m != "" {
 		return m
 	}
-	if m := definesRE.FindStringSubmatch(q); m != nil && len(text.Words(m[1])) <= maxTopic {
+	if m := definesRE.FindStringSubmatch(q); m != nil && len(lang.Words(m[1])) <= maxTopic {
 		return defined(m[1])
 	}
 	all := phrases(q)
@@ -56,8 +56,8 @@ func topic(q string) string {
 // Parliament meet?"
 func unacted(q string, p phrase) string {
 	s := q[p.from:p.to]
-	before, behind := text.Words(q[:p.from]), first(q[p.to:])
-	ws := text.Words(s)
+	before, behind := lang.Words(q[:p.from]), first(q[p.to:])
+	ws := lang.Words(s)
 	n := len(ws)
 	if n < 3 || len(before) == 0 || !doing[before[len(before)-1].Text] {
 		return s
@@ -75,7 +75,7 @@ func unacted(q string, p phrase) string {
 
 // defined gives the name that a text begins with, as far as it is no predicate.
 func defined(s string) string {
-	for i, w := range text.Words(s) {
+	for i, w := range lang.Words(s) {
 		if i > 0 && predicates[w.Text] && !upper(s[w.Start:w.End]) {
 			return strings.TrimSpace(s[:w.Start])
 		}
@@ -130,13 +130,13 @@ var doing = words("do does did can could should will would may might must has ha
 // unverbed drops the verb that follows what somebody does, where it is at the end.
 func unverbed(s string) string {
 	head := s
-	for i, w := range text.Words(s) {
+	for i, w := range lang.Words(s) {
 		if i > 0 && preposition(w.Text) {
 			head = strings.TrimSpace(s[:w.Start])
 			break
 		}
 	}
-	ws := text.Words(head)
+	ws := lang.Words(head)
 	if len(ws) < 2 || len(ws) == 2 && article(ws[0].Text) {
 		return head
 	}
@@ -148,21 +148,21 @@ const maxTopic = 6
 
 // clip gives the beginning of a text that names something: up to a word that predicates, or that tells where, when or how.
 func clip(s string) string {
-	ws := text.Words(s)
+	ws := lang.Words(s)
 	end := len(s)
 	for i, w := range ws {
 		if i == 0 {
 			continue
 		}
 		loose := preposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
-		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || text.Stop(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
+		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.Stop(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
 			end = w.Start
 			break
 		}
 	}
 	s = strings.Trim(s[:end], " ,;:")
-	switch ws := text.Words(s); {
-	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || text.Stop(ws[0].Text)):
+	switch ws := lang.Words(s); {
+	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || lang.Stop(ws[0].Text)):
 		return ""
 	case ws[len(ws)-1].Text == "of" || ws[len(ws)-1].Text == "for":
 		return strings.TrimSpace(s[:ws[len(ws)-1].Start])
@@ -172,7 +172,7 @@ func clip(s string) string {
 
 // phrases gives the names in a question, and what stands behind articles, in their order.
 func phrases(q string) []phrase {
-	ws := text.Words(q)
+	ws := lang.Words(q)
 	var out []phrase
 	for i := 0; i < len(ws); i++ {
 		w := ws[i]
@@ -197,7 +197,7 @@ func phrases(q string) []phrase {
 					goto closed // the keeper of the Farland lighthouse: two things
 				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || article(ws[k+1].Text)):
 				case article(ws[k].Text) && ws[k-1].Text == "of":
-				case predicates[ws[k].Text] || text.Stop(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
+				case predicates[ws[k].Text] || lang.Stop(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
 					goto closed
 				case k > most && !p.name:
 					goto closed
@@ -212,7 +212,7 @@ func phrases(q string) []phrase {
 				out = append(out, p)
 				i = k - 1
 			}
-		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || text.Stop(w.Text) || imperativeRE.MatchString(q))):
+		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || lang.Stop(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
 			for ; k < len(ws) && k <= i+maxTopic+2 && adjoins(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
@@ -243,7 +243,7 @@ var (
 var links = words("of the de da di del la le von van der den at du bin al dos")
 
 // ofName tells whether a name, perhaps with an article, begins at k.
-func ofName(q string, ws []text.Token, k int) bool {
+func ofName(q string, ws []lang.Token, k int) bool {
 	if k < len(ws) && article(ws[k].Text) {
 		k++
 	}
@@ -251,7 +251,7 @@ func ofName(q string, ws []text.Token, k int) bool {
 }
 
 // adjoins tells whether nothing but a blank stands before the word at k.
-func adjoins(q string, ws []text.Token, k int) bool {
+func adjoins(q string, ws []lang.Token, k int) bool {
 	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
 }
 
@@ -326,7 +326,7 @@ var sitedRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (
 
 // prepositional gives the place of the last phrase that begins with a preposition; from is below 0 if there is none.
 func prepositional(q, with string) (from, to int) {
-	ws := text.Words(q)
+	ws := lang.Words(q)
 	for i := len(ws) - 2; i > 0; i-- {
 		if ws[i].Text != with || whWords[ws[i+1].Text] {
 			continue

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -59,7 +59,7 @@ var (
 
 // pair gives the two names that a question joins.
 func pair(q string) string {
-	if w := text.Words(text.Head(q, 100)); len(w) > 0 && function(w[0].Text) && !article(w[0].Text) {
+	if w := lang.Words(lang.Head(q, 100)); len(w) > 0 && function(w[0].Text) && !article(w[0].Text) {
 		q = q[w[0].End:]
 	}
 	return strings.TrimSpace(pairRE.FindString(q))
@@ -109,7 +109,7 @@ func describing(w string) bool {
 func german(asked ...string) bool {
 	n, all := 0, 0
 	for _, s := range asked {
-		for _, w := range text.Words(s) {
+		for _, w := range lang.Words(s) {
 			all++
 			if germanWords[w.Text] && w.Text != "was" {
 				n++
@@ -143,7 +143,7 @@ func onlyAsks(q string) bool { return onlyRE.MatchString(strings.Trim(q, " ?.!¿
 
 // hasVerb tells whether a text has a verb that can be known.
 func hasVerb(s string) bool {
-	for _, w := range text.Words(text.Head(s, maxAsked)) {
+	for _, w := range lang.Words(lang.Head(s, maxAsked)) {
 		if auxWords[w.Text] {
 			return true
 		}
@@ -157,7 +157,7 @@ const maxFragment = 8
 // fragment tells whether a question is a mere phrase, to be put into the last one. One that nothing ties to the last one needs a
 // question mark, as it may also be a search by words.
 func fragment(q string, tied bool) bool {
-	ws := text.Words(q)
+	ws := lang.Words(q)
 	if len(ws) == 0 || len(ws) > maxFragment || hasVerb(q) || imperativeRE.MatchString(q) || whWords[ws[0].Text] {
 		return false
 	}

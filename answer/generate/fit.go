@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 const (
@@ -80,10 +80,10 @@ const (
 // tokens at most. What an answer cited counts for nothing by now.
 func talk(t model.Task, size int) prompt.Answer {
 	most := min(size/8*perToken, maxSaid)
-	a := prompt.Answer{Question: t.Question, Wishes: text.Head(t.Instructions, most)}
+	a := prompt.Answer{Question: t.Question, Wishes: lang.Head(t.Instructions, most)}
 	left := most
 	for _, m := range slices.Backward(t.History[max(0, len(t.History)-maxTurns):]) {
-		s := strings.TrimSpace(unmarked(text.Clean(text.Head(m.Text, maxTurn))))
+		s := strings.TrimSpace(unmarked(lang.Clean(lang.Head(m.Text, maxTurn))))
 		if left -= len(s); left < 0 {
 			break
 		}
@@ -134,7 +134,7 @@ func (k *packer) shown(i, most int) prompt.Passage {
 
 // readable is a chunk in which nothing cites.
 func readable(c corpus.Chunk) corpus.Chunk {
-	clean := func(s string) string { return unmarked(text.Clean(text.Head(s, 4*maxRead))) }
+	clean := func(s string) string { return unmarked(lang.Clean(lang.Head(s, 4*maxRead))) }
 	c.Text, c.Title = clean(c.Text), clean(c.Title)
 	c.Headings = slices.Clone(c.Headings)
 	for i, h := range c.Headings {
@@ -214,8 +214,8 @@ func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, 
 
 // asked tells whether a text holds a term of the question.
 func (k *packer) asked(s string) bool {
-	held := text.Set(s)
-	return slices.ContainsFunc(text.Terms(text.Head(k.task.Question, 8<<10)), func(t string) bool {
+	held := lang.Set(s)
+	return slices.ContainsFunc(lang.Terms(lang.Head(k.task.Question, 8<<10)), func(t string) bool {
 		_, ok := held[t]
 		return ok
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -241,7 +241,7 @@ func TestUnmarked(t *testing.T) {
 		for range 1 + rnd.IntN(14) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
 		}
-		s := text.Clean(b.String())
+		s := lang.Clean(b.String())
 		if got := read(t, "Gold\n"+unmarked(s)); strings.Contains(got, "{") {
 			t.Fatalf("%q cites: %q", s, got)
 		}

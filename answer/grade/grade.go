@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Scored is a passage as retrieval found it: its Score and Cosine are evidence too.
@@ -53,7 +53,7 @@ type Coverage struct {
 
 // Grade implements [Grader]. The only error is that of ctx.
 func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
-	subject, defined := text.Subject(question), false
+	subject, defined := lang.Subject(question), false
 	defines := make([]bool, len(chunks))
 	space := ""
 	for i, c := range chunks {
@@ -92,8 +92,8 @@ const mentioned = 0.39
 
 // holdsDefinition says whether a sentence of s says what the subject is.
 func holdsDefinition(s string, subject []string) bool {
-	for _, sp := range text.Sentences(s) {
-		if text.Defines(s[sp.Start:sp.End], subject) {
+	for _, sp := range lang.Sentences(s) {
+		if lang.Defines(s[sp.Start:sp.End], subject) {
 			return true
 		}
 	}
@@ -105,15 +105,15 @@ var vague = map[string]struct{}{"happen": {}, "mean": {}, "work": {}, "call": {}
 
 // weight is a term's inverse document frequency. A word that no passage holds says less of what is asked for than a rare
 // one that some hold: it may be misspelt or a synonym.
-func weight(t text.Term, stats index.TermStats) float64 {
+func weight(t lang.Term, stats index.TermStats) float64 {
 	df, ok := stats.DF[t.Word]
 	if !ok {
 		df, ok = stats.DF[t.Stem]
 	}
 	if !ok {
-		return text.IDF(stats.Chunks, stats.Chunks/100)
+		return lang.IDF(stats.Chunks, stats.Chunks/100)
 	}
-	return text.IDF(stats.Chunks, df)
+	return lang.IDF(stats.Chunks, df)
 }
 
 func clamp(x float64) float64 {

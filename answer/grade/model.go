@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.

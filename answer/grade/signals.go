@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // The signals of [Signals], each 0..1.
@@ -37,7 +37,7 @@ const (
 
 // asked is a question taken apart.
 type asked struct {
-	terms   []text.Term
+	terms   []lang.Term
 	weights []float64 // adding up to 1
 	at      map[string]int
 	rare    []int // places of the rarest
@@ -52,7 +52,7 @@ func Read(question string, chunks []Scored, stats index.TermStats) []Signals {
 }
 
 func take(question string, stats index.TermStats) *asked {
-	a := &asked{terms: text.Unique(question), at: map[string]int{}, stems: map[string]int{}}
+	a := &asked{terms: lang.Unique(question), at: map[string]int{}, stems: map[string]int{}}
 	total := 0.0
 	for i, t := range a.terms {
 		w := weight(t, stats)
@@ -87,9 +87,9 @@ func take(question string, stats index.TermStats) *asked {
 
 // name notes which terms are names, capitalised where no sentence begins, or numbers.
 func (a *asked) name(question string) {
-	for n, w := range text.Words(question) {
+	for n, w := range lang.Words(question) {
 		r, _ := utf8.DecodeRuneInString(question[w.Start:w.End])
-		if i, ok := a.at[text.Stem(w.Text)]; ok && (unicode.IsDigit(r) || n > 0 && unicode.IsUpper(r)) && !slices.Contains(a.named, i) {
+		if i, ok := a.at[lang.Stem(w.Text)]; ok && (unicode.IsDigit(r) || n > 0 && unicode.IsUpper(r)) && !slices.Contains(a.named, i) {
 			a.named = append(a.named, i)
 		}
 	}
@@ -100,8 +100,8 @@ func (a *asked) term(word string) int {
 	i, ok := a.stems[word]
 	if !ok {
 		i = -1
-		if !text.Stop(word) {
-			if k, ok := a.at[text.Stem(word)]; ok {
+		if !lang.Stop(word) {
+			if k, ok := a.at[lang.Stem(word)]; ok {
 				i = k
 			}
 		}
@@ -136,7 +136,7 @@ func (r *reading) read(c Scored) Signals {
 	s := Signals{Cosine: clamp(c.Cosine)}
 	clear(r.held)
 	r.seen = r.seen[:0]
-	for n, w := range text.Words(c.Chunk.Text) {
+	for n, w := range lang.Words(c.Chunk.Text) {
 		if i := r.term(w.Text); i >= 0 {
 			r.held[i] = 1
 			if len(r.seen) < maxNoted {
@@ -146,8 +146,8 @@ func (r *reading) read(c Scored) Signals {
 	}
 	base, _, _ := strings.Cut(c.Chunk.Title, " (")
 	title, asked := 0, 0
-	for _, w := range text.Words(base) {
-		if text.Stop(w.Text) {
+	for _, w := range lang.Words(base) {
+		if lang.Stop(w.Text) {
 			continue
 		}
 		title++
@@ -159,7 +159,7 @@ func (r *reading) read(c Scored) Signals {
 		s[Titled] = float64(asked) / float64(title)
 	}
 	for _, h := range c.Chunk.Headings {
-		for _, w := range text.Words(h) {
+		for _, w := range lang.Words(h) {
 			r.above(w.Text)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -31,15 +31,15 @@ func (Feedback) Write(_ context.Context, question string, hits []index.Hit) (Dra
 func fedBack(question string, hits []index.Hit) string {
 	counts := map[string]float64{}
 	asked := map[string]bool{}
-	for _, t := range text.Terms(text.Head(question, maxQuestion)) {
+	for _, t := range lang.Terms(lang.Head(question, maxQuestion)) {
 		asked[t] = true
 	}
 	first := map[string]string{}
 	for i, h := range hits[:min(3, len(hits))] {
 		seen := map[string]bool{}
-		for _, w := range text.Words(h.Chunk.Text) {
-			stem := text.Stem(w.Text)
-			if len(w.Text) < 3 || text.Stop(w.Text) || asked[stem] {
+		for _, w := range lang.Words(h.Chunk.Text) {
+			stem := lang.Stem(w.Text)
+			if len(w.Text) < 3 || lang.Stop(w.Text) || asked[stem] {
 				continue
 			}
 			if first[stem] == "" {
@@ -62,7 +62,7 @@ func fedBack(question string, hits []index.Hit) string {
 		}
 		return strings.Compare(a, b)
 	})
-	query := text.Content(question, maxWords)
+	query := lang.Content(question, maxWords)
 	for _, s := range stems[:min(feedback, len(stems))] {
 		query = append(query, first[s])
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -59,5 +59,5 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	}
 	words := strings.Fields(said)
 	said = strings.Join(words[:min(len(words), longest)], " ")
-	return Draft{Words: draft.Words, Passage: text.Head(said, maxPassed), By: by(m.chat.Name())}, nil
+	return Draft{Words: draft.Words, Passage: lang.Head(said, maxPassed), By: by(m.chat.Name())}, nil
 }

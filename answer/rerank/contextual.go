@@ -12,11 +12,11 @@ import (
 	"github.com/viterin/vek/vek32"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewContextual]. The zero value works.
@@ -79,7 +79,7 @@ func (m *contextual) Rerank(ctx context.Context, question string, chunks []corpu
 // scores embeds the question and the passages at the same time. The first request that fails ends the others: scores of
 // two forms cannot be compared.
 func (m *contextual) scores(ctx context.Context, question string, chunks []corpus.Chunk) ([]float64, error) {
-	question = text.Head(text.Clean(question), maxAsked)
+	question = lang.Head(lang.Clean(question), maxAsked)
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
 		texts[i] = heading(c) + prompt.Clip(c.Text, question, maxShown)

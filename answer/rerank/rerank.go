@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -78,7 +78,7 @@ func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) 
 	seen := map[string]bool{}
 	var out, stops []token
 	for _, v := range embedded[0] {
-		t := token{word: v.Token, stem: text.Stem(v.Token), weight: v.Weight, vector: v.Vector}
+		t := token{word: v.Token, stem: lang.Stem(v.Token), weight: v.Weight, vector: v.Vector}
 		if seen[t.stem] {
 			continue
 		}
@@ -88,9 +88,9 @@ func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) 
 			df, ok = stats.DF[t.stem]
 		}
 		if ok && stats.Chunks > 0 {
-			t.weight = text.IDF(stats.Chunks, df)
+			t.weight = lang.IDF(stats.Chunks, df)
 		}
-		if text.Stop(t.word) {
+		if lang.Stop(t.word) {
 			stops = append(stops, t)
 		} else {
 			out = append(out, t)
@@ -106,10 +106,10 @@ func maxSim(asked []token, read []model.TokenVector) float64 {
 	stems := make(map[string]struct{}, len(read))
 	vectors := make([][]float32, 0, len(read))
 	for _, r := range read {
-		if text.Stop(r.Token) {
+		if lang.Stop(r.Token) {
 			continue
 		}
-		stem := text.Stem(r.Token)
+		stem := lang.Stem(r.Token)
 		if _, ok := stems[stem]; ok {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -58,7 +58,7 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 			switch other, end := sides[stem]; {
 			case isEnd && end && own.axis == other.axis, contrary(t.Stem, stem):
 				out[k] = append(out[k], credit{i, opposed}) // whether it speaks for the claim is another matter
-			case !s.plain[i] || end || text.Stop(p.words[k]):
+			case !s.plain[i] || end || lang.Stop(p.words[k]):
 			case related(t.Stem, stem):
 				out[k] = append(out[k], credit{i, ofForm})
 			case like != nil && len(like[i].Vector) > 0 && k < len(p.vectors) && len(p.vectors[k].Vector) == len(like[i].Vector):

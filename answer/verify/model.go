@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -102,7 +102,7 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 }
 
 // askable says whether there is something to hold the claim against, and something in it.
-func askable(c Claim) bool { return len(c.Cited) > 0 && len(text.Words(c.Text)) > 0 }
+func askable(c Claim) bool { return len(c.Cited) > 0 && len(lang.Words(c.Text)) > 0 }
 
 // batch is what one request is about.
 type batch struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -64,7 +64,7 @@ func (ps passages) all(chunks []corpus.Chunk) []*passage {
 
 func apart(c corpus.Chunk) *passage {
 	p := &passage{at: map[string]int{}}
-	for _, sp := range text.Sentences(c.Text) {
+	for _, sp := range lang.Sentences(c.Text) {
 		p.sentences = append(p.sentences, p.sentence(c.Text[sp.Start:sp.End]))
 	}
 	p.above = p.sentence(strings.Join(append([]string{c.Title}, c.Headings...), ".\n"))

@@ -3,7 +3,7 @@ package verify
 import (
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // side is one of two opposites: the axis that they lie on, and which end.
@@ -43,7 +43,7 @@ var sides = func() map[string]side {
 		left, right, _ := strings.Cut(pair, "|")
 		for sign, words := range map[int8]string{1: left, -1: right} {
 			for w := range strings.FieldsSeq(words) {
-				m[text.Stem(w)] = side{int8(i), sign}
+				m[lang.Stem(w)] = side{int8(i), sign}
 			}
 		}
 	}

@@ -4,14 +4,14 @@ import (
 	"regexp"
 
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
 // statement is a claim taken apart.
 type statement struct {
 	words   []word
-	terms   []text.Term
+	terms   []lang.Term
 	weights []float64
 	total   float64
 	at      map[string]int // of a stem among the terms
@@ -34,8 +34,8 @@ var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
 // read takes a claim apart. Its terms all weigh the same until [statement.weigh].
 func read(claim string) *statement {
-	claim = markRE.ReplaceAllString(text.Head(claim, maxClaim), " ")
-	s := &statement{words: wordsOf(claim), terms: text.Unique(claim), at: map[string]int{}}
+	claim = markRE.ReplaceAllString(lang.Head(claim, maxClaim), " ")
+	s := &statement{words: wordsOf(claim), terms: lang.Unique(claim), at: map[string]int{}}
 	for i, t := range s.terms {
 		s.at[t.Stem] = i
 		s.weights = append(s.weights, 1)
@@ -65,11 +65,11 @@ func (s *statement) weigh(stats index.TermStats, vectors []model.TokenVector) {
 		w := rarest
 		switch {
 		case ok && stats.Chunks > 0:
-			w = text.IDF(stats.Chunks, df)
+			w = lang.IDF(stats.Chunks, df)
 		case vectors != nil && vectors[i].Weight > 0:
 			w = rarest * vectors[i].Weight
 		case stats.Chunks > 0:
-			w = text.IDF(stats.Chunks, 1)
+			w = lang.IDF(stats.Chunks, 1)
 		}
 		s.weights[i] = 1 + w
 		s.total += 1 + w

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -83,7 +83,7 @@ func IsClaim(s string) bool {
 	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || silentRE.MatchString(s) {
 		return false
 	}
-	return len(text.Unique(s)) >= 2 || len(text.Words(s)) >= 3
+	return len(lang.Unique(s)) >= 2 || len(lang.Words(s)) >= 3
 }
 
 // Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up to

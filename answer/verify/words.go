@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // word is one of a sentence.
@@ -20,7 +20,7 @@ type word struct {
 
 // wordsOf takes a sentence apart.
 func wordsOf(s string) []word {
-	tokens := text.Words(s)
+	tokens := lang.Words(s)
 	out := make([]word, len(tokens))
 	last := 0
 	for i, t := range tokens {
@@ -28,7 +28,7 @@ func wordsOf(s string) []word {
 		last = t.End
 		r, _ := utf8.DecodeRuneInString(s[t.Start:t.End])
 		_, parts := conjunctions[t.Text]
-		out[i] = word{text: t.Text, stem: text.Stem(t.Text), start: t.Start, end: t.End, stop: text.Stop(t.Text),
+		out[i] = word{text: t.Text, stem: lang.Stem(t.Text), start: t.Start, end: t.End, stop: lang.Stop(t.Text),
 			cut: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
 		if written := strings.TrimSuffix(s[t.Start:t.End], "s"); len(written) > 1 {
 			out[i].capitals = strings.ToUpper(written) == written

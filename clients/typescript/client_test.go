@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -193,7 +193,7 @@ func open(t *testing.T, version string) *server.Server {
 // serveScripts starts a server whose runs say what the first word of the question names.
 func serveScripts(t *testing.T) string {
 	t.Helper()
-	e := sluice.New(script{}, sluice.Options{MaxRuns: 1000})
+	e := engine.New(script{}, engine.Options{MaxRuns: 1000})
 	// Of the service's routes, those of responses need no more than this.
 	routes := service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
 	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})

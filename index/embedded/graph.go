@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
@@ -121,7 +121,7 @@ func (g *graph) written(key string, f figures) (string, error) {
 			return "", err
 		}
 		for _, m := range names.mentions {
-			if text.Name(m.Name) == key {
+			if lang.Name(m.Name) == key {
 				if times[m.Name] == 0 {
 					forms = append(forms, m.Name)
 				}
@@ -157,18 +157,18 @@ func (g *graph) names(n uint32) (*named, error) {
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
 	err := x.inGraph(ctx, collection, func(g *graph) (err error) {
-		out, err = g.entities(ctx, text.Head(s, maxQueryBytes))
+		out, err = g.entities(ctx, lang.Head(s, maxQueryBytes))
 		return err
 	})
 	return out, failed("find entities", err)
 }
 
 func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err error) {
-	words := text.Words(s)
+	words := lang.Words(s)
 	words = words[:min(len(words), maxTextWords)]
 	folded := make([]string, len(words))
 	for i, w := range words {
-		folded[i] = text.FoldWord(w.Text)
+		folded[i] = lang.FoldWord(w.Text)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(words) && len(out) < maxEntities; {
@@ -213,7 +213,7 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 }
 
 // single says whether a word that some passages name something by is a name where it stands alone in a text.
-func (g *graph) single(s string, w text.Token, first bool, f figures) (bool, error) {
+func (g *graph) single(s string, w lang.Token, first bool, f figures) (bool, error) {
 	big := capital(s[w.Start:])
 	if big && !first {
 		return true, nil
@@ -227,21 +227,21 @@ func (g *graph) single(s string, w text.Token, first bool, f figures) (bool, err
 			return false, err
 		}
 	}
-	holding, err := g.texts.count(text.Stem(w.Text))
+	holding, err := g.texts.count(lang.Stem(w.Text))
 	return holding <= commonFrom*f.chunks, err
 }
 
 // nameable says whether words may be a name: they are in one line of one sentence, about, and not of stop words alone.
-func nameable(s string, words []text.Token) bool {
+func nameable(s string, words []lang.Token) bool {
 	first, last := words[0], words[len(words)-1]
-	if len(words) > 1 && text.Article(first.Text) {
+	if len(words) > 1 && lang.Article(first.Text) {
 		return false // the name stands without it
 	}
 	if strings.ContainsAny(s[first.Start:last.End], "\n?") {
 		return false
 	}
 	for _, w := range words {
-		if !text.Stop(w.Text) {
+		if !lang.Stop(w.Text) {
 			return true
 		}
 	}
@@ -288,7 +288,7 @@ func (g *graph) each(n *named) (out []index.Entity, err error) {
 	slices.SortStableFunc(sorted, func(a, b corpus.Mention) int { return cmp.Compare(a.Kind, b.Kind) })
 	seen := map[string]bool{}
 	for _, m := range sorted {
-		key := text.Name(m.Name)
+		key := lang.Name(m.Name)
 		if seen[key] {
 			continue
 		}

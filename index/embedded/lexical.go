@@ -26,7 +26,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // analysisVersion changes whenever the same text gives other terms or fields; lexical indexes of another are made anew.
@@ -36,7 +36,7 @@ const analysisVersion = "1"
 const (
 	fieldText  = "t"
 	fieldTitle = "h"
-	fieldNamed = "e" // the entities that a passage names, each a term; see [text.Name]
+	fieldNamed = "e" // the entities that a passage names, each a term; see [lang.Name]
 	fieldAbout = "s" // those of them that it is about
 )
 
@@ -52,7 +52,7 @@ type analysed struct {
 	named, about analysis.TokenStream // entities
 }
 
-// analyse cuts a chunk into terms, the way [text.Terms] does with questions.
+// analyse cuts a chunk into terms, the way [lang.Terms] does with questions.
 func analyse(c *corpus.Chunk, n *named) analysed {
 	var a analysed
 	all, subjects := n.keys()
@@ -73,7 +73,7 @@ func appendTerms(stream analysis.TokenStream, s string) analysis.TokenStream {
 	if n := len(stream); n > 0 {
 		position = stream[n-1].Position + fieldGap
 	}
-	terms := text.Terms(s)
+	terms := lang.Terms(s)
 	tokens := make([]analysis.Token, len(terms))
 	for i, t := range terms {
 		tokens[i] = analysis.Token{Term: []byte(t), Position: position + i, Type: analysis.AlphaNumeric}

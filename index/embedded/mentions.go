@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // What is kept of a passage's mentions and relations: the first of them, and none whose name or words are longer.
@@ -24,7 +24,7 @@ const (
 // named is what a passage names. Relations are between the mentions of their numbers.
 type named struct {
 	mentions  []corpus.Mention
-	names     []string // what [text.Name] makes of each mention's; nil: not known yet
+	names     []string // what [lang.Name] makes of each mention's; nil: not known yet
 	relations []related
 }
 
@@ -54,7 +54,7 @@ func namedBy(e *index.Entry) (*named, error) {
 		if len(out.mentions) == maxMentions {
 			break
 		}
-		key := text.Name(m.Name)
+		key := lang.Name(m.Name)
 		if key == "" {
 			continue
 		}
@@ -84,7 +84,7 @@ func (n *named) key(i int) string {
 	if n.names != nil {
 		return n.names[i]
 	}
-	return text.Name(n.mentions[i].Name)
+	return lang.Name(n.mentions[i].Name)
 }
 
 // keys gives the entities that are named, and those that the passage is about, each once.

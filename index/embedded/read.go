@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Chunks implements [index.Reader].
@@ -192,7 +192,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 				return err
 			}
 			least := v.chunks
-			for _, t := range text.Terms(w[:min(len(w), maxQueryBytes)]) {
+			for _, t := range lang.Terms(w[:min(len(w), maxQueryBytes)]) {
 				df, err := v.df(ctx, fieldText, t)
 				if err != nil {
 					return err

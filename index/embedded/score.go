@@ -11,7 +11,7 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Scoring are the constants of the lexical score of a chunk c for the terms of a question:
@@ -55,7 +55,7 @@ type question struct {
 
 // queryTerms gives the terms of hostile text, repeats included.
 func queryTerms(s string) []string {
-	return text.Terms(s[:min(len(s), maxQueryBytes)])
+	return lang.Terms(s[:min(len(s), maxQueryBytes)])
 }
 
 func idf(n, df float64) float64 { return math.Log1p((max(n-df, 0) + 0.5) / (df + 0.5)) }

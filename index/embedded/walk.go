@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // walking are the constants of a walk.
@@ -160,7 +160,7 @@ func (w *walk) begin(q index.Walk) error {
 	var chunks, entities []*place
 	sum := 0.0
 	for _, name := range q.Entities[:min(len(q.Entities), maxStarts)] {
-		key := text.Name(name)
+		key := lang.Name(name)
 		f, err := w.figuresOf(key, true)
 		if err != nil {
 			return err
@@ -269,7 +269,7 @@ func (w *walk) steps(names *named) (out []step, err error) {
 	drawn := w.drawn(names)
 	seen := map[string]int{}
 	for i, m := range names.mentions {
-		key := text.Name(m.Name)
+		key := lang.Name(m.Name)
 		f, err := w.figuresOf(key, false)
 		if err != nil {
 			return nil, err
@@ -296,7 +296,7 @@ func (w *walk) drawn(n *named) []float64 {
 	}
 	for _, r := range n.relations {
 		shared := 0.0
-		for _, stem := range slices.Sorted(maps.Keys(text.Set(r.says))) { // in order, on which sums depend in their last digits
+		for _, stem := range slices.Sorted(maps.Keys(lang.Set(r.says))) { // in order, on which sums depend in their last digits
 			shared += w.like(stem)
 		}
 		out[r.to] = max(out[r.to], shared/w.asked)
@@ -450,7 +450,7 @@ func (w *walk) path(to *place) ([]string, error) {
 			}
 			name = p.title
 		}
-		if key := text.Name(name); key != "" && key != last {
+		if key := lang.Name(name); key != "" && key != last {
 			back = append(back, name)
 			last = key
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Search implements [index.Reader].
@@ -216,7 +216,7 @@ func (r *Reader) Entities(ctx context.Context, collection, s string) ([]index.En
 			return nil, err
 		}
 		for _, e := range some {
-			key := text.Name(e.Name)
+			key := lang.Name(e.Name)
 			if i, known := at[key]; known {
 				all[i].Chunks += e.Chunks
 				all[i].About += e.About
@@ -235,8 +235,8 @@ func (r *Reader) Entities(ctx context.Context, collection, s string) ([]index.En
 // placed puts entities in the order of the text that names them, without those that stand only within a longer one.
 func placed(all []index.Entity, s string) []index.Entity {
 	var folded strings.Builder
-	for _, w := range text.Words(text.Head(s, 64<<10)) {
-		if f := text.FoldWord(w.Text); f != "" {
+	for _, w := range lang.Words(lang.Head(s, 64<<10)) {
+		if f := lang.FoldWord(w.Text); f != "" {
 			folded.WriteString(" " + f)
 		}
 	}
@@ -247,7 +247,7 @@ func placed(all []index.Entity, s string) []index.Entity {
 	}
 	spans := make([]span, 0, len(all))
 	for _, e := range all {
-		key := " " + text.Name(e.Name) + " "
+		key := " " + lang.Name(e.Name) + " "
 		from := strings.Index(line, key)
 		if from < 0 {
 			from = len(line)

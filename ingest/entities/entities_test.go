@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest/entities"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 func extract(t testing.TB, chunks ...corpus.Chunk) []entities.Found {
@@ -126,7 +126,7 @@ func check(t *testing.T, f entities.Found) {
 	}
 	names, keys := map[string]bool{}, map[string]bool{}
 	for _, m := range f.Mentions {
-		key := text.Name(m.Name)
+		key := lang.Name(m.Name)
 		if key == "" || keys[key] || len(m.Name) > 200 || !utf8.ValidString(m.Name) || m.Kind < corpus.Subject || m.Kind > corpus.Phrase {
 			t.Errorf("mention %+v", m)
 		}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Link is a link in a passage: the words that a reader sees, and where it leads, as the document writes it.
@@ -50,12 +50,12 @@ func telling(s string) bool {
 	if len(s) > maxName || !lettered(s) {
 		return false
 	}
-	words := text.Words(s)
+	words := lang.Words(s)
 	if len(words) > maxWords {
 		return false
 	}
 	for _, w := range words {
-		if !numeric(w.Text) && !text.Stop(w.Text) && !in(pointing, w.Text) {
+		if !numeric(w.Text) && !lang.Stop(w.Text) && !in(pointing, w.Text) {
 			return true
 		}
 	}

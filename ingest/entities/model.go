@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -68,7 +68,7 @@ func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]L
 	var asked []int
 	for i := range chunks {
 		c := &chunks[i]
-		if _, code := text.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.Most {
+		if _, code := lang.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.Most {
 			asked = append(asked, i)
 		}
 	}
@@ -96,7 +96,7 @@ func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]L
 
 func passageOf(c *corpus.Chunk) prompt.Passage {
 	short := *c
-	short.Text = text.Head(c.Text, maxRead)
+	short.Text = lang.Head(c.Text, maxRead)
 	return prompt.PassageOf(1, short, "", 0)
 }
 
@@ -149,7 +149,7 @@ func merge(ruled Found, r reply, c *corpus.Chunk) Found {
 		out.add(m.Name, m.Kind)
 	}
 	known := func(name string) string {
-		if i, ok := out.place[text.Name(text.Head(name, maxName))]; ok {
+		if i, ok := out.place[lang.Name(lang.Head(name, maxName))]; ok {
 			return out.Mentions[i].Name
 		}
 		return ""
@@ -159,7 +159,7 @@ func merge(ruled Found, r reply, c *corpus.Chunk) Found {
 		from, to := known(x.From), known(x.To)
 		if pair := [2]string{from, to}; !pairs[pair] {
 			before := len(out.Relations)
-			out.relate(from, to, text.Clean(text.Head(x.Says, 4*maxSays)))
+			out.relate(from, to, lang.Clean(lang.Head(x.Says, 4*maxSays)))
 			pairs[pair] = len(out.Relations) > before
 		}
 	}
@@ -175,7 +175,7 @@ func merge(ruled Found, r reply, c *corpus.Chunk) Found {
 // holder finds names in a passage, whatever their accents, letters' size and punctuation.
 type holder struct {
 	text   string
-	words  []text.Token
+	words  []lang.Token
 	folded []string
 	at     map[string][]int // where a word stands, the first maxPlaces times
 }
@@ -184,10 +184,10 @@ type holder struct {
 const maxPlaces = 256
 
 func newHolder(s string) holder {
-	s = text.Head(s, maxRead)
-	h := holder{text: s, words: text.Words(s), at: map[string][]int{}}
+	s = lang.Head(s, maxRead)
+	h := holder{text: s, words: lang.Words(s), at: map[string][]int{}}
 	for i, w := range h.words {
-		f := text.FoldWord(w.Text)
+		f := lang.FoldWord(w.Text)
 		h.folded = append(h.folded, f)
 		if len(h.at[f]) < maxPlaces {
 			h.at[f] = append(h.at[f], i)
@@ -201,7 +201,7 @@ func (h holder) find(name string) string {
 	if len(name) > maxName {
 		return ""
 	}
-	words := strings.Fields(text.Name(name))
+	words := strings.Fields(lang.Name(name))
 	if len(words) == 0 || len(words) > maxWords {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 func set(words string) map[string]struct{} {
@@ -43,7 +43,7 @@ var (
 )
 
 // names gives the capitalised phrases of a sentence, in order and apart.
-func (d *document) names(line string, words []text.Token) []span {
+func (d *document) names(line string, words []lang.Token) []span {
 	var out []span
 	for i := 0; i < len(words); {
 		n := d.run(line, words, i)
@@ -58,7 +58,7 @@ func (d *document) names(line string, words []text.Token) []span {
 }
 
 // run counts the words of the capitalised phrase that begins at i, with connectors inside it.
-func (d *document) run(line string, words []text.Token, i int) int {
+func (d *document) run(line string, words []lang.Token, i int) int {
 	if !begins(line, words, i) {
 		return 0
 	}
@@ -82,7 +82,7 @@ func (d *document) run(line string, words []text.Token, i int) int {
 }
 
 // begins says whether a name may begin at word i.
-func begins(line string, words []text.Token, i int) bool {
+func begins(line string, words []lang.Token, i int) bool {
 	w := words[i]
 	if isDate(line, words, i) || w.Text == "i" {
 		return false
@@ -94,7 +94,7 @@ func begins(line string, words []text.Token, i int) bool {
 }
 
 // isDate says whether word i is the name of a month or day.
-func isDate(line string, words []text.Token, i int) bool {
+func isDate(line string, words []lang.Token, i int) bool {
 	w := words[i].Text
 	if !in(dates, w) {
 		return false
@@ -106,7 +106,7 @@ func isDate(line string, words []text.Token, i int) bool {
 }
 
 // adjacent says whether nothing parts two words of a name.
-func adjacent(line string, a, b text.Token) bool {
+func adjacent(line string, a, b lang.Token) bool {
 	switch sep := line[a.End:b.Start]; sep {
 	case " ", "-", "–", "\n", "", " & ", "’ ", "' ", "・", "·":
 		return true
@@ -117,8 +117,8 @@ func adjacent(line string, a, b text.Token) bool {
 }
 
 // appendName adds a phrase and its parts, unless it is none.
-func (d *document) appendName(out []span, line string, words []text.Token, first bool) []span {
-	for len(words) > 0 && (text.Article(words[0].Text) || first && opens(words[0].Text)) {
+func (d *document) appendName(out []span, line string, words []lang.Token, first bool) []span {
+	for len(words) > 0 && (lang.Article(words[0].Text) || first && opens(words[0].Text)) {
 		words, first = words[1:], false // what follows stands inside the sentence
 		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 			words = words[1:]
@@ -137,7 +137,7 @@ func (d *document) appendName(out []span, line string, words []text.Token, first
 	for len(words) > 0 && numeric(words[0].Text) {
 		words = words[1:]
 	}
-	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (text.Stop(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
+	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (lang.Stop(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
 		return out
 	}
 	whole := spanOf(line, words)
@@ -150,9 +150,9 @@ func (d *document) appendName(out []span, line string, words []text.Token, first
 
 func numeric(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
 
-func opens(w string) bool { return text.Stop(w) || in(openers, w) }
+func opens(w string) bool { return lang.Stop(w) || in(openers, w) }
 
-func spanOf(line string, words []text.Token) span {
+func spanOf(line string, words []lang.Token) span {
 	last := words[len(words)-1]
 	s := span{start: words[0].Start, end: last.End, kind: corpus.Named, words: len(words), last: line[last.Start:last.End]}
 	for _, w := range words {
@@ -185,7 +185,7 @@ func marked(line string) (out []span) {
 			continue
 		}
 		s := span{start: from, end: from + to, kind: kind}
-		s.words = len(text.Words(line[s.start:s.end]))
+		s.words = len(lang.Words(line[s.start:s.end]))
 		i = s.end + utf8.RuneLen(r)
 		if kind == corpus.Link {
 			i = after
@@ -233,7 +233,7 @@ type phrase struct {
 
 // phrases gives the pairs and triples of small words side by side, of three letters or more and no stop words, and the runs
 // of two to eight ideographs; a triple before the pairs in it.
-func phrases(line string, words []text.Token) (out []phrase) {
+func phrases(line string, words []lang.Token) (out []phrase) {
 	for i := 0; i < len(words); {
 		kind := phrasal(line, words[i])
 		n := i + 1
@@ -260,7 +260,7 @@ func beside(between string) bool {
 	return between == "" || between == " " || between == "-" || between == "\n"
 }
 
-func phraseOf(words []text.Token) phrase {
+func phraseOf(words []lang.Token) phrase {
 	key := words[0].Text
 	for _, w := range words[1:] {
 		key += " " + w.Text
@@ -274,12 +274,12 @@ const (
 )
 
 // phrasal says among which words of phrases a word is; 0: none.
-func phrasal(line string, w text.Token) int {
+func phrasal(line string, w lang.Token) int {
 	r, n := utf8.DecodeRuneInString(line[w.Start:])
 	switch {
 	case unicode.Is(unicode.Han, r):
 		return ideographic
-	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, text.Stop(w.Text):
+	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, lang.Stop(w.Text):
 		return 0
 	}
 	return small

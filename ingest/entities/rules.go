@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // What is found at most.
@@ -80,15 +80,15 @@ func linksOf(links [][]Link, i int) []Link {
 // line is a sentence with its words.
 type line struct {
 	text  string
-	words []text.Token
+	words []lang.Token
 }
 
 func lines(s string) []line {
-	spans := text.Sentences(s)
+	spans := lang.Sentences(s)
 	out := make([]line, len(spans))
 	for i, sp := range spans {
 		out[i].text = s[sp.Start:sp.End]
-		out[i].words = text.Words(out[i].text)
+		out[i].words = lang.Words(out[i].text)
 	}
 	return out
 }
@@ -137,9 +137,9 @@ func (d *document) lastNames(ls []line) {
 			if n.words < 2 || n.words > 4 || n.connected {
 				continue
 			}
-			last := text.FoldWord(strings.ToLower(n.last))
+			last := lang.FoldWord(strings.ToLower(n.last))
 			name := l.text[n.start:n.end]
-			if had, ok := d.lastName[last]; ok && had != name && text.Name(had) != text.Name(name) {
+			if had, ok := d.lastName[last]; ok && had != name && lang.Name(had) != lang.Name(name) {
 				name = ""
 			}
 			keep(d.lastName, last, name)
@@ -150,13 +150,13 @@ func (d *document) lastNames(ls []line) {
 // collector gathers what one passage names.
 type collector struct {
 	Found
-	place map[string]int // by text.Name
+	place map[string]int // by lang.Name
 }
 
 // add gives the name under which the entity is kept, "" if there is no room.
 func (c *collector) add(name string, kind corpus.MentionKind) string {
 	name = strings.Join(strings.Fields(name), " ")
-	key := text.Name(name)
+	key := lang.Name(name)
 	if key == "" || len(name) > maxName || !utf8.ValidString(name) {
 		return ""
 	}
@@ -200,7 +200,7 @@ func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Found {
 		for _, n := range merged(marked(line), d.names(line, words)) {
 			name := line[n.start:n.end]
 			if n.words == 1 {
-				name = cmp.Or(d.lastName[text.FoldWord(strings.ToLower(name))], name)
+				name = cmp.Or(d.lastName[lang.FoldWord(strings.ToLower(name))], name)
 			}
 			name = out.add(name, n.kind)
 			if between := line[min(end, n.start):n.start]; between != "" && countWords(between) <= maxBetween {
@@ -232,7 +232,7 @@ func countWords(s string) int {
 	if len(s) > 4*maxSays {
 		return maxBetween + 1
 	}
-	return len(text.Words(s))
+	return len(lang.Words(s))
 }
 
 // variants are the names that a title gives.

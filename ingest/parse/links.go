@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // What is kept of links at most.
@@ -26,7 +26,7 @@ func appendLink(links []Link, words, target string) []Link {
 	if words == "" || len(words) > maxLink {
 		return links
 	}
-	target = strings.TrimSpace(text.Clean(text.Head(target, 4*maxLink)))
+	target = strings.TrimSpace(lang.Clean(lang.Head(target, 4*maxLink)))
 	if len(target) > maxLink {
 		target = ""
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Kind says what a block is.
@@ -257,7 +257,7 @@ func codeSeam(s string) int {
 
 // tidy is clean text without blanks at the ends of lines.
 func tidy(s string) string {
-	s = text.Clean(s)
+	s = lang.Clean(s)
 	if !strings.Contains(s, " \n") && !strings.Contains(s, "\t\n") {
 		return strings.TrimRight(s, " \t\n")
 	}

@@ -1,13 +1,13 @@
 package propose
 
 import (
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // contextOf gives the stems of a text.
 func contextOf(s string) map[string]struct{} {
 	m := map[string]struct{}{}
-	for _, t := range text.Words(s) {
+	for _, t := range lang.Words(s) {
 		m[stem(t.Text)] = struct{}{}
 	}
 	return m
@@ -17,7 +17,7 @@ func stem(w string) string {
 	if n := len(w); n > 2 && w[n-2:] == "'s" {
 		w = w[:n-2]
 	}
-	return text.Stem(w)
+	return lang.Stem(w)
 }
 
 // negations are words that turn a sentence around.
@@ -49,7 +49,7 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		if has(negations, t.Text) {
 			negated++
 		}
-		if text.Stop(t.Text) {
+		if lang.Stop(t.Text) {
 			continue
 		}
 		content++
@@ -68,7 +68,7 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		if has(negations, t.Text) {
 			negated--
 		}
-		if text.Stop(t.Text) {
+		if lang.Stop(t.Text) {
 			continue
 		}
 		total++

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // kind is what something is, as far as pronouns care.
@@ -45,7 +45,7 @@ func titled(title string) *entity {
 	if rest, ok := strings.CutPrefix(bare, "The "); ok {
 		e.name, e.the, e.article = rest, true, true
 	}
-	for _, t := range text.Words(e.name) {
+	for _, t := range lang.Words(e.name) {
 		e.spelt = append(e.spelt, t.Text)
 	}
 	if len(e.words) == 0 || len(e.words) > 8 || has(generic, strings.ToLower(bare)) {
@@ -57,8 +57,8 @@ func titled(title string) *entity {
 // significant gives the words that tell a name from others.
 func significant(s string) []string {
 	var out []string
-	for _, w := range text.Words(s) {
-		if t := strings.TrimSuffix(w.Text, "'s"); !text.Stop(t) && !has(particles, t) {
+	for _, w := range lang.Words(s) {
+		if t := strings.TrimSuffix(w.Text, "'s"); !lang.Stop(t) && !has(particles, t) {
 			out = append(out, t)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Sizes in bytes.
@@ -28,12 +28,12 @@ func (w *walker) under(c *corpus.Chunk, s string) string {
 func (w *walker) label(c *corpus.Chunk, s string) string {
 	title, heading := w.title, ""
 	if n := len(c.Headings); n > 0 {
-		heading = strings.TrimRight(strings.Join(strings.Fields(text.Head(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
+		heading = strings.TrimRight(strings.Join(strings.Fields(lang.Head(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
 	}
 	if isFileName(title) {
 		title = ""
 	}
-	said := spaced(text.Head(s, 4*maxLabel))
+	said := spaced(lang.Head(s, 4*maxLabel))
 	holds := func(label string) bool { return strings.Contains(said, spaced(label)) }
 	if len(title) > maxLabel || holds(title) {
 		title = ""
@@ -62,7 +62,7 @@ func isFileName(title string) bool {
 func spaced(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
-	for _, t := range text.Words(s) {
+	for _, t := range lang.Words(s) {
 		b.WriteString(t.Text)
 		b.WriteByte(' ')
 	}
@@ -117,7 +117,7 @@ func isCode(s string) bool {
 	if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
 		return true
 	}
-	s = text.Head(s, readBytes)
+	s = lang.Head(s, readBytes)
 	lines, code := 0, 0
 	for line := range strings.Lines(s) {
 		lines++
@@ -134,7 +134,7 @@ func isCode(s string) bool {
 
 // english says whether a text is English: by words that no other language has, or has many of.
 func english(s string) bool {
-	words := text.Words(text.Head(s, 2*readBytes))
+	words := lang.Words(lang.Head(s, 2*readBytes))
 	sure, fitting := 0, 0
 	for _, t := range words {
 		switch {
@@ -149,7 +149,7 @@ func english(s string) bool {
 
 // row gives a table's row with the names of its columns, where the table's first row looks like those, and headings before it.
 func (w *walker) row(c *corpus.Chunk, s string) string {
-	cells := text.Cells(s)
+	cells := lang.Cells(s)
 	if w.header == nil {
 		w.header = cells
 		if !isHeader(cells) {

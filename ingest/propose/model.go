@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [NewModel]. The zero value works.
@@ -119,7 +119,7 @@ func passages(chunks []corpus.Chunk) []passage {
 		if c.Level == corpus.Passage {
 			bodies[c.ID] = c
 		}
-		if c.Level != corpus.Sentence || isCode(c.Text) || text.Row(c.Text) {
+		if c.Level != corpus.Sentence || isCode(c.Text) || lang.Row(c.Text) {
 			continue
 		}
 		if len(out) == 0 || c.Parent != last {
@@ -164,7 +164,7 @@ func (m *asking) ask(ctx context.Context, p passage) error {
 	known := contextOf(p.label + "\n" + p.before + "\n" + p.body)
 	for _, s := range r.Statements {
 		c := p.sentences[s.ID-1]
-		said := strings.Join(strings.Fields(text.Clean(s.Text)), " ")
+		said := strings.Join(strings.Fields(lang.Clean(s.Text)), " ")
 		if said == "" || said == strings.Join(strings.Fields(c.Text), " ") || !check(said, c.Text, known) {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Proposer makes the sentences of documents stand alone. Its methods may be called at once.
@@ -96,14 +96,14 @@ type walker struct {
 // begin learns what the document is about.
 func (w *walker) begin(title string, chunks []corpus.Chunk) {
 	w.begun, w.first = true, true
-	w.title = strings.Join(strings.Fields(text.Head(title, 4*maxLabel)), " ")
+	w.title = strings.Join(strings.Fields(lang.Head(title, 4*maxLabel)), " ")
 	w.doc = titled(w.title)
 	n := 0
 	for i := range chunks {
 		if chunks[i].Level != corpus.Sentence {
 			continue
 		}
-		for _, t := range text.Words(text.Head(chunks[i].Text, readBytes)) {
+		for _, t := range lang.Words(lang.Head(chunks[i].Text, readBytes)) {
 			switch t.Text {
 			case "he", "him", "his":
 				w.he++
@@ -127,7 +127,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		w.header = nil
 		return ""
 	}
-	if text.Row(s) && !strings.Contains(s, "\n") {
+	if lang.Row(s) && !strings.Contains(s, "\n") {
 		w.forget()
 		return w.row(c, s)
 	}
@@ -161,7 +161,7 @@ func (w *walker) section(headings []string) {
 	w.forget()
 	w.topic = nil
 	if n := len(headings); n > 0 {
-		if h := titled(strings.Join(strings.Fields(text.Head(headings[n-1], 4*maxLabel)), " ")); h != nil && (w.doc == nil || h.name != w.doc.name) {
+		if h := titled(strings.Join(strings.Fields(lang.Head(headings[n-1], 4*maxLabel)), " ")); h != nil && (w.doc == nil || h.name != w.doc.name) {
 			w.topic = h
 		}
 	}

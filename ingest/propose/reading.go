@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // readBytes is how much of a sentence is read.
@@ -14,7 +14,7 @@ const readBytes = 600
 // reading is a sentence taken apart.
 type reading struct {
 	s     string
-	words []text.Token
+	words []lang.Token
 	known []*entity // what the text is about, whose names are found by their words
 	subj  subject
 }
@@ -40,7 +40,7 @@ type subject struct {
 }
 
 func read(s string, known ...*entity) *reading {
-	r := &reading{s: s, words: text.Words(text.Head(s, readBytes)), known: known}
+	r := &reading{s: s, words: lang.Words(lang.Head(s, readBytes)), known: known}
 	r.subj = r.subject()
 	return r
 }
@@ -219,7 +219,7 @@ func (r *reading) acts(i int) bool {
 // nameAt reads a name with what stands between it and its verb: what is in brackets, and what is between commas.
 func (r *reading) nameAt(i int) subject {
 	none := subject{verb: -1}
-	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (text.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
+	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (lang.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
 		return none // its capital is the sentence's
 	}
 	if i == 0 && r.knownEnd(i) == 0 && r.participle(0) && (has(prepositions, r.word(1)) || has(determiners, r.word(1))) {

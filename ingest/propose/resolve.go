@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // resolve gives the sentence with its subject resolved, "" where it needs no resolving. known is false where the subject stands
@@ -129,7 +129,7 @@ func (w *walker) about(r *reading, first bool) {
 func (w *walker) spells(word string) bool {
 	within := false
 	small := strings.ToLower(word)
-	for _, t := range text.Words(w.body) {
+	for _, t := range lang.Words(w.body) {
 		if t.Text != small {
 			continue
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/reembed"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/fingerprint"
 	"github.com/sluice-rag/sluice/model/local"
@@ -67,7 +67,7 @@ func (h *hashing) Embed(ctx context.Context, texts []string, p model.Purpose) ([
 		h.texts[t]++
 		h.mu.Unlock()
 		out[i] = make([]float32, h.dim)
-		for _, w := range text.Terms(t) {
+		for _, w := range lang.Terms(t) {
 			f := fnv.New32a()
 			f.Write([]byte(h.salt + w))
 			out[i][f.Sum32()%uint32(h.dim)]++

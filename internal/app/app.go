@@ -15,10 +15,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/cache"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
@@ -43,7 +43,7 @@ func Protocols() []wire.Entry { return []wire.Entry{forge.Entry(), knowledge.Ent
 type App struct {
 	Config   config.Config
 	Models   *Models
-	Engine   *sluice.Engine
+	Engine   *engine.Engine
 	Index    *embedded.Index
 	Log      *filelog.Log
 	Ingester *ingest.Ingester
@@ -118,18 +118,18 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
-	o := sluice.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Admission: admission(cfg.Runs), Deadline: cfg.Runs.Deadline,
+	o := engine.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Admission: admission(cfg.Runs), Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)}
 	if err := a.openCache(pipeline, &o); err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
-	a.Engine = sluice.New(inTime{pipeline, a}, o)
+	a.Engine = engine.New(inTime{pipeline, a}, o)
 	a.diskMetrics()
 	return a, nil
 }
 
-// Recover resumes the runs that the last process left without an end, or ends them: see [sluice.Engine.Recover].
-func (a *App) Recover(ctx context.Context, how sluice.Recovery) error {
+// Recover resumes the runs that the last process left without an end, or ends them: see [engine.Engine.Recover].
+func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 	n, err := a.Engine.Recover(ctx, how)
 	if n.Resumed > 0 {
 		a.logger.Info("interrupted runs are resumed", "runs", n.Resumed)
@@ -150,8 +150,8 @@ func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Lo
 }
 
 // admission shares the engine's places between clients. One processor is left for streams and the log while runs compute.
-func admission(c config.Runs) sluice.Admission {
-	return sluice.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
+func admission(c config.Runs) engine.Admission {
+	return engine.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
 }
 
 // grace gives the engine's form of the setting: at once is a moment, since its zero is the default.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
@@ -24,7 +24,7 @@ import (
 
 // openCache gives the pipeline the answers that were kept, and lets equal questions share a run, unless the settings say that
 // none are to be kept.
-func (a *App) openCache(p *answer.Pipeline, o *sluice.Options) error {
+func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	path := filepath.Join(a.Config.Store.Data, "cache.db")
 	if a.Config.Cache.CacheBytes == 0 { // what was kept before would outlive the documents that it rests on
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

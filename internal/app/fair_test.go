@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -30,7 +30,7 @@ func BenchmarkFairness(b *testing.B) {
 		b.Fatal(err)
 	}
 	once := func(ctx context.Context, client, query string) error {
-		id, err := a.Engine.Ask(ctx, sluice.Question{Query: query, NoCache: true, Client: client, Mode: event.Agentic})
+		id, err := a.Engine.Ask(ctx, engine.Question{Query: query, NoCache: true, Client: client, Mode: event.Agentic})
 		if err != nil {
 			return err
 		}

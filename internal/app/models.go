@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/entities"
@@ -27,6 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/model/openai"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Models are what the settings name.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
@@ -80,7 +80,7 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
 // ask answers a question and gives the log and its fold.
 func ask(t *testing.T, a *app.App, q string) ([]event.Event, event.State) {
 	t.Helper()
-	run, err := a.Engine.Ask(t.Context(), sluice.Question{Query: q, Mode: event.Agentic})
+	run, err := a.Engine.Ask(t.Context(), engine.Question{Query: q, Mode: event.Agentic})
 	if err != nil {
 		t.Fatal(err)
 	}

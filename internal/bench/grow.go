@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/eval"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // perFile is how many documents a file of grown documents holds, each below a heading of its own.
@@ -54,7 +54,7 @@ func Grow(ctx context.Context, dir string, passages int) (g *Grown, err error) {
 				return nil, err
 			}
 			titles = append(titles, d.Title)
-			for _, s := range text.Sentences(d.Text) {
+			for _, s := range lang.Sentences(d.Text) {
 				sentences = append(sentences, d.Text[s.Start:s.End])
 			}
 		}

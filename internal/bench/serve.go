@@ -16,8 +16,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/server"
@@ -60,7 +60,7 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 	if side != Sluice {
 		return serveBare(ctx, l, rate, side == Fed)
 	}
-	engine := sluice.New(synthetic{rate}, sluice.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
+	engine := engine.New(synthetic{rate}, engine.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
 	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Drain: time.Second})
 	if err != nil {
 		return err

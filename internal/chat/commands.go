@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client/display"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -70,7 +70,7 @@ func find(line string) (c command, args string, err error) {
 		names = append(names, c.name)
 	}
 	said := fmt.Sprintf("there is no /%s", shorten(name, 40))
-	if near := text.Nearest(name, names, max(len(name)/2, 1)); near != "" {
+	if near := lang.Nearest(name, names, max(len(name)/2, 1)); near != "" {
 		return c, "", fmt.Errorf("%s; did you mean /%s?", said, near)
 	}
 	return c, "", fmt.Errorf("%s; /help lists what there is", said)
@@ -137,7 +137,7 @@ func mode(_ context.Context, s *session, args string) error {
 		return nil
 	}
 	if !slices.Contains(known, args) {
-		if near := text.Nearest(args, known, max(len(args)/2, 1)); near != "" {
+		if near := lang.Nearest(args, known, max(len(args)/2, 1)); near != "" {
 			return fmt.Errorf("there is no mode %s; did you mean %s?", shorten(args, 40), near)
 		}
 		return errors.New("the modes are low, medium, high and dev")

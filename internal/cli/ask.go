@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -114,7 +114,7 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.Engine.Ask(ctx, sluice.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+	run, err := a.Engine.Ask(ctx, engine.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, NoCache: q.NoCache, Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -194,7 +194,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 			if err != nil {
 				return nil, err
 			}
-			stats, err := x.Index.Terms(e.ctx, collection, text.Content(q.Text, 256))
+			stats, err := x.Index.Terms(e.ctx, collection, lang.Content(q.Text, 256))
 			if err != nil {
 				return nil, err
 			}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/chat"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -95,7 +95,7 @@ func within(e *env) (url string, stop func() error, err error) {
 	if err != nil {
 		return fail(fmt.Errorf("listen: %w", err))
 	}
-	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail"}); err != nil {
+	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail"}); err != nil {
 		return fail(err)
 	}
 	url = "http://" + l.Addr().String()

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sluice-rag/sluice/answer/prompt"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 type promptsCmd struct {

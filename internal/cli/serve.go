@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -73,7 +73,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	ready := make(chan struct{}) // closed when the documents are read: no resumed run is answered from a part of them
-	if err := a.Recover(e.ctx, sluice.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
+	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
 		return err
 	}
 	stop()

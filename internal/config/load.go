@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	spell "github.com/sluice-rag/sluice/internal/text"
+	spell "github.com/sluice-rag/sluice/lang"
 )
 
 // File is the flag that names the YAML file. The root of the command line embeds it.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -49,7 +49,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][
 }
 
 func (m *Model) embed(s string) []float32 {
-	words := text.Words(s)
+	words := lang.Words(s)
 	if len(words) > maxTokens {
 		words = words[:maxTokens]
 	}
@@ -57,8 +57,8 @@ func (m *Model) embed(s string) []float32 {
 	known := false
 	for _, w := range words {
 		parts := m.find(w.Text)
-		if len(parts) == 0 && !text.Stop(w.Text) {
-			addHashed(v, text.Stem(w.Text))
+		if len(parts) == 0 && !lang.Stop(w.Text) {
+			addHashed(v, lang.Stem(w.Text))
 		}
 		for _, p := range parts {
 			m.table.add(v, p.row, p.share*float32(sif/(sif+probability(m.table.rank(p.row)))))
@@ -107,7 +107,7 @@ func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose
 }
 
 func (m *Model) embedTokens(s string) []model.TokenVector {
-	words := text.Words(s)
+	words := lang.Words(s)
 	if len(words) > maxTokens {
 		words = words[:maxTokens]
 	}
@@ -129,7 +129,7 @@ func (m *Model) embedTokens(s string) []model.TokenVector {
 }
 
 func (m *Model) weight(word string) float64 {
-	if text.Stop(word) {
+	if lang.Stop(word) {
 		return 0.1
 	}
 	if m.table != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -41,7 +41,7 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 
 // say yields a sentence, or code as it stands.
 func (c *sentence) say(ctx context.Context, first bool, yield func(model.Delta, error) bool) bool {
-	code, ok := text.Fence(c.text)
+	code, ok := lang.Fence(c.text)
 	if !c.code || !ok {
 		return say(ctx, c.text, first, yield)
 	}

@@ -4,8 +4,8 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/sluice-rag/sluice/internal/text"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
@@ -33,7 +33,7 @@ func gathered(s *beir.Set, q beir.Query) model.Task {
 	}
 	st := s.Stats(texts...)
 	for w, df := range st.DF {
-		t.IDF[w] = text.IDF(st.Chunks, df)
+		t.IDF[w] = lang.IDF(st.Chunks, df)
 	}
 	return t
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // stem reduces a word so that its forms meet: marks are taken off its letters, an irregular form becomes its base, and what
@@ -23,7 +23,7 @@ func stem(word string) string {
 
 // root stems a word, and leaves of one who does something what is done.
 func root(word string) string {
-	s := text.Stem(word)
+	s := lang.Stem(word)
 	if doer, ok := strings.CutSuffix(s, "or"); ok && len(s) >= 7 {
 		return doer // who directed is the director
 	}
@@ -32,10 +32,10 @@ func root(word string) string {
 
 // stems gives those of the words of s that are no stop words.
 func stems(s string) []string {
-	words := text.Words(s)
+	words := lang.Words(s)
 	out := make([]string, 0, len(words))
 	for _, w := range words {
-		if !text.Stop(w.Text) {
+		if !lang.Stop(w.Text) {
 			out = append(out, stem(w.Text))
 		}
 	}
@@ -128,7 +128,7 @@ func denial(word string) bool {
 }
 
 // denies says whether a negation is among the words.
-func denies(words []text.Token) bool {
+func denies(words []lang.Token) bool {
 	for _, w := range words {
 		if denial(w.Text) {
 			return true

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -28,14 +28,14 @@ const (
 // question is what a question tells before any passage is read.
 type question struct {
 	text    string
-	terms   []text.Term
+	terms   []lang.Term
 	weight  []float64 // of each term
 	total   float64   // of all
 	vector  [][]float32
 	sum     []float32 // the question's own vector
 	index   map[string]int
 	plain   []float64 // like weight, over the greatest of all weights, and less for words that name a kind of thing
-	words   []text.Token
+	words   []lang.Token
 	named   []int // terms that are names or numbers
 	numbers []int
 	denied  map[string]struct{} // stems of what the question denies
@@ -84,17 +84,17 @@ var (
 )
 
 func (m *Model) ask(t model.Task) *question {
-	s := text.Clean(t.Question)
+	s := lang.Clean(t.Question)
 	if len(s) > 4000 {
-		s = text.Clean(s[:4000])
+		s = lang.Clean(s[:4000])
 	}
-	q := &question{text: s, index: map[string]int{}, sum: m.embed(s), words: text.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
+	q := &question{text: s, index: map[string]int{}, sum: m.embed(s), words: lang.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
 		code: runRE.MatchString(s)}
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
 	}
-	terms := text.Unique(s)
+	terms := lang.Unique(s)
 	if len(terms) > 64 {
 		terms = terms[:64]
 	}
@@ -110,7 +110,7 @@ func (m *Model) ask(t model.Task) *question {
 		w := m.weight(term.Word)
 		if most > 0 {
 			w = most
-			if x, ok := t.IDF[text.Stem(term.Word)]; ok {
+			if x, ok := t.IDF[lang.Stem(term.Word)]; ok {
 				w = x
 			}
 		}
@@ -137,7 +137,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.open = len(q.terms) == 0 || t.Whole
 	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
-	if q.subject = text.Subject(s); q.subject != nil {
+	if q.subject = lang.Subject(s); q.subject != nil {
 		q.kind = aMeaning
 	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = aMeaning
@@ -176,7 +176,7 @@ func kindOf(s string) kind {
 // namesIn gives the words of a question that are capitalised inside it, and those with digits.
 func namesIn(s string) map[string]struct{} {
 	out := map[string]struct{}{}
-	for i, w := range text.Words(s) {
+	for i, w := range lang.Words(s) {
 		r, _ := utf8.DecodeRuneInString(s[w.Start:w.End])
 		if i > 0 && unicode.IsUpper(r) || strings.ContainsAny(w.Text, "0123456789") {
 			out[w.Text] = struct{}{}
@@ -245,12 +245,12 @@ func (q *question) fits(c *sentence) float64 {
 		if q.kind == aReason || q.kind == aPlace {
 			return 1
 		}
-		if q.kind == aPerson && at[0] == 0 && len(c.words) > 0 && text.Stop(c.words[0].Text) {
+		if q.kind == aPerson && at[0] == 0 && len(c.words) > 0 && lang.Stop(c.words[0].Text) {
 			continue
 		}
-		found := text.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
+		found := lang.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
 		for _, w := range found {
-			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == aPerson && text.Stop(w.Text)) {
+			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == aPerson && lang.Stop(w.Text)) {
 				return 1
 			}
 		}
@@ -297,7 +297,7 @@ func (q *question) definition(c *sentence) float64 {
 		}
 		return 0.3
 	}
-	if text.Defines(c.text, q.subject) {
+	if lang.Defines(c.text, q.subject) {
 		return 1
 	}
 	left := len(q.terms)
@@ -338,12 +338,12 @@ func (q *question) definition(c *sentence) float64 {
 
 // names says whether s consists of what is asked about and nothing else that carries meaning.
 func (q *question) names(s string) bool {
-	return q.holds(s) && len(text.Set(s)) == len(q.terms)
+	return q.holds(s) && len(lang.Set(s)) == len(q.terms)
 }
 
 // holds says whether all that carries meaning in s is asked about.
 func (q *question) holds(s string) bool {
-	found := text.Set(s)
+	found := lang.Set(s)
 	for t := range found {
 		if _, ok := q.index[t]; !ok {
 			return false

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -109,7 +109,7 @@ func (q *question) mark(dst []float64, s string) {
 
 // read finds the question's terms in a passage.
 func (m *Model) read(q *question, p model.Passage, cs []*sentence) *reading {
-	title, _, _ := strings.Cut(text.Head(p.Chunk.Title, 400), " (")
+	title, _, _ := strings.Cut(lang.Head(p.Chunk.Title, 400), " (")
 	title = strings.TrimSpace(title)
 	r := &reading{cs: cs, title: stems(title), named: titleIn(q.text, title), written: title, over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
 	q.mark(r.over, p.Chunk.Title)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -25,7 +25,7 @@ type sentence struct {
 	follows bool   // it opens with a word that ties it to the sentence before: so, however
 	closed  bool   // it ends with a mark and begins with no small letter
 	whole   bool   // it is a whole statement: fit to be said
-	words   []text.Token
+	words   []lang.Token
 	stems   []string  // one a word; empty for stop words
 	covers  []float64 // of each of the question's terms
 	over    []float64 // of each of them: 1 if the title or a heading over the sentence, or its table's, holds it
@@ -43,10 +43,10 @@ func sentences(p model.Passage, number int) []*sentence {
 	if len(s) > maxPassage {
 		s = s[:maxPassage]
 	}
-	r := &reader{passage: p, number: number, s: dropFences(text.Clean(s)), heading: p.Chunk.Heading()}
-	spans := text.Sentences(r.s)
+	r := &reader{passage: p, number: number, s: dropFences(lang.Clean(s)), heading: p.Chunk.Heading()}
+	spans := lang.Sentences(r.s)
 	for i, sp := range spans {
-		r.read(sp, i+1 < len(spans) && text.Row(r.s[spans[i+1].Start:spans[i+1].End]))
+		r.read(sp, i+1 < len(spans) && lang.Row(r.s[spans[i+1].Start:spans[i+1].End]))
 	}
 	for i, c := range r.out {
 		if strings.HasSuffix(c.text, ":") && !c.row && !c.code {
@@ -54,10 +54,10 @@ func sentences(p model.Passage, number int) []*sentence {
 		}
 	}
 	for _, c := range r.out {
-		c.words = text.Words(c.text)
+		c.words = lang.Words(c.text)
 		c.stems = make([]string, len(c.words))
 		for i, w := range c.words {
-			if !text.Stop(w.Text) {
+			if !lang.Stop(w.Text) {
 				c.stems[i] = stem(w.Text)
 			}
 		}
@@ -125,12 +125,12 @@ type reader struct {
 }
 
 // read makes a candidate of a span, unless it is a heading; more says whether a table's row follows.
-func (r *reader) read(sp text.Span, more bool) {
+func (r *reader) read(sp lang.Span, more bool) {
 	raw := r.s[sp.Start:sp.End]
 	c := &sentence{passage: r.number, at: len(r.out)}
 	wasTable, wasCode := r.inTable, r.code
 	r.inTable, r.code = false, false
-	switch body, fenced := text.Unfence(raw); {
+	switch body, fenced := lang.Unfence(raw); {
 	case strings.HasPrefix(raw, "#"):
 		r.heading, r.since = plain(strings.Trim(raw, "# \t")), len(r.out)
 		return
@@ -140,7 +140,7 @@ func (r *reader) read(sp text.Span, more bool) {
 		c.whole = !wasCode && c.text != "" && len(c.text) <= maxCode // what follows code is mostly what it prints
 	case strings.HasPrefix(raw, "```"):
 		return
-	case text.Row(raw):
+	case lang.Row(raw):
 		r.inTable = true
 		if !wasTable {
 			r.head = ""
@@ -179,14 +179,14 @@ const maxRow = 40
 const maxCode = 600
 
 // ownLine says whether a span is one or more lines and nothing else stands on them.
-func (r *reader) ownLine(sp text.Span) bool {
+func (r *reader) ownLine(sp lang.Span) bool {
 	return (sp.Start == 0 || strings.HasSuffix(strings.TrimRight(r.s[:sp.Start], " \t"), "\n")) &&
 		(sp.End == len(r.s) || r.s[sp.End] == '\n')
 }
 
 // isHeading says whether a span is a heading over the passage, or a short line without a stop or a verb that stands
 // between blank lines over something.
-func (r *reader) isHeading(sp text.Span) bool {
+func (r *reader) isHeading(sp lang.Span) bool {
 	if !r.ownLine(sp) {
 		return false
 	}
@@ -201,7 +201,7 @@ func (r *reader) isHeading(sp text.Span) bool {
 	if !alone || len(line) > 60 || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || markerRE.MatchString(line) {
 		return false
 	}
-	for _, w := range text.Words(line) {
+	for _, w := range lang.Words(line) {
 		if _, verb := verbs[w.Text]; verb {
 			return false
 		}
@@ -214,7 +214,7 @@ var verbs = wordSet("is are was were be has have had can could will would must m
 
 // looksLikeHead says whether a row that nothing stands before has short names for cells, and no figures.
 func looksLikeHead(row string) bool {
-	for _, cell := range text.Cells(row) {
+	for _, cell := range lang.Cells(row) {
 		if strings.ContainsAny(cell, "0123456789") || len(strings.Fields(cell)) > 3 || strings.ToUpper(cell) == cell && cell != "" {
 			return false
 		}
@@ -225,7 +225,7 @@ func looksLikeHead(row string) bool {
 // sayRow says a table's row, its first cell as the name of the others; ok is false where they say too little or too much.
 func sayRow(row string) (said string, ok bool) {
 	var cells []string
-	for _, cell := range text.Cells(row) {
+	for _, cell := range lang.Cells(row) {
 		if cell = strings.TrimRight(plain(cell), ".;:, "); cell != "" {
 			cells = append(cells, cell)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // doubt is what speaks for or against a sentence being an answer at all. A question that the documents do not answer is mostly
@@ -149,14 +149,14 @@ func (q *question) turns(said map[string]struct{}) (opposed, turned float64) {
 }
 
 // deniedIn gives the stems of the two words of meaning that follow each negation.
-func deniedIn(words []text.Token) map[string]struct{} {
+func deniedIn(words []lang.Token) map[string]struct{} {
 	out := map[string]struct{}{}
 	left := 0
 	for _, w := range words {
 		switch {
 		case denial(w.Text):
 			left = 2
-		case left > 0 && !text.Stop(w.Text):
+		case left > 0 && !lang.Stop(w.Text):
 			out[stem(w.Text)] = struct{}{}
 			left--
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -178,7 +178,7 @@ func (e *Embedder) each(
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		s = text.Head(prefix+strings.ToValidUTF8(s, "\uFFFD"), maxText)
+		s = lang.Head(prefix+strings.ToValidUTF8(s, "\uFFFD"), maxText)
 		n := estimate(s)
 		if len(batch) == e.texts || size+n > tokens {
 			send()
@@ -214,7 +214,7 @@ func fitting[T any](ctx context.Context, e *Embedder, batch []string, run func(c
 		if cuts == maxCuts || len(s) < 2*utf8.UTFMax {
 			return nil, err
 		}
-		batch = []string{text.Head(s, len(s)/2)}
+		batch = []string{lang.Head(s, len(s)/2)}
 		e.server.log.Debug("cut a text that is too long for the model", "model", e.model, "bytes", len(batch[0]))
 	}
 }

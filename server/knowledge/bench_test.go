@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
@@ -40,7 +40,7 @@ func (s *site) stored(n int) []string {
 	s.t.Helper()
 	ids := make([]string, n)
 	for i := range n {
-		id, err := s.engine.Ask(s.t.Context(), sluice.Question{Query: fmt.Sprintf("What is said of %d?", i)})
+		id, err := s.engine.Ask(s.t.Context(), engine.Question{Query: fmt.Sprintf("What is said of %d?", i)})
 		check(s.t, err)
 		for _, err := range s.engine.Events(s.t.Context(), id, 0) {
 			check(s.t, err)

@@ -15,11 +15,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
@@ -42,14 +42,14 @@ type site struct {
 	t        testing.TB
 	url      string
 	files    *files.Service
-	engine   *sluice.Engine
+	engine   *engine.Engine
 	ingester *ingest.Ingester
 	stop     func()
 }
 
 // parts are what a site is made of; settings change them before it is.
 type parts struct {
-	engine   sluice.Options
+	engine   engine.Options
 	files    files.Options
 	routes   knowledge.Options
 	answerer answer.Answerer // the pipeline with what needs no model
@@ -86,7 +86,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	}
 	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), p.files)
 	check(t, err)
-	s.engine = sluice.New(p.answerer, p.engine)
+	s.engine = engine.New(p.answerer, p.engine)
 	p.routes.Files, p.routes.Engine = s.files, s.engine
 	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
 	check(t, err)

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice"
+	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
@@ -39,7 +39,7 @@ type Index interface {
 // Options are what the routes need. Files, Engine and Index are required.
 type Options struct {
 	Files  *files.Service
-	Engine *sluice.Engine
+	Engine *engine.Engine
 	Index  Index
 	// Search finds passages, by vectors too where there are some; default: Index.Search, by words alone.
 	Search func(ctx context.Context, q index.Query) ([]index.Hit, error)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -126,7 +126,7 @@ func summarize(passages []corpus.Chunk, most int) string {
 		}
 		b.WriteString(c.text)
 	}
-	return text.Head(b.String(), most)
+	return lang.Head(b.String(), most)
 }
 
 // candidatesOf gives the sentences of passages, and what each term is worth: how often it is there, times how few passages have it.
@@ -135,14 +135,14 @@ func candidatesOf(passages []corpus.Chunk) ([]sentence, map[string]float64) {
 	var out []sentence
 	for _, p := range passages {
 		in := map[string]bool{}
-		for _, span := range text.Sentences(p.Text) {
+		for _, span := range lang.Sentences(p.Text) {
 			said := strings.Join(strings.Fields(p.Text[span.Start:span.End]), " ")
 			if len(said) < 20 || len(said) > maxSentence || len(out) == maxCandidates {
 				continue
 			}
 			seen := map[string]bool{}
 			var terms []string
-			for _, t := range text.Terms(said) {
+			for _, t := range lang.Terms(said) {
 				tf[t]++
 				if !in[t] {
 					in[t] = true
@@ -160,7 +160,7 @@ func candidatesOf(passages []corpus.Chunk) ([]sentence, map[string]float64) {
 	}
 	weight := make(map[string]float64, len(tf))
 	for t, n := range tf {
-		weight[t] = (1 + math.Log(n)) * text.IDF(len(passages), df[t])
+		weight[t] = (1 + math.Log(n)) * lang.IDF(len(passages), df[t])
 	}
 	return out, weight
 }

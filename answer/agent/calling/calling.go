@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/answer/agent"
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // Options are those of [New]. The zero value works.

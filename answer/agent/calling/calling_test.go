@@ -16,12 +16,12 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/agent/calling"
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 const question = "When was the director of Inception born?"
@@ -555,7 +555,7 @@ func FuzzCalls(f *testing.F) {
 		}
 		a := got.Actions[0]
 		for _, s := range append([]string{a.Query, a.Reason}, append(a.Parts, a.Entities...)...) {
-			if len(s) > 1000 || text.Clean(s) != s || strings.ContainsAny(s, "\n\t") {
+			if len(s) > 1000 || lang.Clean(s) != s || strings.ContainsAny(s, "\n\t") {
 				t.Errorf("%q", s)
 			}
 		}

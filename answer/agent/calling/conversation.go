@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/answer/agent"
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 const (
@@ -265,7 +265,7 @@ func (w *writer) excerpt(c corpus.Chunk, query string) string {
 	of := excerptOf{c.ID, query}
 	s, ok := w.clipped[of]
 	if !ok {
-		s = prompt.Clip(text.Head(c.Statement(), maxClipped), w.question+"\n"+query, maxPassage)
+		s = prompt.Clip(lang.Head(c.Statement(), maxClipped), w.question+"\n"+query, maxPassage)
 		w.clipped[of] = s
 	}
 	return s

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -54,7 +54,7 @@ func (m *planner) complete(ctx context.Context, r model.Request) (said, error) {
 			stop = p.Stop
 		}
 	}
-	s.thought = text.Head(strings.TrimSpace(text.Clean(text.Head(thought.String(), 4*maxThought))), maxThought)
+	s.thought = lang.Head(strings.TrimSpace(lang.Clean(lang.Head(thought.String(), 4*maxThought))), maxThought)
 	switch stop {
 	case model.StopIncomplete:
 		return said{}, &model.Error{Model: m.judge.Name(), Failure: model.Cut}

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/answer/agent"
-	"github.com/sluice-rag/sluice/answer/prompt"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // toolsJSON is what a model is told of the tools. Lengths are not in the schemas, as grammars that are made of them slow
@@ -136,7 +136,7 @@ func searched(v agent.View) bool {
 func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault string) {
 	form := b.forms[c.Name]
 	if form == nil || agent.AsSuch(c.Name) && !slices.Contains(v.Tools, c.Name) {
-		return a, fmt.Sprintf("there is no tool named %q.", text.Head(c.Name, 64))
+		return a, fmt.Sprintf("there is no tool named %q.", lang.Head(c.Name, 64))
 	}
 	object, fault := form.Read(c.Input)
 	if fault != "" {
@@ -178,7 +178,7 @@ func number(v any) int {
 // line gives a text of one line, clean and of at most so many bytes.
 func line(v any, most int) string {
 	s, _ := v.(string)
-	return strings.TrimSpace(text.Head(strings.Join(strings.Fields(text.Clean(text.Head(s, 4*most))), " "), most))
+	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(s, 4*most))), " "), most))
 }
 
 // lines gives the texts of a list, each once and none the same as but.
@@ -198,8 +198,8 @@ func lines(v any, most, length int, but string) []string {
 
 // sense is the same for texts that a search takes for the same.
 func sense(s string) string {
-	s = text.Head(s, maxQuery)
-	if terms := text.Terms(s); len(terms) > 0 {
+	s = lang.Head(s, maxQuery)
+	if terms := lang.Terms(s); len(terms) > 0 {
 		return strings.Join(terms, " ")
 	}
 	return strings.ToLower(s)
@@ -215,7 +215,7 @@ func key(a agent.Action) string {
 		k += fmt.Sprintf("%s\x00%d\x00%d", strings.ToLower(a.Document), a.From, a.To)
 	}
 	for _, e := range a.Entities {
-		k += "\x00" + strings.ToLower(text.Head(e, maxEntity))
+		k += "\x00" + strings.ToLower(lang.Head(e, maxEntity))
 	}
 	return k
 }

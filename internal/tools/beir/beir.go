@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Query is a question with the grades of the documents that were judged.
@@ -61,7 +61,7 @@ func open(dir string) (*Set, error) {
 	s := &Set{byID: map[string]int{}, postings: map[string][]posting{}}
 	for _, d := range set.Docs {
 		s.add(corpus.Chunk{ID: corpus.ChunkID(d.ID), Document: corpus.DocumentID(d.ID), Level: corpus.Passage,
-			Title: text.Clean(d.Title), Text: text.Clean(d.Text), End: len(d.Text)})
+			Title: lang.Clean(d.Title), Text: lang.Clean(d.Text), End: len(d.Text)})
 	}
 	for _, q := range set.Questions {
 		s.Queries = append(s.Queries, Query{Question: q, Relevant: set.Judged[q.ID]})
@@ -91,7 +91,7 @@ func (s *Set) add(c corpus.Chunk) {
 	s.byID[string(c.ID)] = doc
 	s.Docs = append(s.Docs, c)
 	tf := map[string]int{}
-	terms := text.Terms(c.Title + "\n" + c.Text)
+	terms := lang.Terms(c.Title + "\n" + c.Text)
 	for _, t := range terms {
 		tf[t]++
 	}
@@ -108,9 +108,9 @@ func (s *Set) Doc(id string) corpus.Chunk { return s.Docs[s.byID[id]] }
 // Search gives the k best passages by BM25 (k1 0.9, b 0.4), Score being Lexical over the best one's.
 func (s *Set) Search(question string, k int) []index.Hit {
 	scores := map[int]float64{}
-	for _, t := range text.Unique(question) {
+	for _, t := range lang.Unique(question) {
 		ps := s.postings[t.Stem]
-		idf := text.IDF(len(s.Docs), len(ps))
+		idf := lang.IDF(len(s.Docs), len(ps))
 		for _, p := range ps {
 			tf := float64(p.tf)
 			scores[p.doc] += idf * tf * 1.9 / (tf + 0.9*(0.6+0.4*s.length[p.doc]/s.mean))
@@ -137,7 +137,7 @@ func (s *Set) Search(question string, k int) []index.Hit {
 func (s *Set) Stats(texts ...string) index.TermStats {
 	st := index.TermStats{Chunks: len(s.Docs), DF: map[string]int{}}
 	for _, x := range texts {
-		for _, t := range text.Unique(x) {
+		for _, t := range lang.Unique(x) {
 			st.DF[t.Stem] = len(s.postings[t.Stem])
 			st.DF[t.Word] = st.DF[t.Stem]
 		}

@@ -1,7 +1,7 @@
 package beir
 
 import (
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -34,7 +34,7 @@ func (s *Set) Task(q Query, elsewhere bool) model.Task {
 	}
 	st := s.Stats(texts...)
 	for w, df := range st.DF {
-		t.IDF[w] = text.IDF(st.Chunks, df)
+		t.IDF[w] = lang.IDF(st.Chunks, df)
 	}
 	return t
 }

@@ -22,7 +22,7 @@ import (
 	"os"
 	"sort"
 
-	"github.com/sluice-rag/sluice/internal/text"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 const dim = 100
@@ -61,7 +61,7 @@ func run(in, out string, keep, components int) error {
 	return nil
 }
 
-// read gives the first keep words, in order of frequency, that [text.Words] could give, and the vectors of all words.
+// read gives the first keep words, in order of frequency, that [lang.Words] could give, and the vectors of all words.
 func read(r io.Reader, keep int) ([]string, map[string][]float64, error) {
 	var all []string
 	vectors := map[string][]float64{}
@@ -92,7 +92,7 @@ func read(r io.Reader, keep int) ([]string, map[string][]float64, error) {
 		if len(words) == keep {
 			break
 		}
-		if t := text.Words(w); len(t) == 1 && t[0].Text == w && len(vectors[w]) == dim {
+		if t := lang.Words(w); len(t) == 1 && t[0].Text == w && len(vectors[w]) == dim {
 			words = append(words, w)
 		}
 	}

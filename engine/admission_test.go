@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// took asks and returns how long the whole run took.
+func took(t *testing.T, e *engine.Engine, client string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	id, err := e.Ask(t.Context(), engine.Question{Query: "why?", Client: client})
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	logged(t, e, id)
+	return time.Since(start)
+}
+
+// TestRunsOfOneClientDoNotHoldUpAnother: with 900 runs of one client, the question of another takes at most 5 times its time alone.
+func TestRunsOfOneClientDoNotHoldUpAnother(t *testing.T) {
+	t.Parallel()
+	const work = 10 * time.Millisecond
+	for name, answering := range map[string]script{
+		"computing": func(ctx context.Context, r *answer.Recorder) error {
+			time.Sleep(work) // a processor's work
+			return saying(answered()...)(ctx, r)
+		},
+		"waiting for a model": func(ctx context.Context, r *answer.Recorder) error {
+			resume := model.Idle(ctx)
+			time.Sleep(work)
+			resume()
+			return saying(answered()...)(ctx, r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				e := engine.New(answering, engine.Options{MaxRuns: 1000, Deadline: time.Minute,
+					Admission: engine.Admission{PerClient: 250, Queue: 1800, Wait: time.Minute, Workers: 2}})
+				alone := took(t, e, "b")
+				var wg sync.WaitGroup
+				for range 900 {
+					wg.Go(func() { took(t, e, "a") })
+				}
+				synctest.Wait()
+				if n := e.Live(); n != 250 {
+					t.Errorf("one client has %d runs, want 250", n)
+				}
+				if beside := took(t, e, "b"); beside > 5*alone {
+					t.Errorf("%s alone, %s beside 900 runs of another client", alone, beside)
+				}
+				wg.Wait()
+				if err := e.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitingQuestionCanLeave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		e := engine.New(script(func(ctx context.Context, r *answer.Recorder) error {
+			<-open
+			return saying(answered()...)(ctx, r)
+		}), engine.Options{Deadline: time.Minute, Admission: engine.Admission{PerClient: 1, Queue: 2, Wait: time.Second}})
+		q := engine.Question{Query: "why?", Client: "a"}
+		if _, err := e.Ask(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := e.Ask(gone, q); !errors.Is(err, context.Canceled) {
+			t.Errorf("a question that left: %v", err)
+		}
+		_, err := e.Ask(t.Context(), q)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Overloaded {
+			t.Errorf("a question that waited too long: %v", err)
+		}
+		if _, err := e.Ask(t.Context(), engine.Question{Query: "why?"}); err != nil {
+			t.Errorf("a question without a client: %v", err)
+		}
+		close(open)
+		if id, err := e.Ask(t.Context(), q); err != nil || logged(t, e, id)[0].Body.Kind() != (event.RunStarted{}).Kind() {
+			t.Errorf("after a run has ended: %v", err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Recovery says what [Engine.Recover] does with the runs that an earlier process left without a terminal event. The zero value
+// resumes those whose deadline has not passed.
+type Recovery struct {
+	Fail  bool            // all of them end
+	Ready <-chan struct{} // resumed runs wait until it is closed, but not beyond their deadline; nil: they do not wait
+}
+
+// Recovered counts the runs that [Engine.Recover] took up and those that it ended.
+type Recovered struct{ Resumed, Failed int }
+
+// Recover takes up the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
+// returns: they can be read, cancelled and deleted, and end after the grace period, at least 10 seconds, if nobody reads them. So call it
+// just before readers can connect. The answerer is given a recorder that holds their log. Questions may be asked while Recover works.
+func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err error) {
+	archive, ok := e.o.Store.(eventlog.Archive)
+	if !ok {
+		return n, nil
+	}
+	const page = 1000
+	before := event.RunID("")
+	for {
+		runs, err := archive.Runs(ctx, before, page)
+		if err != nil {
+			return n, fmt.Errorf("recover runs: %w", err)
+		}
+		for _, s := range runs {
+			before = s.Start.Run
+			if s.Ended {
+				if s.Start.Unstored {
+					e.recoverEphemeral(before)
+				}
+				continue
+			}
+			if err := e.recover(ctx, s, how, &n); err != nil {
+				e.o.Logger.Warn("run could not be recovered", "run", before, "error", err)
+				if errors.Is(err, answer.ErrNoEnd) {
+					e.mu.Lock()
+					e.lost[before] = true
+					e.mu.Unlock()
+				}
+			}
+		}
+		if len(runs) < page {
+			return n, nil
+		}
+	}
+}
+
+var errStopped = fault.New(fault.Internal, "the server stopped before the answer was finished")
+
+// recover takes up one run, or ends it.
+func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, n *Recovered) error {
+	id := s.Start.Run
+	e.mu.Lock()
+	own := e.known(id) != nil
+	e.mu.Unlock()
+	if own {
+		return nil // it was asked for in this process
+	}
+	log, err := load(ctx, e.o.Store, id)
+	if len(log) > 0 && event.Terminal(log[len(log)-1].Body) {
+		return nil // it has ended since it was listed
+	}
+	var rec *answer.Recorder
+	if err == nil {
+		rec, err = answer.ResumeRecorder(e.o.Store, e.o.Now, log)
+	}
+	if err != nil {
+		return errors.Join(err, e.endDamaged(ctx, s, n))
+	}
+	left := min(e.o.Deadline, e.o.Deadline-e.o.Now().Sub(s.StartedAt))
+	cause := error(errStopped)
+	if !how.Fail && left > 0 {
+		if cause = e.resume(rec, left, how.Ready); cause == nil {
+			n.Resumed++
+			return nil
+		}
+	}
+	if err := answer.Run(ctx, failing{cause}, rec, nil); errors.Is(err, answer.ErrNoEnd) {
+		return err
+	}
+	e.ended(s, n)
+	return nil
+}
+
+// endDamaged ends a run whose log cannot be read or breaks the rules. If the store refuses the end, the error is an [answer.ErrNoEnd].
+func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovered) error {
+	at := e.o.Now().UTC().Truncate(time.Microsecond)
+	if at.Before(s.UpdatedAt) {
+		at = s.UpdatedAt
+	}
+	end := event.RunFailed{Code: errStopped.Code, Message: errStopped.Message}
+	err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end})
+	if err != nil {
+		return errors.Join(err, answer.ErrNoEnd)
+	}
+	e.ended(s, n)
+	return nil
+}
+
+// ended counts a run that was ended. Its readers can get the end, also of an ephemeral run.
+func (e *Engine) ended(s eventlog.Summary, n *Recovered) {
+	n.Failed++
+	if s.Start.Unstored {
+		e.recoverEphemeral(s.Start.Run)
+	}
+}
+
+// failing is an answerer that fails.
+type failing struct{ error }
+
+// Answer implements [answer.Answerer].
+func (f failing) Answer(context.Context, *answer.Recorder) error { return f.error }
+
+// resume answers the rest of a run, or says why it cannot.
+func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan struct{}) error {
+	s := rec.State()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.mayStart(s.Run); err != nil {
+		cancel(nil)
+		return err
+	}
+	r := e.enter(s.RunStarted, cancel)
+	r.recovered = true
+	e.unread(r)
+	go func() {
+		if ready != nil {
+			late := time.NewTimer(left)
+			defer late.Stop()
+			began := e.o.Now()
+			select {
+			case <-ready:
+			case <-late.C:
+			case <-ctx.Done():
+			}
+			left -= e.o.Now().Sub(began)
+		}
+		e.run(ctx, r, rec, left)
+	}()
+	return nil
+}
+
+// recoveredGrace is the shortest grace period of a recovered run: its readers have to connect again, and clients pause for up to
+// 10 seconds between attempts.
+const recoveredGrace = 10 * time.Second
+
+// grace gives the grace period of a run; negative: none ends.
+func (e *Engine) grace(r *run) time.Duration {
+	if r.recovered && e.o.Grace >= 0 {
+		return max(e.o.Grace, recoveredGrace)
+	}
+	return e.o.Grace
+}
+
+// load reads a whole log.
+func load(ctx context.Context, store eventlog.Store, id event.RunID) ([]event.Event, error) {
+	var log []event.Event
+	after := event.Seq(0)
+	for {
+		batch, err := store.Load(ctx, id, after)
+		if errors.Is(err, eventlog.ErrEnd) || err == nil && len(batch) == 0 {
+			return log, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		log, after = append(log, batch...), batch[len(batch)-1].Seq
+	}
+}

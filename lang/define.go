@@ -1,0 +1,108 @@
+package lang
+
+import (
+	"regexp"
+	"strings"
+)
+
+var defineRE = regexp.MustCompile(`(?i)^\W*(?:(?:what|who)(?:'s|’s| is| are| was| were) (.+)|(?:define|what is meant by) (.+)|what (?:does|do) (.+) mean)\W*$`)
+
+// maxSubject is how many terms the subject of a definition has at most.
+const maxSubject = 3
+
+// Subject gives the stems of what a question asks the meaning of, such as that of cursor for "What is a cursor?". There are
+// none if it asks for something else.
+func Subject(question string) []string {
+	if len(question) > 200 {
+		return nil
+	}
+	m := defineRE.FindStringSubmatch(strings.TrimSpace(question))
+	if m == nil {
+		return nil
+	}
+	words := Words(m[1] + m[2] + m[3])
+	var out []string
+	for i, w := range words {
+		if Stop(w.Text) {
+			if _, article := articles[w.Text]; !article || i > 0 {
+				return nil // there is more to it: what is kept of a run
+			}
+			continue
+		}
+		out = append(out, Stem(w.Text))
+	}
+	if len(out) > maxSubject {
+		return nil
+	}
+	return out
+}
+
+// Defines says whether a sentence opens with the subject and goes on to say what it is, as "A cursor is a place" does, or
+// says what is called by its name: "About a paragraph is a passage."
+func Defines(sentence string, subject []string) bool {
+	if len(sentence) > 160 {
+		sentence = strings.ToValidUTF8(sentence[:160], "")
+	}
+	words := Words(sentence)
+	return opensWith(words, subject) || calls(sentence, words, subject)
+}
+
+// calls says whether a verb and an article part the subject, at which a clause ends, from what it is the name of.
+func calls(sentence string, words []Token, subject []string) bool {
+	if len(words) == 0 || len(subject) == 0 {
+		return false
+	}
+	if _, what := kinds[words[0].Text]; Stop(words[0].Text) && !what && words[0].Text != "about" {
+		return false // it is a passage
+	}
+	for k := 1; k < min(len(words), 12)-len(subject)-1; k++ {
+		if _, article := articles[words[k+1].Text]; !article || words[k].Text != "is" {
+			continue
+		}
+		last := k + 1 + len(subject)
+		if last >= len(words) || !same(words[k+2:last+1], subject) {
+			continue
+		}
+		rest := strings.TrimSpace(sentence[words[last].End:])
+		return rest == "" || strings.ContainsAny(rest[:1], ",.:;")
+	}
+	return false
+}
+
+func same(words []Token, stems []string) bool {
+	for i, s := range stems {
+		if Stem(words[i].Text) != s {
+			return false
+		}
+	}
+	return true
+}
+
+func opensWith(words []Token, subject []string) bool {
+	if len(words) > 0 {
+		if _, article := articles[words[0].Text]; article {
+			words = words[1:]
+		}
+	}
+	n := len(subject)
+	if n == 0 || len(words) < n+2 {
+		return false
+	}
+	if !same(words, subject) {
+		return false
+	}
+	switch _, kind := kinds[words[n+1].Text]; words[n].Text {
+	case "is", "are", "was", "were":
+		return kind
+	case "means", "mean", "denotes", "describes":
+		return true
+	case "refers", "stands":
+		return words[n+1].Text == "to" || words[n+1].Text == "for"
+	}
+	return false
+}
+
+var (
+	articles = set("a an the")
+	kinds    = set("a an the one any what how that where who when each something someone")
+)

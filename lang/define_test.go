@@ -1,0 +1,46 @@
+package lang_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+func TestSubject(t *testing.T) {
+	for q, want := range map[string]string{
+		"What is a cursor?":                          "cursor",
+		"what are slow readers":                      "slow reader",
+		"What does confidence mean?":                 "confid",
+		"Define grace period":                        "grace period",
+		"Who is Ada Lovelace?":                       "ada lovelac",
+		"What is kept of a run?":                     "",
+		"What is the capital city of Peru?":          "",
+		"How is a run cancelled?":                    "",
+		"What is it?":                                "",
+		"What is " + strings.Repeat("a ", 500) + "?": "",
+	} {
+		if got := strings.Join(lang.Subject(q), " "); got != want {
+			t.Errorf("%s: %q, want %q", q, got, want)
+		}
+	}
+}
+
+func TestDefines(t *testing.T) {
+	for s, want := range map[string]bool{
+		"A run is one question being answered.":               true,
+		"The runs are what people ask.":                       true,
+		"Run means going fast.":                               true,
+		"About a question is a run, R: it is read.":           true,
+		"Runs are dropped in segments.":                       false,
+		"A finished run is kept for a day.":                   false,
+		"It is a run.":                                        false,
+		"What the server takes is a run that somebody reads.": false,
+		"Run": false,
+		"":    false,
+	} {
+		if got := lang.Defines(s, []string{"run"}); got != want {
+			t.Errorf("%s: %v", s, got)
+		}
+	}
+}

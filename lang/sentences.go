@@ -1,0 +1,379 @@
+package lang
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Span is a piece of a text: s[Start:End], in bytes.
+type Span struct{ Start, End int }
+
+// maxSentence is the longest sentence in bytes; a longer run without an end is cut at a space near it.
+const maxSentence = 2000
+
+// maxMarks is how many bytes of end marks, and of what closes after them, are taken as one.
+const maxMarks = 64
+
+// Sentences gives the sentences of s in order, without the white space around them. A sentence ends at a full stop,
+// question or exclamation mark with what closes after it (quotes, brackets, reference marks such as [12]), unless the
+// stop belongs to an abbreviation, an initial, a number or a list's counter, or a small letter follows what may be one; at a blank line; and at a new line before a
+// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([Row]) is one
+// sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than 2,000 bytes.
+func Sentences(s string) []Span {
+	c := cutter{s: s, out: make([]Span, 0, len(s)/100+1)}
+	for i := c.line(len(s) - len(strings.TrimLeft(s, " \t"))); i < len(s); {
+		if i-c.start >= maxSentence {
+			i = c.cutLong(i)
+		}
+		switch b := s[i]; {
+		case b == '\n':
+			i = c.newline(i)
+		case b == '.' || b == '!' || b == '?':
+			i = c.stop(i)
+		case b >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			switch r {
+			case '…':
+				i = c.stop(i)
+			case '。', '！', '？', '｡':
+				i = c.closers(i + n)
+				c.end(i)
+			default:
+				i += n
+			}
+		default:
+			i++
+		}
+	}
+	c.end(len(s))
+	return c.out
+}
+
+type cutter struct {
+	s     string
+	start int // of the sentence at hand, perhaps with white space before it
+	out   []Span
+
+	open, width int // where the last search for a fence's other end gave up, and how wide a fence it was for
+}
+
+// end makes a sentence of what stands between start and i, if anything does.
+func (c *cutter) end(i int) {
+	a, b := c.start, i
+	for a < b {
+		r, n := utf8.DecodeRuneInString(c.s[a:b])
+		if !unicode.IsSpace(r) {
+			break
+		}
+		a += n
+	}
+	for b > a {
+		r, n := utf8.DecodeLastRuneInString(c.s[a:b])
+		if !unicode.IsSpace(r) {
+			break
+		}
+		b -= n
+	}
+	if a < b {
+		c.out = append(c.out, Span{a, b})
+	}
+	c.start = i
+}
+
+// cutLong ends an overlong sentence before i, at a space in its second half or else between two characters.
+func (c *cutter) cutLong(i int) int {
+	at := strings.LastIndexAny(c.s[c.start+maxSentence/2:i], " \t\n")
+	if at < 0 {
+		for at = i; at > i-utf8.UTFMax && !utf8.RuneStart(c.s[at]); {
+			at--
+		}
+	} else {
+		at += c.start + maxSentence/2 + 1
+	}
+	c.end(at)
+	return i
+}
+
+// newline decides about the line's end at i and gives where to go on.
+func (c *cutter) newline(i int) int {
+	next := i + 1
+	for next < len(c.s) && (c.s[next] == ' ' || c.s[next] == '\t') {
+		next++
+	}
+	if next == len(c.s) || c.s[next] == '\n' || marker(c.s[next:]) || c.inBlock() {
+		c.end(i)
+	}
+	return c.line(next)
+}
+
+// inBlock says whether the sentence at hand is a line of its own: a heading, an overlong table row or a fence.
+func (c *cutter) inBlock() bool {
+	line := strings.TrimLeft(c.s[c.start:min(len(c.s), c.start+64)], " \t\n")
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "```")
+}
+
+// line takes the row or the fenced code that begins at i, where a line does, and gives where to go on.
+func (c *cutter) line(i int) int {
+	n, ok := c.fenced(i)
+	if !ok {
+		line := c.s[i:min(len(c.s), i+maxSentence)]
+		if n = strings.IndexByte(line, '\n'); n < 0 {
+			n = len(line)
+		}
+		if i+n < len(c.s) && c.s[i+n] != '\n' || !Row(strings.TrimRight(line[:n], " \t")) {
+			return i
+		}
+		n += i
+	}
+	c.end(i)
+	c.end(n)
+	return n
+}
+
+// fenced gives where the fenced code that begins at i ends, its other fence included.
+func (c *cutter) fenced(i int) (int, bool) {
+	width := fence(c.s[i:])
+	if width == 0 {
+		return 0, false
+	}
+	limit := min(len(c.s), i+maxSentence)
+	at := i
+	if width >= c.width && c.open > at {
+		at = c.open // what lies before was searched already
+	}
+	for {
+		n := strings.IndexByte(c.s[at:limit], '\n')
+		if n < 0 {
+			c.open, c.width = at, width
+			return 0, false
+		}
+		at += n + 1
+		if w := fence(c.s[at:limit]); w >= width {
+			end := at + w
+			for end < limit && (c.s[end] == ' ' || c.s[end] == '\t') {
+				end++
+			}
+			if end == len(c.s) || end < limit && c.s[end] == '\n' {
+				return end, true
+			}
+		}
+	}
+}
+
+// marker says whether a line begins with what sets it off from the line before.
+func marker(line string) bool {
+	switch line[0] {
+	case '#', '|', '>':
+		return true
+	case '-', '*', '+':
+		return len(line) > 1 && (line[1] == ' ' || line[1] == '\t' || line[1] == line[0])
+	case '`':
+		return strings.HasPrefix(line, "```")
+	}
+	for _, p := range []string{"•", "◦", "▪", "‣", "– ", "— ", "·"} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	n := 0
+	for n < len(line) && n < 3 && line[n] >= '0' && line[n] <= '9' {
+		n++
+	}
+	if n == 0 && (line[0]|0x20 >= 'a' && line[0]|0x20 <= 'z') && len(line) > 1 && line[1] == ')' {
+		n = 1
+	}
+	return n > 0 && n+1 < len(line) && (line[n] == '.' || line[n] == ')') && line[n+1] == ' '
+}
+
+// stop decides about the run of end marks at i and gives where to go on.
+func (c *cutter) stop(i int) int {
+	after := i
+	for after < min(len(c.s), i+maxMarks) {
+		if b := c.s[after]; b == '.' || b == '!' || b == '?' {
+			after++
+		} else if strings.HasPrefix(c.s[after:], "…") {
+			after += len("…")
+		} else {
+			break
+		}
+	}
+	single := after == i+1 && c.s[i] == '.'
+	closed := c.closers(after)
+	if closed == len(c.s) {
+		return closed
+	}
+	next := closed
+	for next < len(c.s) && (c.s[next] == ' ' || c.s[next] == '\t') {
+		next++
+	}
+	if next == closed && c.s[next] != '\n' {
+		return closed // inside a number, a name or an address
+	}
+	if next < len(c.s) && c.s[next] == '\n' {
+		next++
+		for next < len(c.s) && (c.s[next] == ' ' || c.s[next] == '\t') {
+			next++
+		}
+	}
+	if c.ends(i, next, single) {
+		c.end(closed)
+	}
+	return closed
+}
+
+// closers gives where the quotes, brackets and reference marks after i end.
+func (c *cutter) closers(i int) int {
+	for limit := min(len(c.s), i+maxMarks); i < limit; {
+		switch b := c.s[i]; {
+		case b == '"' || b == '\'' || b == ')' || b == ']' || b == '*' || b == '_':
+			i++
+		case b == '[':
+			n := i + 1
+			for n < len(c.s) && n < i+12 && (c.s[n] >= '0' && c.s[n] <= '9' || c.s[n] == ',' || c.s[n] == '-') {
+				n++
+			}
+			if n == i+1 || n == len(c.s) || c.s[n] != ']' {
+				return i
+			}
+			i = n + 1
+		case b >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(c.s[i:])
+			if !unicode.In(r, unicode.Pe, unicode.Pf) {
+				return i
+			}
+			i += n
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// ends says whether the end mark at i, after which text goes on at next, ends a sentence; single, if it is one full stop.
+func (c *cutter) ends(i, next int, single bool) bool {
+	if next >= len(c.s) {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(c.s[next:])
+	if r == ',' || r == ';' {
+		return false
+	}
+	if unicode.IsLower(r) {
+		return single && closesPlainly(c.s[c.start:i]) // a name in code may begin a sentence
+	}
+	if !single {
+		return true
+	}
+	word := lastWord(c.s[c.start:i])
+	switch {
+	case word == "":
+		return strings.TrimSpace(c.s[c.start:i]) != ""
+	case isCounter(word) && strings.TrimLeft(c.s[c.start:i-len(word)], " \t\n-*•>#(") == "":
+		return false
+	}
+	low := strings.ToLower(word)
+	switch _, never := abbreviations[low]; {
+	case never:
+		return false
+	case low == "no" || low == "nos" || low == "p" || low == "pp" || low == "art" || low == "ch" || low == "sec":
+		return r < '0' || r > '9'
+	}
+	_, maybe := endings[low]
+	if maybe || isInitial(word) {
+		return startsSentence(c.s[next:])
+	}
+	return true
+}
+
+// closesPlainly says whether s ends with a word that is hardly an abbreviation: four small letters or more, and not one of
+// those that are known.
+func closesPlainly(s string) bool {
+	word := lastWord(s)
+	if len(word) < 4 || len(word) == len(s) {
+		return false
+	}
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return false
+		}
+	}
+	_, never := abbreviations[word]
+	_, maybe := endings[word]
+	return !never && !maybe && strings.ContainsAny(word, "aeiouy")
+}
+
+// lastWord gives the word that s ends with, points inside included, and no more than its last 16 bytes.
+func lastWord(s string) string {
+	at := len(s)
+	for at > 0 && len(s)-at < 16 {
+		r, n := utf8.DecodeLastRuneInString(s[:at])
+		if r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		at -= n
+	}
+	return s[at:]
+}
+
+func isCounter(w string) bool {
+	if len(w) > 3 {
+		return false
+	}
+	if len(w) == 1 {
+		return true
+	}
+	for i := range len(w) {
+		if w[i] < '0' || w[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// isInitial says whether a word is one capital letter or several with points between, such as U.S.
+func isInitial(w string) bool {
+	letterNext := true
+	for _, r := range w {
+		if letterNext != (r != '.') || letterNext && !unicode.IsLetter(r) {
+			return false
+		}
+		letterNext = !letterNext
+	}
+	r, _ := utf8.DecodeRuneInString(w)
+	return !letterNext && (unicode.IsUpper(r) || len(w) > 2)
+}
+
+// startsSentence says whether s begins with a capitalised word that commonly begins a sentence and seldom a name.
+func startsSentence(s string) bool {
+	end := 0
+	for end < len(s) && end < 16 && (s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {
+		end++
+	}
+	if end == 0 || end < len(s) && s[end] == '.' {
+		return false
+	}
+	_, ok := starters[strings.ToLower(s[:end])]
+	return ok
+}
+
+func set(words string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = struct{}{}
+	}
+	return m
+}
+
+var (
+	// abbreviations are followed by what they belong to.
+	abbreviations = set(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
+		fig figs eq eqs tab vol vols ref refs cf vs viz approx assoc introd transl orig misc ca e.g i.e eg ie resp incl mt ft`)
+	// endings may end a sentence too.
+	endings = set(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d
+		jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd u.s u.k u.n d.c`)
+	starters = set(`the this that these those it its he she they we you i his her their our my a an in on at as by for from with
+		after before during since until when while where why how what which who if although though because however moreover
+		furthermore therefore thus hence but and or so yet there here some many most several all both each every one two no not
+		according to under over between among through another other such then later today now finally first second third also`)
+)

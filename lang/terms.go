@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+)
+
+// maxStem is the longest word, in bytes, that is stemmed; what is longer is no English word.
+const maxStem = 40
+
+// Stem reduces a lower-cased word, as [Words] gives it, to its stem by Snowball's English algorithm. Numbers lose their
+// thousands separators; a word that is not of ASCII letters and apostrophes stays as it is.
+func Stem(word string) string {
+	if word == "" || len(word) > maxStem {
+		return word
+	}
+	if word[0] >= '0' && word[0] <= '9' {
+		return strings.ReplaceAll(word, ",", "")
+	}
+	for i := range len(word) {
+		if c := word[i]; (c < 'a' || c > 'z') && c != '\'' {
+			return word
+		}
+	}
+	env := snowballstem.NewEnv(word)
+	english.Stem(env)
+	if s := env.Current(); s != "" {
+		return s
+	}
+	return word
+}
+
+// Stop says whether a lower-cased word carries too little meaning to be searched for: English function words, question
+// words and the pieces of contractions.
+func Stop(word string) bool {
+	_, ok := stops[word]
+	return ok
+}
+
+// Terms gives the stems of the words of s that are no stop words, in order, repeats included.
+func Terms(s string) []string {
+	words := Words(s)
+	out := make([]string, 0, len(words))
+	for _, w := range words {
+		if !Stop(w.Text) {
+			out = append(out, Stem(w.Text))
+		}
+	}
+	return out
+}
+
+var stops = func() map[string]struct{} {
+	m := make(map[string]struct{}, 256)
+	for w := range strings.FieldsSeq(stopList) {
+		m[w] = struct{}{}
+	}
+	return m
+}()
+
+const stopList = `
+a an the this that these those
+i me my mine myself we us our ours ourselves you your yours yourself yourselves
+he him his himself she her hers herself it its itself they them their theirs themselves
+am is are was were be been being isn't aren't wasn't weren't
+have has had having haven't hasn't hadn't do does did doing done don't doesn't didn't
+will would shall should can could may might must ought won't wouldn't shan't shouldn't can't cannot couldn't mustn't
+i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd they'd
+i'll you'll he'll she'll we'll they'll that's there's here's let's
+and or but nor so yet if then else than because as until while although though unless since whether
+of at by for with about against between into through during before after above below to from up down in out on off
+over under again further once upon within without among along across toward towards via per onto
+not no only own same too very just also even ever still such both each few more most other some any all
+either neither another every here there now
+what which who whom whose when where why how what's who's where's when's why's how's whatever whichever
+s t d ll m re ve etc
+`

@@ -1,0 +1,176 @@
+package lang
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Token is a word of a text: Text is lower-cased and s[Start:End] is where it stands, in bytes.
+type Token struct {
+	Text       string
+	Start, End int
+}
+
+// Words gives the words of s in order. A word is a run of letters, digits, marks and underscores. Inside a word, points
+// and commas stand between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), points in acronyms
+// (U.S), and hyphens in dates (2024-01-02). Where a script writes no spaces, each Han or Hiragana character is a word.
+func Words(s string) []Token {
+	out := make([]Token, 0, len(s)/6+1)
+	for i := 0; i < len(s); {
+		c, n := classAt(s, i)
+		if c == other || c == mark {
+			i += n
+			continue
+		}
+		end := wordEnd(s, i)
+		out = append(out, Token{Text: lower(s[i:end]), Start: i, End: end})
+		i = end
+	}
+	return out
+}
+
+type class uint8
+
+const (
+	other  class = iota
+	letter       // also the underscore, which identifiers hold
+	digit
+	mark // continues a word and begins none
+	ideograph
+)
+
+// classAt gives the class and the width of the character at i.
+func classAt(s string, i int) (class, int) {
+	if c := s[i]; c < utf8.RuneSelf {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
+			return letter, 1
+		case '0' <= c && c <= '9':
+			return digit, 1
+		}
+		return other, 1
+	}
+	r, n := utf8.DecodeRuneInString(s[i:])
+	switch {
+	case r == utf8.RuneError:
+		return other, n
+	case unicode.Is(unicode.Han, r), unicode.Is(unicode.Hiragana, r):
+		if unicode.IsLetter(r) {
+			return ideograph, n
+		}
+		return other, n
+	case unicode.IsLetter(r):
+		return letter, n
+	case unicode.IsDigit(r):
+		return digit, n
+	case unicode.IsMark(r), r == 0x200c, r == 0x200d:
+		return mark, n
+	}
+	return other, n
+}
+
+// wordEnd gives where the word that begins at i ends.
+func wordEnd(s string, i int) int {
+	start := i
+	prev, n := classAt(s, i)
+	i += n
+	if prev == ideograph {
+		return i
+	}
+	for i < len(s) {
+		c, n := classAt(s, i)
+		switch c {
+		case ideograph:
+			return i
+		case letter, digit:
+			prev = c
+			i += n
+			continue
+		case mark:
+			i += n
+			continue
+		}
+		w := joiner(s, start, i, prev)
+		if w == 0 {
+			return i
+		}
+		i += w
+	}
+	return i
+}
+
+// joiner gives the width of the mark at i if the word that began at start goes on after it, and 0 otherwise.
+func joiner(s string, start, i int, prev class) int {
+	w := 1
+	if s[i] >= utf8.RuneSelf {
+		if !strings.HasPrefix(s[i:], "’") {
+			return 0
+		}
+		w = len("’")
+	}
+	if i+w >= len(s) {
+		return 0
+	}
+	next, nw := classAt(s, i+w)
+	switch s[i] {
+	case '.':
+		if prev == digit && next == digit || prev == letter && next == letter && acronym(s, start, i, i+w+nw) {
+			return w
+		}
+	case ',':
+		if prev == digit && next == digit {
+			return w
+		}
+	case '-':
+		if prev == digit && next == digit && inDate(s, start, i) {
+			return w
+		}
+	case '\'', "’"[0]:
+		if prev == letter && next == letter {
+			return w
+		}
+	}
+	return 0
+}
+
+// acronym says whether the point at i stands between single letters, as in U.S: before it is one letter since start or
+// since the last point, and the letter after it, which ends at end, is alone too.
+func acronym(s string, start, i, end int) bool {
+	_, size := utf8.DecodeLastRuneInString(s[start:i])
+	if before := i - size; before != start && s[before-1] != '.' {
+		return false
+	}
+	if end >= len(s) {
+		return true
+	}
+	c, _ := classAt(s, end)
+	return c == other || c == ideograph
+}
+
+// inDate says whether the hyphen at i is one of those of an ISO 8601 date that begins at start.
+func inDate(s string, start, i int) bool {
+	if at := i - start; at != 4 && at != 7 || len(s) < start+10 {
+		return false
+	}
+	for k := range 10 {
+		c := s[start+k]
+		if hyphen := k == 4 || k == 7; hyphen != (c == '-') || !hyphen && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	if len(s) == start+10 {
+		return true
+	}
+	c, _ := classAt(s, start+10)
+	return c != digit
+}
+
+// lower lower-cases a word and writes its apostrophes alike.
+func lower(w string) string {
+	w = strings.ToLower(w)
+	if strings.Contains(w, "’") {
+		w = strings.ReplaceAll(w, "’", "'")
+	}
+	return w
+}

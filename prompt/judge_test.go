@@ -1,0 +1,55 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/prompt"
+)
+
+// TestJudgeThatFillsInNoForms: three failures in a row end the asking for a while; one form in between begins the count anew.
+func TestJudgeThatFillsInNoForms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, says := 0, "I think it is a simple question."
+		judge := prompt.NewJudge(modeltest.Said(func(context.Context, model.Request) (string, error) {
+			asked++
+			return says, nil
+		}))
+		ask := func() model.Failure {
+			_, err := prompt.Ask[struct {
+				Complexity event.Complexity
+			}](t.Context(), judge, nil, prompt.Analysis{Question: "Why?"}, nil)
+			if e, ok := errors.AsType[*model.Error](err); ok {
+				return e.Failure
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ""
+		}
+		const good, bad = `{"complexity": "simple", "questions": []}`, "I think it is a simple question."
+		for i, c := range []struct {
+			says string
+			want model.Failure
+		}{{bad, model.Malformed}, {bad, model.Malformed}, {good, ""}, {bad, model.Malformed}, {bad, model.Malformed}, {bad, model.Malformed}, {good, model.Skipped}} {
+			says = c.says
+			if got := ask(); got != c.want {
+				t.Fatalf("question %d: %q, want %q", i, got, c.want)
+			}
+		}
+		if asked != 11 { // two for each answer of no form
+			t.Errorf("asked %d times", asked)
+		}
+		time.Sleep(5 * time.Minute) // of the bubble
+		says = good
+		if got := ask(); got != "" {
+			t.Errorf("after its rest: %q", got)
+		}
+	})
+}
