@@ -184,7 +184,7 @@ func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
 func TestLibraryPageIsCompiled(t *testing.T) {
 	t.Parallel()
 	flat := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	compiled := flat(read(t, "../example_test.go"))
+	compiled := flat(read(t, "../engine/example_test.go"))
 	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "library.md"), -1) {
 		if !strings.Contains(compiled, flat(m[1])) {
 			t.Errorf("not in example_test.go:\n%s", m[1])
