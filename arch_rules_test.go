@@ -27,17 +27,17 @@ type source struct {
 	ast       *ast.File
 }
 
-// sources is the module: the files of each package, by its folder.
+// sources holds the files of each package of the module by folder.
 type sources map[string][]source
 
-// rules are the checks of the architecture. A complaint reads "what: why"; what is its key in the table of excuses.
+// rules are the checks of the architecture. A violation reads "what: why"; "what" is its key in the table of exceptions.
 var rules = []struct {
 	name  string
 	check func(sources) []string
 }{
 	{"imports", checkImports},
 	{"protocols are pure", checkPurity},
-	{"tails", checkTails},
+	{"sizes", checkSizes},
 	{"package names and comments", checkPackages},
 	{"exported names have comments", checkDocs},
 	{"tests do not sleep", checkSleeps},
@@ -78,7 +78,7 @@ func parseTree(root fs.FS) (sources, error) {
 	return tree, err
 }
 
-// each calls f with every file that is not a test, in order.
+// each calls f for every non-test file, ordered by package.
 func (tree sources) each(f func(pkg string, s source)) {
 	for _, pkg := range slices.Sorted(maps.Keys(tree)) {
 		for _, s := range tree[pkg] {
@@ -89,7 +89,7 @@ func (tree sources) each(f func(pkg string, s source)) {
 	}
 }
 
-// imports lists what the file imports: its paths, and the name that each is used by.
+// imports returns the import paths of the file and the local name of each.
 func (s source) imports() map[string]string {
 	paths := map[string]string{}
 	for _, spec := range s.ast.Imports {
@@ -102,16 +102,16 @@ func (s source) imports() map[string]string {
 	return paths
 }
 
-// rowOf finds the row of a package: its own, or that of the folder that holds it.
+// rowOf returns the row of a package: its own, or the one of its parent folder.
 func rowOf(pkg string) (string, bool) {
-	if row, ok := may[pkg]; ok {
+	if row, ok := allowedImports[pkg]; ok {
 		return row, true
 	}
-	row, ok := may[path.Dir(pkg)+"/*"]
+	row, ok := allowedImports[path.Dir(pkg)+"/*"]
 	return row, ok
 }
 
-// allows tells whether a row names the import, or a folder above it with /….
+// allows reports whether a row names the import, or a parent folder of it with /….
 func allows(row, imported string) bool {
 	return slices.ContainsFunc(strings.Fields(row), func(allowed string) bool { return matches(allowed, imported) })
 }
@@ -121,11 +121,11 @@ func matches(pattern, name string) bool {
 	return name == dir || below && strings.HasPrefix(name, dir+"/")
 }
 
-func checkImports(tree sources) (complaints []string) {
+func checkImports(tree sources) (violations []string) {
 	tree.each(func(pkg string, s source) {
 		row, ok := rowOf(pkg)
 		if !ok {
-			complaints = append(complaints, pkg+" has no row: say in arch_test.go what it may import")
+			violations = append(violations, pkg+" has no row in arch_test.go")
 			return
 		}
 		for _, imported := range slices.Sorted(maps.Keys(s.imports())) {
@@ -137,35 +137,35 @@ func checkImports(tree sources) (complaints []string) {
 				short = "."
 			}
 			if !allows(row, short) {
-				complaints = append(complaints, fmt.Sprintf("%s imports %s: its row in arch_test.go does not allow it (%s)", pkg, short, s.path))
+				violations = append(violations, fmt.Sprintf("%s imports %s: its row in arch_test.go does not allow it (%s)", pkg, short, s.path))
 			}
 		}
 	})
-	return complaints
+	return violations
 }
 
-func checkPurity(tree sources) (complaints []string) {
+func checkPurity(tree sources) (violations []string) {
 	tree.each(func(pkg string, s source) {
 		if pkg != "wire" && !strings.HasPrefix(pkg, "wire/") {
 			return
 		}
 		imports := s.imports()
 		for _, imported := range slices.Sorted(maps.Keys(imports)) {
-			if slices.ContainsFunc(impure, func(p string) bool { return matches(p, imported) }) {
-				complaints = append(complaints, fmt.Sprintf("%s imports %s: a protocol depends on events alone (%s)", pkg, imported, s.path))
+			if slices.ContainsFunc(impureImports, func(p string) bool { return matches(p, imported) }) {
+				violations = append(violations, fmt.Sprintf("%s imports %s: a protocol may only depend on events (%s)", pkg, imported, s.path))
 			}
 		}
 		if imports["time"] == "." {
-			complaints = append(complaints, pkg+" imports time by a dot: then its clock cannot be told apart")
+			violations = append(violations, pkg+" dot-imports time: uses of its clock cannot be detected")
 		}
-		for _, use := range s.uses("time", clock) {
-			complaints = append(complaints, fmt.Sprintf("%s uses time.%s: frames take their times from the event", pkg, use))
+		for _, use := range s.uses("time", clockFuncs) {
+			violations = append(violations, fmt.Sprintf("%s uses time.%s: frames take their times from the event", pkg, use))
 		}
 	})
-	return complaints
+	return violations
 }
 
-// uses lists which of the names of the imported package the file uses.
+// uses returns those of the names of an imported package that the file uses.
 func (s source) uses(imported string, names []string) (found []string) {
 	local, ok := s.imports()[imported]
 	if !ok {
@@ -182,7 +182,7 @@ func (s source) uses(imported string, names []string) (found []string) {
 	return found
 }
 
-func checkTails(tree sources) (complaints []string) {
+func checkSizes(tree sources) (violations []string) {
 	mains := map[string]int{}
 	tree.each(func(pkg string, s source) {
 		if s.generated {
@@ -192,18 +192,18 @@ func checkTails(tree sources) (complaints []string) {
 			mains[pkg] += s.lines
 		}
 		if s.lines > maxFile {
-			complaints = append(complaints, fmt.Sprintf("%s: %d lines, and %d are the most", s.path, s.lines, maxFile))
+			violations = append(violations, fmt.Sprintf("%s: %d lines, the limit is %d", s.path, s.lines, maxFile))
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				if lines := s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1; lines > maxFunc {
-					complaints = append(complaints, fmt.Sprintf("%s %s: %d lines, and %d are the most", s.path, n.Name.Name, lines, maxFunc))
+					violations = append(violations, fmt.Sprintf("%s %s: %d lines, the limit is %d", s.path, n.Name.Name, lines, maxFunc))
 				}
 			case *ast.TypeSpec:
 				if i, ok := n.Type.(*ast.InterfaceType); ok {
 					if methods := tree.methods(pkg, i); methods > maxInterface {
-						complaints = append(complaints, fmt.Sprintf("%s %s: %d methods, and %d are the most", s.path, n.Name.Name, methods, maxInterface))
+						violations = append(violations, fmt.Sprintf("%s %s: %d methods, the limit is %d", s.path, n.Name.Name, methods, maxInterface))
 					}
 				}
 			}
@@ -212,13 +212,14 @@ func checkTails(tree sources) (complaints []string) {
 	})
 	for _, pkg := range slices.Sorted(maps.Keys(mains)) {
 		if mains[pkg] > maxMain {
-			complaints = append(complaints, fmt.Sprintf("%s: %d lines, and %d are the most of a main", pkg, mains[pkg], maxMain))
+			violations = append(violations, fmt.Sprintf("%s: %d lines, the limit for a main package is %d", pkg, mains[pkg], maxMain))
 		}
 	}
-	return complaints
+	return violations
 }
 
-// methods counts an interface's methods, with those of interfaces of its package that it embeds; one of elsewhere counts as one.
+// methods counts the methods of an interface, including those of embedded interfaces of the same package. An embedded
+// interface of another package counts as one.
 func (tree sources) methods(pkg string, i *ast.InterfaceType) int {
 	count := 0
 	for _, m := range i.Methods.List {
@@ -232,7 +233,7 @@ func (tree sources) methods(pkg string, i *ast.InterfaceType) int {
 	return count
 }
 
-// find gives the interface of the name in the package, or nil.
+// find returns the interface with the given name in the package, or nil.
 func (tree sources) find(pkg, name string) (found *ast.InterfaceType) {
 	for _, s := range tree[pkg] {
 		for _, decl := range s.ast.Decls {
@@ -248,7 +249,7 @@ func (tree sources) find(pkg, name string) (found *ast.InterfaceType) {
 	return found
 }
 
-func checkPackages(tree sources) (complaints []string) {
+func checkPackages(tree sources) (violations []string) {
 	commented, seen := map[string]bool{}, map[string]bool{}
 	tree.each(func(pkg string, s source) {
 		commented[pkg] = commented[pkg] || s.ast.Doc.Text() != ""
@@ -258,46 +259,46 @@ func checkPackages(tree sources) (complaints []string) {
 		seen[pkg] = true
 		for _, name := range []string{s.ast.Name.Name, path.Base(pkg)} {
 			if slices.Contains(badNames, name) {
-				complaints = append(complaints, fmt.Sprintf("%s is named %s: that says nothing of what it is for", pkg, name))
+				violations = append(violations, fmt.Sprintf("%s is named %s: the name does not say what the package is for", pkg, name))
 				break
 			}
 		}
 	})
 	for _, pkg := range slices.Sorted(maps.Keys(commented)) {
 		if !commented[pkg] {
-			complaints = append(complaints, pkg+" has no package comment: say what it is for")
+			violations = append(violations, pkg+" has no package comment")
 		}
 	}
-	return complaints
+	return violations
 }
 
-func checkDocs(tree sources) (complaints []string) {
+func checkDocs(tree sources) (violations []string) {
 	tree.each(func(pkg string, s source) {
 		if s.generated || s.ast.Name.Name == "main" {
 			return
 		}
-		complain := func(name string) {
-			complaints = append(complaints, fmt.Sprintf("%s %s: exported, and has no comment", s.path, name))
+		report := func(name string) {
+			violations = append(violations, fmt.Sprintf("%s %s: exported without a comment", s.path, name))
 		}
 		for _, decl := range s.ast.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
 				if decl.Name.IsExported() && decl.Doc.Text() == "" && receiverExported(decl) {
-					complain(decl.Name.Name)
+					report(decl.Name.Name)
 				}
 			case *ast.GenDecl:
 				for _, spec := range decl.Specs {
 					if name, commented := specDoc(spec); !commented && decl.Doc.Text() == "" {
-						complain(name)
+						report(name)
 					}
 				}
 			}
 		}
 	})
-	return complaints
+	return violations
 }
 
-// receiverExported is true of functions and of the methods of exported types.
+// receiverExported reports whether f is a function or a method of an exported type.
 func receiverExported(f *ast.FuncDecl) bool {
 	if f.Recv == nil {
 		return true
@@ -318,7 +319,7 @@ func receiverExported(f *ast.FuncDecl) bool {
 	}
 }
 
-// specDoc gives the exported name that a type, constant or variable declares, and whether it needs no comment of the group.
+// specDoc returns the exported name that a type, constant or variable declares, and whether it needs no comment on its group.
 func specDoc(spec ast.Spec) (name string, commented bool) {
 	switch spec := spec.(type) {
 	case *ast.TypeSpec:
@@ -333,21 +334,21 @@ func specDoc(spec ast.Spec) (name string, commented bool) {
 	return "", true
 }
 
-// checkSleeps holds that a test waits for something that happens. In a synctest bubble time is not real, so there it may sleep.
-func checkSleeps(tree sources) (complaints []string) {
+// checkSleeps checks that tests wait for a condition instead of sleeping. Time in a synctest bubble is not real, so sleeping there is allowed.
+func checkSleeps(tree sources) (violations []string) {
 	for _, pkg := range slices.Sorted(maps.Keys(tree)) {
 		for _, s := range tree[pkg] {
 			_, bubble := s.imports()["testing/synctest"]
 			if s.test && !bubble && len(s.uses("time", []string{"Sleep"})) > 0 {
-				complaints = append(complaints, s.path+" sleeps: wait for what happens, or use testing/synctest")
+				violations = append(violations, s.path+" sleeps: wait for a condition, or use testing/synctest")
 			}
 		}
 	}
-	return complaints
+	return violations
 }
 
-// TestRulesBite breaks each rule once in a small tree, so that a rule that has gone blind is seen.
-func TestRulesBite(t *testing.T) {
+// TestRulesDetectViolations breaks each rule once in a small tree.
+func TestRulesDetectViolations(t *testing.T) {
 	t.Parallel()
 	long := "// Package p is.\npackage p\n" + strings.Repeat("\n", maxFile)
 	body := strings.Repeat("\t_ = 0\n", maxFunc)
@@ -364,7 +365,7 @@ func TestRulesBite(t *testing.T) {
 		"context":           {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport _ \"context\"\n", "wire/forge imports context"},
 		"net/http":          {"wire/x.go", "// Package wire is.\npackage wire\nimport _ \"net/http\"\n", "wire imports net/http"},
 		"clock":             {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport clock \"time\"\nvar now = clock.Now\n", "wire/forge uses time.Now"},
-		"clock by a dot":    {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport . \"time\"\nvar now = Now\n", "wire/forge imports time by a dot"},
+		"clock by a dot":    {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport . \"time\"\nvar now = Now\n", "wire/forge dot-imports time"},
 		"long file":         {"event/x.go", long, "event/x.go: 602 lines"},
 		"long function":     {"event/x.go", "package event\nfunc f() {\n" + body + "}\n", "event/x.go f: 82 lines"},
 		"long method":       {"event/x.go", "package event\ntype t int\nfunc (t) f() {\n" + body + "}\n", "event/x.go f: 82 lines"},
@@ -397,9 +398,9 @@ func TestRulesBite(t *testing.T) {
 			}
 			switch {
 			case tc.want == "" && len(all) > 0:
-				t.Errorf("complaints about what is right:\n%s", strings.Join(all, "\n"))
+				t.Errorf("unexpected violations:\n%s", strings.Join(all, "\n"))
 			case tc.want != "" && !slices.ContainsFunc(all, func(c string) bool { return strings.HasPrefix(c, tc.want) }):
-				t.Errorf("no complaint %q in:\n%s", tc.want, strings.Join(all, "\n"))
+				t.Errorf("no violation %q in:\n%s", tc.want, strings.Join(all, "\n"))
 			}
 		})
 	}

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// may is the import table: which of our packages a package may import. A name ending in /* stands for each package
-// directly below it that has no row of its own, /... in an allowance for everything below. Tests are free of it, as they wire
-// things together. A new protocol or back end gets one row.
-var may = map[string]string{
+// allowedImports lists the packages of this module that each package may import. A key that ends in /* applies to each
+// package directly below that has no row of its own; /... in a value allows everything below. Tests may import any package.
+// A new protocol or back end gets one row.
+var allowedImports = map[string]string{
 	".":            "",
 	"engine":       "answer corpus event eventlog fault model",
 	"cmd/sluice":   "ingest/sandbox internal/cli",
 	"internal/cli": "engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/bench internal/chat internal/config lang model model/probe server wire wire/forge wire/knowledge wire/sse",
 
-	// The only place that knows every back end: it turns a Config into a running program.
+	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "engine answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve lang ledger model/... prompt server/... session store/... web wire/...",
 
-	// The words that everything speaks in.
+	// Types and functions that all layers use.
 	"fault":            "",
 	"corpus":           "",
 	"event":            "corpus fault",
@@ -54,7 +54,7 @@ var may = map[string]string{
 	"store/*":                "corpus event fault store",
 	"ledger":                 "event fault store",
 	"session":                "corpus event fault store",
-	// Its recorder writes through the interface of eventlog; the steps are handed Emit and may not know it.
+	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
 	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index lang model",
 	"answer/*":               "prompt corpus event fault index lang model",
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
@@ -70,11 +70,11 @@ var may = map[string]string{
 	"wire/wiretest": "corpus event eventlog eventlog/eventlogtest fault wire wire/sse",
 	"forrst":        "fault",
 
-	// Ways in.
+	// Servers, clients and programs.
 	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse engine",
-	// The routes of a protocol's service besides its stream.
+	// The routes of a protocol's service other than its stream.
 	"server/*": "engine corpus event eventlog fault files index lang server store wire wire/...",
-	// A client has to speak some protocol: this one speaks forge, and so do the commands that use it.
+	// The client reads the forge and knowledge protocols.
 	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
 	"internal/chat":  "client client/display event fault lang wire/knowledge",
@@ -82,19 +82,19 @@ var may = map[string]string{
 	"internal/bench": "engine answer corpus eval event eventlog fault lang server wire/...",
 }
 
-// backEnds are the packages that only internal/app may name. Everything else knows the interface they serve.
+// backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
 	"eventlog/filelog", "eventlog/natslog", "index/embedded", "index/qdrant", "index/pgvector", "model/local", "model/openai",
 	"model/anthropic", "store/sqlite", "store/postgres",
 }
 
-// impure are the imports that would let a protocol depend on anything but the events it is given.
-var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/...", "os", "os/...", "sync", "sync/atomic"}
+// impureImports would let a protocol depend on anything other than the events it is given.
+var impureImports = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/...", "os", "os/...", "sync", "sync/atomic"}
 
-// clock are the functions of package time that read or wait for the clock.
-var clock = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
+// clockFuncs are the functions of package time that read the clock or wait for it.
+var clockFuncs = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
 
-// The tails that are held (files and functions in lines, interfaces in methods), as the tails are what makes code feared.
+// Size limits: files and functions in lines, interfaces in methods. Large outliers make code hard to read, medians do not.
 const (
 	maxFile      = 600
 	maxFunc      = 80
@@ -102,12 +102,12 @@ const (
 	maxMain      = 40 // all of a command under cmd: the program is a value that a test can run
 )
 
-// badNames say nothing about what a package is for.
+// badNames are package names that do not say what the package is for.
 var badNames = []string{"util", "utils", "common", "types", "manager", "helper", "helpers", "misc", "base"}
 
-// excused are the exceptions, each with its reason. The key is what the complaint says before its colon; one that
-// excuses nothing is itself a complaint.
-var excused = map[string]string{
+// exceptions maps a violation (the part of its message before the colon) to the reason why it is accepted. An exception
+// that matches no violation fails the test.
+var exceptions = map[string]string{
 	"wire/wiretest imports math/rand/v2": "it cuts logs into batches at random, from a seed that a failure prints",
 }
 
@@ -123,25 +123,25 @@ func TestArchitecture(t *testing.T) {
 	used := map[string]bool{}
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {
-			for _, complaint := range rule.check(tree) {
-				what, _, _ := strings.Cut(complaint, ": ")
-				if excused[what] == "" {
-					t.Error(complaint)
+			for _, violation := range rule.check(tree) {
+				what, _, _ := strings.Cut(violation, ": ")
+				if exceptions[what] == "" {
+					t.Error(violation)
 				}
 				used[what] = true
 			}
 		})
 	}
-	for what := range excused {
+	for what := range exceptions {
 		if !used[what] {
-			t.Errorf("no longer needed: the excuse for %q", what)
+			t.Errorf("the exception for %q is no longer needed", what)
 		}
 	}
 }
 
 func TestTableKeepsBackEndsApart(t *testing.T) {
 	t.Parallel()
-	for pkg, row := range may {
+	for pkg, row := range allowedImports {
 		for _, backEnd := range backEnds {
 			if pkg != "internal/app" && allows(row, backEnd) {
 				t.Errorf("the row of %s lets it import %s: only internal/app may name back ends", pkg, backEnd)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDependenciesHaveReasons holds that each module that our code imports has a row in docs/dependencies.md that says what
-// for and why that one, and that no row outlives its module. It goes by imports, as go.mod tells only a tidy tree's.
+// TestDependenciesHaveReasons checks that each module that our code imports has a row in docs/dependencies.md that says what
+// it is used for and why, and that each row belongs to a required module. It reads imports, because go.mod may list unused modules.
 func TestDependenciesHaveReasons(t *testing.T) {
 	t.Parallel()
 	tree, err := parseTree(os.DirFS("."))
