@@ -44,8 +44,9 @@ const (
 
 // Pool parses documents in children, which it reuses. Its methods may be called concurrently. Close it when done.
 type Pool struct {
-	opts  Options
-	slots chan struct{}
+	opts   Options
+	slots  chan struct{}
+	groups *cgroup // in which each child gets a control group; nil if there is none
 
 	mu     sync.Mutex
 	idle   []*worker
@@ -66,7 +67,16 @@ func New(o Options) *Pool {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Pool{opts: o, slots: make(chan struct{}, o.Workers)}
+	p := &Pool{opts: o, slots: make(chan struct{}, o.Workers)}
+	if enabled {
+		var err error
+		if p.groups, err = findCgroup(); err != nil {
+			o.Logger.Debug("memory of parsing processes is watched; control groups are not available", "reason", err)
+		} else {
+			o.Logger.Debug("memory of parsing processes is limited by control groups", "parent", p.groups.dir)
+		}
+	}
+	return p
 }
 
 // Parse is [parse.Parse] in a child. A document that needs more memory or time than the pool allows gives a [*fault.Error]
@@ -157,7 +167,7 @@ func (p *Pool) take(fresh bool) (*worker, error) {
 	}
 	p.children.Add(1)
 	p.mu.Unlock()
-	w, err := start(p.opts.Memory)
+	w, err := start(p.opts.Memory, p.groups)
 	if err != nil {
 		p.children.Done()
 		return nil, err

@@ -99,7 +99,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("ErrExhausted: got %v, want %v", !exhausted, exhausted)
 			}
 			name, data := parsetest.Ordinary()
-			if _, err := New(Options{Memory: memory()}).Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+			if _, err := newPool(t, Options{}).Parse(t.Context(), name, data, parse.Limits{}); err != nil {
 				t.Errorf("an ordinary document afterwards: %v", err)
 			}
 		})
@@ -163,7 +163,7 @@ func TestChildThatDied(t *testing.T) {
 func idleWorkers(t *testing.T, p *Pool, n int) (out []*worker) {
 	t.Helper()
 	for range n {
-		w, err := start(p.opts.Memory)
+		w, err := start(p.opts.Memory, p.groups)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestProcessorTime(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere it is that of the child")
 	}
-	w, err := start(memory())
+	w, err := start(memory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

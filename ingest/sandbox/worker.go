@@ -38,10 +38,12 @@ const (
 type worker struct {
 	memory int64
 	cmd    *exec.Cmd
+	group  *cgroup  // nil if it has none
 	in     *os.File // to the child
 	out    *os.File // from the child
 	said   head     // the beginning of what it wrote to standard error
 	exited chan struct{}
+	oom    bool // the kernel ended it because its group reached its limit; set before exited is closed
 	files  int
 	used   time.Duration // processor time up to its last reply
 	timer  *time.Timer   // stops it while it is idle
@@ -68,7 +70,8 @@ func (h *head) has(words ...string) bool {
 }
 
 // start starts a child. Its environment holds nothing of the parent's, where keys of models may be.
-func start(memory int64) (*worker, error) {
+// It gets a group of its own in groups, if groups is not nil.
+func start(memory int64, groups *cgroup) (*worker, error) {
 	path, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("start parser: %w", err)
@@ -89,8 +92,15 @@ func start(memory int64) (*worker, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start parser: %w", err), in.Close(), out.Close())
 	}
+	if groups != nil {
+		w.group = groups.place(w.cmd.Process.Pid, memory)
+	}
 	go func() {
 		_ = w.cmd.Wait() // how it ended is seen from its replies
+		if w.group != nil {
+			w.oom = w.group.exceeded()
+			_ = w.group.remove() // else the next start does
+		}
 		close(w.exited)
 	}()
 	return w, nil
@@ -197,7 +207,7 @@ func (w *worker) ending(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, errReplaced):
 		return err
-	case w.cmd.ProcessState.ExitCode() == exitMemory, w.said.has("out of memory", "cannot allocate memory", "stack exceeds"):
+	case w.oom, w.cmd.ProcessState.ExitCode() == exitMemory, w.said.has("out of memory", "cannot allocate memory", "stack exceeds"):
 		return errMemory
 	case overTime(w.cmd.ProcessState), w.said.has("SIGXCPU"):
 		return errTime
