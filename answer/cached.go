@@ -46,7 +46,7 @@ func (d documents) Search(ctx context.Context, collection, question string, limi
 // what was said before by more than the question, nor one whose model is to vary more than it would.
 func (p *Pipeline) caching(q event.RunStarted) (documents, bool) {
 	versions, ok := p.Index.(index.Versions)
-	alone := len(q.History) == 0 || !model.Heeds(p.generator(q))
+	alone := len(q.History) == 0 || !model.SupportsParameters(p.generator(q))
 	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && alone && len(q.Query) <= maxCached
 }
 
@@ -58,7 +58,7 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 	if len(q.Tools) > 0 || q.Iterations > 0 && q.Mode == event.Agentic {
 		setup = append(setup, "tools", strings.Join(slices.Sorted(slices.Values(q.Tools)), " "), strconv.Itoa(q.Iterations))
 	}
-	if model.Heeds(g) && (q.Instructions != "" || q.Temperature != nil || q.MaxTokens > 0) {
+	if model.SupportsParameters(g) && (q.Instructions != "" || q.Temperature != nil || q.MaxTokens > 0) {
 		heat := -1.0
 		if q.Temperature != nil {
 			heat = *q.Temperature

@@ -83,8 +83,8 @@ type heeding struct {
 	heeds bool
 }
 
-func (h heeding) Name() string { return h.name }
-func (h heeding) Heeds() bool  { return h.heeds }
+func (h heeding) Name() string             { return h.name }
+func (h heeding) SupportsParameters() bool { return h.heeds }
 
 func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
 	t.Parallel()

@@ -24,13 +24,13 @@ func (j *job) generate(ctx context.Context) error {
 		return j.enumerate(ctx)
 	}
 	j.requote()
-	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Whole: j.whole, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
+	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Summary: j.whole, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
 		MaxTokens: j.q.MaxTokens}
 	for _, t := range j.q.History {
 		task.History = append(task.History, model.Message{Role: model.Role(t.Role), Text: t.Text})
 	}
 	if j.analysis.Several && !j.whole && j.focus == "" {
-		task.Parts = j.analysis.Parts
+		task.SubQuestions = j.analysis.Parts
 	}
 	for i, c := range j.context {
 		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
@@ -49,8 +49,8 @@ func (j *job) generate(ctx context.Context) error {
 	}
 	j.ready(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()})
 	shown := j.shown()
-	if model.Heeds(j.Generator) {
-		task.Said, shown = marked(shown), nil
+	if model.SupportsParameters(j.Generator) {
+		task.Prefix, shown = marked(shown), nil
 	}
 	return j.say(ctx, j.Generator.Generate(ctx, task), shown)
 }

@@ -92,7 +92,7 @@ type (
 	}
 )
 
-func (c countedGenerator) Heeds() bool { return model.Heeds(c.Generator) }
+func (c countedGenerator) SupportsParameters() bool { return model.SupportsParameters(c.Generator) }
 
 func (c countedGenerator) Fit(ctx context.Context, t model.Task) (model.Task, int) {
 	c.add("fit")

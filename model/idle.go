@@ -7,12 +7,12 @@ import (
 
 type idleKey struct{}
 
-// WithIdle returns a context in which [Idle] calls idle: a caller's way to learn that work waits for somebody else.
+// WithIdle returns a context in which [Idle] calls idle. The engine uses it to free a processor slot while a run waits.
 func WithIdle(ctx context.Context, idle func(ctx context.Context) (resume func())) context.Context {
 	return context.WithValue(ctx, idleKey{}, idle)
 }
 
-// Idle says that nothing is computed until resume is called. Resume may wait until there is a processor for the work.
+// Idle reports that the caller computes nothing until it calls resume. Resume may block until a processor slot is free.
 func Idle(ctx context.Context) (resume func()) {
 	if idle, ok := ctx.Value(idleKey{}).(func(context.Context) func()); ok {
 		return idle(ctx)
@@ -20,7 +20,7 @@ func Idle(ctx context.Context) (resume func()) {
 	return func() {}
 }
 
-// Remote is a chat model that another machine or process computes: whoever waits for it is idle.
+// Remote is a chat model in another process. Waiting for its stream counts as idle.
 type Remote struct{ Chat }
 
 // Complete implements [Chat].

@@ -1,4 +1,4 @@
-// Package model is what the pipeline asks of a model, and what a model says. Back ends stand in folders of their own.
+// Package model defines the interfaces of language and embedding models. Sub-packages implement them.
 package model
 
 import (
@@ -8,62 +8,61 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Passage is a piece of context that a generator may cite. N is its number in citations, from 1.
+// Passage is a passage that a generator may cite. N is its citation number, from 1.
 type Passage struct {
 	N     int
 	Chunk corpus.Chunk
 	Score float64
 }
 
-// Task is an answer to be written.
+// Task describes the answer that a generator has to write.
 type Task struct {
-	Question string
-	Parts    []string           // questions that it asks at once, each to be answered; empty: it asks one thing
-	Passages []Passage          // best first
-	Whole    bool               // the question asks for an account of the passages, in their order, and of nothing else in them
-	IDF      map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
+	Question     string
+	SubQuestions []string           // parts of the question, each to be answered; empty if it is a single question
+	Passages     []Passage          // best first
+	Summary      bool               // the question asks for a summary of the passages, in their order
+	IDF          map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
 
-	// What follows is the asker's, and for generators that are [Heeding].
-	History      []Message // what was said before, the oldest first, by [User] and [Assistant]; the question stands without it
-	Instructions string    // how to answer: never above what the generator is bound to
-	Temperature  *float64  // nil: the generator's own
-	MaxTokens    int       // of the answer, at most; 0: the generator's own limit
-	// Said is the beginning of the answer, which was streamed before a restart: the generator gives what follows. Citations are
-	// written in it as ⟦1⟧.
-	Said string
+	// The remaining fields are only used by generators with [ParameterSupport].
+	History      []Message // earlier turns, oldest first, by [User] and [Assistant]; the question is understandable without them
+	Instructions string    // additional instructions of the caller; the generator's own rules take precedence
+	Temperature  *float64  // nil: the generator's default
+	MaxTokens    int       // limit of the answer; 0: the generator's own
+	// Prefix is the beginning of the answer, which was streamed before a restart. The generator continues it. Its citations
+	// are written as ⟦1⟧.
+	Prefix string
 }
 
-// Delta is a piece of an answer as it is generated. Exactly one of its fields is set.
+// Delta is one item of an answer's stream. Exactly one field is set.
 type Delta struct {
-	Text      string // the next piece of the answer's text, as small as the model makes it
-	Cite      int    // the text since the last citation rests on the passage of this number
-	Reasoning string // what the model thinks and does not say
-	Stop      Stop   // the last piece, where it did not end with [StopEnd]
+	Text      string     // the next text, as small as the model generates it
+	Cite      int        // number of the passage that supports the text since the last citation
+	Reasoning string     // reasoning, which is not part of the answer
+	Stop      StopReason // the last item, unless the answer ended with [StopEnd]
 }
 
 // Generator writes answers.
 type Generator interface {
-	// Name is the model's name as shown to people: of several, the one that will be asked first.
+	// Name returns the model's display name. A chain of models returns the name of the one that is asked first.
 	Name() string
-	// Fit gives the task with the passages that the model can read in one request, the best ones, and their tokens, counted
-	// or estimated.
+	// Fit returns the task with the best passages that fit into one request, and their number of tokens, counted or estimated.
 	Fit(ctx context.Context, t Task) (Task, int)
-	// Generate streams the answer to a task. The sequence ends after the last piece or the first error; breaking out of
-	// it or ending ctx stops the model. A generator that finds no answer in the passages says so in words and cites nothing.
+	// Generate streams the answer. The sequence ends after the last item or the first error. Breaking out of the loop or
+	// cancelling ctx stops the model. If the passages hold no answer, the generator says so and cites nothing.
 	Generate(ctx context.Context, t Task) iter.Seq2[Delta, error]
 }
 
-// Heeding is also implemented by generators whose answers depend on all of a [Task]; those of others depend on its question,
-// parts and passages alone.
-type Heeding interface{ Heeds() bool }
+// ParameterSupport is implemented by generators that may use all fields of a [Task]. Other generators only use its question,
+// sub-questions and passages.
+type ParameterSupport interface{ SupportsParameters() bool }
 
-// Heeds tells whether a generator is [Heeding].
-func Heeds(g Generator) bool {
-	h, ok := g.(Heeding)
-	return ok && h.Heeds()
+// SupportsParameters reports whether a generator uses all fields of a [Task].
+func SupportsParameters(g Generator) bool {
+	p, ok := g.(ParameterSupport)
+	return ok && p.SupportsParameters()
 }
 
-// Purpose is what a text is embedded for: some models place questions and passages differently.
+// Purpose is what a text is embedded for. Some models embed queries and passages differently.
 type Purpose int
 
 // The purposes.
@@ -72,22 +71,22 @@ const (
 	ForQuery
 )
 
-// Embedder turns texts into vectors of unit length. Calls may run at once.
+// Embedder computes vectors of unit length. Its methods may be called concurrently.
 type Embedder interface {
-	// Space names the vector space. Vectors of different spaces never meet.
+	// Space identifies the vector space. Vectors of different spaces must not be compared.
 	Space() string
-	// Embed gives one vector a text, in order; nil for a text of which it knows nothing.
+	// Embed returns one vector per text, in order; nil for a text that the model cannot embed.
 	Embed(ctx context.Context, texts []string, p Purpose) ([][]float32, error)
 }
 
 // TokenVector is a token of a text with its vector of unit length.
 type TokenVector struct {
-	Token  string // the lower-cased word, or a piece of one where the model cuts words
+	Token  string // the word or, with a subword tokenizer, a part of it, in lower case
 	Weight float64
-	Vector []float32 // nil for a word without one: it can match itself alone
+	Vector []float32 // nil if the token has none: it only matches itself
 }
 
-// TokenEmbedder gives one vector a token, for late interaction. Calls may run at once.
+// TokenEmbedder computes one vector per token, for late interaction. Its methods may be called concurrently.
 type TokenEmbedder interface {
 	EmbedTokens(ctx context.Context, texts []string, p Purpose) ([][]TokenVector, error)
 }

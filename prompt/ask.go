@@ -31,7 +31,7 @@ var (
 // Ask gives what a model answers to a prompt that has a schema. It is asked for JSON of that schema at temperature 0; the
 // JSON object in what it says is held against the schema and against check, which may be nil and whose errors are told to
 // the model. Where it fits neither, the model is told so and asked once more. Errors are the chat's; a [*model.Error]
-// that is [model.Malformed] where the second answer is no better, or [model.Cut] or [model.Rejected] where the model broke off
+// that is [model.Malformed] where the second answer is no better, or [model.Truncated] or [model.Rejected] where the model broke off
 // or was cut off by a filter; or that of a template. None of them holds what the model said. A [Judge] may be left alone.
 func Ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check func(*T) error) (T, error) {
 	j, ok := chat.(*Judge)
@@ -122,10 +122,10 @@ func request(ctx context.Context, chat model.Chat, messages []model.Message, d D
 }
 
 // final is the error of an answer that ended in a way that asking again does not mend.
-func final(chat model.Chat, stop model.Stop) error {
+func final(chat model.Chat, stop model.StopReason) error {
 	switch stop {
 	case model.StopIncomplete:
-		return &model.Error{Model: chat.Name(), Failure: model.Cut}
+		return &model.Error{Model: chat.Name(), Failure: model.Truncated}
 	case model.StopFiltered:
 		return &model.Error{Model: chat.Name(), Failure: model.Rejected}
 	}
@@ -133,7 +133,7 @@ func final(chat model.Chat, stop model.Stop) error {
 }
 
 // complete collects the text of an answer.
-func complete(ctx context.Context, chat model.Chat, r model.Request) (said string, stop model.Stop, err error) {
+func complete(ctx context.Context, chat model.Chat, r model.Request) (said string, stop model.StopReason, err error) {
 	var b strings.Builder
 	thought := 0
 	for p, err := range chat.Complete(ctx, r) {

@@ -147,7 +147,7 @@ func TestAskGivesUp(t *testing.T) {
 		{"nonsense twice", [][]model.Piece{says(secret), says(secret)}, model.Malformed, 2},
 		{"a failure", nil, model.Unauthorized, 1},
 		{"a failure at the second try", [][]model.Piece{says(secret)}, model.Unauthorized, 2},
-		{"it broke off", [][]model.Piece{{{Text: good[:20]}, {Stop: model.StopIncomplete}}}, model.Cut, 1},
+		{"it broke off", [][]model.Piece{{{Text: good[:20]}, {Stop: model.StopIncomplete}}}, model.Truncated, 1},
 		{"a filter", [][]model.Piece{{{Text: "I"}, {Stop: model.StopFiltered}}}, model.Rejected, 1},
 		{"without end", [][]model.Piece{{{Text: strings.Repeat(secret, 10000)}}}, model.Malformed, 1},
 		{"thought without end", [][]model.Piece{{{Reasoning: strings.Repeat(secret, 100000)}}}, model.Malformed, 1},
@@ -206,10 +206,10 @@ func TestShare(t *testing.T) {
 				t.Errorf("a share of %v, want %v", took, c.want)
 			}
 			var late *model.Error
-			if err := prompt.Late(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.Late || late.Model != "qwen" {
+			if err := prompt.Late(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.TimedOut || late.Model != "qwen" {
 				t.Errorf("error %v", err)
 			}
-			own := &model.Error{Model: "other", Failure: model.Broken}
+			own := &model.Error{Model: "other", Failure: model.ServerError}
 			if err := prompt.Late(c.ctx, share, "qwen", own); !errors.Is(err, own) {
 				t.Errorf("error %v", err)
 			}
@@ -232,7 +232,7 @@ func TestEachAndFailed(t *testing.T) {
 		case i == 1:
 			return errors.New("odd")
 		case i%2 == 1:
-			return fmt.Errorf("batch: %w", &model.Error{Model: "qwen", Failure: model.Broken})
+			return fmt.Errorf("batch: %w", &model.Error{Model: "qwen", Failure: model.ServerError})
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 func TestJudgeThatFillsInNoForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, says := 0, "I think it is a simple question."
-		judge := prompt.NewJudge(modeltest.Said(func(context.Context, model.Request) (string, error) {
+		judge := prompt.NewJudge(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 			asked++
 			return says, nil
 		}))

@@ -24,7 +24,7 @@ func Share(ctx context.Context, most time.Duration, parts int) (context.Context,
 }
 
 // Late gives the error of a model that was asked with a share of ctx: that of ctx where it has ended, a [*model.Error]
-// that is [model.Late] where the share has, and otherwise the model's own, which may be nil.
+// that is [model.TimedOut] where the share has, and otherwise the model's own, which may be nil.
 func Late(ctx, share context.Context, name string, err error) error {
 	if err == nil {
 		return nil
@@ -34,7 +34,7 @@ func Late(ctx, share context.Context, name string, err error) error {
 	}
 	var known *model.Error
 	if share.Err() != nil && !errors.As(err, &known) {
-		return &model.Error{Model: name, Failure: model.Late, Cause: errLate}
+		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errLate}
 	}
 	return err
 }

@@ -80,8 +80,8 @@ func (s *Set) Converse(p Planning) ([]model.Message, error) {
 			if err != nil {
 				return nil, fmt.Errorf("write prompt: %w", err)
 			}
-			calls.Calls = append(calls.Calls, model.ToolCall{ID: r.ID, Name: r.Tool, Input: input})
-			replies[i] = model.Message{Role: model.ToolReply, Call: r.ID, Text: r.fenced(f)}
+			calls.ToolCalls = append(calls.ToolCalls, model.ToolCall{ID: r.ID, Name: r.Tool, Input: input})
+			replies[i] = model.Message{Role: model.ToolResult, ToolCallID: r.ID, Text: r.fenced(f)}
 			if p.Plain {
 				user.Text += fmt.Sprintf("\n\nCalled before: %s %s\n%s", r.Tool, input, replies[i].Text)
 			}

@@ -22,7 +22,7 @@ func TestConverse(t *testing.T) {
 		roles := ""
 		for _, m := range ms {
 			roles += string(m.Role) + " "
-			if n := strings.Count(strings.ToLower(m.Text), tag); m.Role == model.ToolReply && n != 2 {
+			if n := strings.Count(strings.ToLower(m.Text), tag); m.Role == model.ToolResult && n != 2 {
 				t.Errorf("%.40q: the tag stands there %d times", s, n)
 			}
 			for _, bad := range []string{"<|", "⟦", "\x00", "</think>"} {
@@ -30,7 +30,7 @@ func TestConverse(t *testing.T) {
 					t.Errorf("%.40q: %q is not made harmless", s, bad)
 				}
 			}
-			for _, c := range m.Calls {
+			for _, c := range m.ToolCalls {
 				if !json.Valid(c.Input) || len(c.Input) > 16<<10 || strings.Contains(strings.ToLower(string(c.Input)), tag) {
 					t.Errorf("%.40q: arguments of %d bytes: %.100s", s, len(c.Input), c.Input)
 				}
@@ -39,7 +39,7 @@ func TestConverse(t *testing.T) {
 		if roles != "system user assistant tool tool " {
 			t.Errorf("messages of %s", roles)
 		}
-		if last := ms[4]; last.Call != "b" || !strings.Contains(last.Text, "cannot be used: ") || len(last.Text) > 8<<10 {
+		if last := ms[4]; last.ToolCallID != "b" || !strings.Contains(last.Text, "cannot be used: ") || len(last.Text) > 8<<10 {
 			t.Errorf("%.40q: the last message is %+v", s, last)
 		}
 	}

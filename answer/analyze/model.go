@@ -61,7 +61,7 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 	}
 	share, cancel := prompt.Share(ctx, m.Timeout, 8)
 	defer cancel()
-	own, by := model.Answering(share)
+	own, by := model.TrackModel(share)
 	r, err := prompt.Ask(own, m.chat, m.prompts, prompt.Analysis{Question: question}, (*reply).check)
 	if err != nil {
 		err = prompt.Late(ctx, share, m.chat.Name(), err)

@@ -23,7 +23,7 @@ const (
 )
 
 func TestModelLeavesSimpleQuestionsToRules(t *testing.T) {
-	m := analyze.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+	m := analyze.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		t.Error("a simple question was asked")
 		return "", nil
 	}), nil, analyze.Rules{}, analyze.Options{})
@@ -47,8 +47,8 @@ func TestModel(t *testing.T) {
 			analyze.Analysis{Complexity: event.Moderate, Parts: []string{"How bright was the old lamp?", "Which oil?", "Which wick?", "Which tower?"}, By: "qwen"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, told := modeltest.Traced(t.Context())
-			got, err := analyze.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+			ctx, told := modeltest.RecordTrace(t.Context())
+			got, err := analyze.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 				if user := r.Messages[1].Text; !strings.HasPrefix(user, "<question tag=") || !strings.Contains(user, ">\n"+hard+"\n</question ") || r.Schema.Name != "analyze" {
 					t.Errorf("asked %q", user)
 				}
@@ -82,7 +82,7 @@ func TestModelFallsBack(t *testing.T) {
 			return `{"complexity": "x", "questions": []}`, nil
 		}, time.Hour, 0, "qwen gave what cannot be used"},
 		{"a failure", func(context.Context, model.Request) (string, error) {
-			return "", &model.Error{Model: "qwen", Failure: model.Limited, Status: 429}
+			return "", &model.Error{Model: "qwen", Failure: model.RateLimited, Status: 429}
 		}, time.Hour, 0, "qwen is limiting requests (HTTP status 429)"},
 		{"slow", hang, time.Hour, 8 * time.Second, "qwen took too long"},
 		{"slow, and little time", hang, 16 * time.Second, 2 * time.Second, "qwen took too long"},
@@ -91,9 +91,9 @@ func TestModelFallsBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.within)
 				defer cancel()
-				ctx, told := modeltest.Traced(ctx)
+				ctx, told := modeltest.RecordTrace(ctx)
 				began := time.Now()
-				got, err := analyze.NewModel(modeltest.Said(c.says), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)
+				got, err := analyze.NewModel(modeltest.ReplyFunc(c.says), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)
 				if d := cmp.Diff(ruled, got); d != "" || err != nil || time.Since(began) != c.took {
 					t.Error(d, err, time.Since(began))
 				}
@@ -103,9 +103,9 @@ func TestModelFallsBack(t *testing.T) {
 			})
 		})
 	}
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
-	_, err = analyze.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
+	_, err = analyze.NewModel(modeltest.ReplyFunc(func(ctx context.Context, r model.Request) (string, error) {
 		cancel()
 		return hang(ctx, r)
 	}), nil, analyze.Rules{}, analyze.Options{}).Analyze(ctx, hard)

@@ -28,8 +28,8 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, told := modeltest.Traced(t.Context())
-			m := condense.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+			ctx, told := modeltest.RecordTrace(t.Context())
+			m := condense.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 				user := r.Messages[1].Text
 				if strings.Count(user, "<turn by=") != 2 || strings.Contains(user, "⟦") || strings.Contains(user, "</turn>") || !strings.Contains(user, ">\nWho built it?\n</question ") {
 					t.Errorf("asked %q", user)
@@ -47,7 +47,7 @@ func TestModel(t *testing.T) {
 
 func TestModelIsNotAsked(t *testing.T) {
 	t.Parallel()
-	m := condense.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+	m := condense.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		t.Error("asked")
 		return "", nil
 	}), nil, condense.Rules{}, condense.Options{})
@@ -68,9 +68,9 @@ func TestLateModel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
-			ctx, told := modeltest.Traced(ctx)
+			ctx, told := modeltest.RecordTrace(ctx)
 			began := time.Now()
-			m := condense.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+			m := condense.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}), nil, condense.Rules{}, condense.Options{})

@@ -38,7 +38,7 @@ func TestContinuesAnAnswer(t *testing.T) {
 				chat = failover.New([]model.Chat{c.chat}, failover.Options{})
 			}
 			task := task(c.texts...)
-			task.Said = c.said
+			task.Prefix = c.said
 			got, _ := told(t.Context(), generate.NewModel(chat, nil, local.New(local.Options{}), generate.Options{}), task)
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

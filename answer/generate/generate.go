@@ -46,8 +46,8 @@ type Model struct {
 }
 
 var (
-	_ model.Generator = (*Model)(nil)
-	_ model.Heeding   = (*Model)(nil)
+	_ model.Generator        = (*Model)(nil)
+	_ model.ParameterSupport = (*Model)(nil)
 )
 
 // NewModel makes a generator that asks chat by the prompt answer.md; nil prompts are the program's own. Where the model says
@@ -63,8 +63,8 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then model.Generator, o Opti
 // Name gives that of the model.
 func (m *Model) Name() string { return m.chat.Name() }
 
-// Heeds implements [model.Heeding].
-func (m *Model) Heeds() bool { return true }
+// SupportsParameters implements [model.ParameterSupport].
+func (m *Model) SupportsParameters() bool { return true }
 
 // Generate implements [model.Generator]. Of a task that [Model.Fit] has not seen, or of one that fits no longer, the model
 // reads what fits.
@@ -72,11 +72,11 @@ func (m *Model) Heeds() bool { return true }
 // A model that fails before it has said anything, also by giving no text, is told to the trace of ctx, and the generator
 // that was given for this answers the task; without one, the error ends the sequence. One that fails later is told too,
 // and the answer ends with [model.StopIncomplete] and no error. So does the answer of a model that cannot go on with what was
-// said before ([model.Task.Said]).
+// said before ([model.Task.Prefix]).
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		if len(t.Passages) == 0 || t.Said != "" && !continues(m.chat) {
-			if rest, ok := strings.CutPrefix(NoAnswer, t.Said); !ok || len(t.Passages) > 0 {
+		if len(t.Passages) == 0 || t.Prefix != "" && !continues(m.chat) {
+			if rest, ok := strings.CutPrefix(NoAnswer, t.Prefix); !ok || len(t.Passages) > 0 {
 				yield(model.Delta{Stop: model.StopIncomplete}, nil)
 			} else if rest != "" {
 				yield(model.Delta{Text: rest}, nil)
@@ -106,8 +106,8 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 }
 
 func continues(chat model.Chat) bool {
-	c, ok := chat.(model.Continuing)
-	return ok && c.Continues()
+	c, ok := chat.(model.Continuer)
+	return ok && c.CanContinue()
 }
 
 // failed names the model that failed: of a chain, the one that the error is about.
@@ -122,7 +122,7 @@ func (m *Model) failed(err error) string {
 type answer struct {
 	*Model
 	markers
-	stop model.Stop
+	stop model.StopReason
 }
 
 // ask yields what the model says. The error is how it failed; all that it said before was yielded.
@@ -139,12 +139,12 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	for _, p := range plan.passages {
 		a.numbers = append(a.numbers, p.ID)
 	}
-	a.continueFrom(t.Said)
+	a.continueFrom(t.Prefix)
 	low := temperature
 	if t.Temperature != nil && *t.Temperature == *t.Temperature { // a number
 		low = max(0, min(1, *t.Temperature))
 	}
-	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low, Said: t.Said}
+	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low, Prefix: t.Prefix}
 	for p, perr := range a.chat.Complete(own, r) {
 		if perr != nil {
 			err = perr
@@ -165,7 +165,7 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	}
 	switch {
 	case a.stop == "":
-		return &model.Error{Model: a.chat.Name(), Failure: model.Cut}
+		return &model.Error{Model: a.chat.Name(), Failure: model.Truncated}
 	case !a.told:
 		return &model.Error{Model: a.chat.Name(), Failure: model.Empty}
 	case a.stop == model.StopTools: // none were offered
@@ -192,7 +192,7 @@ func (a *answer) patience(ctx context.Context) (own context.Context, speaks, don
 // late gives the error of a model whose patience ended as one of the model.
 func late(ctx, own context.Context, name string, err error) error {
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(own), errSilent) {
-		return &model.Error{Model: name, Failure: model.Late, Cause: errSilent}
+		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errSilent}
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func TestGenerate(t *testing.T) {
 		"wants a tool":    {says(text("Gold"), model.Piece{Stop: model.StopTools}), "Gold<incomplete>", nil},
 		"fails at once": {failing(model.Unreachable), extracted,
 			[]string{`model could not be reached: model, then "sluice-extractive"`}},
-		"fails before any text": {failing(model.Broken, model.Piece{Reasoning: "Hm."}, text(" \n"), text("⟦1⟧ Answer:")), "(Hm.)" + extracted,
+		"fails before any text": {failing(model.ServerError, model.Piece{Reasoning: "Hm."}, text(" \n"), text("⟦1⟧ Answer:")), "(Hm.)" + extracted,
 			[]string{`model failed: model, then "sluice-extractive"`}},
 		"another kind of error": {&chat{name: "model", err: cut}, extracted, []string{`boom: model, then "sluice-extractive"`}},
 		"says nothing":          {says(end), extracted, []string{`model gave no answer: model, then "sluice-extractive"`}},
@@ -160,13 +160,13 @@ func TestGenerateStops(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	c = failing(model.Cut, text("Gold"), text(" is"))
+	c = failing(model.Truncated, text("Gold"), text(" is"))
 	c.before, c.err = cancel, context.Canceled
 	got, trace := told(ctx, generate.NewModel(c, nil, local.New(local.Options{}), generate.Options{}), task(gold))
 	if got != "Gold is! context canceled" || trace != nil {
 		t.Errorf("%q, %q", got, trace)
 	}
-	c = failing(model.Cut)
+	c = failing(model.Truncated)
 	c.err = context.Canceled
 	got, trace = told(ctx, generate.NewModel(c, nil, local.New(local.Options{}), generate.Options{}), task(gold))
 	if got != "! context canceled" || trace != nil {

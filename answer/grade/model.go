@@ -63,7 +63,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	by := make([]string, batches)
 	errs := prompt.Each(batches, m.Parallel, func(i int) error {
 		from, to := m.batch(i, n)
-		own, answered := model.Answering(share)
+		own, answered := model.TrackModel(share)
 		err := m.judge(own, question, chunks[from:to], out.Scores[from:to], shown)
 		by[i] = answered(m.chat.Name())
 		return prompt.Late(ctx, share, m.chat.Name(), err)

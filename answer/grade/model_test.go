@@ -47,9 +47,9 @@ func holds(r model.Request, n int) bool {
 const where = "Where does gold settle?"
 
 func TestModel(t *testing.T) {
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	var asked atomic.Int32
-	got, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	got, err := grade.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		asked.Add(1)
 		if n := len(deservesRE.FindAllString(r.Messages[1].Text, -1)); n == 0 || n > 5 || r.Schema.Name != "grade" || !strings.Contains(r.Messages[1].Text, ">\n"+where+"\n</question ") {
 			t.Errorf("asked %+v", r)
@@ -64,7 +64,7 @@ func TestModel(t *testing.T) {
 
 func TestModelClipsLongPassages(t *testing.T) {
 	long := chunk(strings.Repeat("Bread is baked. ", 1000)+"Gold settles behind riffles. "+strings.Repeat("Bread is baked. ", 1000), 1, 0)
-	_, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	_, err := grade.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		if user := r.Messages[1].Text; !strings.Contains(user, "Gold settles behind riffles.") || len(user) > 10000 {
 			t.Errorf("asked with %d bytes", len(user))
 		}
@@ -82,7 +82,7 @@ func TestModelFailsInPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := &model.Error{Model: "qwen", Failure: model.Broken}
+	broken := &model.Error{Model: "qwen", Failure: model.ServerError}
 	hang := func(ctx context.Context) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -92,8 +92,8 @@ func TestModelFailsInPart(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		says modeltest.Said // in place of a fair judgement
-		lost int            // batches from the first
+		says modeltest.ReplyFunc // in place of a fair judgement
+		lost int                 // batches from the first
 		told []string
 		took time.Duration
 	}{
@@ -114,11 +114,11 @@ func TestModelFailsInPart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := modeltest.Traced(t.Context())
+				ctx, told := modeltest.RecordTrace(t.Context())
 				ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 				defer cancel()
 				began := time.Now()
-				got, err := grade.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
+				got, err := grade.NewModel(modeltest.ReplyFunc(func(ctx context.Context, r model.Request) (string, error) {
 					for b := range c.lost {
 						if holds(r, 2*b) {
 							return c.says(ctx, r)
@@ -158,9 +158,9 @@ func TestModelFailsInPart(t *testing.T) {
 }
 
 func TestModelEndsWithItsCaller(t *testing.T) {
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
-	_, err := grade.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
+	_, err := grade.NewModel(modeltest.ReplyFunc(func(ctx context.Context, r model.Request) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -173,7 +173,7 @@ func TestModelEndsWithItsCaller(t *testing.T) {
 func TestModelAsksSoManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		_, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+		_, err := grade.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -188,7 +188,7 @@ func TestModelAsksSoManyAtOnce(t *testing.T) {
 }
 
 func TestModelIsNotAskedAboutNothing(t *testing.T) {
-	got, err := grade.NewModel(modeltest.Said(nil), nil, grade.Coverage{}, grade.Options{}).Grade(t.Context(), where, nil, index.TermStats{})
+	got, err := grade.NewModel(modeltest.ReplyFunc(nil), nil, grade.Coverage{}, grade.Options{}).Grade(t.Context(), where, nil, index.TermStats{})
 	if err != nil || len(got.Scores) != 0 || got.By != "coverage" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -197,7 +197,7 @@ func TestModelIsNotAskedAboutNothing(t *testing.T) {
 // TestModelJudgesNoMoreThanItMay: what a question costs is bounded, whatever a search brings.
 func TestModelJudgesNoMoreThanItMay(t *testing.T) {
 	var seen atomic.Int32
-	got, err := grade.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	got, err := grade.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		seen.Add(int32(len(deservesRE.FindAllString(r.Messages[1].Text, -1))))
 		return fair(r), nil
 	}), nil, grade.Coverage{}, grade.Options{Batch: 2, Most: 3}).Grade(t.Context(), where, numbered(3, 3, 3, 3, 3), index.TermStats{})

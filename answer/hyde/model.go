@@ -47,7 +47,7 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	}
 	share, cancel := prompt.Share(ctx, m.Timeout, 8)
 	defer cancel()
-	own, by := model.Answering(share)
+	own, by := model.TrackModel(share)
 	said, err := prompt.Text(own, m.chat, m.prompts, prompt.Hypothesis{Question: question})
 	if err != nil {
 		err = prompt.Late(ctx, share, m.chat.Name(), err)

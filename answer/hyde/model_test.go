@@ -25,8 +25,8 @@ func TestModel(t *testing.T) {
 		strings.Repeat("word ", 500):          strings.TrimSpace(strings.Repeat("word ", 160)),
 		strings.Repeat("字", 5000):             strings.Repeat("字", 500),
 	} {
-		ctx, told := modeltest.Traced(t.Context())
-		got, err := hyde.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+		ctx, told := modeltest.RecordTrace(t.Context())
+		got, err := hyde.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 			if user := r.Messages[1].Text; !strings.Contains(user, ">\n"+question+"\n</question ") || strings.Contains(user, "riffles") || r.Schema != nil || r.MaxTokens == 0 {
 				t.Errorf("asked %+v", r)
 			}
@@ -40,15 +40,15 @@ func TestModel(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}
-	for want, says := range map[string]modeltest.Said{
+	for want, says := range map[string]modeltest.ReplyFunc{
 		"qwen gave no answer": func(context.Context, model.Request) (string, error) { return " \x00", nil },
 		"qwen failed": func(context.Context, model.Request) (string, error) {
-			return "", &model.Error{Model: "qwen", Failure: model.Broken}
+			return "", &model.Error{Model: "qwen", Failure: model.ServerError}
 		},
 		"qwen took too long": hang,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, told := modeltest.Traced(t.Context())
+			ctx, told := modeltest.RecordTrace(t.Context())
 			began := time.Now()
 			got, err := hyde.NewModel(says, nil, hyde.Feedback{}, hyde.Options{Timeout: time.Second}).Write(ctx, question, found)
 			if err != nil || got != free || time.Since(began) > time.Second {
@@ -59,10 +59,10 @@ func TestModel(t *testing.T) {
 			}
 		})
 	}
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := hyde.NewModel(modeltest.Said(hang), nil, hyde.Feedback{}, hyde.Options{}).Write(ctx, question, found); !errors.Is(err, context.Canceled) || len(*told) != 0 {
+	if _, err := hyde.NewModel(modeltest.ReplyFunc(hang), nil, hyde.Feedback{}, hyde.Options{}).Write(ctx, question, found); !errors.Is(err, context.Canceled) || len(*told) != 0 {
 		t.Errorf("%v, told %q", err, *told)
 	}
 }

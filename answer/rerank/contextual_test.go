@@ -72,7 +72,7 @@ func TestContextual(t *testing.T) {
 		}
 		return embedded(texts), nil
 	})
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	long := strings.Repeat("Nothing here. ", 1000) + "gold riffles"
 	got, err := rerank.NewContextual(s, "bge-m3", free, rerank.Options{Batch: 3}).
 		Rerank(ctx, "gold\x00 riffles", passages("bread", "metal riffles", "gold riffles", "", long, "gold", "metal"), index.TermStats{})
@@ -110,11 +110,11 @@ func TestContextualFallsBack(t *testing.T) {
 		took  time.Duration
 	}{
 		{"it breaks", func(context.Context, []string, model.Purpose) ([][]model.TokenVector, error) {
-			return nil, &model.Error{Model: "bge-m3", Failure: model.Broken}
+			return nil, &model.Error{Model: "bge-m3", Failure: model.ServerError}
 		}, "bge-m3 failed", 0},
 		{"one batch breaks", func(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
 			if strings.Contains(texts[0], "metal") {
-				return nil, &model.Error{Model: "bge-m3", Failure: model.Broken}
+				return nil, &model.Error{Model: "bge-m3", Failure: model.ServerError}
 			}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -139,7 +139,7 @@ func TestContextualFallsBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := modeltest.Traced(t.Context())
+				ctx, told := modeltest.RecordTrace(t.Context())
 				ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 				defer cancel()
 				began := time.Now()
@@ -156,7 +156,7 @@ func TestContextualFallsBack(t *testing.T) {
 }
 
 func TestContextualEndsWithItsCaller(t *testing.T) {
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
 	_, err := rerank.NewContextual(server(func(ctx context.Context, _ []string, _ model.Purpose) ([][]model.TokenVector, error) {
 		cancel()

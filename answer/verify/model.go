@@ -64,7 +64,7 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	batches := m.batches(claims, room)
 	by := make([]string, len(batches))
 	errs := prompt.Each(len(batches), m.Parallel, func(i int) error {
-		own, answered := model.Answering(share)
+		own, answered := model.TrackModel(share)
 		err := m.judge(own, question, batches[i], out.Verdicts, room)
 		by[i] = answered(m.chat.Name())
 		return prompt.Late(ctx, share, m.chat.Name(), err)

@@ -48,7 +48,7 @@ func judge(r model.Request) string {
 }
 
 func TestModel(t *testing.T) {
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	claims := []verify.Claim{
 		claim("Acme rose in 2021 SUPPORTED", "a", "b"),
 		claim("Acme hardly rose PARTIALLY_SUPPORTED", "b"),
@@ -58,7 +58,7 @@ func TestModel(t *testing.T) {
 		claim("Acme rose in 2022 SUPPORTED", "c", "a", "c"),
 		claim("⟦⟧ ", "a"),
 	}
-	got, err := verify.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	got, err := verify.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		user := r.Messages[1].Text
 		if strings.Contains(user, "bloomed") || r.Schema.Name != "verify" || !strings.Contains(user, ">\n"+asks+"\n</question ") || strings.Count(user, "Passage a:") > 1 ||
 			len(claimRE.FindAllString(user, -1)) == 0 || len(passageRE.FindAllString(user, -1)) == 0 {
@@ -94,7 +94,7 @@ func TestModelNamesPassages(t *testing.T) {
 		{`{"id": 1, "verdict": "SUPPORTED", "passages": [1]}, {"id": 3, "verdict": "SUPPORTED", "passages": [1]}`, []corpus.ChunkID{"a", "b"}, "overlap"},
 		{`{"id": 1, "verdict": "MAYBE", "passages": [1]}, {"id": 2, "verdict": "SUPPORTED", "passages": [1]}`, []corpus.ChunkID{"a", "b"}, "overlap"},
 	} {
-		got, err := verify.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) { return `{"verdicts": [` + c.says + `]}`, nil }), nil, verify.Overlap{}, verify.Options{}).
+		got, err := verify.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return `{"verdicts": [` + c.says + `]}`, nil }), nil, verify.Overlap{}, verify.Options{}).
 			Verify(t.Context(), asks, []verify.Claim{claim("Acme rose in 2021", "a", "b"), claim("Acme rose in 2021", "c")})
 		if err != nil || got.By != c.by {
 			t.Fatalf("%s: %+v, %v", c.says, got, err)
@@ -109,12 +109,12 @@ func TestModelNamesPassages(t *testing.T) {
 func TestModelFailsInPart(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		says modeltest.Said
+		says modeltest.ReplyFunc
 		told string
 		took time.Duration
 	}{
 		{"it breaks", func(context.Context, model.Request) (string, error) {
-			return "", &model.Error{Model: "qwen", Failure: model.Broken}
+			return "", &model.Error{Model: "qwen", Failure: model.ServerError}
 		}, "qwen failed", 0},
 		{"nonsense", func(context.Context, model.Request) (string, error) { return "True. 7741", nil }, "qwen gave what cannot be used", 0},
 		{"slow", func(ctx context.Context, _ model.Request) (string, error) {
@@ -124,10 +124,10 @@ func TestModelFailsInPart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := modeltest.Traced(t.Context())
+				ctx, told := modeltest.RecordTrace(t.Context())
 				began := time.Now()
 				claims := []verify.Claim{claim("Acme rose in 2021", "a"), claim("Bread is baked UNSUPPORTED"), claim("Bread is baked in 1999", "a"), claim("Acme rose, they say SUPPORTED", "b"), claim("Acme did not", "a")}
-				got, err := verify.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
+				got, err := verify.NewModel(modeltest.ReplyFunc(func(ctx context.Context, r model.Request) (string, error) {
 					if strings.Contains(r.Messages[1].Text, "they say") {
 						return judge(r), nil
 					}
@@ -153,9 +153,9 @@ func TestModelFailsInPart(t *testing.T) {
 }
 
 func TestModelEndsWithItsCaller(t *testing.T) {
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
-	_, err := verify.NewModel(modeltest.Said(func(ctx context.Context, r model.Request) (string, error) {
+	_, err := verify.NewModel(modeltest.ReplyFunc(func(ctx context.Context, r model.Request) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -175,7 +175,7 @@ func TestModelIsAskedWithinBounds(t *testing.T) {
 		}
 		claims = append(claims, c)
 	}
-	got, err := verify.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	got, err := verify.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		if user := r.Messages[1].Text; len(user) > 15000 || strings.Count(user, "<passage ") != 8 || !strings.Contains(user, "Acme rose.") {
 			t.Errorf("asked with %d bytes", len(user))
 		}
@@ -187,7 +187,7 @@ func TestModelIsAskedWithinBounds(t *testing.T) {
 }
 
 func TestModelIsNotAskedAboutNothing(t *testing.T) {
-	got, err := verify.NewModel(modeltest.Said(nil), nil, verify.Overlap{}, verify.Options{}).Verify(t.Context(), asks, []verify.Claim{claim("Acme rose")})
+	got, err := verify.NewModel(modeltest.ReplyFunc(nil), nil, verify.Overlap{}, verify.Options{}).Verify(t.Context(), asks, []verify.Claim{claim("Acme rose")})
 	if err != nil || got.Verdicts[0].Verdict != event.Unsupported || got.By != "overlap" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -77,7 +77,7 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var asked atomic.Int64
-			got, err := entities.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+			got, err := entities.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 				asked.Add(1)
 				if user := r.Messages[1].Text; r.Schema.Name != "entities" || !strings.Contains(user, "Farland lighthouse\n\n"+keeper+"\n</passage ") {
 					t.Errorf("asked %s", user)
@@ -105,7 +105,7 @@ func TestModelIsBounded(t *testing.T) {
 		names = append(names, fmt.Sprintf("%q", words[i]))
 		relations = append(relations, fmt.Sprintf(`{"from": "Name%d", "says": "knows", "to": "Name%d"}`, i/40, i%40))
 	}
-	got, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+	got, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		return `{"names": [` + strings.Join(names, ",") + `], "relations": [` + strings.Join(relations, ",") + `]}`, nil
 	}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(strings.Join(words, " ")), nil)
 	if err != nil || len(got[1].Mentions) != 64 || len(got[1].Relations) > 64 || len(got[1].Relations) < 60 || got[1].Mentions[0].Kind != corpus.Subject {
@@ -134,8 +134,8 @@ func TestModelFallsBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int64
-				ctx, told := modeltest.Traced(t.Context())
-				m := entities.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+				ctx, told := modeltest.RecordTrace(t.Context())
+				m := entities.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 					asked.Add(1)
 					return c.says(ctx)
 				}), nil, ruled{}, entities.Options{Parallel: 1})
@@ -164,7 +164,7 @@ func TestModelFallsBack(t *testing.T) {
 		t.Errorf("the rules failed: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := entities.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+	_, err := entities.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -176,7 +176,7 @@ func TestModelFallsBack(t *testing.T) {
 
 func TestModelReadsTheFirstOnly(t *testing.T) {
 	var asked atomic.Int64
-	_, err := entities.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+	_, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		asked.Add(1)
 		return `{"names": [], "relations": []}`, nil
 	}), nil, entities.Rules{}, entities.Options{Most: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)

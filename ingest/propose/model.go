@@ -96,7 +96,7 @@ func (m *asking) rests() bool {
 func (m *asking) failed(err error) {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		switch e.Failure {
-		case model.Malformed, model.Cut, model.Rejected, model.TooLong:
+		case model.Malformed, model.Truncated, model.Rejected, model.TooLong:
 			return
 		}
 	}

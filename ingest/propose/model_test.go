@@ -63,7 +63,7 @@ func TestModel(t *testing.T) {
 		{"too long", []string{"", "The owner lived there with 12 cats." + strings.Repeat(" The mill was built in 1871 by Joan Marsh.", 6), "", ""}, make([]string, 4)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := statements(t, propose.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+			got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 				user := r.Messages[1].Text
 				if r.Schema.Name != "propose" || !strings.Contains(user, "Farland Mill\n</passage ") || !strings.Contains(user, ">\nOthers were.\n</passage ") {
 					t.Errorf("asked %s", user)
@@ -81,7 +81,7 @@ func TestModel(t *testing.T) {
 func TestModelKeepsRules(t *testing.T) {
 	data := box + "It was patented in 1871. No."
 	want := statements(t, propose.Rules{}, data)
-	got := statements(t, propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+	got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		return says("", "It was patented in 1999 by Ann Hale.", ""), nil
 	}), nil, propose.Rules{}, propose.Options{}), data)
 	if d := cmp.Diff(want, got); d != "" || want[1] == "" {
@@ -92,7 +92,7 @@ func TestModelKeepsRules(t *testing.T) {
 // TestModelAsksOnceAPassage holds what is asked of a document of several: code and tables are not.
 func TestModelAsksOnceAPassage(t *testing.T) {
 	var asked atomic.Int32
-	statements(t, propose.NewModel(modeltest.Said(func(_ context.Context, r model.Request) (string, error) {
+	statements(t, propose.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		asked.Add(1)
 		if strings.Contains(r.Messages[1].Text, "--on") || strings.Contains(r.Messages[1].Text, "£4") {
 			t.Errorf("asked %s", r.Messages[1].Text)
@@ -107,9 +107,9 @@ func TestModelAsksOnceAPassage(t *testing.T) {
 // TestModelRests holds that a model that fails is left alone for a while, and told of once.
 func TestModelRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, told := modeltest.Traced(t.Context())
+		ctx, told := modeltest.RecordTrace(t.Context())
 		var asked atomic.Int32
-		p := propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) {
+		p := propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 			asked.Add(1)
 			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
 		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
@@ -131,8 +131,8 @@ func TestModelRests(t *testing.T) {
 
 func TestModelLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, told := modeltest.Traced(t.Context())
-		p := propose.NewModel(modeltest.Said(func(ctx context.Context, _ model.Request) (string, error) {
+		ctx, told := modeltest.RecordTrace(t.Context())
+		p := propose.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
@@ -150,7 +150,7 @@ func TestModelLate(t *testing.T) {
 
 func TestModelNonsense(t *testing.T) {
 	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
-		got := statements(t, propose.NewModel(modeltest.Said(func(context.Context, model.Request) (string, error) { return said, nil }),
+		got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
 			nil, propose.Rules{}, propose.Options{}), box+"It was patented in 1871.")
 		if got[1] != "The Riffle Box was patented in 1871." {
 			t.Errorf("%s: %q", said, got)

@@ -52,7 +52,7 @@ func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
 			}
 			return e.Failure, time.Since(began)
 		}
-		if f, took := place(); f != model.Late || took != time.Second {
+		if f, took := place(); f != model.TimedOut || took != time.Second {
 			t.Errorf("the first: %s after %v", f, took)
 		}
 		for range 3 {

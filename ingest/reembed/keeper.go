@@ -198,7 +198,7 @@ func (k *Keeper) hurry(ctx context.Context, e model.Embedder, text string, p mod
 		return vs, err
 	}
 	if own.Err() != nil {
-		err = &model.Error{Model: e.Space(), Failure: model.Late, Cause: err}
+		err = &model.Error{Model: e.Space(), Failure: model.TimedOut, Cause: err}
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && (m.Failure == model.Rejected || m.Failure == model.TooLong) {
 		return nil, err // it says something of this text, and nothing of the server
@@ -311,7 +311,7 @@ func (k *Keeper) wait(err error, failures int) time.Duration {
 	}
 	d = d/2 + rand.N(d/2+1)
 	if m, ok := errors.AsType[*model.Error](err); ok {
-		d = max(d, min(m.After, k.opts.MaxWait))
+		d = max(d, min(m.RetryAfter, k.opts.MaxWait))
 	}
 	return d
 }

@@ -313,7 +313,7 @@ func TestPoison(t *testing.T) {
 		e.fail = func(texts []string) error {
 			for _, s := range texts {
 				if strings.Contains(s, "Poison") || len(s) > 1000 {
-					return &model.Error{Model: "server", Failure: model.Broken, Status: 500}
+					return &model.Error{Model: "server", Failure: model.ServerError, Status: 500}
 				}
 			}
 			return nil
@@ -505,7 +505,7 @@ func TestWaits(t *testing.T) {
 		x := openIndex(t, dir)
 		add(t, x, nil, "c", rivers(3))
 		busy := &hashing{space: "hash", dim: 8, fail: func([]string) error {
-			return &model.Error{Model: "server", Failure: model.Limited, Status: 429, After: 2 * time.Minute}
+			return &model.Error{Model: "server", Failure: model.RateLimited, Status: 429, RetryAfter: 2 * time.Minute}
 		}}
 		k := reembed.New(x, busy, nil, reembed.Options{})
 		stop := start(t, k)

@@ -177,7 +177,7 @@ func (k *Keeper) shorten(ctx context.Context, text string) (vectors [][]float32,
 
 func limited(err error) bool {
 	m, ok := errors.AsType[*model.Error](err)
-	return ok && m.Failure == model.Limited
+	return ok && m.Failure == model.RateLimited
 }
 
 // alive asks for something short that no cache knows.

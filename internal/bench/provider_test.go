@@ -142,7 +142,7 @@ func TestProviderSuitsTheAdapter(t *testing.T) {
 	}
 	var used []model.Usage
 	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used = append(used, u) }})
-	text, stop, pieces := "", model.Stop(""), 0
+	text, stop, pieces := "", model.StopReason(""), 0
 	for piece, err := range chat.Complete(ctx, asks("What burns in lamp 7?")) {
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 
 func TestExercise(t *testing.T) {
 	t.Parallel()
-	modeltest.Exercise(t, func(url string, stall time.Duration) model.Chat {
+	modeltest.TestChat(t, func(url string, stall time.Duration) model.Chat {
 		return open(t, anthropic.Options{URL: url, Key: modeltest.Key, Model: "claude-sonnet-4-6", Stall: stall})
 	}, os.DirFS("testdata"))
 }

@@ -59,7 +59,7 @@ func New(o Options) (*Chat, error) {
 		option.WithoutEnvironmentDefaults(), // the SDK would take keys, addresses, headers and files from there
 		option.WithoutOpenTelemetry(),       // nor is it to tell prompts to whatever tracer the process has
 		option.WithBaseURL(base.String()), option.WithHTTPClient(transport.Client(o.HTTP)), option.WithMaxRetries(0),
-		option.WithMiddleware(transport.Refuse),
+		option.WithMiddleware(transport.CheckStatus),
 	}
 	if o.Key != "" {
 		if err := transport.CheckKey(o.Key); err != nil {
@@ -93,7 +93,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			yield(model.Piece{}, ctx.Err())
 			return
 		}
-		held, watch := transport.NewWatch(ctx, c.stall)
+		held, watch := transport.NewStallTimer(ctx, c.stall)
 		defer watch.End()
 		res, form, err := c.request(held, watch, r)
 		if err != nil {
@@ -102,7 +102,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body), form)
-		s.onFinish = func() { watch.Hurry(afterEnd) }
+		s.onFinish = func() { watch.Shorten(afterEnd) }
 		defer func() { model.Used(ctx, c.name, s.cost(r)) }()
 		listening := true
 		reason, err := s.read(func(p model.Piece) bool {
@@ -124,7 +124,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 
 // request sends the request, again without what the API says that it does not take. It gives the tool by whose call the
 // answer comes, if it does.
-func (c *Chat) request(ctx context.Context, w *transport.Watch, r model.Request) (*http.Response, string, error) {
+func (c *Chat) request(ctx context.Context, w *transport.StallTimer, r model.Request) (*http.Response, string, error) {
 	for {
 		known := quirk(c.quirks.Load())
 		p, form, err := params(c.name, r, known)
@@ -138,7 +138,7 @@ func (c *Chat) request(ctx context.Context, w *transport.Watch, r model.Request)
 		if err == nil && res == nil {
 			err = transport.ErrUnreadable
 		}
-		var refused *transport.Refusal
+		var refused *transport.StatusError
 		if !errors.As(err, &refused) {
 			return res, form, err
 		}

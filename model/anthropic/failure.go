@@ -20,12 +20,12 @@ func fail(ctx context.Context, name string, err error) error {
 	if errors.Is(err, errRequest) && ctx.Err() == nil {
 		return &model.Error{Model: name, Failure: model.Rejected, Cause: errRequest}
 	}
-	return transport.Fail(ctx, name, err, func(r *transport.Refusal) model.Failure { return classify(r.Status, readTrouble(r.Body)) })
+	return transport.NewError(ctx, name, err, func(r *transport.StatusError) model.Failure { return classify(r.Status, readTrouble(r.Body)) })
 }
 
 // broke gives the error for a request that was taken and whose reply then broke off.
 func broke(ctx context.Context, name string, err error) error {
-	return transport.Broke(fail(ctx, name, err))
+	return transport.AfterResponse(fail(ctx, name, err))
 }
 
 // trouble is what the API says of an error: {"type": "error", "error": {"type", "message"}}.
@@ -51,15 +51,15 @@ func classify(status int, t trouble) model.Failure {
 	case shared.ErrorTypeAuthenticationError, shared.ErrorTypePermissionError:
 		return model.Unauthorized
 	case shared.ErrorTypeRateLimitError, shared.ErrorTypeBillingError:
-		return model.Limited
+		return model.RateLimited
 	case shared.ErrorTypeOverloadedError, shared.ErrorTypeAPIError, shared.ErrorTypeTimeoutError:
-		return model.Broken
+		return model.ServerError
 	case shared.ErrorTypeInvalidRequestError:
 		switch m := t.Error.Message; {
 		case tooLong(m):
 			return model.TooLong
 		case strings.Contains(m, "credit balance"): // is too low: it comes with status 400
-			return model.Limited
+			return model.RateLimited
 		}
 		return model.Rejected
 	case shared.ErrorTypeNotFoundError:
@@ -71,9 +71,9 @@ func classify(status int, t trouble) model.Failure {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.Unauthorized
 	case status == http.StatusPaymentRequired, status == http.StatusTooManyRequests:
-		return model.Limited
+		return model.RateLimited
 	case status == 0, status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict:
-		return model.Broken
+		return model.ServerError
 	}
 	return model.Rejected
 }

@@ -153,7 +153,7 @@ func estimate(text string) int {
 func estimateRequest(r model.Request) (n int) {
 	for _, m := range r.Messages {
 		n += perMessage + estimate(m.Text)
-		for _, c := range m.Calls {
+		for _, c := range m.ToolCalls {
 			n += perMessage + estimate(c.Name) + estimate(string(c.Input))
 		}
 	}

@@ -127,8 +127,8 @@ func messages(all []model.Message) (turns []sdk.MessageParam) {
 				blocks = append(blocks, sdk.NewTextBlock(m.Text))
 			}
 			add(sdk.MessageParamRoleUser, blocks...)
-		case model.ToolReply:
-			result := sdk.NewToolResultBlock(m.Call, m.Text, false)
+		case model.ToolResult:
+			result := sdk.NewToolResultBlock(m.ToolCallID, m.Text, false)
 			if blank {
 				result.OfToolResult.Content = nil
 			}
@@ -137,7 +137,7 @@ func messages(all []model.Message) (turns []sdk.MessageParam) {
 			if !blank {
 				blocks = append(blocks, sdk.NewTextBlock(strings.TrimRight(m.Text, " \t\r\n")))
 			}
-			for _, c := range m.Calls {
+			for _, c := range m.ToolCalls {
 				input := c.Input
 				if !isObject(input) {
 					input = json.RawMessage(`{}`)
@@ -151,7 +151,7 @@ func messages(all []model.Message) (turns []sdk.MessageParam) {
 }
 
 // learn says what of a request the API did not take: it names the parameter.
-func learn(r *transport.Refusal, p sdk.MessageNewParams) (found quirk) {
+func learn(r *transport.StatusError, p sdk.MessageNewParams) (found quirk) {
 	if r.Status != 400 {
 		return 0
 	}

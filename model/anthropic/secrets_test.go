@@ -57,7 +57,7 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 	}
 	for _, f := range []model.Failure{
-		model.Unauthorized, model.Limited, model.Broken, model.Cut, model.Malformed, model.Empty, model.TooLong, model.Rejected,
+		model.Unauthorized, model.RateLimited, model.ServerError, model.Truncated, model.Malformed, model.Empty, model.TooLong, model.Rejected,
 	} {
 		if !failures[f] {
 			t.Errorf("no recording fails as %s", f)

@@ -84,7 +84,7 @@ func newStream(body io.Reader, form string) *stream {
 
 // read gives each piece to yield and at the end the reason for it. It ends early, without an error, once yield does not want
 // more. An answer whose reason has come is whole, whatever is wrong with what follows.
-func (s *stream) read(yield func(model.Piece) bool) (model.Stop, error) {
+func (s *stream) read(yield func(model.Piece) bool) (model.StopReason, error) {
 	for !s.done {
 		data, err := s.next()
 		if err != nil && s.finish != "" {
@@ -124,7 +124,7 @@ func (s *stream) next() ([]byte, error) {
 	if !s.started && len(data) == 0 {
 		return nil, transport.ErrUnreadable // a page, or nothing at all
 	}
-	return nil, transport.ErrCut
+	return nil, transport.ErrTruncated
 }
 
 // take reads an event.
@@ -157,7 +157,7 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	case "message_stop":
 		s.done = true
 	case "error":
-		return true, &transport.Reported{Failure: classify(0, readTrouble(data))}
+		return true, &transport.StreamError{Failure: classify(0, readTrouble(data))}
 	}
 	return true, nil // a ping, or what is new to us
 }
@@ -258,11 +258,11 @@ func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
 }
 
 // reason says why the answer has ended.
-func (s *stream) reason() (model.Stop, error) {
+func (s *stream) reason() (model.StopReason, error) {
 	stop := model.StopEnd
 	switch s.finish {
 	case "":
-		return "", transport.ErrCut // nothing follows, and nothing was said of why
+		return "", transport.ErrTruncated // nothing follows, and nothing was said of why
 	case "max_tokens", "model_context_window_exceeded":
 		stop = model.StopLength
 	case "tool_use":

@@ -21,10 +21,10 @@ type failure struct {
 }
 
 // passes tells whether asking the model again may help.
-func (f failure) passes() bool { return f.err != nil && f.err.Failure.Passing() }
+func (f failure) passes() bool { return f.err != nil && f.err.Failure.Transient() }
 
 // ready gives how long to leave the model alone from now on, if it says so.
-func (f failure) ready() time.Duration { return max(0, f.err.After-time.Since(f.at)) }
+func (f failure) ready() time.Duration { return max(0, f.err.RetryAfter-time.Since(f.at)) }
 
 // attempt is one request making its way along the chain.
 type attempt struct {
@@ -49,7 +49,7 @@ type moved struct {
 }
 
 // begun tells whether a model has given something that binds the models after it.
-func (a *attempt) begun() bool { return len(a.said) > len(a.request.Said) || a.called }
+func (a *attempt) begun() bool { return len(a.said) > len(a.request.Prefix) || a.called }
 
 // run goes through the models, and through those whose failure passes again.
 func (a *attempt) run(ctx context.Context) {
@@ -172,7 +172,7 @@ func (a *attempt) ask(ctx context.Context, i int, ended func(error)) {
 		}
 	}
 	r := a.request
-	r.Said = ""
+	r.Prefix = ""
 	if len(a.said) > 0 {
 		said := string(a.said)
 		r = resume(ctx, l, r, said)

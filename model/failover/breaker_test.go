@@ -26,7 +26,7 @@ import (
 func TestBreakerOpens(t *testing.T) {
 	t.Parallel()
 	for f, after := range map[model.Failure]int{ // requests that reach the first model of 10; all come at once
-		model.Unreachable: 1, model.Unauthorized: 1, model.Limited: 3, model.Broken: 3, model.Stalled: 3, model.Cut: 3,
+		model.Unreachable: 1, model.Unauthorized: 1, model.RateLimited: 3, model.ServerError: 3, model.Stalled: 3, model.Truncated: 3,
 		model.Malformed: 10, model.Empty: 10, model.TooLong: 10, model.Rejected: 10,
 	} {
 		t.Run(string(f), func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestBreakerOpens(t *testing.T) {
 
 func TestSuccessBetweenFailuresCloses(t *testing.T) {
 	t.Parallel()
-	bad := fails(model.Broken)
+	bad := fails(model.ServerError)
 	a := &scripted{name: "a", acts: []act{bad, bad, says("a"), bad, bad, says("a"), bad, bad, says("a")}}
 	b := &scripted{name: "b", acts: []act{says("b")}}
 	c := failover.New(chats(a, b), failover.Options{})
@@ -157,7 +157,7 @@ func TestDeadModelIsNotTriedInTheRoundsOfABusyOne(t *testing.T) {
 func TestLimitedModelIsNotForced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &scripted{name: "a", acts: []act{fails(model.Broken), fails(model.Broken), limited(4 * time.Second)}}
+		a := &scripted{name: "a", acts: []act{fails(model.ServerError), fails(model.ServerError), limited(4 * time.Second)}}
 		b := &scripted{name: "b", acts: []act{says("b"), says("b"), fails(model.Unreachable), says("b")}}
 		c := failover.New(chats(a, b), failover.Options{})
 		for range 3 { // in the third both are skipped, and the second may be asked sooner
@@ -209,7 +209,7 @@ func (l *lines) Complete(ctx context.Context, _ model.Request) iter.Seq2[model.P
 			}
 		}
 		if err != nil {
-			yield(model.Piece{}, &model.Error{Model: l.name, Failure: model.Cut, Cause: err})
+			yield(model.Piece{}, &model.Error{Model: l.name, Failure: model.Truncated, Cause: err})
 			return
 		}
 		yield(model.Piece{Stop: model.StopEnd}, nil)
@@ -293,7 +293,7 @@ func TestServerThatBreaksOff(t *testing.T) {
 
 func TestListenerWhoLeavesHasSeenThatItWorks(t *testing.T) {
 	t.Parallel()
-	bad := fails(model.Broken)
+	bad := fails(model.ServerError)
 	a := &scripted{name: "a", acts: []act{bad, bad, says("a", "a"), bad, says("a")}}
 	b := &scripted{name: "b", acts: []act{says("b")}}
 	c := failover.New(chats(a, b), failover.Options{})

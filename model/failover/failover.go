@@ -118,19 +118,19 @@ func least(a, b int) int {
 // what that repeats is taken away. Where none can go on, or the next says something else, the answer ends with
 // [model.StopIncomplete] and no error. Of a request with a schema or tools nothing is given before the model has ended.
 //
-// The models go on after [model.Request.Said] in the same way.
+// The models go on after [model.Request.Prefix] in the same way.
 func (c *Chain) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
 		a := &attempt{
 			chain: c, request: r, yield: yield, hold: r.Schema != nil || len(r.Tools) > 0, failed: make([]failure, len(c.links)),
-			said: []byte(r.Said),
+			said: []byte(r.Prefix),
 		}
 		a.run(ctx)
 	}
 }
 
-// Continues implements [model.Continuing].
-func (c *Chain) Continues() bool { return true }
+// CanContinue implements [model.Continuer].
+func (c *Chain) CanContinue() bool { return true }
 
 // resume gives the request by which the model of the link goes on after what was said.
 func resume(ctx context.Context, l *link, r model.Request, said string) model.Request {

@@ -19,7 +19,7 @@ import (
 func TestNextModelAnswers(t *testing.T) {
 	t.Parallel()
 	for _, f := range []model.Failure{
-		model.Unreachable, model.Unauthorized, model.Limited, model.Broken, model.Stalled, model.Cut, model.Malformed,
+		model.Unreachable, model.Unauthorized, model.RateLimited, model.ServerError, model.Stalled, model.Truncated, model.Malformed,
 		model.Empty, model.TooLong, model.Rejected,
 	} {
 		t.Run(string(f), func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestNextModelAnswers(t *testing.T) {
 
 func TestReasoningDoesNotBind(t *testing.T) {
 	t.Parallel()
-	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Reasoning: "hm"}}, fails: &model.Error{Failure: model.Cut}}}}
+	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Reasoning: "hm"}}, fails: &model.Error{Failure: model.Truncated}}}}
 	b := &scripted{name: "b", acts: []act{says("yes")}}
 	h := listen(t.Context(), failover.New(chats(a, b), failover.Options{}), question)
 	if d := cmp.Diff([]model.Piece{{Reasoning: "hm"}, {Text: "yes"}, {Stop: model.StopEnd}}, h.pieces); d != "" {
@@ -56,7 +56,7 @@ func TestSequenceWithoutReasonIsCut(t *testing.T) {
 	if d := cmp.Diff([]string{"a>b cut"}, h.told); d != "" {
 		t.Error(d)
 	}
-	want(t, "failure", h.failure(), model.Broken)
+	want(t, "failure", h.failure(), model.ServerError)
 }
 
 func TestRoundsWaitWithFullJitter(t *testing.T) {
@@ -64,14 +64,14 @@ func TestRoundsWaitWithFullJitter(t *testing.T) {
 	var least, most time.Duration = time.Hour, 0
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
-			a := &scripted{name: "a", acts: []act{fails(model.Broken)}}
-			b := &scripted{name: "b", acts: []act{fails(model.Cut)}}
+			a := &scripted{name: "a", acts: []act{fails(model.ServerError)}}
+			b := &scripted{name: "b", acts: []act{fails(model.Truncated)}}
 			c := failover.New(chats(a, b), failover.Options{Rounds: 2, Backoff: time.Second})
 			begin := time.Now()
 			h := listen(t.Context(), c, question)
 			took := time.Since(begin)
 			least, most = min(least, took), max(most, took)
-			want(t, "failure", h.failure(), model.Cut)
+			want(t, "failure", h.failure(), model.Truncated)
 			want(t, "asked", a.times()+b.times(), 4)
 			if d := cmp.Diff([]string{"a>b broken", "b>a cut", "a>b broken"}, h.told); d != "" {
 				t.Error(d)
@@ -108,7 +108,7 @@ func TestNoRoundWhereNothingPasses(t *testing.T) {
 }
 
 func limited(after time.Duration) act {
-	return act{fails: &model.Error{Failure: model.Limited, Status: 429, After: after}}
+	return act{fails: &model.Error{Failure: model.RateLimited, Status: 429, RetryAfter: after}}
 }
 
 func TestWaitsAsLongAsAsked(t *testing.T) {
@@ -139,7 +139,7 @@ func TestWaitsAsLongAsAsked(t *testing.T) {
 				want(t, "took", time.Since(begin), test.took)
 				want(t, "asked", a.times(), test.asked)
 				if test.asked == 1 {
-					want(t, "failure", h.failure(), model.Limited)
+					want(t, "failure", h.failure(), model.RateLimited)
 				} else {
 					want(t, "text", h.text, "ok")
 				}
@@ -261,7 +261,7 @@ func TestJudgementsStartAfresh(t *testing.T) {
 	}{
 		"schema": {with, begins(`{"a":`), says(`{"b"`, `:1}`), []model.Piece{{Text: `{"b"`}, {Text: `:1}`}, {Stop: model.StopEnd}}},
 		"tools": {
-			tools, act{pieces: []model.Piece{{Text: "I"}, {Call: call}}, fails: fails(model.Broken).fails},
+			tools, act{pieces: []model.Piece{{Text: "I"}, {Call: call}}, fails: fails(model.ServerError).fails},
 			act{pieces: []model.Piece{{Call: call}, {Stop: model.StopTools}}},
 			[]model.Piece{{Call: call}, {Stop: model.StopTools}},
 		},
@@ -283,7 +283,7 @@ func TestJudgementsStartAfresh(t *testing.T) {
 func TestToolCallsBind(t *testing.T) {
 	t.Parallel()
 	call := &model.ToolCall{ID: "1", Name: "search", Input: []byte(`{}`)}
-	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Call: call}}, fails: fails(model.Broken).fails}}}
+	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Call: call}}, fails: fails(model.ServerError).fails}}}
 	b := &scripted{name: "b", acts: []act{says("x")}}
 	h := listen(t.Context(), failover.New(chats(a, b), failover.Options{}), question)
 	if d := cmp.Diff([]model.Piece{{Call: call}, {Stop: model.StopIncomplete}}, h.pieces); d != "" {
@@ -312,7 +312,7 @@ func TestListenerLeaves(t *testing.T) {
 func TestLogTellsFailuresWithoutTexts(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	a := &scripted{name: "a", acts: []act{{fails: &model.Error{Failure: model.Broken, Status: 503, Cause: errors.New("BODY")}}}}
+	a := &scripted{name: "a", acts: []act{{fails: &model.Error{Failure: model.ServerError, Status: 503, Cause: errors.New("BODY")}}}}
 	b := &scripted{name: "b", acts: []act{says("SAID")}}
 	o := failover.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	listen(t.Context(), failover.New(chats(a, b), o), question)

@@ -151,7 +151,7 @@ func (l *link) skip() *model.Error {
 	defer l.mu.Unlock()
 	e := &model.Error{Model: l.chat.Name(), Failure: model.Skipped}
 	if l.failed != nil {
-		e.Was, e.Status = l.failed.Failure, l.failed.Status
+		e.SkipReason, e.Status = l.failed.Failure, l.failed.Status
 	}
 	return e
 }
@@ -159,12 +159,12 @@ func (l *link) skip() *model.Error {
 // limited keeps requests away from a model that asks for it.
 func (l *link) limited(err error) {
 	e, ok := errors.AsType[*model.Error](err)
-	if !ok || e.Failure != model.Limited || e.After <= 0 {
+	if !ok || e.Failure != model.RateLimited || e.RetryAfter <= 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := time.Now().Add(min(e.After, maxLimited)); until.After(l.until) {
+	if until := time.Now().Add(min(e.RetryAfter, maxLimited)); until.After(l.until) {
 		l.until = until
 	}
 }

@@ -85,7 +85,7 @@ func says(texts ...string) act {
 
 // begins is an act that breaks off after the texts.
 func begins(texts ...string) act {
-	a := act{fails: &model.Error{Model: "?", Failure: model.Cut}}
+	a := act{fails: &model.Error{Model: "?", Failure: model.Truncated}}
 	for _, t := range texts {
 		a.pieces = append(a.pieces, model.Piece{Text: t})
 	}
@@ -98,7 +98,7 @@ func fails(f model.Failure) act { return act{fails: &model.Error{Model: "?", Fai
 type heard struct {
 	text   string // with | for Resumed
 	pieces []model.Piece
-	stop   model.Stop
+	stop   model.StopReason
 	err    error
 	told   []string // name>next failure
 }

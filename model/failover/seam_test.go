@@ -121,7 +121,7 @@ func TestNobodyCanGoOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &scripted{name: "a", acts: []act{{pieces: begins("Gold is heavy").pieces, fails: fails(model.Broken).fails}}}
+			a := &scripted{name: "a", acts: []act{{pieces: begins("Gold is heavy").pieces, fails: fails(model.ServerError).fails}}}
 			models := chats(a)
 			if test.then != nil {
 				models = append(models, &scripted{name: "b", acts: test.then})
@@ -196,7 +196,7 @@ func squeezed(s string) string {
 // TestNothingIsSaidTwice cuts models anywhere, which go on in any way, and holds what is heard against what was to be said.
 func TestNothingIsSaidTwice(t *testing.T) {
 	t.Parallel()
-	ends := map[model.Stop]int{}
+	ends := map[model.StopReason]int{}
 	for seed := range uint64(3000) {
 		h, whole := tellStory(t, seed)
 		ends[h.stop]++
@@ -286,18 +286,18 @@ func TestNobodyIsAskedAfterOneThatStrays(t *testing.T) {
 func TestContinuesWhatWasSaidBefore(t *testing.T) {
 	t.Parallel()
 	r := question
-	r.Said = "Gold is heavy ⟦1⟧"
+	r.Prefix = "Gold is heavy ⟦1⟧"
 	for name, test := range map[string]struct {
 		acts  []act
 		text  string
-		stop  model.Stop
+		stop  model.StopReason
 		fails model.Failure
 	}{
 		"the rest":                       {[]act{says(" and sinks.")}, " and sinks.", model.StopEnd, ""},
 		"from the beginning":             {[]act{says("Gold is heavy ⟦1⟧ and", " sinks.")}, " and sinks.", model.StopEnd, ""},
 		"nothing more":                   {[]act{says()}, "", model.StopEnd, ""},
 		"something else":                 {[]act{says("Gold is heavy because of its density.")}, "", model.StopIncomplete, ""},
-		"asked again after a failure":    {[]act{fails(model.Broken), says(" and sinks.")}, " and sinks.", model.StopEnd, ""},
+		"asked again after a failure":    {[]act{fails(model.ServerError), says(" and sinks.")}, " and sinks.", model.StopEnd, ""},
 		"never":                          {[]act{fails(model.Rejected)}, "", "", model.Rejected},
 		"breaks off in the continuation": {[]act{begins(" and sinks")}, " and sinks", model.StopIncomplete, ""},
 	} {
@@ -309,7 +309,7 @@ func TestContinuesWhatWasSaidBefore(t *testing.T) {
 			want(t, "stop", h.stop, test.stop)
 			want(t, "failure", h.failure(), test.fails)
 			for _, asked := range a.asked {
-				if len(asked.Messages) != 3 || asked.Messages[1].Text != r.Said || asked.Said != "" {
+				if len(asked.Messages) != 3 || asked.Messages[1].Text != r.Prefix || asked.Prefix != "" {
 					t.Errorf("asked %+v", asked)
 				}
 			}

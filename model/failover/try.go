@@ -46,7 +46,7 @@ func (t *try) run(ctx context.Context, l *link, budget time.Duration, r model.Re
 	if errors.Is(context.Cause(own), errReserve) {
 		return stalled(name)
 	}
-	return &model.Error{Model: name, Failure: model.Cut, Cause: errors.New("the sequence ended without a reason")}
+	return &model.Error{Model: name, Failure: model.Truncated, Cause: errors.New("the sequence ended without a reason")}
 }
 
 func stalled(name string) *model.Error {
@@ -58,7 +58,7 @@ func asError(err error, name string) *model.Error {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		return e
 	}
-	return &model.Error{Model: name, Failure: model.Broken, Cause: err}
+	return &model.Error{Model: name, Failure: model.ServerError, Cause: err}
 }
 
 // lift lets the model take all the time there is. It is false if its time was over.

@@ -85,7 +85,7 @@ const maxParts = 4
 // none, or nothing answers a part, those that answer it as a whole.
 func (m *Model) chooseAll(ctx context.Context, t model.Task) ([]*sentence, error) {
 	var chosen []*sentence
-	for _, part := range t.Parts[:min(len(t.Parts), maxParts)] {
+	for _, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
 		one := t
 		one.Question = part
 		more, err := m.choose(ctx, one)
@@ -117,7 +117,7 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	chosen := q.stepwise(all[0], trusted, readings)
 	switch {
 	case chosen != nil:
-	case t.Whole:
+	case t.Summary:
 		chosen = q.account(t, all, readings, m.opts.Sentences)
 	case !trusted:
 		return nil, nil

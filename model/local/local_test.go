@@ -308,7 +308,7 @@ func TestTimesOfDay(t *testing.T) {
 	ferry := corpus.Chunk{ID: "c_1", Document: "d_1", Level: corpus.Passage, Title: "The ferry",
 		Text: "Timetable\n\nThe last ferry to the island leaves at 21:40 on weekdays. On Sundays the ferry stays in the harbour."}
 	tickets := corpus.Chunk{ID: "c_2", Document: "d_1", Level: corpus.Passage, Title: "The ferry", Text: "Tickets\n\nA return ticket costs 14 euros. Children under six travel free of charge."}
-	both := model.Task{Question: "When does the last ferry leave, and how much is a return ticket?", Parts: []string{"When does the last ferry leave?", "how much is a return ticket?"},
+	both := model.Task{Question: "When does the last ferry leave, and how much is a return ticket?", SubQuestions: []string{"When does the last ferry leave?", "how much is a return ticket?"},
 		Passages: []model.Passage{{N: 1, Chunk: tickets, Score: 0.9}, {N: 2, Chunk: ferry, Score: 0.9}}}
 	var said strings.Builder
 	for d, err := range m.Generate(t.Context(), both) {

@@ -135,7 +135,7 @@ func (m *Model) ask(t model.Task) *question {
 		q.plain = append(q.plain, w/max(most, 1))
 		q.plainTotal += w / max(most, 1)
 	}
-	q.open = len(q.terms) == 0 || t.Whole
+	q.open = len(q.terms) == 0 || t.Summary
 	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
 	if q.subject = lang.Subject(s); q.subject != nil {
 		q.kind = aMeaning

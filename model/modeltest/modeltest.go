@@ -44,7 +44,7 @@ const (
 // Exercise checks that a model does what [model.Chat] says: against each recording of the folder (see [Recording]) and when
 // it is broken off, cancelled, asked by many at once and sent elsewhere. The recordings good, stalled and too_long serve for
 // these too, so stalled has to begin with a piece.
-func Exercise(t *testing.T, open Open, recorded fs.FS) {
+func TestChat(t *testing.T, open Open, recorded fs.FS) {
 	all := load(t, recorded)
 	for _, name := range Cases {
 		if all[name] == nil {
@@ -212,8 +212,8 @@ func (h heard) lines() []string {
 		if failed.Status != 0 {
 			line += fmt.Sprint(" status=", failed.Status)
 		}
-		if failed.After != 0 {
-			line += fmt.Sprint(" after=", failed.After)
+		if failed.RetryAfter != 0 {
+			line += fmt.Sprint(" after=", failed.RetryAfter)
 		}
 		out = append(out, line)
 	} else if h.err != nil {

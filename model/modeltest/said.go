@@ -10,19 +10,19 @@ import (
 
 // Said is a model in this process, named qwen, that answers as the function does and thinks aloud before. Its limits are not
 // known, and four bytes are a token.
-type Said func(ctx context.Context, r model.Request) (string, error)
+type ReplyFunc func(ctx context.Context, r model.Request) (string, error)
 
 // Name implements [model.Chat].
-func (Said) Name() string { return "qwen" }
+func (ReplyFunc) Name() string { return "qwen" }
 
 // Limits implements [model.Chat].
-func (Said) Limits(context.Context) model.Limits { return model.Limits{} }
+func (ReplyFunc) Limits(context.Context) model.Limits { return model.Limits{} }
 
 // Count implements [model.Chat].
-func (Said) Count(_ context.Context, s string) int { return len(s) / 4 }
+func (ReplyFunc) Count(_ context.Context, s string) int { return len(s) / 4 }
 
 // Complete implements [model.Chat].
-func (c Said) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
+func (c ReplyFunc) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
 		s, err := c(ctx, r)
 		if err != nil {
@@ -34,7 +34,7 @@ func (c Said) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pie
 }
 
 // Traced gives a context whose failures are kept, as "error | name > next".
-func Traced(ctx context.Context) (context.Context, *[]string) {
+func RecordTrace(ctx context.Context) (context.Context, *[]string) {
 	var mu sync.Mutex
 	told := &[]string{}
 	return model.WithTrace(ctx, &model.Trace{Failed: func(err error, name, next string) {

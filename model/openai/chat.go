@@ -82,7 +82,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			yield(model.Piece{}, fail(ctx, c.Name(), err))
 			return
 		}
-		held, watch := transport.NewWatch(ctx, c.server.stall)
+		held, watch := transport.NewStallTimer(ctx, c.server.stall)
 		defer watch.End()
 		res, err := c.request(held, watch, name, r)
 		if err != nil {
@@ -91,7 +91,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body))
-		s.onFinish = func() { watch.Hurry(afterEnd) }
+		s.onFinish = func() { watch.Shorten(afterEnd) }
 		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
 		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
 		if err != nil && wanted {
@@ -105,7 +105,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 }
 
 // request sends the request, again without what the server says that it does not take.
-func (c *Chat) request(ctx context.Context, w *transport.Watch, name string, r model.Request) (*http.Response, error) {
+func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string, r model.Request) (*http.Response, error) {
 	for {
 		known := quirk(c.quirks.Load())
 		p := params(name, instruct(r, known), known, c.server.official())
@@ -117,7 +117,7 @@ func (c *Chat) request(ctx context.Context, w *transport.Watch, name string, r m
 		if err == nil && res == nil {
 			err = transport.ErrUnreadable
 		}
-		var refused *transport.Refusal
+		var refused *transport.StatusError
 		if !errors.As(err, &refused) {
 			return res, err
 		}
@@ -139,7 +139,7 @@ func (c *Chat) cost(name string, r model.Request, s *stream) model.Usage {
 	u := model.Usage{Estimated: true}
 	for _, m := range r.Messages {
 		u.Input += perMessage + c.counter.local(name, m.Text)
-		for _, call := range m.Calls {
+		for _, call := range m.ToolCalls {
 			u.Input += perMessage + c.counter.local(name, call.Name+string(call.Input))
 		}
 	}

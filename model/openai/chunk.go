@@ -19,7 +19,7 @@ type chunk struct {
 	calls     []callPart
 	finish    string
 	usage     *model.Usage
-	failed    *transport.Reported
+	failed    *transport.StreamError
 }
 
 // callPart is a piece of a tool call.

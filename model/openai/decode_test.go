@@ -19,7 +19,7 @@ import (
 )
 
 // said runs a stream and joins what came out.
-func said(body io.Reader) (text, thought string, calls []model.ToolCall, stop model.Stop, err error) {
+func said(body io.Reader) (text, thought string, calls []model.ToolCall, stop model.StopReason, err error) {
 	_, err = newStream(body).pieces(func(p model.Piece) bool {
 		text += p.Text
 		thought += p.Reasoning

@@ -229,10 +229,10 @@ func again[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
 		switch {
 		case err == nil:
 			return out, nil
-		case !errors.As(err, &failed), !failed.Failure.Passing(), failed.After > patience:
+		case !errors.As(err, &failed), !failed.Failure.Transient(), failed.RetryAfter > patience:
 			return nil, backoff.Permanent(err)
-		case failed.After > 0:
-			return nil, &backoff.RetryAfterError{Duration: failed.After}
+		case failed.RetryAfter > 0:
+			return nil, &backoff.RetryAfterError{Duration: failed.RetryAfter}
 		}
 		return nil, err
 	}, backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(2*time.Minute))
@@ -251,7 +251,7 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 		return e.means(ctx, batch)
 	}
 	vectors, err := e.request(ctx, batch)
-	var refused *transport.Refusal
+	var refused *transport.StatusError
 	if errors.As(err, &refused) {
 		words := strings.ToLower(string(refused.Body))
 		switch {
@@ -272,7 +272,7 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 
 // request makes one request in OpenAI's protocol.
 func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
-	held, watch := transport.NewWatch(ctx, e.server.stall)
+	held, watch := transport.NewStallTimer(ctx, e.server.stall)
 	defer watch.End()
 	p := openai.EmbeddingNewParams{Model: e.model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: batch}}
 	if !e.floats.Load() { // a quarter of the bytes, and nothing to parse

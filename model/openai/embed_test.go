@@ -265,7 +265,7 @@ func TestEmbedAgain(t *testing.T) {
 		asked int
 		want  model.Failure
 	}{
-		{"passes", 3, 429, 4, ""}, {"lasts", 9, 503, 4, model.Broken}, {"refused", 9, 401, 1, model.Unauthorized},
+		{"passes", 3, 429, 4, ""}, {"lasts", 9, 503, 4, model.ServerError}, {"refused", 9, 401, 1, model.Unauthorized},
 		{"not there", 9, 501, 1, model.Rejected},
 	} {
 		asked := 0

@@ -203,7 +203,7 @@ func (f *facts) ask(ctx context.Context, k known) known {
 
 // found says whether a server answered at all, if only that it has no such thing.
 func found(err error) bool {
-	var r *transport.Refusal
+	var r *transport.StatusError
 	return errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed)
 }
 

@@ -13,19 +13,19 @@ import (
 
 // fail gives the error for a request that failed.
 func fail(ctx context.Context, name string, err error) error {
-	return transport.Fail(ctx, name, err, func(r *transport.Refusal) model.Failure {
+	return transport.NewError(ctx, name, err, func(r *transport.StatusError) model.Failure {
 		return classify(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
 	})
 }
 
 // broke gives the error for a request that was taken and whose reply then broke off.
 func broke(ctx context.Context, name string, err error) error {
-	return transport.Broke(fail(ctx, name, err))
+	return transport.AfterResponse(fail(ctx, name, err))
 }
 
 // reported reads an error object, which servers place differently: {"error": {"message", "type", "code", "param"}},
 // {"error": "message"}, and vLLM's {"object": "error", "message", "type", "code"}.
-func reported(v gjson.Result, text string) *transport.Reported {
+func reported(v gjson.Result, text string) *transport.StreamError {
 	status := 0
 	for _, path := range []string{"error.code", "code", "error.status", "error.http_code"} {
 		if n := int(v.Get(path).Int()); n >= 400 && n < 600 {
@@ -33,7 +33,7 @@ func reported(v gjson.Result, text string) *transport.Reported {
 			break
 		}
 	}
-	return &transport.Reported{Failure: classify(status, v, text)}
+	return &transport.StreamError{Failure: classify(status, v, text)}
 }
 
 // classify says how a request failed, from the status and the error's own words. A status of 0 is an error in a stream.
@@ -43,7 +43,7 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return model.Unauthorized
 	case http.StatusPaymentRequired, http.StatusTooManyRequests:
-		return model.Limited
+		return model.RateLimited
 	case http.StatusRequestEntityTooLarge:
 		return model.TooLong
 	}
@@ -55,13 +55,13 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 		status >= 500 && strings.Contains(words, "requires --jinja"): // and its older servers without tools
 		return model.Rejected
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
-		return model.Broken
+		return model.ServerError
 	case status != 0:
 		return model.Rejected
 	case containsAny(words, "rate limit", "rate_limit", "too many requests", "insufficient_quota", "quota"):
-		return model.Limited
+		return model.RateLimited
 	}
-	return model.Broken
+	return model.ServerError
 }
 
 // tooLong finds the words that servers have for a request that does not fit into the context.

@@ -143,8 +143,8 @@ func (l live) tools(t *testing.T) {
 		t.Errorf("the tool is called with %s (%v)", a.calls[0].Input, err)
 	}
 	r.MaxTokens = 8
-	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Calls: a.calls},
-		model.Message{Role: model.ToolReply, Call: a.calls[0].ID, Text: "Rain."})
+	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, ToolCalls: a.calls},
+		model.Message{Role: model.ToolResult, ToolCallID: a.calls[0].ID, Text: "Rain."})
 	if a := l.ask(t.Context(), r); a.err != nil || a.text() == "" || len(a.calls) > 0 {
 		t.Errorf("with the result: error %v, calls %+v, text %q", a.err, a.calls, a.text())
 	}
@@ -331,7 +331,7 @@ func dot(a, b []float32) (sum float64) {
 type heard struct {
 	pieces []string
 	calls  []model.ToolCall
-	stop   model.Stop
+	stop   model.StopReason
 	used   []model.Usage
 	err    error
 }

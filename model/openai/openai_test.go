@@ -28,7 +28,7 @@ import (
 func TestExercise(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
-	modeltest.Exercise(t, func(url string, stall time.Duration) model.Chat {
+	modeltest.TestChat(t, func(url string, stall time.Duration) model.Chat {
 		return open(t, openai.Options{
 			URL: url, Key: modeltest.Key, Model: "gpt-4o-mini", Stall: stall,
 			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -304,8 +304,8 @@ func TestCancelFreesTheProvider(t *testing.T) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[modeltest.Failure]model.Failure{
-		modeltest.Cut: model.Cut, modeltest.Stall: model.Stalled, modeltest.Broken: model.Broken, modeltest.Junk: model.Malformed,
-		modeltest.Refuse: model.Limited,
+		modeltest.Cut: model.Truncated, modeltest.Stall: model.Stalled, modeltest.Broken: model.ServerError, modeltest.Junk: model.Malformed,
+		modeltest.Refuse: model.RateLimited,
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
@@ -316,8 +316,8 @@ func TestScript(t *testing.T) {
 				t.Fatalf("%q and %v", got, err)
 			}
 			if how == modeltest.Refuse {
-				if failed.After != 2*time.Second {
-					t.Errorf("it asks to wait %v", failed.After)
+				if failed.RetryAfter != 2*time.Second {
+					t.Errorf("it asks to wait %v", failed.RetryAfter)
 				}
 			} else if got != "A sluice is" {
 				t.Errorf("the text is %q", got)
@@ -347,7 +347,7 @@ func TestRetryAfter(t *testing.T) {
 		_, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m"}), modeltest.Ask())
 		s.Close()
 		var failed *model.Error
-		if !errors.As(err, &failed) || failed.After < want[0] || failed.After > want[1] {
+		if !errors.As(err, &failed) || failed.RetryAfter < want[0] || failed.RetryAfter > want[1] {
 			t.Errorf("%s: %+v", value, failed)
 		}
 	}

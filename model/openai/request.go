@@ -78,14 +78,14 @@ func message(m model.Message) openai.ChatCompletionMessageParamUnion {
 	switch m.Role {
 	case model.System:
 		return openai.SystemMessage(text)
-	case model.ToolReply:
-		return openai.ToolMessage(text, m.Call)
+	case model.ToolResult:
+		return openai.ToolMessage(text, m.ToolCallID)
 	case model.Assistant:
 		var a openai.ChatCompletionAssistantMessageParam
-		if text != "" || len(m.Calls) == 0 {
+		if text != "" || len(m.ToolCalls) == 0 {
 			a.Content.OfString = param.NewOpt(text)
 		}
-		for _, c := range m.Calls {
+		for _, c := range m.ToolCalls {
 			input := string(c.Input)
 			if input == "" {
 				input = "{}"
@@ -103,7 +103,7 @@ func message(m model.Message) openai.ChatCompletionMessageParamUnion {
 }
 
 // learn gives what a refusal says that the server does not take, out of what was sent; 0 where it says nothing of the sort.
-func learn(r *transport.Refusal, sent openai.ChatCompletionNewParams, known quirk) quirk {
+func learn(r *transport.StatusError, sent openai.ChatCompletionNewParams, known quirk) quirk {
 	if r.Status != 400 && r.Status != 422 {
 		return 0
 	}

@@ -90,7 +90,7 @@ func (s *server) options() []option.RequestOption {
 	base.RawQuery = ""
 	all := []option.RequestOption{
 		option.WithBaseURL(base.String()), option.WithHTTPClient(s.client), option.WithMaxRetries(0),
-		option.WithMiddleware(transport.Refuse),
+		option.WithMiddleware(transport.CheckStatus),
 	}
 	if s.key != "" {
 		all = append(all, option.WithAPIKey(s.key))
@@ -114,7 +114,7 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 		}
 		method, sent = http.MethodPost, bytes.NewReader(text)
 	}
-	ctx, watch := transport.NewWatch(ctx, s.stall)
+	ctx, watch := transport.NewStallTimer(ctx, s.stall)
 	defer watch.End()
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), sent)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 		r.Header.Set("Authorization", "Bearer "+s.key)
 	}
 	watch.Start()
-	res, err := transport.Refuse(r, s.client.Do)
+	res, err := transport.CheckStatus(r, s.client.Do)
 	watch.Stop()
 	if err != nil {
 		return watch.Cause(err)

@@ -55,7 +55,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			over = true
 			continue
 		case errors.Is(err, io.EOF):
-			return true, transport.ErrCut
+			return true, transport.ErrTruncated
 		default:
 			return true, err
 		}
@@ -68,7 +68,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		c, err := decode(data)
 		switch {
 		case err != nil && s.ended && !whole: // within an event
-			return true, transport.ErrCut
+			return true, transport.ErrTruncated
 		case err != nil:
 			return true, err
 		}
@@ -79,7 +79,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			return true, c.failed
 		}
 		if s.finish == "error" {
-			return true, &transport.Reported{Failure: model.Broken}
+			return true, &transport.StreamError{Failure: model.ServerError}
 		}
 		if whole && s.finish == "" {
 			s.finish = "stop"
@@ -213,7 +213,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 		return false, nil
 	}
 	if s.finish == "" {
-		return true, transport.ErrCut
+		return true, transport.ErrTruncated
 	}
 	all, err := s.calls.whole()
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 }
 
 // stopOf reads a finish reason. Some servers say "stop" where tools are called.
-func stopOf(finish string, calls bool) model.Stop {
+func stopOf(finish string, calls bool) model.StopReason {
 	switch finish {
 	case "length", "max_tokens":
 		return model.StopLength

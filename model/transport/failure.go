@@ -14,31 +14,31 @@ var (
 	ErrUnreadable = errors.New("the reply cannot be read")
 	ErrTooLarge   = errors.New("the reply is too large")
 	ErrEmpty      = errors.New("the answer has no text and calls no tool")
-	ErrCut        = errors.New("the stream ended before the answer did")
+	ErrTruncated  = errors.New("the stream ended before the answer did")
 	errReported   = errors.New("the server reported an error in its reply")
 )
 
 // Reported is an error that came in place of an answer or within it.
-type Reported struct{ Failure model.Failure }
+type StreamError struct{ Failure model.Failure }
 
 // Error says that there was one.
-func (*Reported) Error() string { return errReported.Error() }
+func (*StreamError) Error() string { return errReported.Error() }
 
 // Fail gives the error for a request to the model of the name that failed: ctx's own if that is why, and one that says so
 // already as it is. Classify tells how a refusal failed. What it does not know is an unreachable server.
-func Fail(ctx context.Context, name string, err error, classify func(*Refusal) model.Failure) error {
+func NewError(ctx context.Context, name string, err error, classify func(*StatusError) model.Failure) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if ready, ok := errors.AsType[*model.Error](err); ok {
 		return ready
 	}
-	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: Bare(err)}
-	var refused *Refusal
-	var reported *Reported
+	e := &model.Error{Model: name, Failure: model.Unreachable, Cause: WithoutURL(err)}
+	var refused *StatusError
+	var reported *StreamError
 	switch {
 	case errors.As(err, &refused):
-		e.Status, e.After, e.Cause = refused.Status, refused.After(), refused.Cause()
+		e.Status, e.RetryAfter, e.Cause = refused.Status, refused.RetryAfter(), refused.Cause()
 		e.Failure = classify(refused)
 	case errors.As(err, &reported):
 		e.Failure, e.Cause = reported.Failure, errReported
@@ -48,16 +48,16 @@ func Fail(ctx context.Context, name string, err error, classify func(*Refusal) m
 		e.Failure = model.Malformed
 	case errors.Is(err, ErrEmpty):
 		e.Failure = model.Empty
-	case errors.Is(err, ErrCut), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Failure = model.Cut
+	case errors.Is(err, ErrTruncated), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Failure = model.Truncated
 	}
 	return e
 }
 
 // Broke gives the error of Fail for a request that was taken and whose reply then broke off: the server could be reached.
-func Broke(err error) error {
+func AfterResponse(err error) error {
 	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Unreachable {
-		e.Failure = model.Cut
+		e.Failure = model.Truncated
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrMoved is the cause of a refusal that is a redirect.
-var ErrMoved = errors.New("the server redirects to another address, which is not followed")
+var ErrRedirect = errors.New("the server redirects to another address, which is not followed")
 
 const (
 	maxWait    = time.Hour // that a server may ask for
@@ -32,38 +32,38 @@ func Client(given *http.Client) *http.Client {
 }
 
 // Refusal is a reply that is no success. Error does not tell the body.
-type Refusal struct {
+type StatusError struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // Error gives the status alone.
-func (r *Refusal) Error() string { return fmt.Sprintf("HTTP status %d", r.Status) }
+func (r *StatusError) Error() string { return fmt.Sprintf("HTTP status %d", r.Status) }
 
 // Refuse sends a request by next and turns each reply that is no success into a [Refusal], reading no more of it than an
 // error needs.
-func Refuse(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+func CheckStatus(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(r)
 	if err != nil || res.StatusCode/100 == 2 {
 		return res, err
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefused))
-	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: body}
+	return nil, &StatusError{Status: res.StatusCode, Header: res.Header, Body: body}
 }
 
 // Cause gives what may be logged of the refusal besides its status.
-func (r *Refusal) Cause() error {
+func (r *StatusError) Cause() error {
 	if r.Status/100 == 3 {
-		return ErrMoved
+		return ErrRedirect
 	}
 	return nil
 }
 
 // After reads how long the server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
 // or as a date.
-func (r *Refusal) After() time.Duration {
+func (r *StatusError) RetryAfter() time.Duration {
 	var d time.Duration
 	if ms, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		d = time.Duration(min(ms, float64(maxWait/time.Millisecond)) * float64(time.Millisecond))
@@ -76,7 +76,7 @@ func (r *Refusal) After() time.Duration {
 }
 
 // Bare takes the address off an error of net/http: it may hold a password or a key in its query.
-func Bare(err error) error {
+func WithoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

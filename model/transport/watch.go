@@ -12,7 +12,7 @@ var ErrStalled = errors.New("no byte for too long")
 
 // Watch ends a request whose server says nothing for too long. The time that the reader of an answer takes does not count.
 // It is for one goroutine.
-type Watch struct {
+type StallTimer struct {
 	stall  time.Duration
 	timer  *time.Timer
 	ctx    context.Context
@@ -20,31 +20,31 @@ type Watch struct {
 }
 
 // NewWatch gives the context for a request and what ends it. The clock stands still at first.
-func NewWatch(ctx context.Context, stall time.Duration) (context.Context, *Watch) {
+func NewStallTimer(ctx context.Context, stall time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{stall: stall, ctx: ctx, cancel: cancel}
+	w := &StallTimer{stall: stall, ctx: ctx, cancel: cancel}
 	w.timer = time.AfterFunc(stall, func() { cancel(ErrStalled) })
 	w.timer.Stop()
 	return ctx, w
 }
 
 // Start sets the clock going, from the beginning.
-func (w *Watch) Start() { w.timer.Reset(w.stall) }
+func (w *StallTimer) Start() { w.timer.Reset(w.stall) }
 
 // Stop lets it stand still.
-func (w *Watch) Stop() { w.timer.Stop() }
+func (w *StallTimer) Stop() { w.timer.Stop() }
 
 // End frees the request.
-func (w *Watch) End() {
+func (w *StallTimer) End() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
 // Hurry says that from the next read on no byte is to take longer than d.
-func (w *Watch) Hurry(d time.Duration) { w.stall = min(w.stall, d) }
+func (w *StallTimer) Shorten(d time.Duration) { w.stall = min(w.stall, d) }
 
 // Cause gives why the request failed: [ErrStalled] where the watch ended it, and else err.
-func (w *Watch) Cause(err error) error {
+func (w *StallTimer) Cause(err error) error {
 	if errors.Is(context.Cause(w.ctx), ErrStalled) {
 		return ErrStalled
 	}
@@ -52,10 +52,10 @@ func (w *Watch) Cause(err error) error {
 }
 
 // Reader gives a reader whose every read is watched.
-func (w *Watch) Reader(r io.Reader) io.Reader { return &watched{w: w, r: r} }
+func (w *StallTimer) Reader(r io.Reader) io.Reader { return &watched{w: w, r: r} }
 
 type watched struct {
-	w *Watch
+	w *StallTimer
 	r io.Reader
 }
 
@@ -69,7 +69,7 @@ func (r *watched) Read(p []byte) (int, error) {
 
 // Drain reads what follows the end of a stream, so that the connection can serve again: a few bytes that have mostly come by
 // then.
-func (w *Watch) Drain(body io.Reader) {
+func (w *StallTimer) Drain(body io.Reader) {
 	w.timer.Reset(100 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	w.Stop()

@@ -262,7 +262,7 @@ func TestFailuresOverAdapters(t *testing.T) {
 			t.Run(p.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				chat, requests := p.open(t, c.scripts...)
-				ctx, told := modeltest.Traced(t.Context())
+				ctx, told := modeltest.RecordTrace(t.Context())
 				got, err := calling.New(chat, nil, &ruled{}, calling.Options{}).Next(ctx, view())
 				if err != nil || (got.By == "rules") != c.ruled || (len(*told) == 1) != c.ruled || len(requests()) != c.asked || len(got.Actions) != 1 {
 					t.Errorf("%+v, %v, asked %d times, told %q", got, err, len(requests()), *told)
@@ -277,7 +277,7 @@ func TestChain(t *testing.T) {
 	t.Parallel()
 	first, _ := openOpenAI(t, modeltest.Script{Fail: modeltest.Refuse, Status: 400})
 	second, requests := openAnthropic(t, modeltest.Script{Calls: []modeltest.ScriptCall{call("hybrid_search", hybrid)}})
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	chain := failover.New([]model.Chat{first, second}, failover.Options{})
 	got, err := calling.New(chain, nil, &ruled{}, calling.Options{}).Next(ctx, view())
 	if err != nil || got.By != "claude" || len(*told) != 1 || len(requests()) != 1 {
@@ -293,7 +293,7 @@ func TestGoesAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error)

@@ -67,7 +67,7 @@ func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	}
 	share, cancel := prompt.Share(ctx, most, 4)
 	defer cancel()
-	own, by := model.Answering(share)
+	own, by := model.TrackModel(share)
 	plan, err := m.ask(own, v)
 	if err == nil {
 		plan.By = by(m.judge.Name())

@@ -65,7 +65,7 @@ func shown(r model.Request) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		b.WriteString(m.Text + "\n")
-		for _, c := range m.Calls {
+		for _, c := range m.ToolCalls {
 			b.WriteString(c.Name + string(c.Input) + "\n")
 		}
 	}
@@ -151,7 +151,7 @@ func TestPlans(t *testing.T) {
 			{Tool: event.ToolHybridSearch, Query: "a", Reason: strings.TrimSpace(long[:300])}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, told := modeltest.Traced(t.Context())
+			ctx, told := modeltest.RecordTrace(t.Context())
 			chat, then := &scripted{script: [][]model.Piece{c.says}}, &ruled{}
 			got, err := calling.New(chat, nil, then, calling.Options{}).Next(ctx, c.view)
 			if d := cmp.Diff(c.wants, got.Actions); d != "" || err != nil || got.By != "qwen" || then.asked > 0 || len(*told) > 0 || len(chat.asked) != 1 {
@@ -192,7 +192,7 @@ func TestRepairs(t *testing.T) {
 		{"repetition", after(inception, directed), calls("hybrid_search", `{"query": "Director of  INCEPTION"}`), "hybrid_search did this before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, told := modeltest.Traced(t.Context())
+			ctx, told := modeltest.RecordTrace(t.Context())
 			chat, then := &scripted{script: [][]model.Piece{c.says, calls("hybrid_search", next)}}, &ruled{}
 			got, err := calling.New(chat, nil, then, calling.Options{}).Next(ctx, c.view)
 			want := []agent.Action{{Tool: event.ToolHybridSearch, Query: "When was Christopher Nolan born?"}}
@@ -225,7 +225,7 @@ func TestFallsBack(t *testing.T) {
 		{"prose twice", [][]model.Piece{prose, prose}, nil, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
 		{"an unknown tool, then bad arguments", [][]model.Piece{calls("7741", "{}"), calls("hybrid_search", `{"7741": 1}`)}, nil, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
 		{"a provider that is down", nil, &model.Error{Model: "qwen", Failure: model.Unreachable}, model.Limits{}, 0, 1, "qwen could not be reached"},
-		{"down at the second try", [][]model.Piece{prose}, &model.Error{Model: "qwen", Failure: model.Broken, Status: 500}, model.Limits{}, 0, 2, "qwen failed (HTTP status 500)"},
+		{"down at the second try", [][]model.Piece{prose}, &model.Error{Model: "qwen", Failure: model.ServerError, Status: 500}, model.Limits{}, 0, 2, "qwen failed (HTTP status 500)"},
 		{"no JSON, twice", nil, &model.Error{Model: "qwen", Failure: model.Malformed}, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
 		{"it broke off", [][]model.Piece{{{Text: "I"}, {Stop: model.StopIncomplete}}}, nil, model.Limits{}, 0, 1, "qwen broke off"},
 		{"a filter", [][]model.Piece{{{Text: "I"}, {Stop: model.StopFiltered}}}, nil, model.Limits{}, 0, 1, "qwen rejected the request"},
@@ -235,7 +235,7 @@ func TestFallsBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, told := modeltest.Traced(t.Context())
+				ctx, told := modeltest.RecordTrace(t.Context())
 				chat, then, began := &scripted{script: c.script, fails: c.fails, limits: c.limits}, &ruled{}, time.Now()
 				p := calling.New(chat, nil, then, calling.Options{})
 				got, err := p.Next(ctx, view())
@@ -266,16 +266,16 @@ func TestRulesThatTakeApart(t *testing.T) {
 		t.Fatalf("by %q, %v", got.By, err)
 	}
 	ms := chat.asked[0].Messages
-	if len(ms) != 4 || string(ms[2].Calls[0].Input) != `{"sub_queries":["Who ‹|x|\u003e?","When?"]}` || strings.Count(ms[3].Text, "<question ") != 2 {
+	if len(ms) != 4 || string(ms[2].ToolCalls[0].Input) != `{"sub_queries":["Who ‹|x|\u003e?","When?"]}` || strings.Count(ms[3].Text, "<question ") != 2 {
 		t.Errorf("%+v", ms[2:])
 	}
 }
 
 // TestSimpleQuestions: a model plans only where the first search of the rules does not answer, and fails only once.
 func TestSimpleQuestions(t *testing.T) {
-	chat, then := &scripted{script: [][]model.Piece{calls("hybrid_search", next)}, fails: &model.Error{Model: "qwen", Failure: model.Broken}}, &ruled{}
+	chat, then := &scripted{script: [][]model.Piece{calls("hybrid_search", next)}, fails: &model.Error{Model: "qwen", Failure: model.ServerError}}, &ruled{}
 	p := calling.New(chat, nil, then, calling.Options{})
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	by := func(v agent.View) string {
 		v.Complexity = event.Simple
 		plan, err := p.Next(ctx, v)
@@ -299,7 +299,7 @@ func TestSimpleQuestions(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, told := modeltest.Traced(t.Context())
+		ctx, told := modeltest.RecordTrace(t.Context())
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		then := &ruled{}
@@ -319,7 +319,7 @@ func TestCancelled(t *testing.T) {
 // TestTokens: where the budget does not suffice for a request, or not for the second try, the model is not asked.
 func TestTokens(t *testing.T) {
 	for _, c := range []struct{ tokens, asked, told int }{{-5, 0, 0}, {0, 0, 0}, {1000, 0, 0}, {4000, 1, 1}, {20_000, 2, 1}} {
-		ctx, told := modeltest.Traced(t.Context())
+		ctx, told := modeltest.RecordTrace(t.Context())
 		chat := &scripted{script: [][]model.Piece{says("Hm."), says("Hm.")}}
 		v := view()
 		v.Left.Tokens = c.tokens
@@ -346,7 +346,7 @@ func TestRests(t *testing.T) {
 		"it refuses":      {&model.Error{Model: "qwen", Failure: model.Rejected, Status: 400}, nil, 1, 1},
 		"it calls none":   {nil, says("Hm."), 3, 6},
 		"it says nothing": {&model.Error{Model: "qwen", Failure: model.Empty}, nil, 3, 3},
-		"it was stopped":  {&model.Error{Model: "qwen", Failure: model.Broken, Status: 500}, nil, 1000, 0},
+		"it was stopped":  {&model.Error{Model: "qwen", Failure: model.ServerError, Status: 500}, nil, 1000, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestRests(t *testing.T) {
 type choosy struct{ *scripted }
 
 func (c choosy) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
-	if slices.ContainsFunc(r.Messages, func(m model.Message) bool { return m.Role == model.ToolReply }) {
+	if slices.ContainsFunc(r.Messages, func(m model.Message) bool { return m.Role == model.ToolResult }) {
 		return func(yield func(model.Piece, error) bool) {
 			c.asked = append(c.asked, r)
 			yield(model.Piece{}, &model.Error{Model: "qwen", Failure: model.Rejected, Status: 400})
@@ -397,7 +397,7 @@ func (c choosy) Complete(ctx context.Context, r model.Request) iter.Seq2[model.P
 // TestCallsToldPlainly: a server that refuses a conversation with tools is told of the calls in words, from then on at once.
 func TestCallsToldPlainly(t *testing.T) {
 	chat := &scripted{script: [][]model.Piece{nil, calls("hybrid_search", hybrid), calls("hybrid_search", next), calls("generate_answer", "{}")}}
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	p := calling.New(choosy{chat}, tagged(), &ruled{}, calling.Options{})
 	for _, want := range []int{3, 4} { // the first is refused, the second repeats itself
 		if got, err := p.Next(ctx, after(inception, directed)); err != nil || got.By != "qwen" || len(chat.asked) != want || len(*told) > 0 {
@@ -445,7 +445,7 @@ func TestHostilePassages(t *testing.T) {
 		all := ""
 		for _, m := range ms[1:] {
 			all += m.Text
-			for _, c := range m.Calls {
+			for _, c := range m.ToolCalls {
 				all += string(c.Input)
 			}
 		}
@@ -493,7 +493,7 @@ func TestLongRuns(t *testing.T) {
 		if size >= 8192 && (!strings.Contains(all, "Fact 5-0-0") || strings.Contains(all, "Fact 0-0-0 ")) {
 			t.Errorf("a context of %d: what was found last is not shown, or what was found first is", size)
 		}
-		if last := r.Messages[len(r.Messages)-1]; last.Role != model.ToolReply || !strings.Contains(last.Text, "Found: 40 passages, of which 40 are CORRECT") {
+		if last := r.Messages[len(r.Messages)-1]; last.Role != model.ToolResult || !strings.Contains(last.Text, "Found: 40 passages, of which 40 are CORRECT") {
 			t.Errorf("a context of %d: the last message is %+v", size, last)
 		}
 	}
@@ -517,8 +517,8 @@ func TestConversation(t *testing.T) {
 	}
 	var got []string
 	for _, m := range chat.asked[0].Messages[1:] {
-		line := string(m.Role) + " " + m.Call + ": " + m.Text
-		for _, c := range m.Calls {
+		line := string(m.Role) + " " + m.ToolCallID + ": " + m.Text
+		for _, c := range m.ToolCalls {
 			line += fmt.Sprintf("\n%s %s %s", c.ID, c.Name, c.Input)
 		}
 		got = append(got, line)

@@ -120,7 +120,7 @@ func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Plannin
 	for _, msg := range messages {
 		b.WriteString(msg.Text + "\n")
 		n += uneven * strings.Count(msg.Text, measuringTag)
-		for _, c := range msg.Calls {
+		for _, c := range msg.ToolCalls {
 			b.WriteString(c.ID + c.Name + string(c.Input) + "\n")
 			n += perMessage
 		}

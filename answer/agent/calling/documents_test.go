@@ -76,7 +76,7 @@ func TestDocumentsAreShown(t *testing.T) {
 			t.Errorf("%q is not in %s", want, all)
 		}
 	}
-	if !slices.ContainsFunc(chat.asked[0].Messages, func(m model.Message) bool { return len(m.Calls) == 1 }) {
+	if !slices.ContainsFunc(chat.asked[0].Messages, func(m model.Message) bool { return len(m.ToolCalls) == 1 }) {
 		t.Error("the calls are not repeated")
 	}
 }

@@ -24,7 +24,7 @@ func (roomy) Limits(context.Context) model.Limits { return model.Limits{Context:
 func TestLlamaOfNoSense(t *testing.T) {
 	t.Parallel()
 	chat := newLlama(t, llama.Tiny(t))
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	plan, err := calling.New(roomy{chat}, nil, &ruled{}, calling.Options{Timeout: time.Minute}).Next(ctx, view())
 	if want := []string{"sluice-tiny gave no answer: the answer has no text and calls no tool | sluice-tiny > rules"}; err != nil || plan.By != "rules" || !slices.Equal(*told, want) {
 		t.Errorf("%+v, %v, told %q", plan, err, *told)
@@ -35,7 +35,7 @@ func TestLlamaOfNoSense(t *testing.T) {
 func TestLlamaOfSense(t *testing.T) {
 	t.Parallel()
 	chat := newLlama(t, llama.Named(t, llama.ChatVariable))
-	ctx, told := modeltest.Traced(t.Context())
+	ctx, told := modeltest.RecordTrace(t.Context())
 	plan, err := calling.New(chat, nil, &ruled{}, calling.Options{Timeout: time.Minute}).Next(ctx, view())
 	if err != nil || plan.By != chat.Name() || len(plan.Actions) == 0 {
 		t.Errorf("%+v, %v, told %q", plan, err, *told)

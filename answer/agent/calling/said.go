@@ -26,7 +26,7 @@ type said struct {
 func (m *planner) complete(ctx context.Context, r model.Request) (said, error) {
 	var s said
 	var thought strings.Builder
-	var stop model.Stop
+	var stop model.StopReason
 	heard, aloud := 0, false
 	for p, err := range m.judge.Complete(ctx, r) {
 		if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Malformed {
@@ -57,7 +57,7 @@ func (m *planner) complete(ctx context.Context, r model.Request) (said, error) {
 	s.thought = lang.Head(strings.TrimSpace(lang.Clean(lang.Head(thought.String(), 4*maxThought))), maxThought)
 	switch stop {
 	case model.StopIncomplete:
-		return said{}, &model.Error{Model: m.judge.Name(), Failure: model.Cut}
+		return said{}, &model.Error{Model: m.judge.Name(), Failure: model.Truncated}
 	case model.StopFiltered:
 		return said{}, &model.Error{Model: m.judge.Name(), Failure: model.Rejected}
 	}
