@@ -75,7 +75,7 @@ var allowedImports = map[string]string{
 	// The routes of a protocol's service other than its stream.
 	"server/*": "engine corpus event eventlog fault files index lang server store wire wire/...",
 	// The client reads the forge and knowledge protocols.
-	"client":         "corpus event fault store wire wire/forge wire/knowledge wire/sse",
+	"client":         "event fault wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client corpus event fault",
 	"internal/chat":  "client client/display event fault lang wire/knowledge",
 	"web":            "",

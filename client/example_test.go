@@ -74,11 +74,11 @@ func ExampleClient_Upload() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := c.Wait(ctx, file.TaskID, func(t knowledge.Task) { fmt.Println(t.Progress) }); err != nil {
+	if _, err := c.Wait(ctx, file.TaskID, func(t client.Task) { fmt.Println(t.Progress) }); err != nil {
 		fmt.Println(err)
 		return
 	}
-	store, err := c.CreateStore(ctx, knowledge.VectorStoreRequest{Name: "harbour", FileIDs: []string{file.ID}})
+	store, err := c.CreateStore(ctx, client.VectorStoreRequest{Name: "harbour", FileIDs: []string{file.ID}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,9 +14,142 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
+
+// File is an upload, as POST /v1/files answers it.
+type File struct {
+	ID              string          `json:"id"`
+	Object          string          `json:"object"`
+	Filename        string          `json:"filename"`
+	Bytes           int64           `json:"bytes"` // 0 until a file of a URL was fetched.
+	Purpose         string          `json:"purpose"`
+	CreatedAt       int64           `json:"created_at"` // Unix seconds.
+	UpdatedAt       int64           `json:"updated_at"`
+	ContentType     string          `json:"content_type"`
+	MD5             string          `json:"md5"`
+	Status          string          `json:"status"`
+	TaskID          string          `json:"task_id"` // "upload-" and the file's id; also where the file was there already.
+	ProcessingError string          `json:"processing_error_message,omitempty"`
+	URL             string          `json:"url,omitempty"` // Where it was fetched.
+	Metadata        json.RawMessage `json:"metadata"`
+}
+
+// FileList is a page of files.
+type FileList struct {
+	Object  string `json:"object"`
+	Data    []File `json:"data"`
+	FirstID string `json:"first_id,omitempty"`
+	LastID  string `json:"last_id,omitempty"` // Give it as after to get the next page.
+	HasMore bool   `json:"has_more"`
+}
+
+// Document is a file with its content: what the three readers of GET /v1/files/{id}/content want, in one object. Its texts, lists and objects
+// are never null.
+type Document struct {
+	ID              string `json:"id"`
+	Object          string `json:"object"`
+	Filename        string `json:"filename"`
+	Bytes           int64  `json:"bytes"`
+	Size            int64  `json:"size"`
+	Purpose         string `json:"purpose"`
+	ContentType     string `json:"content_type"`
+	MD5             string `json:"md5"`
+	Status          string `json:"status"`
+	TaskID          string `json:"task_id"`
+	ProcessingError string `json:"processing_error_message,omitempty"`
+
+	CreatedAt      string          `json:"created_at"` // UTC, ISO 8601 with microseconds and without a zone.
+	UpdatedAt      string          `json:"updated_at"`
+	MD5Sum         string          `json:"md5sum"`
+	MimeType       string          `json:"mime_type"`
+	Title          string          `json:"title"`
+	Author         string          `json:"author"`
+	Owner          string          `json:"owner"`
+	URL            string          `json:"url"`
+	ReadProgress   float64         `json:"read_progress"`
+	LastReadAt     string          `json:"last_read_at,omitempty"`
+	Bookmarks      []int           `json:"bookmarks"`
+	Highlights     []string        `json:"highlights"`
+	Notes          []string        `json:"notes"`
+	RelatedDocs    []string        `json:"related_docs"`
+	Permissions    []string        `json:"permissions"`
+	VectorStoreIDs []string        `json:"vector_store_ids"`
+	IsFavorite     bool            `json:"is_favorite"`
+	IsDelete       bool            `json:"is_delete"`
+	Metadata       json.RawMessage `json:"metadata"`
+	Content        *Content        `json:"content,omitempty"` // Left out until the file is indexed.
+}
+
+// Content is a document's text in segments, which are what citations count: the index of a citation is that of a segment.
+type Content struct {
+	ID             string          `json:"id"` // The MD5 of the bytes.
+	Abstract       string          `json:"abstract"`
+	Summary        string          `json:"summary"`
+	Outline        string          `json:"outline"` // The headings, a line each.
+	Language       string          `json:"language"`
+	FileType       string          `json:"file_type"`
+	URL            string          `json:"url"`
+	Encoding       string          `json:"encoding"`
+	Status         string          `json:"status"`
+	PageCount      int             `json:"page_count"`
+	Keywords       []string        `json:"keywords"`
+	Metadata       json.RawMessage `json:"metadata"`
+	VectorStoreIDs []string        `json:"vector_store_ids"`
+	Contexts       []string        `json:"contexts"`
+	Images         []string        `json:"images"`
+	Segments       []Segment       `json:"segments"`
+	HasMore        bool            `json:"has_more"`               // Segments follow those that are here.
+	NextSegment    int             `json:"next_segment,omitempty"` // Give it as start_segment to get them.
+}
+
+// Segment is a passage of a document.
+type Segment struct {
+	ID       string          `json:"id"`
+	Content  string          `json:"content"`
+	Index    int             `json:"index"` // From 0.
+	URL      string          `json:"url"`
+	Metadata SegmentMetadata `json:"metadata"`
+}
+
+// SegmentMetadata says where a segment stands.
+type SegmentMetadata struct {
+	ChunkID string `json:"chunk_id"`
+	Heading string `json:"heading,omitempty"`
+	Pages   []int  `json:"pages,omitempty"`
+	Start   int    `json:"start"` // Byte offsets into the document's extracted text.
+	End     int    `json:"end"`
+}
+
+// DocumentUpdate changes what people note on a file. Fields that are left out stay.
+type DocumentUpdate struct {
+	Title          *string         `json:"title,omitempty"`
+	Author         *string         `json:"author,omitempty"`
+	Owner          *string         `json:"owner,omitempty"`
+	ReadProgress   *float64        `json:"read_progress,omitempty"`
+	Bookmarks      []int           `json:"bookmarks,omitempty"`
+	Highlights     []string        `json:"highlights,omitempty"`
+	Notes          []string        `json:"notes,omitempty"`
+	RelatedDocs    []string        `json:"related_docs,omitempty"`
+	Permissions    []string        `json:"permissions,omitempty"`
+	IsFavorite     *bool           `json:"is_favorite,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`         // An object, which takes the place of the one before.
+	VectorStoreIDs []string        `json:"vector_store_ids,omitempty"` // The vector stores that the file shall be in, and no others.
+}
+
+// Pages are pages of a document's text.
+type Pages struct {
+	Object   string `json:"object"`
+	FileID   string `json:"file_id"`
+	Pages    []Page `json:"pages"`
+	HasMore  bool   `json:"has_more"`            // Pages of those asked for are left out.
+	NextPage int    `json:"next_page,omitempty"` // Give it as start_page to get them.
+}
+
+// Page is one of them: of the format's own, or, where it has none, as much as fits one.
+type Page struct {
+	Number  int    `json:"page_number"` // From 1.
+	Content string `json:"content"`
+}
 
 // UploadOptions tune an upload. The zero value works.
 type UploadOptions struct {
@@ -32,7 +165,7 @@ type UploadOptions struct {
 
 // Upload sends a file of a name and a size in bytes; a negative size is one that is not known. It is read once, from where it stands, unless it
 // can seek and the server has to be asked again. The file is indexed in the background: see [Client.Wait] and the file's TaskID.
-func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size int64, o UploadOptions) (f knowledge.File, err error) {
+func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size int64, o UploadOptions) (f File, err error) {
 	head, tail, kind, err := form(name, o)
 	if err != nil {
 		return f, fmt.Errorf("upload: %w", err)
@@ -132,7 +265,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // UploadURL has the server fetch a file. The name may be empty: then it is taken from the address.
-func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOptions) (f knowledge.File, err error) {
+func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOptions) (f File, err error) {
 	v := url.Values{"url": {address}}
 	for key, value := range map[string]string{"name": name, "file_type": o.MediaType, "purpose": o.Purpose, "id": o.ID, "md5": o.MD5, "parse_options": string(o.Parse)} {
 		if value != "" {
@@ -149,25 +282,25 @@ func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOp
 }
 
 // File gets what is known of a file, without its text.
-func (c *Client) File(ctx context.Context, id string) (f knowledge.File, err error) {
+func (c *Client) File(ctx context.Context, id string) (f File, err error) {
 	err = c.call(ctx, "get file", get("/v1/files/"+url.PathEscape(id)), &f)
 	return f, err
 }
 
 // Files lists files: at most limit, or the server's default for 0, behind the one of the id after.
-func (c *Client) Files(ctx context.Context, limit int, after string) (l knowledge.FileList, err error) {
+func (c *Client) Files(ctx context.Context, limit int, after string) (l FileList, err error) {
 	err = c.call(ctx, "list files", get("/v1/files"+page(limit, after)), &l)
 	return l, err
 }
 
 // Content gets a file with its text in segments.
-func (c *Client) Content(ctx context.Context, id string) (d knowledge.Document, err error) {
+func (c *Client) Content(ctx context.Context, id string) (d Document, err error) {
 	err = c.call(ctx, "get content", get("/v1/files/"+url.PathEscape(id)+"/content"), &d)
 	return d, err
 }
 
 // Pages gets pages of a file's text, from the first to the last, counted from 1; 0 is the first and the last there is.
-func (c *Client) Pages(ctx context.Context, id string, first, last int) (p knowledge.Pages, err error) {
+func (c *Client) Pages(ctx context.Context, id string, first, last int) (p Pages, err error) {
 	v := url.Values{}
 	if first > 0 {
 		v.Set("start_page", strconv.Itoa(first))
@@ -184,7 +317,7 @@ func (c *Client) Pages(ctx context.Context, id string, first, last int) (p knowl
 }
 
 // UpdateFile changes what is noted on a file.
-func (c *Client) UpdateFile(ctx context.Context, id string, u knowledge.DocumentUpdate) (d knowledge.Document, err error) {
+func (c *Client) UpdateFile(ctx context.Context, id string, u DocumentUpdate) (d Document, err error) {
 	err = c.send(ctx, "update file", "/v1/files/"+url.PathEscape(id)+"/content", u, &d)
 	return d, err
 }

@@ -14,6 +14,28 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
+// ResponseSummary is a stored response in a list.
+type ResponseSummary struct {
+	ID         string `json:"id"`
+	Object     string `json:"object"`
+	CreatedAt  int64  `json:"created_at"` // Unix seconds.
+	Status     string `json:"status"`
+	Model      string `json:"model"` // As asked for.
+	Query      string `json:"query"`
+	Collection string `json:"collection"`
+	Protocol   string `json:"protocol"` // That it was asked by.
+	Previous   string `json:"previous_response_id,omitempty"`
+}
+
+// ResponseList is a page of stored responses, the newest first.
+type ResponseList struct {
+	Object  string            `json:"object"`
+	Data    []ResponseSummary `json:"data"`
+	FirstID string            `json:"first_id,omitempty"`
+	LastID  string            `json:"last_id,omitempty"` // Give it as after to get the next page.
+	HasMore bool              `json:"has_more"`
+}
+
 // Respond asks a question in the knowledge protocol, as [Client.Ask] does in forge. The request's Stream is set; its StreamOptions choose
 // between snapshots, the default, and deltas, which are fewer bytes and end in the same snapshot.
 func (c *Client) Respond(ctx context.Context, q knowledge.Request) *Stream {
@@ -90,7 +112,7 @@ func (c *Client) CancelResponse(ctx context.Context, id string) (r knowledge.Res
 }
 
 // Responses lists stored responses, the newest first: at most limit, or the server's default for 0, behind the one of the id after.
-func (c *Client) Responses(ctx context.Context, limit int, after string) (l knowledge.ResponseList, err error) {
+func (c *Client) Responses(ctx context.Context, limit int, after string) (l ResponseList, err error) {
 	err = c.call(ctx, "list responses", get("/v1/responses"+page(limit, after)), &l)
 	return l, err
 }

@@ -8,8 +8,18 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
+
+// ServerStatus tells how the server is.
+type ServerStatus struct {
+	Status    string            `json:"status"`
+	Version   string            `json:"version"`
+	Timestamp int64             `json:"timestamp"` // Unix seconds.
+	Uptime    int64             `json:"uptime"`    // Seconds.
+	Services  map[string]string `json:"services"`
+	Metrics   map[string]int64  `json:"metrics"`
+	Features  map[string]bool   `json:"features"`
+}
 
 // Run is a run in a list.
 type Run struct {
@@ -19,7 +29,7 @@ type Run struct {
 	Protocol   string       `json:"protocol"` // that it was started in
 	Collection string       `json:"collection"`
 	Status     event.Status `json:"status"`
-	ErrorCode  string       `json:"error_code"`
+	ErrorCode  string       `json:"error_code,omitempty"`
 	StartedAt  time.Time    `json:"started_at"`
 	UpdatedAt  time.Time    `json:"updated_at"`
 	DurationMS event.Millis `json:"duration_ms"`
@@ -29,14 +39,14 @@ type Run struct {
 // RunList is a page of runs, the newest first.
 type RunList struct {
 	Runs []Run  `json:"runs"`
-	Next string `json:"next"` // give it as before to get the next page
+	Next string `json:"next,omitempty"` // give it as before to get the next page
 }
 
 // RunDetail is a run with what its stream added up to so far.
 type RunDetail struct {
 	Run
 	Answer    forge.Answer `json:"answer"`
-	Reasoning string       `json:"reasoning"`
+	Reasoning string       `json:"reasoning,omitempty"`
 }
 
 // Health is the state of the server.
@@ -80,14 +90,18 @@ func (c *Client) Health(ctx context.Context) (h Health, err error) {
 }
 
 // ServerStatus tells how the server is and what it can do.
-func (c *Client) ServerStatus(ctx context.Context) (s knowledge.ServerStatus, err error) {
+func (c *Client) ServerStatus(ctx context.Context) (s ServerStatus, err error) {
 	err = c.call(ctx, "get server status", get("/v1/serverstatus"), &s)
 	return s, err
 }
 
 // Models lists the names of the models that a question may ask for, in the order in which they are asked.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
-	var l knowledge.ModelList
+	var l struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
 	err := c.call(ctx, "list models", get("/v1/models"), &l)
 	var names []string
 	for _, m := range l.Data {

@@ -100,7 +100,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 }
 
 // uploaded uploads a text and waits until it is indexed.
-func (s *site) uploaded(t *testing.T, name, text string) knowledge.File {
+func (s *site) uploaded(t *testing.T, name, text string) client.File {
 	t.Helper()
 	f, err := s.c.Upload(t.Context(), name, strings.NewReader(text), int64(len(text)), client.UploadOptions{Purpose: "qa"})
 	if err != nil {
@@ -136,7 +136,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 		t.Errorf("%+v after %v", f, sent)
 	}
 	var progress []float64
-	task, err := s.c.Wait(ctx, f.TaskID, func(t knowledge.Task) { progress = append(progress, t.Progress) })
+	task, err := s.c.Wait(ctx, f.TaskID, func(t client.Task) { progress = append(progress, t.Progress) })
 	must(err)
 	if task.Status != "completed" || len(progress) == 0 || !slices.IsSorted(progress) {
 		t.Errorf("%+v by %v", task, progress)
@@ -148,7 +148,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 	}
 	g := s.uploaded(t, "tides.md", tide)
 
-	store, err := s.c.CreateStore(ctx, knowledge.VectorStoreRequest{ID: "mining", Name: "Mining", FileIDs: []string{f.ID}})
+	store, err := s.c.CreateStore(ctx, client.VectorStoreRequest{ID: "mining", Name: "Mining", FileIDs: []string{f.ID}})
 	must(err)
 	store, err = s.c.Join(ctx, store.ID, g.ID)
 	must(err)
@@ -161,7 +161,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 		t.Errorf("%+v", store)
 	}
 	name := "Gold mining"
-	store, err = s.c.ModifyStore(ctx, store.ID, knowledge.VectorStoreUpdate{Name: &name})
+	store, err = s.c.ModifyStore(ctx, store.ID, client.VectorStoreUpdate{Name: &name})
 	must(err)
 	stores, err := s.c.Stores(ctx, 5, "")
 	must(err)
@@ -170,7 +170,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 	if store.Name != name || len(stores.Data) != 1 || len(in.Data) != 1 || in.Data[0].ID != f.ID {
 		t.Errorf("%+v %+v %+v", store, stores, in)
 	}
-	found, err := s.c.SearchStore(ctx, store.ID, knowledge.SearchRequest{Query: "gold riffles", TopK: 3})
+	found, err := s.c.SearchStore(ctx, store.ID, client.SearchRequest{Query: "gold riffles", TopK: 3})
 	must(err)
 	if len(found.Data) == 0 || found.Data[0].FileID != f.ID {
 		t.Errorf("%+v", found)
@@ -207,7 +207,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 		t.Errorf("%+v %+v", doc, pages)
 	}
 	title := "On gold"
-	if doc, err = s.c.UpdateFile(ctx, f.ID, knowledge.DocumentUpdate{Title: &title}); err != nil || doc.ID != f.ID {
+	if doc, err = s.c.UpdateFile(ctx, f.ID, client.DocumentUpdate{Title: &title}); err != nil || doc.ID != f.ID {
 		t.Errorf("%+v, %v", doc, err)
 	}
 	all, err := s.c.Files(ctx, 1, "")
@@ -352,7 +352,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 		t.Errorf("a deletion whose reply was lost: %v", err)
 	}
 	left.Store(1)
-	if _, err := s.c.CreateStore(ctx, knowledge.VectorStoreRequest{Name: "x"}); err == nil {
+	if _, err := s.c.CreateStore(ctx, client.VectorStoreRequest{Name: "x"}); err == nil {
 		t.Error("a store may have been made twice")
 	}
 	left.Store(0)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// maxDepth is how deep the objects and lists of a checked JSON text may be nested.
+// maxDepth limits the nesting of objects and lists in a checked JSON text.
 const maxDepth = 100
 
 // CheckFields returns an error that names the first field of a JSON text that is unknown or given twice, or that is nested more
@@ -27,14 +27,14 @@ func CheckFields(body []byte, like any) error {
 	return c.value(reflect.TypeOf(like))
 }
 
-// A fieldChecker keeps one path for all levels. Only errors turn it into a string: a string for each level would take memory
-// with the square of the depth.
+// A fieldChecker keeps one path for all levels. It is only converted to a string for an error: one string for each level
+// would need memory that grows with the square of the depth.
 type fieldChecker struct {
 	dec  *json.Decoder
 	path []step // from the body to the current value
 }
 
-// A step leads from an object to a field, or from a list to an element.
+// A step is a part of a path: a field of an object or an element of a list.
 type step struct {
 	name  string
 	index int // -1: the step is a field
@@ -59,7 +59,7 @@ func (c *fieldChecker) at() string {
 	return b.String()
 }
 
-// inside checks the value that is one step further.
+// inside checks the value that is one step below the current one.
 func (c *fieldChecker) inside(s step, t reflect.Type) error {
 	outer := c.path
 	c.path = append(c.path, s)
@@ -68,7 +68,7 @@ func (c *fieldChecker) inside(s step, t reflect.Type) error {
 	return err
 }
 
-// value checks the next value, which is decoded into type t. A nil t means any type.
+// value checks the next value, which will be decoded into type t. A nil t stands for any type.
 func (c *fieldChecker) value(t reflect.Type) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -78,7 +78,7 @@ func (c *fieldChecker) value(t reflect.Type) error {
 		return fault.Invalid("body", "not valid JSON")
 	}
 	if _, nested := token.(json.Delim); nested && len(c.path) >= maxDepth {
-		c.path = c.path[:1] // the rest of the path would not help
+		c.path = c.path[:1] // the rest of the path does not help
 		return fault.Invalid(shown(c.at()), "nested more than %d levels deep", maxDepth)
 	}
 	switch token {
@@ -145,10 +145,10 @@ func UnknownField(path, name string, known []string) error {
 	return fault.Invalid(shown(name), "unknown field")
 }
 
-// maxShown is the length of the longest path of a field that an error repeats, in bytes.
+// maxShown limits the length of a path in an error message, in bytes.
 const maxShown = 128
 
-// shown shortens the path of a field that a client made up.
+// shown shortens a path, since it contains names that the client chose.
 func shown(path string) string {
 	if len(path) > maxShown {
 		path = strings.ToValidUTF8(path[:maxShown], "") + "…"
@@ -156,7 +156,7 @@ func shown(path string) string {
 	return path
 }
 
-// fieldsOf adds the JSON fields of a struct type, with those of embedded structs.
+// fieldsOf adds the JSON fields of a struct type to a map, including those of embedded structs.
 func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

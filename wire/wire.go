@@ -1,5 +1,5 @@
-// Package wire says what a protocol is: a pure projection of a run's events to frames. Live, resumed and replayed streams
-// are one code path, and a run started in one protocol can be read in any other.
+// Package wire defines what a streaming protocol is: a pure projection of a run's events to frames. Live, resumed and
+// replayed streams use the same code, and a run that was started in one protocol can be read in any other.
 package wire
 
 import (
@@ -11,14 +11,15 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Cursor is a place in a run's stream: behind the frame that carries it. An event may make several frames: the last of
-// them carries the event's sequence number alone, the ones before it "seq.1", "seq.2" ….
+// Cursor is a position in a run's stream: directly after the frame that carries it. One event may produce several frames.
+// The cursor of the last of them is the event's sequence number; the cursors of the earlier ones are "seq.1", "seq.2" and
+// so on.
 type Cursor struct {
 	Seq   event.Seq
-	Frame int // from 1; 0: everything of the event
+	Frame int // from 1; 0: after the last frame of the event
 }
 
-// ParseCursor reads a cursor as [Cursor.Append] writes it. The empty string is the start.
+// ParseCursor parses a cursor in the form that [Cursor.Append] writes. The empty string is the start of the stream.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil
@@ -40,7 +41,7 @@ func ParseCursor(s string) (Cursor, error) {
 	return c, nil
 }
 
-// Append appends the cursor's text.
+// Append appends the text form of the cursor to dst.
 func (c Cursor) Append(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, uint64(c.Seq), 10)
 	if c.Frame > 0 {
@@ -50,10 +51,10 @@ func (c Cursor) Append(dst []byte) []byte {
 	return dst
 }
 
-// String is the cursor's text.
+// String returns the text form of the cursor.
 func (c Cursor) String() string { return string(c.Append(nil)) }
 
-// Compare orders cursors as the frames that carry them follow each other.
+// Compare compares the positions of two cursors, as [cmp.Compare] does.
 func (c Cursor) Compare(d Cursor) int {
 	if n := cmp.Compare(c.Seq, d.Seq); n != 0 || c.Frame == d.Frame {
 		return n
@@ -67,34 +68,35 @@ func (c Cursor) Compare(d Cursor) int {
 	return cmp.Compare(c.Frame, d.Frame)
 }
 
-// Frame is the unit that a protocol sends: an SSE event, a line. Data has no line break.
+// Frame is the unit that a protocol sends, such as a server-sent event. Data has no line breaks.
 type Frame struct {
 	ID    Cursor
-	Event string // empty where the protocol has no names
+	Event string // empty if the protocol has no event names
 	Data  []byte
 }
 
-// Projection turns one run's events into frames. It may hold state, and it speaks of state and not of batches: however
-// the log is cut, the text adds up to the same and every frame's cursor resumes. It is for one goroutine.
+// Projection converts the events of one run to frames. It may be stateful. Its result must not depend on how the log is cut
+// into batches: the frames of any cut give a client the same state, and a stream can be resumed after each frame. It is not
+// safe for concurrent use.
 type Projection interface {
 	// Project appends the frames of the next events to dst. Their Data is valid until the next call.
 	Project(dst []Frame, batch []event.Event) []Frame
 }
 
-// Protocol makes projections and bytes. Its methods may be called at once.
+// Protocol creates projections and encodes frames. Its methods are safe for concurrent use.
 type Protocol interface {
 	Name() string
-	// ContentType is that of a stream.
+	// ContentType returns the media type of a stream.
 	ContentType() string
-	// New gives a projection that stands before a run's first event.
+	// New returns a projection that starts at the first event of a run.
 	New() Projection
-	// AppendFrame appends the frame as it goes over the wire.
+	// AppendFrame appends the encoded frame to dst.
 	AppendFrame(dst []byte, f Frame) []byte
-	// AppendIdle appends what is sent after a time of silence.
+	// AppendIdle appends a heartbeat to dst, which is sent when there was no frame for some time.
 	AppendIdle(dst []byte) []byte
 }
 
-// Resume gives a projection of the whole log that shows only the frames behind the cursor.
+// Resume returns a projection that reads the whole log and drops the frames up to the cursor.
 func Resume(p Projection, after Cursor) Projection {
 	if after == (Cursor{}) {
 		return p
@@ -107,7 +109,7 @@ type resumed struct {
 	after Cursor
 }
 
-// Project folds the events up to the cursor apart from the others, so that no frame straddles it.
+// Project projects the events up to the cursor separately, so that no frame combines events from before and after it.
 func (r *resumed) Project(dst []Frame, batch []event.Event) []Frame {
 	n := 0
 	for n < len(batch) && batch[n].Seq <= r.after.Seq {
@@ -127,7 +129,7 @@ func (r *resumed) Project(dst []Frame, batch []event.Event) []Frame {
 		if batch = batch[n:]; len(batch) == 0 {
 			return dst
 		}
-		if keep > from { // frames of the first part still need their data
+		if keep > from { // the next call of Project would overwrite the data of these frames
 			for i := range dst[from:] {
 				dst[from+i].Data = append([]byte(nil), dst[from+i].Data...)
 			}

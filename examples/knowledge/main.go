@@ -39,7 +39,7 @@ func run(ctx context.Context, path string, questions []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.DeleteFile(ctx, file)) }()
-	store, err := c.CreateStore(ctx, knowledge.VectorStoreRequest{Name: "example", FileIDs: []string{file}})
+	store, err := c.CreateStore(ctx, client.VectorStoreRequest{Name: "example", FileIDs: []string{file}})
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func upload(ctx context.Context, c *client.Client, path string) (id string, err 
 	if err != nil {
 		return "", err
 	}
-	_, err = c.Wait(ctx, file.TaskID, func(t knowledge.Task) { fmt.Fprintf(os.Stderr, "%s: %.0f %%\n", t.Status, t.Progress) })
+	_, err = c.Wait(ctx, file.TaskID, func(t client.Task) { fmt.Fprintf(os.Stderr, "%s: %.0f %%\n", t.Status, t.Progress) })
 	return file.ID, err
 }
 

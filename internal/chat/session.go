@@ -254,7 +254,7 @@ func label(stores []collection) string {
 const pages = 20
 
 // list gives the server's vector stores.
-func (s *session) list(ctx context.Context) (all []knowledge.VectorStore, more bool, err error) {
+func (s *session) list(ctx context.Context) (all []client.VectorStore, more bool, err error) {
 	after := ""
 	for range pages {
 		l, err := s.c.Stores(ctx, 100, after)
@@ -271,7 +271,7 @@ func (s *session) list(ctx context.Context) (all []knowledge.VectorStore, more b
 	return all, true, nil
 }
 
-func (s *session) remember(all []knowledge.VectorStore) {
+func (s *session) remember(all []client.VectorStore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = s.known[:0:0]

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // maxPassage bounds a passage that is shown, in bytes.
@@ -65,7 +64,7 @@ func (s *session) passage(ctx context.Context, c client.Citation) (string, error
 	if c.Document == "" {
 		return display.Clean(c.Snippet), nil
 	}
-	var d knowledge.Document
+	var d client.Document
 	err := s.c.Get(ctx, "/v1/files/"+url.PathEscape(c.Document)+"/content?limit=1&start_segment="+strconv.Itoa(c.Segment), &d)
 	if s.heard(err) == nil && d.Content != nil {
 		for _, g := range d.Content.Segments {

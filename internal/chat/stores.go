@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -112,7 +113,7 @@ func (s *session) choose(c ...collection) {
 }
 
 func (s *session) make(ctx context.Context, name string) (collection, error) {
-	v, err := s.c.CreateStore(ctx, knowledge.VectorStoreRequest{Name: name})
+	v, err := s.c.CreateStore(ctx, client.VectorStoreRequest{Name: name})
 	if s.heard(err) != nil {
 		return collection{}, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // maxUploads is how many files one command takes.
@@ -111,7 +110,7 @@ func shown(source string) string {
 }
 
 // bring uploads one file and waits until it is read.
-func (s *session) bring(ctx context.Context, source, of string) (f knowledge.File, err error) {
+func (s *session) bring(ctx context.Context, source, of string) (f client.File, err error) {
 	name := shown(source)
 	if isURL(source) {
 		s.face.progress(of+name+": fetching", -1)
@@ -122,7 +121,7 @@ func (s *session) bring(ctx context.Context, source, of string) (f knowledge.Fil
 	if s.heard(err) != nil {
 		return f, err
 	}
-	_, err = s.c.Wait(ctx, f.TaskID, func(t knowledge.Task) {
+	_, err = s.c.Wait(ctx, f.TaskID, func(t client.Task) {
 		_ = s.heard(nil)
 		s.face.progress(of+name+": reading", t.Progress/100)
 	})
@@ -133,7 +132,7 @@ func (s *session) bring(ctx context.Context, source, of string) (f knowledge.Fil
 }
 
 // send sends a file's bytes. The same ones that the server has already are not kept twice.
-func (s *session) send(ctx context.Context, file, name string) (f knowledge.File, err error) {
+func (s *session) send(ctx context.Context, file, name string) (f client.File, err error) {
 	info, err := os.Stat(file) // before it is opened: a pipe would wait for its other end
 	if err != nil {
 		return f, plainly(err)

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // The bounds of a document in one reply. What is beyond them is asked for by the next segment or page.
@@ -28,7 +27,7 @@ const (
 
 type (
 	uploadForm struct {
-		knowledge.Upload
+		Upload
 		File *multipart.FileHeader `formData:"file"`
 	}
 	contentParams struct {
@@ -43,28 +42,28 @@ type (
 	}
 	updateRequest struct {
 		idParam
-		knowledge.DocumentUpdate
+		DocumentUpdate
 	}
 )
 
 func (s *routes) ofFiles() []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/files", Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
-			Summary: "Upload a file, or have one fetched", Request: []any{uploadForm{}}, Reply: knowledge.File{}, Faults: []int{400, 409, 413, 415, 507}},
+			Summary: "Upload a file, or have one fetched", Request: []any{uploadForm{}}, Reply: File{}, Faults: []int{400, 409, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files", Serve: s.listFiles,
-			Summary: "List files", Request: []any{listParams{}}, Reply: knowledge.FileList{}, Faults: []int{400}},
+			Summary: "List files", Request: []any{listParams{}}, Reply: FileList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/files/{id}", Serve: s.getFile,
-			Summary: "Show a file", Request: []any{idParam{}}, Reply: knowledge.File{}, Faults: []int{404}},
+			Summary: "Show a file", Request: []any{idParam{}}, Reply: File{}, Faults: []int{404}},
 		{Method: "DELETE", Path: "/v1/files/{id}", Serve: s.deleteFile,
-			Summary: "Delete a file", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
+			Summary: "Delete a file", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
 		{Method: "GET", Path: "/v1/files/{id}/content", Serve: s.getContent, Timeout: readingTime,
-			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: knowledge.Document{}, Faults: []int{400, 404}},
+			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: Document{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/files/{id}/content", Serve: s.updateContent, Timeout: readingTime,
-			Summary: "Note something on a file", Request: []any{updateRequest{}}, Reply: knowledge.Document{}, Faults: []int{400, 404, 413, 415, 507}},
+			Summary: "Note something on a file", Request: []any{updateRequest{}}, Reply: Document{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files/{id}/pages", Serve: s.getPages, Timeout: readingTime,
-			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: knowledge.Pages{}, Faults: []int{400, 404}},
+			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: Pages{}, Faults: []int{400, 404}},
 		{Method: "GET", Path: "/v1/tasks/{id}", Serve: s.getTask,
-			Summary: "Show work in the background", Request: []any{idParam{}}, Reply: knowledge.Task{}, Faults: []int{404}},
+			Summary: "Show work in the background", Request: []any{idParam{}}, Reply: Task{}, Faults: []int{404}},
 	}
 }
 
@@ -136,7 +135,7 @@ func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := knowledge.FileList{Object: "list", Data: []knowledge.File{}, HasMore: len(fs) > limit}
+	list := FileList{Object: "list", Data: []File{}, HasMore: len(fs) > limit}
 	for _, f := range fs[:min(limit, len(fs))] {
 		list.Data = append(list.Data, fileOf(f))
 	}
@@ -166,7 +165,7 @@ func (s *routes) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	if err := s.o.Files.DeleteFile(r.Context(), id); err != nil {
 		return lost(err, "file")
 	}
-	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: id, Object: "file", Deleted: true})
+	server.ReplyJSON(w, http.StatusOK, Deleted{ID: id, Object: "file", Deleted: true})
 	return nil
 }
 
@@ -175,7 +174,7 @@ func (s *routes) getTask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return lost(err, "task")
 	}
-	out := knowledge.Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
+	out := Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
 		CreatedAt: unix(t.CreatedAt), UpdatedAt: unix(t.UpdatedAt), FailureReason: t.Failure, ErrorMessage: t.Failure, Data: json.RawMessage("{}")}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
@@ -193,19 +192,19 @@ func taskStatus(s store.Status) string {
 func fileStatus(s store.Status) string {
 	switch s {
 	case store.Pending:
-		return knowledge.FileUploaded
+		return FileUploaded
 	case store.Running:
-		return knowledge.FileProcessing
+		return FileProcessing
 	case store.Failed:
-		return knowledge.FileError
+		return FileError
 	case store.Cancelled:
-		return knowledge.FileCancelled
+		return FileCancelled
 	}
-	return knowledge.FileProcessed
+	return FileProcessed
 }
 
-func fileOf(f store.File) knowledge.File {
-	return knowledge.File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
+func fileOf(f store.File) File {
+	return File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
 		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(notedOn(f).Metadata)}
 }
@@ -281,9 +280,9 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 func scopeOf(id string) string { return "file:" + id }
 
 // documentOf gives a document with no more text than one reply may have.
-func documentOf(d files.Document) knowledge.Document {
+func documentOf(d files.Document) Document {
 	f, n := d.File, notedOn(d.File)
-	out := knowledge.Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
+	out := Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
 		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: naive(f.CreatedAt), UpdatedAt: naive(f.UpdatedAt),
 		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, d.Document.Meta.Creator),
 		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orNone(n.Bookmarks), Highlights: orNone(n.Highlights),
@@ -292,17 +291,17 @@ func documentOf(d files.Document) knowledge.Document {
 	if d.Document.ID == "" {
 		return out
 	}
-	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: d.Document.Meta.Description, Language: d.Document.Meta.Language, FileType: f.MediaType, URL: f.URL,
+	c := &Content{ID: first(f.MD5, f.ID), Abstract: d.Document.Meta.Description, Language: d.Document.Meta.Language, FileType: f.MediaType, URL: f.URL,
 		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(d.Document.Meta.Subject), Metadata: json.RawMessage("{}"),
-		VectorStoreIDs: orNone(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}
+		VectorStoreIDs: orNone(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []Segment{}}
 	text := 0
 	for i, chunk := range d.Segments {
 		if text += len(chunk.Text); i > 0 && text > maxText {
 			c.HasMore, c.NextSegment = true, chunk.Ordinal
 			break
 		}
-		c.Segments = append(c.Segments, knowledge.Segment{ID: fmt.Sprintf("%s-P%04d", c.ID, chunk.Ordinal), Content: chunk.Text, Index: chunk.Ordinal,
-			Metadata: knowledge.SegmentMetadata{ChunkID: string(chunk.ID), Heading: chunk.Heading(), Pages: chunk.Pages, Start: chunk.Start, End: chunk.End}})
+		c.Segments = append(c.Segments, Segment{ID: fmt.Sprintf("%s-P%04d", c.ID, chunk.Ordinal), Content: chunk.Text, Index: chunk.Ordinal,
+			Metadata: SegmentMetadata{ChunkID: string(chunk.ID), Heading: chunk.Heading(), Pages: chunk.Pages, Start: chunk.Start, End: chunk.End}})
 	}
 	if !c.HasMore && d.More {
 		c.HasMore, c.NextSegment = true, d.Segments[len(d.Segments)-1].Ordinal+1
@@ -357,13 +356,13 @@ func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return lost(err, "file")
 	}
-	out := knowledge.Pages{Object: "list", FileID: id, Pages: []knowledge.Page{}}
+	out := Pages{Object: "list", FileID: id, Pages: []Page{}}
 	text := 0
 	for _, p := range ps {
 		if text += len(p.Text); len(out.Pages) > 0 && text > maxText {
 			break
 		}
-		out.Pages = append(out.Pages, knowledge.Page{Number: p.Number, Content: p.Text})
+		out.Pages = append(out.Pages, Page{Number: p.Number, Content: p.Text})
 	}
 	if n := len(out.Pages); n > 0 {
 		next := out.Pages[n-1].Number + 1

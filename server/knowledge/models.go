@@ -4,18 +4,17 @@ import (
 	"net/http"
 
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 func (s *routes) ofModels() []server.Route {
-	return []server.Route{{Method: "GET", Path: "/v1/models", Serve: s.models, Reply: knowledge.ModelList{},
+	return []server.Route{{Method: "GET", Path: "/v1/models", Serve: s.models, Reply: ModelList{},
 		Summary: "List the models that a question may ask for, the first being asked where it asks for none"}}
 }
 
 func (s *routes) models(w http.ResponseWriter, _ *http.Request) error {
-	out := knowledge.ModelList{Object: "list", Data: []knowledge.Model{}}
+	out := ModelList{Object: "list", Data: []Model{}}
 	for _, name := range s.o.Models {
-		out.Data = append(out.Data, knowledge.Model{ID: name, Object: "model", OwnedBy: "sluice"})
+		out.Data = append(out.Data, Model{ID: name, Object: "model", OwnedBy: "sluice"})
 	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil

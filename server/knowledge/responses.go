@@ -30,11 +30,11 @@ type responseParams struct {
 func (s *routes) ofResponses() []server.Route {
 	return []server.Route{
 		{Method: "GET", Path: "/v1/responses", Serve: s.listResponses,
-			Summary: "List stored responses, the newest first", Request: []any{listParams{}}, Reply: knowledge.ResponseList{}, Faults: []int{400}},
+			Summary: "List stored responses, the newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.entry.Types.Events, Empty: true,
 			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.entry.Types.Reply, Faults: []int{400, 404}},
 		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
-			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
+			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
 		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
 			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.entry.Types.Reply, Faults: []int{404}},
 	}
@@ -77,7 +77,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := knowledge.ResponseList{Object: "list", Data: []knowledge.ResponseSummary{}}
+	list := ResponseList{Object: "list", Data: []ResponseSummary{}}
 	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func summaryResponse(sum eventlog.Summary) knowledge.ResponseSummary {
-	out := knowledge.ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: first(sum.Start.Model, unnamed), Query: sum.Start.Query,
+func summaryResponse(sum eventlog.Summary) ResponseSummary {
+	out := ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: first(sum.Start.Model, unnamed), Query: sum.Start.Query,
 		Collection: sum.Start.Collection, Protocol: sum.Start.Protocol, Previous: string(sum.Start.Previous)}
 	switch sum.Status() {
 	case event.Running:
@@ -181,7 +181,7 @@ func (s *routes) deleteResponse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return gone(err)
 	}
-	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: string(sum.Start.Run), Object: "response.deleted", Deleted: true})
+	server.ReplyJSON(w, http.StatusOK, Deleted{ID: string(sum.Start.Run), Object: "response.deleted", Deleted: true})
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // listing is the query by which the service's client lists the files of a vector store: it is answered with one row a file.
@@ -29,12 +28,12 @@ const (
 
 type searchRequest struct {
 	idParam
-	knowledge.SearchRequest
+	SearchRequest
 }
 
 // acceptedSearch are the fields that a search may have: besides ours, those of OpenAI's search, which have no effect.
 type acceptedSearch struct {
-	knowledge.SearchRequest
+	SearchRequest
 	Filters        acceptedFilter `json:"filters"`
 	RankingOptions any            `json:"ranking_options"`
 	RewriteQuery   any            `json:"rewrite_query"`
@@ -68,7 +67,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in knowledge.SearchRequest
+	var in SearchRequest
 	if err := parse(body, &in, acceptedSearch{}); err != nil {
 		return err
 	}
@@ -101,14 +100,14 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	server.ReplyJSON(w, http.StatusOK, knowledge.SearchPage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: rows, HasMore: more,
+	server.ReplyJSON(w, http.StatusOK, SearchPage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: rows, HasMore: more,
 		RequestID: "req_" + strings.ToLower(s.o.NewID())})
 	return nil
 }
 
 // rows gives the best passages, and fills up with the first passages of documents of which none is there. More tells that
 // there are better ones than some that were left out.
-func (x *searching) rows(query string, topK int) (rows []knowledge.SearchRow, more bool, err error) {
+func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, err error) {
 	docs, err := x.documents(topK)
 	if err != nil {
 		return nil, false, err
@@ -117,7 +116,7 @@ func (x *searching) rows(query string, topK int) (rows []knowledge.SearchRow, mo
 	if err != nil {
 		return nil, false, err
 	}
-	rows = []knowledge.SearchRow{}
+	rows = []SearchRow{}
 	shown := map[corpus.DocumentID]bool{}
 	for _, h := range hits {
 		if query == listing && shown[h.Chunk.Document] {
@@ -350,10 +349,10 @@ func ofChunk(key string, c *corpus.Chunk) (any, truth) {
 	return float64(c.Pages[0]), yes
 }
 
-func row(c corpus.Chunk, score float64, a *about) knowledge.SearchRow {
-	out := knowledge.SearchRow{FileID: string(c.Document), Filename: a.name(), Score: min(max(score, 0), 1),
-		Content: []knowledge.SearchText{{Type: "text", Text: c.Text}},
-		Attributes: knowledge.SearchAttributes{FileID: string(c.Document), Filename: a.name(), Title: a.title(), ContentType: first(a.file.MediaType, a.doc.MediaType),
+func row(c corpus.Chunk, score float64, a *about) SearchRow {
+	out := SearchRow{FileID: string(c.Document), Filename: a.name(), Score: min(max(score, 0), 1),
+		Content: []SearchText{{Type: "text", Text: c.Text}},
+		Attributes: SearchAttributes{FileID: string(c.Document), Filename: a.name(), Title: a.title(), ContentType: first(a.file.MediaType, a.doc.MediaType),
 			SegmentIndex: c.Ordinal, ChunkID: string(c.ID), Heading: c.Heading()}}
 	if len(c.Pages) > 0 {
 		out.Attributes.Page = c.Pages[0]

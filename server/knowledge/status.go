@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 func (s *routes) ofStatus() []server.Route {
 	return []server.Route{
-		{Method: "GET", Path: "/v1/serverstatus", Serve: s.status, Summary: "Show how the server is", Reply: knowledge.ServerStatus{}},
+		{Method: "GET", Path: "/v1/serverstatus", Serve: s.status, Summary: "Show how the server is", Reply: ServerStatus{}},
 		{Method: "GET", Path: "/v1/serverstatus/health", Serve: s.health, Summary: "Tell whether the server is healthy",
-			Reply: knowledge.ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
+			Reply: ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
 	}
 }
 
@@ -55,7 +54,7 @@ const (
 func (s *routes) status(w http.ResponseWriter, r *http.Request) error {
 	status, services, _ := s.issues(r)
 	now := s.o.Now()
-	out := knowledge.ServerStatus{Status: status, Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
+	out := ServerStatus{Status: status, Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
 		Metrics:  map[string]int64{"live_responses": int64(s.o.Engine.Live())},
 		Features: map[string]bool{"streaming": true, "file_search": true, "page_reader": true, "list_documents": true, "web_search": false, "stored_responses": true}}
 	server.ReplyJSON(w, http.StatusOK, out)
@@ -64,7 +63,7 @@ func (s *routes) status(w http.ResponseWriter, r *http.Request) error {
 
 func (s *routes) health(w http.ResponseWriter, r *http.Request) error {
 	state, _, issues := s.issues(r)
-	out := knowledge.ServerHealth{Status: state, Timestamp: s.o.Now().Unix(), Issues: issues}
+	out := ServerHealth{Status: state, Timestamp: s.o.Now().Unix(), Issues: issues}
 	status := http.StatusOK
 	if state == unhealthy {
 		status = http.StatusServiceUnavailable

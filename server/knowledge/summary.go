@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // summarizer names what makes summaries here: no model does.
@@ -48,7 +47,7 @@ func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := knowledge.VectorStoreSummary{VectorStoreID: id, SummaryText: summarize(sample, perToken*tokens), ModelUsed: summarizer, CreatedAt: s.o.Now().Unix()}
+	out := VectorStoreSummary{VectorStoreID: id, SummaryText: summarize(sample, perToken*tokens), ModelUsed: summarizer, CreatedAt: s.o.Now().Unix()}
 	if out.SummaryText == "" {
 		out.SummaryText = info.Description
 	}

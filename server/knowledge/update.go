@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // maxStores is how many vector stores one update may put a file into.
@@ -22,7 +21,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in knowledge.DocumentUpdate
+	var in DocumentUpdate
 	if err := parse(body, &in, in); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changes gives the fields of an update as they are kept, each held to its form and its size.
-func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
+func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
 	}

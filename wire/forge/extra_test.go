@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// TestShowsWhyAndHow: why a tool was chosen and how the graph led to a source are told, and cut where they are long.
+// TestShowsWhyAndHow checks that reasons of tool calls and paths in the graph are shown, and shortened if they are long.
 func TestShowsWhyAndHow(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -49,7 +49,7 @@ func TestShowsWhyAndHow(t *testing.T) {
 	}
 }
 
-// TestParallelCallsPair: results that come in another order than their starts name their own call.
+// TestParallelCallsPair checks that results which arrive out of order name their own calls.
 func TestParallelCallsPair(t *testing.T) {
 	t.Parallel()
 	var log []event.Event
@@ -81,8 +81,8 @@ func TestParallelCallsPair(t *testing.T) {
 	}
 }
 
-// TestSourcesOfAbstention: an answer that cites nothing has no sources, and neither has a cached one; a run that was stopped
-// shows what it found.
+// TestSourcesOfAbstention: an abstention has no sources, whether cached or not; a run that was stopped shows the passages
+// it found.
 func TestSourcesOfAbstention(t *testing.T) {
 	t.Parallel()
 	read := event.Attributed{Sources: []event.Source{{N: 1, Chunk: "c"}}}
@@ -119,7 +119,7 @@ func TestSourcesOfAbstention(t *testing.T) {
 	}
 }
 
-// TestShortenedSourceSaysSo: a text that is cut has truncated beside it, and a whole one has not.
+// TestShortenedSourceSaysSo checks the field truncated.
 func TestShortenedSourceSaysSo(t *testing.T) {
 	t.Parallel()
 	log := []event.Event{{Seq: 1, Body: event.RunStarted{Run: "run_1"}}, {Seq: 2, Body: event.QueryAnalyzed{}}, {Seq: 3, Body: event.CacheChecked{Hit: true}},

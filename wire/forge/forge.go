@@ -1,5 +1,5 @@
-// Package forge is the Forge streaming protocol: server-sent events of fourteen types, each payload repeating its name as
-// type. [Grammar] holds the order in which they may come.
+// Package forge implements the Forge streaming protocol: server-sent events of fourteen types. The field type of each
+// payload repeats the name of its event. [Grammar] defines the order of the events.
 package forge
 
 import (
@@ -8,35 +8,36 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// Name is the protocol's name in addresses and flags.
+// Name is the name of the protocol in URLs and flags.
 const Name = "forge"
 
-// joined is how many tokens that are due together share an event, and joinedBytes the most text that they do.
+// A token event holds at most maxTokens tokens and maxTokenBytes bytes of text.
 const (
-	joined      = 5
-	joinedBytes = 512
+	maxTokens     = 5
+	maxTokenBytes = 512
 )
 
-// maxSourceText bounds a source's text in bytes, so that a frame stays small whatever the sections are.
+// maxSourceText limits the text of a source, in bytes.
 const maxSourceText = 1500
 
-// maxReason bounds why a tool was chosen, and a name of a source's path, in bytes; maxPath is how many names are shown.
+// maxReason limits the reason of a tool call and each name of a source's path, in bytes. maxPath limits the number of
+// names.
 const (
 	maxReason = 300
 	maxPath   = 8
 )
 
-// maxData bounds an event's data in bytes where that can be had by showing less of each text: readers take a stream in
-// pieces of 16 KiB, and simple ones lose what does not fit into one. minText is what is shown of a text at least.
+// maxData is the preferred limit on the data of an event, in bytes: simple clients read a stream in chunks of 16 KiB and
+// lose events that do not fit into one chunk. Texts are shortened to meet it, but not below minText bytes each.
 const (
 	maxData = 16<<10 - 128
 	minText = 20
 )
 
-// maxKept bounds what a projection that waits holds on to, in bytes.
+// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
 const maxKept = 4 << 10
 
-// Protocol is the protocol. The zero value is ready.
+// Protocol implements [wire.Protocol]. The zero value is ready to use.
 type Protocol struct{}
 
 // Name implements [wire.Protocol].
@@ -54,20 +55,20 @@ func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.Append
 // AppendIdle implements [wire.Protocol].
 func (Protocol) AppendIdle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 
-// projection folds the run without its text, which no event of the protocol needs.
+// projection folds the run without the text of the answer, which no event of the protocol needs.
 type projection struct {
 	state event.State
-	buf   []byte // what the frames of one call point into
+	buf   []byte // backs the data of the frames of one call
 }
 
-// Project implements [wire.Projection]. A token event costs no allocation once the buffers have grown.
+// Project implements [wire.Projection]. A token event needs no allocation once the buffers have grown.
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
 	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
 		p.buf = nil
 	}
 	for len(batch) > 0 {
 		if _, thought := batch[0].Body.(event.Reasoned); thought {
-			batch = batch[1:] // no event of the protocol shows it
+			batch = batch[1:] // the protocol has no event for it
 			continue
 		}
 		n := joinable(batch)
@@ -89,12 +90,12 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 	return dst
 }
 
-// joinable counts the tokens at the head of the batch that make one frame.
+// joinable returns how many tokens at the start of the batch go into one frame.
 func joinable(batch []event.Event) int {
 	n, size := 0, 0
-	for n < min(joined, len(batch)) {
+	for n < min(maxTokens, len(batch)) {
 		t, ok := batch[n].Body.(event.Token)
-		if size += len(t.Text); !ok || n > 0 && size > joinedBytes {
+		if size += len(t.Text); !ok || n > 0 && size > maxTokenBytes {
 			break
 		}
 		n++
@@ -102,7 +103,7 @@ func joinable(batch []event.Event) int {
 	return n
 }
 
-// tokens writes the event of the tokens. The fold keeps their number and not their text, which no event needs.
+// tokens appends the payload of a token event. The fold only needs the number of tokens.
 func (p *projection) tokens(batch []event.Event) {
 	p.buf = append(p.buf, `{"type":"token","content":"`...)
 	for _, e := range batch {

@@ -63,10 +63,10 @@ func TestLaws(t *testing.T) {
 		logs[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 15*i)
 	}
 	logs["long"] = eventlogtest.RandomLog(rng, 2500)
-	wiretest.Laws(t, wiretest.Subject{Protocol: forge.Protocol{}, Read: read}, logs)
+	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forge.Protocol{}, Read: read}, logs)
 }
 
-// single gives each event a batch of its own.
+// single puts each event into a batch of its own.
 func single(log []event.Event) [][]event.Event {
 	var out [][]event.Event
 	for i := range log {
@@ -147,7 +147,7 @@ func BenchmarkProjectToken(b *testing.B) {
 	}
 }
 
-// logOf dates bodies 10 ms apart.
+// logOf returns events 10 ms apart.
 func logOf(bodies ...event.Body) []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var log []event.Event
@@ -164,7 +164,7 @@ func opening() []event.Body {
 	}
 }
 
-// TestFlagged: an answer that its sources do not carry is told apart, and of any other nothing is said.
+// TestFlagged checks that the verification reports an answer that its sources do not support.
 func TestFlagged(t *testing.T) {
 	for _, flagged := range []bool{false, true} {
 		log := logOf(append(searched(), event.Token{Text: "x"}, event.GenerationFinished{Reason: "stop"}, event.Verified{Flagged: flagged})...)

@@ -4,24 +4,25 @@ import (
 	"fmt"
 )
 
-// Grammar checks the order of a stream's events, one name at a time. The zero value stands before the first.
+// Grammar checks the order of the events of a stream, one event at a time. The zero value is the state before the first
+// event.
 //
 //	query_analysis (cache_hit token* sources done
 //	              | cache_miss round* rerank_result? generation_start token* verification sources done)
 //	round = tool_call tool_result | retrieval_start retrieval_result crag_evaluation?
 //
-// Rounds may interleave; each result follows a start of the same tool. A recoverable error may stand anywhere behind
-// query_analysis. One that is not recoverable may stand anywhere and is the last event; sources may come before it.
+// Rounds may interleave; each result follows a start of the same tool. A recoverable error may occur anywhere after
+// query_analysis. An error that is not recoverable may occur anywhere and is the last event; sources may precede it.
 type Grammar struct {
-	at      place
-	started map[string]int // calls that are open, by start's name and tool
-	results int            // results that no crag_evaluation has judged
+	state   state
+	started map[string]int // calls that have not returned, by event name and tool
+	results int            // results since the last crag_evaluation
 }
 
-type place int
+type state int
 
 const (
-	atStart place = iota
+	atStart state = iota
 	atAnalysis
 	atHit
 	atRounds
@@ -29,38 +30,39 @@ const (
 	atTokens
 	atVerified
 	atSources
-	atPartSources // the sources of an answer that is not whole: only an error can follow
+	atPartSources // sources of an incomplete answer: only an error may follow
 	atEnd
 )
 
-// Next takes the next event's name, with its tool if it has one, and whether it is a recoverable error.
+// Next checks the next event. It is given the name of the event, the tool if the event has one, and whether it is a
+// recoverable error.
 func (g *Grammar) Next(name, tool string, recoverable bool) error {
 	if g.started == nil {
 		g.started = map[string]int{}
 	}
-	if g.at == atEnd {
+	if g.state == atEnd {
 		return fmt.Errorf("check forge stream: %s follows the last event", name)
 	}
 	if name == "error" {
 		if !recoverable {
-			g.at = atEnd
+			g.state = atEnd
 			return nil
 		}
-		if g.at != atStart {
+		if g.state != atStart {
 			return nil
 		}
 	}
 	if !g.move(name, tool) {
-		return fmt.Errorf("check forge stream: %s %s is out of place (%d)", name, tool, g.at)
+		return fmt.Errorf("check forge stream: %s %s is not allowed here (state %d)", name, tool, g.state)
 	}
 	return nil
 }
 
-// Ended tells whether the stream is whole.
-func (g *Grammar) Ended() bool { return g.at == atEnd }
+// Ended reports whether the stream is complete.
+func (g *Grammar) Ended() bool { return g.state == atEnd }
 
 func (g *Grammar) move(name, tool string) bool {
-	from, to := g.at, g.at
+	from, to := g.state, g.state
 	ok := false
 	switch name {
 	case "query_analysis":
@@ -89,7 +91,7 @@ func (g *Grammar) move(name, tool string) bool {
 	case "verification":
 		ok, to = from == atTokens, atVerified
 	case "sources":
-		// Sources found so far precede an error that ends the stream, from any place behind the cache.
+		// Sources may precede an error that ends the stream, at any point after the cache lookup.
 		ok, to = from > atAnalysis && from < atSources, atPartSources
 		if from == atVerified || from == atHit {
 			to = atSources
@@ -98,7 +100,7 @@ func (g *Grammar) move(name, tool string) bool {
 		ok, to = from == atSources, atEnd
 	}
 	if ok {
-		g.at = to
+		g.state = to
 	}
 	return ok
 }

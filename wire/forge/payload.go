@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Payloads of the protocol's events. Each begins with its own name as type.
+// Payloads of the events of the protocol. Each repeats the name of its event as type.
 type (
-	// QueryAnalysis opens every stream.
+	// QueryAnalysis is the first event of a stream.
 	QueryAnalysis struct {
 		Type          string           `json:"type" enum:"query_analysis"`
 		Query         string           `json:"query"`
@@ -18,27 +18,28 @@ type (
 		Decomposed    bool             `json:"decomposed"`
 		EstimatedMode event.Mode       `json:"estimated_mode" enum:"agentic,direct"`
 	}
-	// CacheHit says that an earlier answer follows.
+	// CacheHit reports that a cached answer follows.
 	CacheHit struct {
 		Type          string  `json:"type" enum:"cache_hit"`
 		Similarity    float64 `json:"similarity"`
 		OriginalQuery string  `json:"original_query"`
 		CachedAt      string  `json:"cached_at" format:"date-time"`
 	}
-	// CacheMiss says that none fits.
+	// CacheMiss reports that the cache has no answer.
 	CacheMiss struct {
 		Type string `json:"type" enum:"cache_miss"`
 	}
-	// RetrievalStart begins a search. Call_id and reason are beyond the protocol's own fields.
+	// RetrievalStart reports the start of a search. The fields call_id and reason are an extension of the protocol.
 	RetrievalStart struct {
 		Type      string       `json:"type" enum:"retrieval_start"`
-		CallID    event.CallID `json:"call_id"` // the same in the result; numbers the calls of a run from 1
+		CallID    event.CallID `json:"call_id"` // the same in the result; the calls of a run are numbered from 1
 		Tool      string       `json:"tool"`
 		Query     string       `json:"query"`
 		Iteration int          `json:"iteration"`
-		Reason    string       `json:"reason,omitempty"` // why the agent chose it
+		Reason    string       `json:"reason,omitempty"` // why the agent chose the tool
 	}
-	// RetrievalResult ends it. Call_id, query, iteration and chunks are beyond the protocol's own fields.
+	// RetrievalResult reports the end of a search. The fields call_id, query, iteration and chunks are an extension of the
+	// protocol.
 	RetrievalResult struct {
 		Type        string         `json:"type" enum:"retrieval_result"`
 		CallID      event.CallID   `json:"call_id"`
@@ -47,27 +48,28 @@ type (
 		Iteration   int            `json:"iteration"`
 		ChunksFound int            `json:"chunks_found"`
 		TopScore    float64        `json:"top_score"`
-		Levels      map[string]int `json:"levels"` // L1, L2, L3: how many of each
+		Levels      map[string]int `json:"levels"` // number of passages by level: L1, L2, L3
 		DurationMS  event.Millis   `json:"duration_ms"`
 		Chunks      []ChunkScore   `json:"chunks"`
 	}
-	// ChunkScore is a chunk that was found.
+	// ChunkScore is a passage that was found.
 	ChunkScore struct {
 		ChunkID string  `json:"chunk_id"`
 		Level   string  `json:"level" enum:"L1,L2,L3"`
 		Score   float64 `json:"score"`
 	}
-	// ToolCall begins a tool that does not retrieve. Call_id, query and reason are beyond the protocol's own fields.
+	// ToolCall reports the start of a tool other than a search. The fields call_id, query and reason are an extension of
+	// the protocol.
 	ToolCall struct {
 		Type      string          `json:"type" enum:"tool_call"`
-		CallID    event.CallID    `json:"call_id"` // the same in the result; numbers the calls of a run from 1
+		CallID    event.CallID    `json:"call_id"` // the same in the result; the calls of a run are numbered from 1
 		Tool      string          `json:"tool"`
-		Query     string          `json:"query"` // of the input, or else the question
+		Query     string          `json:"query"` // of the input; the question if the input has none
 		Input     json.RawMessage `json:"input"`
 		Iteration int             `json:"iteration"`
-		Reason    string          `json:"reason,omitempty"` // why the agent chose it
+		Reason    string          `json:"reason,omitempty"` // why the agent chose the tool
 	}
-	// ToolResult ends it. Call_id, query and iteration are beyond the protocol's own fields.
+	// ToolResult reports the end of a tool call. The fields call_id, query and iteration are an extension of the protocol.
 	ToolResult struct {
 		Type       string          `json:"type" enum:"tool_result"`
 		CallID     event.CallID    `json:"call_id"`
@@ -77,7 +79,7 @@ type (
 		Result     json.RawMessage `json:"result"`
 		DurationMS event.Millis    `json:"duration_ms"`
 	}
-	// CRAGEvaluation is the judgement of a round of retrieval.
+	// CRAGEvaluation grades the passages of a retrieval round.
 	CRAGEvaluation struct {
 		Type      string       `json:"type" enum:"crag_evaluation"`
 		Correct   int          `json:"correct"`
@@ -87,7 +89,7 @@ type (
 		Expanded  int          `json:"expanded"`
 		Details   []CRAGDetail `json:"details"`
 	}
-	// CRAGDetail is that of one chunk.
+	// CRAGDetail is the grade of one passage.
 	CRAGDetail struct {
 		ChunkID        string      `json:"chunk_id"`
 		Score          float64     `json:"score"`
@@ -95,7 +97,7 @@ type (
 		Expanded       bool        `json:"expanded,omitempty"`
 		NewScore       *float64    `json:"new_score,omitempty"`
 	}
-	// RerankResult is the order in which passages go to the generator.
+	// RerankResult reports the reranking of the passages for the generator.
 	RerankResult struct {
 		Type        string       `json:"type" enum:"rerank_result"`
 		Method      string       `json:"method"`
@@ -104,20 +106,21 @@ type (
 		TopScore    float64      `json:"top_score"`
 		DurationMS  event.Millis `json:"duration_ms"`
 	}
-	// GenerationStart precedes the answer's tokens.
+	// GenerationStart precedes the tokens of the answer.
 	GenerationStart struct {
 		Type               string `json:"type" enum:"generation_start"`
 		ContextChunks      int    `json:"context_chunks"`
 		TotalContextTokens int    `json:"total_context_tokens"`
 		Model              string `json:"model"`
 	}
-	// Token is a piece of the answer, to be appended to what is shown. A citation is one too: " [2]". Citation is beyond the protocol's own fields.
+	// Token is a piece of the answer, to be appended to the text so far. A citation such as " [2]" is a token too. The
+	// field citation is an extension of the protocol.
 	Token struct {
 		Type     string `json:"type" enum:"token"`
 		Content  string `json:"content"`
-		Citation int    `json:"citation,omitempty"` // the source's number; left out of text, also of text that looks the same
+		Citation int    `json:"citation,omitempty"` // number of the cited source; 0 for text, including text that looks like a citation
 	}
-	// Verification is the check of the answer against its sources. Flagged is beyond the protocol's own fields.
+	// Verification is the check of the answer against its sources. The field flagged is an extension of the protocol.
 	Verification struct {
 		Type              string        `json:"type" enum:"verification"`
 		ClaimsChecked     int           `json:"claims_checked"`
@@ -126,19 +129,20 @@ type (
 		ClaimsUnsupported int           `json:"claims_unsupported"`
 		Confidence        float64       `json:"confidence"`
 		Details           []ClaimDetail `json:"details"`
-		Flagged           bool          `json:"flagged,omitempty"` // the sources do not carry the answer
+		Flagged           bool          `json:"flagged,omitempty"` // the sources do not support the answer
 	}
-	// ClaimDetail is that of one claim.
+	// ClaimDetail is the verdict on one claim.
 	ClaimDetail struct {
 		Claim   string        `json:"claim"`
 		Verdict event.Verdict `json:"verdict" enum:"SUPPORTED,PARTIALLY_SUPPORTED,UNSUPPORTED"`
 	}
-	// Sources lists what the answer was made from. The first is [1] in the answer's text. An answer that cites nothing has none.
+	// Sources lists the passages that the answer is based on. The first one is [1] in the text of the answer. An answer
+	// without citations has no sources.
 	Sources struct {
 		Type    string   `json:"type" enum:"sources"`
 		Sources []Source `json:"sources"`
 	}
-	// Source is one of them. Truncated and the fields from title on are beyond the protocol's own.
+	// Source is a passage. The fields truncated and those from title on are an extension of the protocol.
 	Source struct {
 		ChunkID     string   `json:"chunk_id"`
 		DocumentID  string   `json:"document_id"`
@@ -146,16 +150,17 @@ type (
 		Truncated   bool     `json:"truncated,omitempty"` // the passage is longer than the text
 		Level       string   `json:"level" enum:"L1,L2,L3"`
 		Score       float64  `json:"score"`
-		PageNumbers []int    `json:"page_numbers"` // that hold what is cited, or the passage if it is not cited
+		PageNumbers []int    `json:"page_numbers"` // pages of the cited sentences; of the whole passage if it is not cited
 		Heading     string   `json:"heading"`
 		Title       string   `json:"title"`
-		File        string   `json:"file,omitempty"`  // path of the document's file below the indexed folder, or its name
-		Quote       string   `json:"quote,omitempty"` // the sentence that the first citation rests on
-		Weight      float64  `json:"weight"`          // share of the answer, 0..1
+		File        string   `json:"file,omitempty"`  // path of the file below the indexed folder, or its name
+		Quote       string   `json:"quote,omitempty"` // the sentence that the first citation refers to
+		Weight      float64  `json:"weight"`          // share of the answer that cites it, 0..1
 		Cited       bool     `json:"cited"`
-		Path        []string `json:"path,omitempty"` // how the graph led to it: entities and titles in turn
+		Path        []string `json:"path,omitempty"` // path in the graph that led to the passage: entities and titles alternate
 	}
-	// Done ends a stream that was answered. Incomplete, usage and abstained are beyond the protocol's own fields.
+	// Done ends the stream of a run that has an answer. The fields incomplete, usage and abstained are an extension of the
+	// protocol.
 	Done struct {
 		Type            string       `json:"type" enum:"done"`
 		TotalTimeMS     event.Millis `json:"total_time_ms"`
@@ -166,29 +171,29 @@ type (
 		Confidence      float64      `json:"confidence"`
 		Mode            event.Mode   `json:"mode" enum:"agentic,direct"`
 		Cached          bool         `json:"cached"`
-		Incomplete      bool         `json:"incomplete,omitempty"` // the answer lacks its end
-		Usage           *Usage       `json:"usage,omitempty"`      // left out where no model was asked
-		Abstained       bool         `json:"abstained,omitempty"`  // the documents hold no answer
+		Incomplete      bool         `json:"incomplete,omitempty"` // the end of the answer is missing
+		Usage           *Usage       `json:"usage,omitempty"`      // left out if no model was called
+		Abstained       bool         `json:"abstained,omitempty"`  // the documents do not hold an answer
 	}
-	// Usage is what a run spent on models.
+	// Usage is the number of model calls and tokens of a run.
 	Usage struct {
 		InputTokens  int      `json:"input_tokens"`
 		OutputTokens int      `json:"output_tokens"`
 		Calls        int      `json:"calls"`
-		Models       []string `json:"models"`              // in the order of first use
-		Estimated    bool     `json:"estimated,omitempty"` // of some calls the provider told nothing
+		Models       []string `json:"models"`              // in the order of their first calls
+		Estimated    bool     `json:"estimated,omitempty"` // the provider did not report the tokens of some calls
 	}
-	// Error reports a failure. One that is not recoverable ends the stream.
+	// Error reports a failure. It ends the stream unless it is recoverable.
 	Error struct {
 		Type        string `json:"type" enum:"error"`
 		Message     string `json:"message"`
 		Code        string `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE"`
 		Recoverable bool   `json:"recoverable"`
-		Field       string `json:"field,omitempty"` // of the request, before a stream
+		Field       string `json:"field,omitempty"` // field of the request, for an error that precedes a stream
 	}
 )
 
-// round keeps four decimals.
+// round rounds to four decimals.
 func round(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
@@ -196,5 +201,5 @@ func round(f float64) float64 {
 	return math.Round(f*1e4) / 1e4
 }
 
-// timestamp is RFC 3339 in UTC with milliseconds.
+// timestamp formats t in RFC 3339, in UTC with milliseconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

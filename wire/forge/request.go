@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// Bounds of a request's fields.
+// Limits of the fields of a request.
 const (
 	MaxTopK       = 50
 	MaxNameLength = 128 // of collection and session_id, in bytes
@@ -30,7 +30,7 @@ type Request struct {
 	NoCache    bool       `json:"no_cache,omitempty" description:"Answer anew: nothing is taken from the cache or kept in it, and the run is not shared."`
 }
 
-// Entry is the protocol's way in.
+// Entry returns the description of the protocol for a server.
 func Entry() wire.Entry {
 	return wire.Entry{
 		Protocol: Protocol{}, Stream: "/api/query/stream", Once: "/api/query",
@@ -46,8 +46,8 @@ func Entry() wire.Entry {
 	}
 }
 
-// DecodeRequest reads a request's body. maxQuery bounds the question in bytes. Unknown and repeated fields are errors. An error
-// is of the code [fault.InvalidRequest] and names the field.
+// DecodeRequest decodes and validates the body of a request. The question may have maxQuery bytes. Unknown and repeated
+// fields are errors. Errors have the code [fault.InvalidRequest] and name the field.
 func DecodeRequest(body []byte, maxQuery int) (Request, error) {
 	r := Request{Mode: event.Agentic}
 	if !utf8.Valid(body) {
@@ -111,16 +111,16 @@ func (r *Request) check(maxQuery int) error {
 	return nil
 }
 
-// isControl tells the characters that have no place in a question: controls but white space.
+// isControl reports whether r is a control character other than white space. A question must not contain any.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
 }
 
-// Answer is the reply of a request that is not streamed: what the stream's events add up to.
+// Answer is the reply to a request without a stream. It holds the same information as the stream.
 type Answer struct {
 	RunID           string        `json:"run_id"`
 	Query           string        `json:"query"`
-	Answer          string        `json:"answer"` // with [n] behind what source n carries
+	Answer          string        `json:"answer"` // [n] follows text that source n supports
 	Mode            event.Mode    `json:"mode" enum:"agentic,direct"`
 	Cached          bool          `json:"cached"`
 	Confidence      float64       `json:"confidence"`
@@ -132,10 +132,10 @@ type Answer struct {
 	TotalTimeMS     event.Millis  `json:"total_time_ms"`
 	Incomplete      bool          `json:"incomplete,omitempty"`
 	Usage           *Usage        `json:"usage,omitempty"`
-	Error           *Error        `json:"error,omitempty"` // why the answer is not whole
+	Error           *Error        `json:"error,omitempty"` // why the answer is incomplete
 }
 
-// AnswerOf folds a run's events to the reply.
+// AnswerOf folds the events of a run to an answer.
 func AnswerOf(log []event.Event) Answer {
 	s := event.Fold(log)
 	done := doneOf(&s)

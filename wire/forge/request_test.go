@@ -17,7 +17,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
-// FuzzDecodeRequest: what is taken is within its bounds and reads back the same; what is not is told with a field.
+// FuzzDecodeRequest checks that decoded requests are within the limits and decode again to the same value, and that errors
+// name a field.
 func FuzzDecodeRequest(f *testing.F) {
 	for _, s := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","top_k":50,"collection":"c","session_id":"s","no_cache":true}`, `{"query":1}`, `{"QUERY":"x"}`, `null`, `[]`,
 		`{"query":"\u0000"}`, `{"query":"\ud800"}`, "{\"query\":\"\xff\"}", `{"query":"x"}{}`, `{"top_k":1e400}`, `{"query":"x","query":"y"}`} {
@@ -97,7 +98,7 @@ func TestGrammarTakesResultsBehindTheirStarts(t *testing.T) {
 	}
 }
 
-// TestDataFitsIntoAPiece: however many sources and claims there are, simple clients can read them in one piece.
+// TestDataFitsIntoAPiece checks that events with many sources and claims fit into the chunks that simple clients read.
 func TestDataFitsIntoAPiece(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain ", "\"\\\" ", "é€😀 ", "\u0085\u2028\u0001 "} {
@@ -129,7 +130,7 @@ func TestDataFitsIntoAPiece(t *testing.T) {
 	}
 }
 
-// TestDataIsOneLineForEverybody: clients that split lines as Unicode does must not find a line's end in data.
+// TestDataIsOneLineForEverybody: clients that split lines by Unicode rules must not find a line end in the data.
 func TestDataIsOneLineForEverybody(t *testing.T) {
 	t.Parallel()
 	const ends = "a\vb\fc\x1cd\x1de\x1ef\u0085g\u2028h\u2029i"
@@ -158,7 +159,7 @@ func TestDataIsOneLineForEverybody(t *testing.T) {
 	}
 }
 
-// TestReplyIsWhatTheStreamAddsUpTo holds the one object against the stream of the same log.
+// TestReplyIsWhatTheStreamAddsUpTo compares the reply with the stream of the same log.
 func TestReplyIsWhatTheStreamAddsUpTo(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut()} {

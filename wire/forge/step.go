@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// step writes the payload of an event that is not a token and gives its name: empty for an event that the protocol does
-// not show.
+// step appends the payload of an event other than a token and returns the name of the event. The name is empty if the
+// protocol has no such event.
 func (p *projection) step(e event.Event) string {
 	name, payload := p.payload(e.Body)
 	if payload != nil {
@@ -50,9 +50,9 @@ func (p *projection) payload(body event.Body) (string, any) {
 	case event.Cited:
 		return "token", Token{"token", string(appendCitation(nil, b.N)), b.N}
 	case event.Verified:
-		return "verification", fitting(func(most int) any { return verification(b, most) })
+		return "verification", fitting(func(limit int) any { return verification(b, limit) })
 	case event.Attributed:
-		return "sources", fitting(func(most int) any { return Sources{"sources", sources(shownSources(&p.state), most)} })
+		return "sources", fitting(func(limit int) any { return Sources{"sources", sources(shownSources(&p.state), limit)} })
 	case event.Warned:
 		return "error", Error{Type: "error", Message: b.Message, Code: string(b.Code), Recoverable: true}
 	case event.RunFailed:
@@ -63,17 +63,17 @@ func (p *projection) payload(body event.Body) (string, any) {
 	return "", nil
 }
 
-// appendCitation appends a citation as the answer's text shows it.
+// appendCitation appends a citation in the form that it has in the answer.
 func appendCitation(dst []byte, n int) []byte {
 	return append(strconv.AppendInt(append(dst, " ["...), int64(n), 10), ']')
 }
 
-// ErrorOf is the protocol's form of a failure that ends a stream or precedes it.
+// ErrorOf converts an error that ends a stream or precedes it.
 func ErrorOf(f *fault.Error) Error {
 	return Error{Type: "error", Message: f.Message, Code: string(f.Code), Field: f.Field}
 }
 
-// queryOf gives the query of a tool's input, and the question where the input has none.
+// queryOf returns the query in the input of a tool, or the question if the input has none.
 func (p *projection) queryOf(input json.RawMessage) string {
 	var in struct {
 		Query any `json:"query"`
@@ -96,7 +96,7 @@ func (p *projection) toolResult(b event.ToolReturned) ToolResult {
 	return r
 }
 
-// shownSources gives the sources of a run, and none of one that abstained: its answer rests on nothing.
+// shownSources returns the sources of a run. The answer of a run that abstained is based on none.
 func shownSources(s *event.State) []event.Source {
 	if s.Abstained() {
 		return nil
@@ -135,27 +135,27 @@ func cragEvaluation(b event.Graded) CRAGEvaluation {
 	return r
 }
 
-// fitting gives the payload with the longest texts that fit into [maxData].
-func fitting(payload func(most int) any) any {
-	for most := maxSourceText; ; most = most * 3 / 4 {
-		if p := payload(most); most <= minText || len(sse.AppendJSON(nil, p)) <= maxData {
+// fitting returns the payload with the longest texts that fit into [maxData].
+func fitting(payload func(limit int) any) any {
+	for limit := maxSourceText; ; limit = limit * 3 / 4 {
+		if p := payload(limit); limit <= minText || len(sse.AppendJSON(nil, p)) <= maxData {
 			return p
 		}
 	}
 }
 
-// verification shows at most so many bytes of each claim.
-func verification(b event.Verified, most int) Verification {
+// verification returns the payload with at most limit bytes of each claim.
+func verification(b event.Verified, limit int) Verification {
 	r := Verification{"verification", len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported),
 		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}, b.Flagged}
 	for _, c := range b.Claims {
-		r.Details = append(r.Details, ClaimDetail{clip(c.Text, most), c.Verdict})
+		r.Details = append(r.Details, ClaimDetail{clip(c.Text, limit), c.Verdict})
 	}
 	return r
 }
 
-// sources shows at most so many bytes of each text, heading and title.
-func sources(in []event.Source, most int) []Source {
+// sources returns the sources with at most limit bytes of each text, heading and title.
+func sources(in []event.Source, limit int) []Source {
 	out := []Source{}
 	for _, s := range in {
 		pages := s.Pages
@@ -168,11 +168,11 @@ func sources(in []event.Source, most int) []Source {
 		}
 		var path []string
 		for _, p := range s.Path[:min(len(s.Path), maxPath)] {
-			path = append(path, clip(p, min(most, maxReason)))
+			path = append(path, clip(p, min(limit, maxReason)))
 		}
-		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, most), Truncated: len(s.Text) > most, Level: level.String(),
-			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, most), Title: clip(s.Title, most),
-			File: clip(cmp.Or(s.File, s.Name), min(most, maxReason)), Quote: clip(s.CitedText(), most), Weight: round(s.Weight), Cited: s.Cited,
+		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
+			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, limit), Title: clip(s.Title, limit),
+			File: clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: clip(s.CitedText(), limit), Weight: round(s.Weight), Cited: s.Cited,
 			Path: path})
 	}
 	return out
@@ -191,7 +191,7 @@ func doneOf(s *event.State) Done {
 		s.Incomplete(), usageOf(s), s.Abstained()}
 }
 
-// usageOf gives what was spent on models; nil where none was asked.
+// usageOf returns the usage of a run, or nil if no model was called.
 func usageOf(s *event.State) *Usage {
 	if len(s.Usage) == 0 {
 		return nil
@@ -206,19 +206,19 @@ func usageOf(s *event.State) *Usage {
 	return u
 }
 
-// clip cuts a text to at most so many bytes at a rune, with an ellipsis.
-func clip(s string, most int) string {
-	if len(s) <= most {
+// clip shortens s to at most limit bytes. A shortened text ends with an ellipsis.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	n := most - len("…")
+	n := limit - len("…")
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + "…"
 }
 
-// object gives raw on one line, or an empty object where it is not one: a tool's input is from outside.
+// object returns raw on one line, or an empty object if it is not an object: the input of a tool comes from a model.
 func object(raw json.RawMessage) json.RawMessage {
 	var buf bytes.Buffer
 	if len(raw) == 0 || raw[0] != '{' || json.Compact(&buf, raw) != nil {

@@ -11,17 +11,18 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// maxListed is how many parts of a question are shown, and maxResults how many passages of a call.
+// Limits of the lists of a call: sub-queries, and passages found.
 const (
 	maxListed  = 5
 	maxResults = 10
 )
 
-// listedByDefault is how many documents a list of them shows where nobody says.
+// listedByDefault is the number of documents that a list has by default.
 const listedByDefault = 10
 
-// itemOf gives the type and the prefix of the ids of a tool's items. What finds passages is a file search, in whatever way.
-func itemOf(tool string) (kind, prefix string) {
+// itemType returns the type of the items of a tool, and the prefix of their ids. Every tool that finds passages is a file
+// search.
+func itemType(tool string) (kind, prefix string) {
 	switch tool {
 	case event.ToolReadPages:
 		return ItemPageReader, "pr_"
@@ -31,13 +32,13 @@ func itemOf(tool string) (kind, prefix string) {
 	return ItemFileSearch, "fs_"
 }
 
-// start adds the item of a call; nil where there are too many.
-func (p *projection) start(call event.CallID, tool string, iteration int, reason string) *segment {
+// startCall adds the item of a call. It returns nil if there are too many calls.
+func (p *projection) startCall(call event.CallID, tool string, iteration int, reason string) *outputItem {
 	if len(p.calls) >= maxCalls {
 		return nil
 	}
-	kind, prefix := itemOf(tool)
-	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.base, call), Status: StatusInProgress, Tool: short(tool, maxBrief), Iteration: iteration,
+	kind, prefix := itemType(tool)
+	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.idSuffix, call), Status: StatusInProgress, Tool: short(tool, maxBrief), Iteration: iteration,
 		Progress: new(0.0)}, nil)
 	p.callSize += len(s.data)
 	p.calls[call] = s
@@ -45,8 +46,8 @@ func (p *projection) start(call event.CallID, tool string, iteration int, reason
 	return s
 }
 
-// trace adds a line to what a call tells of itself.
-func (p *projection) trace(s *segment, format string, args ...any) {
+// trace adds a line to the execution trace of a call.
+func (p *projection) trace(s *outputItem, format string, args ...any) {
 	if p.r.Effort == EffortDev && s != nil {
 		if s.ExecutionTrace != "" {
 			s.ExecutionTrace += "\n"
@@ -55,18 +56,18 @@ func (p *projection) trace(s *segment, format string, args ...any) {
 	}
 }
 
-func (p *projection) searches(b event.RetrievalStarted) *segment {
-	s := p.start(b.Call, b.Tool, b.Iteration, b.Reason)
+func (p *projection) startSearch(b event.RetrievalStarted) *outputItem {
+	s := p.startCall(b.Call, b.Tool, b.Iteration, b.Reason)
 	if s != nil {
 		s.Queries = []string{short(b.Query, maxQuery)}
 		p.trace(s, "%s: %s", b.Tool, short(b.Query, maxHeading))
-		p.call(s)
+		p.encodeCall(s)
 	}
 	return s
 }
 
-// found ends a search.
-func (p *projection) found(b event.RetrievalFinished) *segment {
+// finishSearch sets the results of a search.
+func (p *projection) finishSearch(b event.RetrievalFinished) *outputItem {
 	s := p.calls[b.Call]
 	if s == nil {
 		return nil
@@ -81,31 +82,31 @@ func (p *projection) found(b event.RetrievalFinished) *segment {
 	s.Results = []Result{}
 	for _, f := range b.Found[:min(len(b.Found), maxResults)] {
 		if f.Document == "" {
-			continue // the log is from before searches told it
+			continue // written by a version that did not record the document
 		}
 		s.Results = append(s.Results, result(string(f.Document), f.Name, string(f.Chunk), f.Level.String(), f.Score))
 	}
-	p.ended(s, b.Error != "", new(len(b.Found)), b.Duration)
+	p.finishCall(s, b.Error != "", new(len(b.Found)), b.Duration)
 	return s
 }
 
-// result is a passage that was found.
+// result returns the result for a passage.
 func result(document, name, chunk, level string, score float64) Result {
 	id := short(document, MaxNameLength)
 	return Result{FileID: id, Filename: short(cmp.Or(name, id), MaxNameLength), Score: round(max(0, min(1, score))),
 		Attributes: ResultAttributes{ChunkID: short(chunk, MaxNameLength), Level: level}}
 }
 
-// ended gives a call its last status.
-func (p *projection) ended(s *segment, failed bool, results *int, took event.Millis) {
+// finishCall sets the final status of a call.
+func (p *projection) finishCall(s *outputItem, failed bool, results *int, took event.Millis) {
 	s.Status, s.ResultCount, s.DurationMS = StatusCompleted, results, took
 	if s.Progress = new(1.0); failed {
 		s.Status, s.ResultCount = failedStatus(s.Type), nil
 	}
-	p.call(s)
+	p.encodeCall(s)
 }
 
-// failedStatus is what a type of call says of one that failed.
+// failedStatus returns the status that an item of a type has if it failed.
 func failedStatus(kind string) string {
 	switch kind {
 	case ItemListDocuments, ItemPageReader, ItemReasoning, ItemMessage:
@@ -114,8 +115,8 @@ func failedStatus(kind string) string {
 	return StatusFailed
 }
 
-// input is what the tools are given and what they give, by the names that they use.
-type input struct {
+// toolData holds the fields of the inputs and results of the tools.
+type toolData struct {
 	Query      string            `json:"query"`
 	Document   string            `json:"document"`
 	DocumentID string            `json:"document_id"`
@@ -133,8 +134,8 @@ type input struct {
 	FoundDocuments float64 `json:"documents_found"`
 }
 
-// inputOf reads what it can; the fields of a wrong type stay empty.
-func inputOf(raw json.RawMessage) (in input) {
+// parseToolData decodes the fields that have the expected types.
+func parseToolData(raw json.RawMessage) (in toolData) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
 		return in
@@ -142,46 +143,46 @@ func inputOf(raw json.RawMessage) (in input) {
 	for name, v := range map[string]any{"query": &in.Query, "document": &in.Document, "document_id": &in.DocumentID, "start_page": &in.Start,
 		"end_page": &in.End, "limit": &in.Limit, "title": &in.Title, "error": &in.Error, "sub_queries": &in.SubQueries, "passages": &in.Passages, "pages": &in.Pages,
 		"documents": &in.Documents, "passages_found": &in.FoundPassages, "documents_found": &in.FoundDocuments} {
-		_ = json.Unmarshal(fields[name], v) // one of another type is none
+		_ = json.Unmarshal(fields[name], v) // a field of another type stays empty
 	}
 	return in
 }
 
-// page gives a number of a page, or of documents, from 1; 0 for what is none.
-func page(f float64) int {
+// positive converts a number to an integer of at least 1. It returns 0 for other numbers.
+func positive(f float64) int {
 	if f != math.Trunc(f) || f < 1 || f > math.MaxInt32 {
 		return 0
 	}
 	return int(f)
 }
 
-func (p *projection) uses(b event.ToolCalled) *segment {
-	s := p.start(b.Call, b.Tool, b.Iteration, b.Reason)
+func (p *projection) startTool(b event.ToolCalled) *outputItem {
+	s := p.startCall(b.Call, b.Tool, b.Iteration, b.Reason)
 	if s == nil {
 		return nil
 	}
-	in := inputOf(b.Input)
+	in := parseToolData(b.Input)
 	switch s.Type {
 	case ItemPageReader:
 		s.DocumentID = short(cmp.Or(in.DocumentID, in.Document), MaxNameLength)
 		s.DocumentTitle = new(string)
-		s.StartPage, s.EndPage = page(in.Start), page(in.End)
+		s.StartPage, s.EndPage = positive(in.Start), positive(in.End)
 	case ItemListDocuments:
-		s.Count = cmp.Or(page(in.Limit), listedByDefault)
+		s.Count = cmp.Or(positive(in.Limit), listedByDefault)
 		fallthrough
 	default:
 		s.Queries = []string{short(cmp.Or(in.Query, p.state.Query), maxQuery)}
 	}
-	p.call(s)
+	p.encodeCall(s)
 	return s
 }
 
-func (p *projection) used(b event.ToolReturned) *segment {
+func (p *projection) finishTool(b event.ToolReturned) *outputItem {
 	s := p.calls[b.Call]
 	if s == nil {
 		return nil
 	}
-	in := inputOf(b.Result)
+	in := parseToolData(b.Result)
 	if len(in.SubQueries) > 0 {
 		s.Queries = nil
 		for _, q := range in.SubQueries[:min(len(in.SubQueries), maxListed)] {
@@ -189,24 +190,24 @@ func (p *projection) used(b event.ToolReturned) *segment {
 		}
 	}
 	var results *int
-	n := cmp.Or(page(in.FoundDocuments), page(in.FoundPassages), len(in.Documents), len(in.Passages), len(in.Pages))
+	n := cmp.Or(positive(in.FoundDocuments), positive(in.FoundPassages), len(in.Documents), len(in.Passages), len(in.Pages))
 	if n > 0 || len(in.SubQueries) == 0 {
 		results = &n
 	}
 	if s.Type == ItemFileSearch && len(in.Passages) > 0 {
-		s.Results = reached(in.Passages)
+		s.Results = graphResults(in.Passages)
 	}
 	if s.Type == ItemPageReader {
 		title := short(in.Title, MaxNameLength)
 		s.DocumentTitle = &title
 	}
 	p.trace(s, "%s in %d ms", b.Tool, b.Duration)
-	p.ended(s, in.Error != "", results, b.Duration)
+	p.finishCall(s, in.Error != "", results, b.Duration)
 	return s
 }
 
-// reached gives what a walk of the graph found.
-func reached(passages []json.RawMessage) []Result {
+// graphResults returns the passages that a traversal of the graph found.
+func graphResults(passages []json.RawMessage) []Result {
 	out := []Result{}
 	for _, raw := range passages[:min(len(passages), maxResults)] {
 		var passage struct {
@@ -223,7 +224,7 @@ func reached(passages []json.RawMessage) []Result {
 	return out
 }
 
-// level gives the name of a level, and nothing for what is none.
+// level returns s if it is the name of a level, and otherwise nothing.
 func level(s string) string {
 	switch s {
 	case corpus.Section.String(), corpus.Passage.String(), corpus.Sentence.String():
@@ -232,22 +233,22 @@ func level(s string) string {
 	return ""
 }
 
-// graded tells the calls of a round how what they found was judged.
-func (p *projection) graded(b event.Graded) {
+// traceGrades adds the grades of a round to the traces of its calls.
+func (p *projection) traceGrades(b event.Graded) {
 	for _, s := range p.items {
 		if p.r.Effort == EffortDev && s.Tool != "" && s.Iteration == b.Iteration && s.Status == StatusCompleted {
 			p.trace(s, "graded: %d correct, %d ambiguous, %d incorrect; %s", b.Correct, b.Ambiguous, b.Incorrect, b.Action)
-			p.call(s)
+			p.encodeCall(s)
 		}
 	}
 }
 
-// annotation is a source as a citation of its file.
+// annotation returns the annotation for a source.
 func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
 		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
 	a.Truncated = a.Snippet != s.Text
-	a.Quote, a.Path = clip(s.CitedText(), snippets[0]), short(s.File, maxFile)
+	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), short(s.File, maxFile)
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
 	}
@@ -257,19 +258,19 @@ func annotation(s event.Source) Annotation {
 	return a
 }
 
-// snippet gives a source's text, which begins with what it is cited for unless all of it fits.
+// snippet returns the beginning of a source's text or, if that is too long, the text from the cited sentence on.
 func snippet(s event.Source) string {
 	at := s.Quote
 	for at > 0 && at < len(s.Text) && !utf8.RuneStart(s.Text[at]) {
 		at++
 	}
-	if all := clip(s.Text, snippets[0]); at <= 0 || at >= len(s.Text) || all == s.Text {
+	if all := clip(s.Text, snippetLimits[0]); at <= 0 || at >= len(s.Text) || all == s.Text {
 		return all
 	}
-	return clip(ellipsis+s.Text[at:], snippets[0])
+	return clip(ellipsis+s.Text[at:], snippetLimits[0])
 }
 
-// round keeps four decimals.
+// round rounds to four decimals.
 func round(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

@@ -13,23 +13,23 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// The roles of messages that are not turns of the history.
+// Roles of messages that are not part of the history.
 const (
 	roleSystem    = "system"
 	roleDeveloper = "developer"
 )
 
-// said is a message of the input.
-type said struct {
+// inputMessage is a message of the input.
+type inputMessage struct {
 	role  string
 	texts []string
 	files []string // ids
 	path  string
-	bare  bool // a part without a message around it; those in a row are one
+	bare  bool // a part without a message; consecutive ones are joined
 }
 
-// text gives what was said, without the references to files that clients leave in it.
-func (m said) text() string {
+// text returns the text of the message without the references to files that clients leave in it.
+func (m inputMessage) text() string {
 	text := strings.Join(m.texts, "\n")
 	for _, id := range m.files {
 		text = withoutReference(text, id)
@@ -37,12 +37,12 @@ func (m said) text() string {
 	return strings.TrimSpace(text)
 }
 
-// generatedID is the form of the ids that servers generate, and the only one that the public client takes for a reference
-// behind an @. Other ids may be words of the question.
+// generatedID matches the ids that servers generate. The public client only recognizes these after an @. Other ids may be
+// words of the question.
 var generatedID = regexp.MustCompile(`^(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?:file_|doc_|document_)[a-zA-Z0-9]+)$`)
 
-// withoutReference removes @id, and an id of a generated form that stands alone: the public client sends a file that is
-// mentioned as @id as a part of its own, and removes only the @ from the text.
+// withoutReference removes @id, and a generated id on its own: the public client sends a file that is mentioned as @id as a
+// separate part, and only removes the @ from the text.
 func withoutReference(text, id string) string {
 	generated := generatedID.MatchString(id)
 	var out []byte
@@ -62,19 +62,19 @@ func withoutReference(text, id string) string {
 		}
 		out = bytes.TrimRight(out, " \t")
 		rest := strings.TrimLeft(text[end:], " \t")
-		if len(out) > 0 && len(rest) > 0 && len(rest) < len(text)-end { // neither punctuation nor a line break follows
+		if len(out) > 0 && len(rest) > 0 && len(rest) < len(text)-end { // no punctuation or line break follows
 			out = append(out, ' ')
 		}
 		from = len(text) - len(rest)
 	}
 }
 
-// inID tells whether a character next to an id makes it part of a longer word.
+// inID reports whether r, next to an id, makes the id part of a longer word.
 func inID(r rune) bool {
 	return r == '_' || r == '-' || r == '@' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// input reads what was said. The last message of the user is the question; what was said before it is the history.
+// input reads the messages. The last message of the user is the question; earlier messages are the history.
 func (d *decoder) input(root value) error {
 	in := root.get("input")
 	if in.none() {
@@ -83,13 +83,13 @@ func (d *decoder) input(root value) error {
 	if in.none() {
 		return fault.Invalid("input", "required")
 	}
-	var all []said
+	var all []inputMessage
 	if _, plain := in.v.(string); plain {
 		text, err := in.text()
 		if err != nil {
 			return err
 		}
-		all = []said{{role: event.RoleUser, texts: []string{text}, path: in.path}}
+		all = []inputMessage{{role: event.RoleUser, texts: []string{text}, path: in.path}}
 	} else {
 		items, err := in.list(MaxItems)
 		if err != nil {
@@ -119,8 +119,8 @@ func (d *decoder) input(root value) error {
 	return d.question(all[last])
 }
 
-// before takes up the instructions among the messages.
-func (d *decoder) before(all []said) {
+// before adds the instructions in the messages.
+func (d *decoder) before(all []inputMessage) {
 	for _, m := range all {
 		if m.role == roleSystem || m.role == roleDeveloper {
 			d.instructions = append(d.instructions, m.text())
@@ -128,15 +128,15 @@ func (d *decoder) before(all []said) {
 	}
 }
 
-// question takes up the message that asks.
-func (d *decoder) question(m said) error {
+// question sets the question from the last message of the user.
+func (d *decoder) question(m inputMessage) error {
 	text := m.text()
 	for _, id := range m.files {
 		if id = filePrefix + id; !slices.Contains(d.files, id) {
 			d.files = append(d.files, id)
 		}
 	}
-	if len(m.files) > 0 && (text == "" || slices.Contains(m.files, text)) { // a file is sent without a question
+	if len(m.files) > 0 && (text == "" || slices.Contains(m.files, text)) { // a file without a question
 		text = whatIsIt
 	}
 	d.q.Query, d.asked = text, m.path
@@ -149,8 +149,8 @@ func (d *decoder) question(m said) error {
 	return nil
 }
 
-// history keeps the newest of the turns that fit into its limits.
-func (d *decoder) history(all []said) {
+// history keeps the newest turns that are within the limits.
+func (d *decoder) history(all []inputMessage) {
 	size, from := 0, len(all)
 	for from > 0 && len(d.q.History) < maxTurns {
 		m := all[from-1]
@@ -168,7 +168,7 @@ func (d *decoder) history(all []said) {
 	slices.Reverse(d.q.History)
 }
 
-// withoutMarkers removes the markers ⟦⟦n⟧⟧ with the blank before them.
+// withoutMarkers removes citation markers ⟦⟦n⟧⟧ and the space before each.
 func withoutMarkers(s string) string {
 	if !strings.Contains(s, openMarker) {
 		return s
@@ -191,30 +191,30 @@ func withoutMarkers(s string) string {
 	}
 }
 
-// skipped are the types of items that are no messages; clients send back what a response had put out.
+// skipped lists the types of items that are not messages. Clients send back the output of earlier responses.
 var skipped = []string{ItemReasoning, ItemFileSearch, ItemWebSearch, ItemListDocuments, ItemPageReader, "file_reader_call", "function_call",
 	"function_call_output", "computer_call", "computer_call_output", "item_reference", "code_interpreter_call", "mcp_call", "mcp_list_tools"}
 
-// message reads an item of the input. One that is no message has no role.
-func message(item value) (said, error) {
+// message reads an item of the input. The role is empty if the item is not a message.
+func message(item value) (inputMessage, error) {
 	if item.none() {
-		return said{}, item.invalid("want an object, got null")
+		return inputMessage{}, item.invalid("want an object, got null")
 	}
 	if err := item.object(); err != nil {
-		return said{}, err
+		return inputMessage{}, err
 	}
 	kind, err := item.get("type").one(slices.Concat([]string{ItemMessage, "input_text", "input_file", "input_image"}, skipped)...)
 	switch {
 	case err != nil:
-		return said{}, err
+		return inputMessage{}, err
 	case slices.Contains(skipped, kind):
-		return said{}, nil
-	case strings.HasPrefix(kind, "input_"): // a part by itself is something that the user says
-		m := said{role: event.RoleUser, path: item.path, bare: true}
+		return inputMessage{}, nil
+	case strings.HasPrefix(kind, "input_"): // a part on its own is a message of the user
+		m := inputMessage{role: event.RoleUser, path: item.path, bare: true}
 		return m, m.part(item)
 	}
 	role := item.get("role")
-	m := said{path: item.path + ".content"}
+	m := inputMessage{path: item.path + ".content"}
 	if m.role, err = role.one(event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper); err != nil {
 		return m, err
 	}
@@ -239,8 +239,8 @@ func message(item value) (said, error) {
 	return m, nil
 }
 
-// part reads a part of a message. Pictures are passed over.
-func (m *said) part(v value) error {
+// part reads a part of a message. Images are skipped.
+func (m *inputMessage) part(v value) error {
 	if v.none() {
 		return v.invalid("want an object, got null")
 	}
@@ -269,13 +269,13 @@ func (m *said) part(v value) error {
 	return nil
 }
 
-func (m *said) file(v value) error {
+func (m *inputMessage) file(v value) error {
 	id, err := v.name(MaxNameLength)
 	if err != nil {
 		return err
 	}
 	if strings.Contains(id, ",") {
-		return v.invalid("no comma may stand in an id")
+		return v.invalid("an id must not contain a comma")
 	}
 	if id != "" {
 		m.files = append(m.files, id)
@@ -283,8 +283,8 @@ func (m *said) file(v value) error {
 	return nil
 }
 
-// tools reads where and with what to look. Only tools of a type that there is are repeated: another would make the client
-// drop the whole response.
+// tools reads the tools. Unknown tools are left out of the response, because the public client would drop a response that
+// contains one.
 func (d *decoder) tools(root value) error {
 	list, err := root.get("tools").list(MaxTools)
 	if err != nil {
@@ -347,7 +347,7 @@ func (d *decoder) tool(v value) error {
 	return nil
 }
 
-// toolWebSearch is a tool that may be asked for and never finds anything.
+// toolWebSearch is a tool that is accepted, but has no effect.
 const toolWebSearch = "web_search"
 
 func (d *decoder) use(tool string) {
@@ -378,7 +378,7 @@ func (d *decoder) storesOf(v value, t *Tool) error {
 	return nil
 }
 
-// choice reads which tool the client wants; it is repeated where a client can read it.
+// choice reads tool_choice. It is repeated in the response if the public client can read it.
 func (d *decoder) choice(v value) error {
 	if _, word := v.v.(string); word || v.none() {
 		s, err := v.one("none", "auto", "required")

@@ -1,6 +1,5 @@
-// Package knowledge is the snapshot protocol of the Knowledge Forge: server-sent events whose data is the whole answer so
-// far, a [Response], so that a client that misses some of them loses nothing. It also holds the JSON of the service around
-// the protocol: files, vector stores, tasks.
+// Package knowledge implements the snapshot protocol of the Knowledge Forge: server-sent events whose data is the whole
+// answer so far, a [Response]. A client that misses some of the events loses nothing.
 package knowledge
 
 import (
@@ -14,11 +13,11 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// Name is the protocol's name in addresses and flags.
+// Name is the name of the protocol in URLs and flags.
 const Name = "knowledge"
 
-// The names of a stream's events that need no more than their names to be understood. Others begin a call, show that it
-// searches and end it: response.file_search_call.in_progress, .searching, .completed.
+// The names of the events of a stream. There are also three names for each type of call, such as
+// response.file_search_call.in_progress, .searching and .completed.
 const (
 	EventCreated         = "response.created"
 	EventInProgress      = "response.in_progress"
@@ -32,7 +31,7 @@ const (
 	EventDone            = "done"
 )
 
-// The pace of snapshots, a second. MaxPerSecond and MinPerSecond bound what may be asked for.
+// PerSecond is the default rate of snapshots. Requests may ask for MinPerSecond to MaxPerSecond.
 const (
 	PerSecond    = 10
 	MinPerSecond = 0.1
@@ -45,11 +44,11 @@ const (
 	ModeDelta    = "delta"
 )
 
-// Protocol is the protocol in one of its forms. The zero value is snapshots at the default pace. Forms that equal each other
-// make the same frames.
+// Protocol implements [wire.Protocol]. The zero value sends snapshots at the default rate. Two values that are equal
+// produce the same frames.
 type Protocol struct {
-	Delta     bool    // text is told in pieces, and snapshots come where items begin and end
-	PerSecond float64 // snapshots that show nothing but more text, at most; 0: the default. Not used with Delta.
+	Delta     bool    // send text as deltas, and snapshots only when items begin and end
+	PerSecond float64 // limit on snapshots that only add text; 0: the default. Not used with Delta.
 }
 
 var (
@@ -66,8 +65,8 @@ func (Protocol) ContentType() string { return sse.ContentType }
 // New implements [wire.Protocol].
 func (p Protocol) New() wire.Projection { return newProjection(p.Delta, maxLine) }
 
-// AppendFrame implements [wire.Protocol]. The id, which always differs, stands right before the data: a quick compressor finds a
-// snapshot that it has seen by what follows the difference, whatever the event's name.
+// AppendFrame implements [wire.Protocol]. The id directly precedes the data: it always differs, and a fast compressor
+// matches the data with that of earlier frames only if the bytes before it are the same from there on.
 func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte {
 	dst = append(append(dst, "event: "...), f.Event...)
 	dst = f.ID.Append(append(dst, "\nid: "...))
@@ -155,7 +154,7 @@ func checkPace(field string, per float64) error {
 	return nil
 }
 
-// FaultOf is the protocol's form of a failure that precedes a reply.
+// FaultOf converts an error that precedes a reply.
 func FaultOf(f *fault.Error) Fault {
 	return Fault{Code: string(f.Code), Message: f.Message, Detail: FaultDetail{Field: f.Field}}
 }

@@ -195,11 +195,11 @@ func tell(rng *rand.Rand, log []event.Event) {
 }
 
 func TestLaws(t *testing.T) {
-	wiretest.Laws(t, wiretest.Subject{Protocol: forms["snapshots"], Read: newest, Lasting: 2}, logs(t, 16))
+	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forms["snapshots"], Read: newest, FinalFrames: 2}, logs(t, 16))
 }
 
 func TestLawsOfDeltas(t *testing.T) {
-	wiretest.Laws(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t, 10))
+	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t, 10))
 }
 
 // ending is what the events that end a response say of it.

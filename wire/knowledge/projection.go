@@ -11,43 +11,42 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// maxKept bounds what a projection that waits keeps room for besides what it shows, in bytes.
+// maxKept limits the unused capacity of the buffer that a projection keeps between calls, in bytes.
 const maxKept = 32 << 10
 
-// In the delta mode, joined is how many pieces of text that are due together share a frame, and joinedBytes the most text.
+// A frame of a delta has at most deltaTokens tokens and deltaBytes bytes of text.
 const (
-	joined      = 5
-	joinedBytes = 512
+	deltaTokens = 5
+	deltaBytes  = 512
 )
 
-// noAnswer is what is said where a run has ended without a word.
+// noAnswer is the text of the message if a run has ended without an answer.
 const noAnswer = "No answer was found."
 
-// modelName stands where no model was asked for.
+// modelName is the model of a response if the request names none.
 const modelName = "sluice"
 
-// projection folds a run to its response, whose text is kept in the form that it has in a snapshot. Every other part is encoded
-// when it changes.
+// projection implements [wire.Projection]. The text is kept in the form that it has in the JSON of a snapshot.
 type projection struct {
-	*drawing
+	*builder
 	delta bool
-	state event.State               // without texts and citations, which the drawing has
-	calls map[event.CallID]*segment // by their numbers
-	buf   []byte                    // what the frames of one call point into
+	state event.State                  // without texts and citations, which are in builder
+	calls map[event.CallID]*outputItem // by their numbers
+	buf   []byte                       // backs the data of the frames of one call
 
 	// Text that no frame has shown yet.
-	due    event.Seq // its last event
-	of     *segment
-	pieces int
-	from   int  // where it begins in the item's text
-	grew   bool // some of it is another item's
+	pending       event.Seq // sequence number of its last event; 0: no text is pending
+	pendingItem   *outputItem
+	pendingTokens int
+	pendingFrom   int  // offset in the text of the item
+	otherPending  bool // text of another item is pending too
 }
 
-func newProjection(delta bool, most int) *projection {
-	return &projection{drawing: newDrawing(most), delta: delta, calls: map[event.CallID]*segment{}}
+func newProjection(delta bool, limit int) *projection {
+	return &projection{builder: newBuilder(limit), delta: delta, calls: map[event.CallID]*outputItem{}}
 }
 
-// Project implements [wire.Projection]. A frame of text costs copying the snapshot.
+// Project implements [wire.Projection]. A frame for new text copies the snapshot and encodes only the text.
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
 	if cap(p.buf) > maxKept && cap(p.buf) > 2*len(p.buf) {
 		p.buf = nil
@@ -56,14 +55,14 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 	for _, e := range batch {
 		switch b := e.Body.(type) {
 		case event.Token:
-			dst = p.writes(p.begun(dst, e.Seq, p.message()), e.Seq, p.answer, len(b.Text))
+			dst = p.expectText(p.showItem(dst, e.Seq, p.answerItem()), e.Seq, p.answer, len(b.Text))
 			p.answer.text.add(b.Text)
-			p.fit()
+			p.makeRoom()
 		case event.Reasoned:
-			dst = p.writes(p.begun(dst, e.Seq, p.thoughts()), e.Seq, p.thought, len(b.Text))
-			p.thought.text.add(b.Text)
+			dst = p.expectText(p.showItem(dst, e.Seq, p.reasoningItem()), e.Seq, p.reasoning, len(b.Text))
+			p.reasoning.text.add(b.Text)
 		case event.Cited:
-			dst = p.cites(dst, e.Seq, b)
+			dst = p.cite(dst, e.Seq, b)
 		default:
 			if !(Protocol{}).Waits(b) {
 				dst = p.flush(dst)
@@ -75,82 +74,85 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 	return p.flush(dst)
 }
 
-// begun shows in the delta mode an item that an event of text has added.
-func (p *projection) begun(dst []wire.Frame, seq event.Seq, s *segment) []wire.Frame {
+// showItem appends a snapshot in delta mode if no frame has shown the item yet.
+func (p *projection) showItem(dst []wire.Frame, seq event.Seq, s *outputItem) []wire.Frame {
 	if !p.delta || s.shown {
 		return dst
 	}
-	return p.shows(p.flush(dst), wire.Cursor{Seq: seq, Frame: 1}, EventInProgress)
+	return p.appendSnapshot(p.flush(dst), wire.Cursor{Seq: seq, Frame: 1}, EventInProgress)
 }
 
-// writes says that an event adds a text to an item. In the delta mode, what was due goes out before it where both do not make one frame.
-func (p *projection) writes(dst []wire.Frame, seq event.Seq, s *segment, size int) []wire.Frame {
-	if p.delta && p.due > 0 && (p.of != s || p.pieces >= joined || len(s.text.esc)-p.from+size > joinedBytes) {
+// expectText prepares for text that an event appends to an item. In delta mode, it flushes pending text that does not fit
+// into the same frame.
+func (p *projection) expectText(dst []wire.Frame, seq event.Seq, s *outputItem, size int) []wire.Frame {
+	if p.delta && p.pending > 0 && (p.pendingItem != s || p.pendingTokens >= deltaTokens || len(s.text.esc)-p.pendingFrom+size > deltaBytes) {
 		dst = p.flush(dst)
 	}
-	if p.due == 0 || p.of != s {
-		p.grew = p.due > 0 && p.grown()
-		p.from = len(s.text.esc)
+	if p.pending == 0 || p.pendingItem != s {
+		p.otherPending = p.pending > 0 && p.hasText()
+		p.pendingFrom = len(s.text.esc)
 	}
-	p.due, p.of = seq, s
-	p.pieces++
+	p.pending, p.pendingItem = seq, s
+	p.pendingTokens++
 	return dst
 }
 
-// grown tells whether a text that is due is one that can be seen: a piece may be empty, or lie behind where the text is cut off.
-func (p *projection) grown() bool { return p.grew || len(p.of.text.esc) > p.from }
+// hasText reports whether the pending text is visible: a token may be empty, or exceed the limit of the text.
+func (p *projection) hasText() bool {
+	return p.otherPending || len(p.pendingItem.text.esc) > p.pendingFrom
+}
 
-// cites adds a marker, and before it the annotation that it means.
-func (p *projection) cites(dst []wire.Frame, seq event.Seq, b event.Cited) []wire.Frame {
-	m := p.message()
-	n, added := p.number(b)
+// cite appends the marker of a citation, preceded by the annotation if it is new.
+func (p *projection) cite(dst []wire.Frame, seq event.Seq, b event.Cited) []wire.Frame {
+	m := p.answerItem()
+	n, added := p.annotate(b)
 	switch {
 	case n == 0:
 		return dst
 	case !p.delta || !added:
 	case !m.shown:
-		dst = p.begun(dst, seq, m)
+		dst = p.showItem(dst, seq, m)
 	default:
 		dst = p.flush(dst)
 		from := len(p.buf)
-		p.buf = sse.AppendJSON(p.buf, AnnotationAdded{m.ID, m.place, 0, n - 1, p.brief(p.notes[n-1])})
+		p.buf = sse.AppendJSON(p.buf, AnnotationAdded{m.ID, m.index, 0, n - 1, p.shortened(p.annotations[n-1])})
 		dst = append(dst, p.frame(wire.Cursor{Seq: seq, Frame: 1}, EventAnnotationAdded, from))
 	}
-	dst = p.writes(dst, seq, m, 0)
+	dst = p.expectText(dst, seq, m, 0)
 	m.text.mark(n)
-	p.fit()
+	p.makeRoom()
 	return dst
 }
 
-// flush shows the text that is due.
+// flush appends a frame for the pending text.
 func (p *projection) flush(dst []wire.Frame) []wire.Frame {
-	if p.due == 0 {
+	if p.pending == 0 {
 		return dst
 	}
 	name, from := EventTextDelta, len(p.buf)
-	if p.of == p.thought {
+	if p.pendingItem == p.reasoning {
 		name = EventReasoningDelta
 	}
-	id := wire.Cursor{Seq: p.due}
-	p.due, p.pieces = 0, 0
+	id := wire.Cursor{Seq: p.pending}
+	p.pending, p.pendingTokens = 0, 0
 	switch {
-	case !p.grown():
+	case !p.hasText():
 		return dst
 	case p.delta:
-		p.appendDelta(p.of, p.of.text.esc[p.from:])
+		p.appendDelta(p.pendingItem, p.pendingItem.text.esc[p.pendingFrom:])
 	default:
 		p.buf = p.snapshot(p.buf)
 	}
 	return append(dst, p.frame(id, name, from))
 }
 
-// appendDelta writes a [TextDelta] or a [ReasoningDelta].
-func (p *projection) appendDelta(s *segment, written []byte) {
+// appendDelta appends a [TextDelta] or a [ReasoningDelta] to the buffer.
+func (p *projection) appendDelta(s *outputItem, written []byte) {
 	p.buf = append(p.buf, `{"item_id":"`...)
 	p.buf = append(p.buf, s.ID...)
 	p.buf = append(p.buf, `","output_index":`...)
-	p.buf = strconv.AppendInt(p.buf, int64(s.place), 10)
-	if s == p.thought {
+	p.buf = strconv.AppendInt(p.buf, int64(s.index), 10)
+	if s == p.reasoning {
 		p.buf = append(p.buf, `,"summary_index":0,"delta":"`...)
 	} else {
 		p.buf = append(p.buf, `,"content_index":0,"delta":"`...)
@@ -158,52 +160,52 @@ func (p *projection) appendDelta(s *segment, written []byte) {
 	p.buf = append(append(p.buf, written...), `"}`...)
 }
 
-// frame is one whose data was written to the buffer.
+// frame returns a frame whose data is the buffer from an offset on.
 func (p *projection) frame(id wire.Cursor, name string, from int) wire.Frame {
 	return wire.Frame{ID: id, Event: name, Data: p.buf[from:len(p.buf):len(p.buf)]}
 }
 
-// shows adds a frame of the response as it is now.
-func (p *projection) shows(dst []wire.Frame, id wire.Cursor, name string) []wire.Frame {
+// appendSnapshot appends a frame of the response.
+func (p *projection) appendSnapshot(dst []wire.Frame, id wire.Cursor, name string) []wire.Frame {
 	from := len(p.buf)
 	p.buf = p.snapshot(p.buf)
 	return append(dst, p.frame(id, name, from))
 }
 
-// step takes up an event that is no text and shows what it changes.
+// step applies an event that adds no text and appends the frames of the change.
 func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 	id := wire.Cursor{Seq: e.Seq}
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		p.begins(b, e)
-		return p.shows(dst, id, EventCreated)
+		p.start(b, e)
+		return p.appendSnapshot(dst, id, EventCreated)
 	case event.QueryAnalyzed:
-		p.refuseWeb()
+		p.refuseWebSearch()
 	case event.CacheChecked:
 		if !b.Hit {
 			return dst
 		}
-		p.r.Cached, p.stale = true, true
-		p.message()
+		p.r.Cached, p.dirty = true, true
+		p.answerItem()
 	case event.RetrievalStarted:
-		return p.called(dst, e.Seq, p.searches(b))
+		return p.showCall(dst, e.Seq, p.startSearch(b))
 	case event.ToolCalled:
-		return p.called(dst, e.Seq, p.uses(b))
+		return p.showCall(dst, e.Seq, p.startTool(b))
 	case event.RetrievalFinished:
-		return p.returned(dst, id, p.found(b))
+		return p.showResult(dst, id, p.finishSearch(b))
 	case event.ToolReturned:
-		return p.returned(dst, id, p.used(b))
+		return p.showResult(dst, id, p.finishTool(b))
 	case event.Graded:
-		p.graded(b)
+		p.traceGrades(b)
 		return dst
 	case event.Attributed:
-		p.complete(b.Sources)
+		p.completeAnnotations(b.Sources)
 		return dst
 	case event.ModelUsed:
 		if b.Step == "generate" && b.Output > 0 {
-			p.writtenBy(b.Model)
+			p.setModel(b.Model)
 		}
-		p.spent()
+		p.setUsage()
 		return dst
 	case event.Warned:
 		if len(p.r.Warnings) == maxWarnings {
@@ -211,27 +213,27 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		}
 		p.warn(b)
 	case event.GenerationStarted:
-		p.writtenBy(b.Model)
+		p.setModel(b.Model)
 	case event.GenerationFinished:
-		p.generated(b)
-		return p.shows(dst, id, EventTextDone)
+		p.finishText(b)
+		return p.appendSnapshot(dst, id, EventTextDone)
 	case event.Verified:
 		p.r.Verification = &Verification{len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported), b.Count(event.Unsupported), b.Flagged}
-		p.r.Confidence, p.stale = new(round(b.Confidence)), true
+		p.r.Confidence, p.dirty = new(round(b.Confidence)), true
 	case event.RunFinished, event.RunFailed:
-		dst = p.shows(dst, wire.Cursor{Seq: e.Seq, Frame: 1}, p.ends())
+		dst = p.appendSnapshot(dst, wire.Cursor{Seq: e.Seq, Frame: 1}, p.finish())
 		from := len(p.buf)
 		p.buf = append(p.buf, "{}"...)
 		return append(dst, p.frame(id, EventDone, from))
 	default:
 		return dst
 	}
-	return p.shows(dst, id, EventInProgress)
+	return p.appendSnapshot(dst, id, EventInProgress)
 }
 
-// begins takes up what was asked. What other protocols keep of their requests is not ours to read.
-func (p *projection) begins(b event.RunStarted, e event.Event) {
-	p.base = strings.TrimPrefix(string(b.Run), "run_")
+// start applies the start of a run. The request is only used if it was made in this protocol.
+func (p *projection) start(b event.RunStarted, e event.Event) {
+	p.idSuffix = strings.TrimPrefix(string(b.Run), "run_")
 	p.r.ID, p.r.RunID, p.r.CreatedAt, p.r.Model = string(b.Run), string(b.Run), e.At.Unix(), short(b.Model, MaxNameLength)
 	if b.Model == "" {
 		p.r.Model = modelName
@@ -242,76 +244,76 @@ func (p *projection) begins(b event.RunStarted, e event.Event) {
 			p.r.Echo = asked
 		}
 	}
-	p.spent()
+	p.setUsage()
 }
 
-// writtenBy sets the model that writes the answer.
-func (p *projection) writtenBy(name string) {
-	p.r.AnsweredBy, p.stale = short(name, MaxNameLength), true
+// setModel sets the model that writes the answer.
+func (p *projection) setModel(name string) {
+	p.r.AnsweredBy, p.dirty = short(name, MaxNameLength), true
 }
 
-// refuseWeb answers the wish for a search of the web, which there is none of.
-func (p *projection) refuseWeb() {
+// refuseWebSearch adds a failed call if a web search was requested, since there is none.
+func (p *projection) refuseWebSearch() {
 	for _, t := range p.r.Tools {
 		if t.Type == toolWebSearch {
-			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.base, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
+			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.idSuffix, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
 			return
 		}
 	}
 }
 
-// called shows that a call begins and that it is under way.
-func (p *projection) called(dst []wire.Frame, seq event.Seq, s *segment) []wire.Frame {
+// showCall appends the two frames of the start of a call.
+func (p *projection) showCall(dst []wire.Frame, seq event.Seq, s *outputItem) []wire.Frame {
 	if s == nil {
 		return dst
 	}
-	dst = p.shows(dst, wire.Cursor{Seq: seq, Frame: 1}, "response."+s.Type+"."+StatusInProgress)
+	dst = p.appendSnapshot(dst, wire.Cursor{Seq: seq, Frame: 1}, "response."+s.Type+"."+StatusInProgress)
 	s.Status = StatusSearching
-	p.call(s)
-	return p.shows(dst, wire.Cursor{Seq: seq}, "response."+s.Type+"."+StatusSearching)
+	p.encodeCall(s)
+	return p.appendSnapshot(dst, wire.Cursor{Seq: seq}, "response."+s.Type+"."+StatusSearching)
 }
 
-func (p *projection) returned(dst []wire.Frame, id wire.Cursor, s *segment) []wire.Frame {
+func (p *projection) showResult(dst []wire.Frame, id wire.Cursor, s *outputItem) []wire.Frame {
 	if s == nil {
 		return dst
 	}
-	return p.shows(dst, id, "response."+s.Type+"."+StatusCompleted)
+	return p.appendSnapshot(dst, id, "response."+s.Type+"."+StatusCompleted)
 }
 
-// generated ends the answer's text.
-func (p *projection) generated(b event.GenerationFinished) {
+// finishText sets the status of the answer when its text is complete.
+func (p *projection) finishText(b event.GenerationFinished) {
 	status := StatusIncomplete
 	if b.Reason == "stop" || b.Reason == "" {
 		status = StatusCompleted
 	}
-	p.settle(p.message(), status)
-	p.settle(p.thought, StatusCompleted)
+	p.finishItem(p.answerItem(), status)
+	p.finishItem(p.reasoning, StatusCompleted)
 }
 
-// ends gives everything its last status and the name of the last snapshot's event.
-func (p *projection) ends() string {
-	name := p.concludes()
-	p.stale = true
+// finish sets the final status of all items and returns the name of the last snapshot's event.
+func (p *projection) finish() string {
+	name := p.setStatus()
+	p.dirty = true
 	if p.answer != nil {
-		p.fit()
+		p.makeRoom()
 	}
 	return name
 }
 
-// concludes does what [projection.ends] says.
-func (p *projection) concludes() string {
+// setStatus sets the final status of the response and of its items.
+func (p *projection) setStatus() string {
 	p.r.DurationMS = event.MillisOf(p.state.Elapsed())
 	if p.state.Failure != nil {
-		return p.fails(*p.state.Failure)
+		return p.fail(*p.state.Failure)
 	}
 	if p.r.Cached && p.state.Confidence() > 0 {
 		p.r.Confidence = new(round(p.state.Confidence()))
 	}
-	p.r.Abstained = len(p.notes) == 0 && p.state.Abstained()
-	p.settle(p.answer, StatusCompleted)
-	p.settle(p.thought, StatusCompleted)
-	if p.answer == nil || !p.answer.text.words {
-		p.notice(noAnswer)
+	p.r.Abstained = len(p.annotations) == 0 && p.state.Abstained()
+	p.finishItem(p.answer, StatusCompleted)
+	p.finishItem(p.reasoning, StatusCompleted)
+	if p.answer == nil || !p.answer.text.nonBlank {
+		p.addNotice(noAnswer)
 	}
 	switch {
 	case p.state.Stop == event.StopLength:
@@ -326,23 +328,24 @@ func (p *projection) concludes() string {
 	return EventIncomplete
 }
 
-// spent shows what is known of the tokens that the run cost.
-func (p *projection) spent() {
+// setUsage sets the usage as far as it is known.
+func (p *projection) setUsage() {
 	sum := p.state.Cost()
 	p.r.Usage = &Usage{InputTokens: sum.Input, InputTokensDetails: InputDetails{sum.Cached}, OutputTokens: sum.Output,
 		OutputTokenDetails: OutputDetails{sum.Reasoning}, TotalTokens: sum.Input + sum.Output}
-	p.stale = true
+	p.dirty = true
 }
 
-// fails ends a run that was stopped, and says why in a message: the only part of a failure that everybody is shown.
-func (p *projection) fails(b event.RunFailed) string {
+// fail sets the status of a run that failed or was cancelled. It adds a message with the reason, because some clients show
+// no other part of a failure.
+func (p *projection) fail(b event.RunFailed) string {
 	if b.Code == fault.NoDocuments && len(p.calls) == 0 {
-		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.base, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
+		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.idSuffix, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
 	}
 	for _, s := range p.items {
-		p.settle(s, failedStatus(s.Type))
+		p.finishItem(s, failedStatus(s.Type))
 	}
-	p.notice(sentence(b.Message))
+	p.addNotice(sentence(b.Message))
 	if b.Code == fault.Cancelled {
 		p.r.Status = StatusIncomplete
 		return EventIncomplete
@@ -352,7 +355,7 @@ func (p *projection) fails(b event.RunFailed) string {
 	return EventFailed
 }
 
-// codeOf gives a code of the few that clients can read.
+// codeOf converts an error code to one of those that the protocol has.
 func codeOf(c fault.Code) string {
 	switch c {
 	case fault.InvalidRequest, fault.TooLarge:
@@ -363,13 +366,13 @@ func codeOf(c fault.Code) string {
 	return "server_error"
 }
 
-// ResponseOf folds a run's events to the response that they add up to, with the whole text and the longest snippets.
+// ResponseOf folds the events of a run to a response, with the whole text and the longest snippets.
 func ResponseOf(log []event.Event) Response {
 	p := newProjection(true, 0)
 	p.Project(nil, log)
 	var r Response
 	if err := json.Unmarshal(p.snapshot(nil), &r); err != nil {
-		panic("knowledge: read a snapshot: " + err.Error()) // it was written here
+		panic("knowledge: read a snapshot: " + err.Error()) // the JSON was encoded by this package
 	}
 	return r
 }

@@ -10,40 +10,40 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// Bounds of a request's fields, in bytes where they are texts.
+// Limits of the fields of a request; of texts in bytes.
 const (
 	MaxTopK         = 50
 	MaxNameLength   = 128 // of the model, the user and each id
-	MaxStores       = 32  // ids of vector stores and files together
+	MaxStores       = 32  // vector stores and files together
 	MaxTools        = 32
-	MaxMetadata     = 16 // pairs, of keys of 64 and values of 512 bytes
+	MaxMetadata     = 16 // pairs; keys have up to 64 bytes and values up to 512
 	MaxItems        = 10_000
 	MaxParts        = 1000
 	MaxInstructions = 32 << 10
-	maxTurns        = 200 // of the history; older ones are left out
+	maxTurns        = 200 // of the history; older turns are dropped
 	maxHistory      = 256 << 10
 	maxEcho         = 16 << 10
 	maxTokens       = 1_000_000
 )
 
-// The efforts.
+// Values of effort.
 const (
 	EffortLow    = "low"    // one search
-	EffortMedium = "medium" // tools are chosen, for two rounds at most
-	EffortHigh   = "high"   // tools are chosen until enough is found
-	EffortDev    = "dev"    // as low, anew, and each call shows how it went
+	EffortMedium = "medium" // the model chooses tools, for at most two rounds
+	EffortHigh   = "high"   // the model chooses tools until it has found enough
+	EffortDev    = "dev"    // as low, without the cache and with execution traces
 )
 
-// mediumRounds is how many rounds of tools the effort medium allows.
+// mediumRounds is the maximum number of tool rounds at medium effort.
 const mediumRounds = 2
 
-// filePrefix marks a file's id among those of collections.
+// filePrefix marks an id in a list of collections as the id of a file.
 const filePrefix = "file:"
 
-// whatIsIt is asked of a file that is sent without a word.
+// whatIsIt is the question if a file is sent without one.
 const whatIsIt = "What is this document about?"
 
-// Request is a question. Null is as if the field were left out.
+// Request is the body of a request for a response. A null field counts as left out.
 type Request struct {
 	Input              any               `json:"input,omitempty" description:"The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false."`
 	Messages           []Message         `json:"messages,omitempty" description:"The same as a list. Answered with one object unless stream is true."`
@@ -71,20 +71,20 @@ type Request struct {
 	ParallelToolCalls  *bool             `json:"parallel_tool_calls,omitempty" description:"Repeated, and without effect."`
 }
 
-// Message is something that was said.
+// Message is a message of the conversation.
 type Message struct {
 	Role    string `json:"role" enum:"user,assistant,system,developer"`
 	Content any    `json:"content" description:"Text, or a list of parts: input_text and output_text with text, input_file with file_id."`
 }
 
-// StreamOptions say what form a stream has.
+// StreamOptions selects the form of a stream.
 type StreamOptions struct {
 	Mode               string  `json:"mode,omitempty" enum:"snapshot,delta" default:"snapshot" description:"delta: text is told in pieces, and snapshots come where items begin and end."`
 	SnapshotsPerSecond float64 `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100"`
 }
 
-// accepted are the fields that a request may have: those of [Request], and those of the OpenAI Responses API that have no
-// effect here. The objects of messages and tools may have more fields: clients send back what responses had.
+// accepted has all fields that a request may have: those of [Request], and those of the OpenAI Responses API that are
+// ignored. The objects in messages and tools may have more fields, because clients send back objects of earlier responses.
 type accepted struct {
 	Request
 	Messages any `json:"messages"`
@@ -114,8 +114,8 @@ type accepted struct {
 	TopLogprobs          any `json:"top_logprobs"`
 }
 
-// Decode reads a request's body; see [Request]. Unknown and repeated fields and wrong types and values are errors of the code [fault.InvalidRequest] that name
-// the field by its path. A history that is over its limits loses its oldest turns.
+// Decode decodes and validates the body of a request; see [Request]. Errors have the code [fault.InvalidRequest] and name
+// the path of the field. If the history is too long, its oldest turns are dropped.
 func Decode(body []byte, maxQuery int) (wire.Question, error) {
 	root, err := parse(body)
 	if err != nil {
@@ -125,7 +125,7 @@ func Decode(body []byte, maxQuery int) (wire.Question, error) {
 		return wire.Question{}, err
 	}
 	d := decoder{q: wire.Question{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}
-	for _, step := range []func(value) error{d.input, d.form, d.tools, d.effort, d.model, d.kept, d.repeated} {
+	for _, step := range []func(value) error{d.input, d.form, d.tools, d.effort, d.model, d.storage, d.echoed} {
 		if err := step(root); err != nil {
 			return wire.Question{}, err
 		}
@@ -143,14 +143,15 @@ func Decode(body []byte, maxQuery int) (wire.Question, error) {
 type decoder struct {
 	q      wire.Question
 	echo   Echo
-	asked  string // path of the question
+	asked  string // path of the question, for errors
 	stores []string
 	files  []string
 
 	instructions []string
 }
 
-// collections gives where to look: in the files that the question is sent with, or else in the vector stores.
+// collections returns the collections to search: the files that were sent with the question or, if there are none, the
+// vector stores.
 func (d *decoder) collections() []string {
 	if len(d.files) > 0 {
 		return d.files
@@ -158,9 +159,9 @@ func (d *decoder) collections() []string {
 	return d.stores
 }
 
-// form reads whether the answer is a stream, and which.
+// form reads whether the reply is a stream, and in which mode.
 func (d *decoder) form(root value) error {
-	stream, err := root.get("stream").truth()
+	stream, err := root.get("stream").boolean()
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (d *decoder) form(root value) error {
 	return nil
 }
 
-// effort reads how much is done.
+// effort reads the effort and derives the mode of the run from it.
 func (d *decoder) effort(root value) error {
 	effort, err := root.get("effort").one(EffortLow, EffortMedium, EffortHigh, EffortDev)
 	if err != nil {
@@ -226,7 +227,7 @@ func (d *decoder) effort(root value) error {
 	return nil
 }
 
-// model reads what a model is told, besides what was said.
+// model reads the settings of the model and the instructions.
 func (d *decoder) model(root value) (err error) {
 	if d.q.Model, err = root.get("model").name(MaxNameLength); err != nil {
 		return err
@@ -261,8 +262,8 @@ func (d *decoder) model(root value) (err error) {
 	return nil
 }
 
-// kept reads what the run follows and whether it is kept.
-func (d *decoder) kept(root value) error {
+// storage reads the previous response, and whether to store the response and use the cache.
+func (d *decoder) storage(root value) error {
 	previous, err := root.get("previous_response_id").name(MaxNameLength)
 	if err != nil {
 		return err
@@ -271,17 +272,17 @@ func (d *decoder) kept(root value) error {
 		return fault.Invalid("previous_response_id", "not the id of a response")
 	}
 	d.echo.PreviousResponseID = previous
-	if d.echo.Store, err = root.get("store").truth(); err != nil {
+	if d.echo.Store, err = root.get("store").boolean(); err != nil {
 		return err
 	}
 	d.q.Unstored = d.echo.Store != nil && !*d.echo.Store
-	fresh, err := root.get("no_cache").truth()
-	d.q.NoCache = fresh != nil && *fresh || d.echo.Effort == EffortDev // a kept answer has no trace
+	fresh, err := root.get("no_cache").boolean()
+	d.q.NoCache = fresh != nil && *fresh || d.echo.Effort == EffortDev // cached answers have no execution trace
 	return err
 }
 
-// repeated reads what has no effect but to stand in the response.
-func (d *decoder) repeated(root value) (err error) {
+// echoed reads the fields that have no effect other than being repeated in the response.
+func (d *decoder) echoed(root value) (err error) {
 	if d.echo.User, err = root.get("user").name(MaxNameLength); err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (d *decoder) repeated(root value) (err error) {
 	if d.echo.ServiceTier, err = root.get("service_tier").one("auto", "default", "flex"); err != nil {
 		return err
 	}
-	parallel, err := root.get("parallel_tool_calls").truth()
+	parallel, err := root.get("parallel_tool_calls").boolean()
 	if err != nil {
 		return err
 	}

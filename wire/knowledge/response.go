@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// The statuses of a response and of its output items. An item has the ones that its type allows.
+// Statuses of a response and of its output items. The type of an item determines which of them it can have.
 const (
 	StatusInProgress = "in_progress"
 	StatusSearching  = "searching"
@@ -15,7 +15,7 @@ const (
 	StatusFailed     = "failed"
 )
 
-// The types of output items.
+// Types of output items.
 const (
 	ItemMessage       = "message"
 	ItemReasoning     = "reasoning"
@@ -25,8 +25,9 @@ const (
 	ItemPageReader    = "page_reader_call"
 )
 
-// Response is the state of an answer: each snapshot of a stream, and the object that a request without a stream is answered
-// with. Once a text grows, nothing before it changes: a compressor that is quick finds what it has seen by its beginning.
+// Response is a response so far. It is the data of each snapshot of a stream, and the reply to a request without a stream.
+// While text is appended, nothing before the text changes, so that a fast compressor can match a snapshot with the one
+// before.
 type Response struct {
 	ID        string `json:"id" description:"The run's."`
 	Object    string `json:"object" enum:"response"`
@@ -35,9 +36,9 @@ type Response struct {
 	Echo
 	RunID  string `json:"run_id"`
 	Cached bool   `json:"cached,omitempty" description:"An earlier answer is given again."`
-	// AnsweredBy is the model that wrote the answer, which may be another than the one that was asked for.
+	// AnsweredBy is the model that wrote the answer. It may differ from Model.
 	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer; the model asked for is in model."`
-	// Abstained tells that the answer says that the documents hold none.
+	// Abstained is set if the answer says that the documents hold no answer.
 	Abstained bool `json:"abstained,omitempty" description:"The documents hold no answer."`
 
 	Usage *Usage `json:"usage,omitempty" description:"What is known so far: of a step, once it has ended."`
@@ -53,7 +54,7 @@ type Response struct {
 	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
 }
 
-// Echo is what a response repeats of its request.
+// Echo holds the fields of the request that the response repeats.
 type Echo struct {
 	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
 	ToolChoice         json.RawMessage   `json:"tool_choice" description:"none, auto, required, or an object with a type."`
@@ -79,29 +80,29 @@ type Tool struct {
 	MaxNumResults  int      `json:"max_num_results,omitempty"`
 }
 
-// Reasoning says how much a model shall think.
+// Reasoning sets how much the model reasons.
 type Reasoning struct {
 	Effort  string `json:"effort,omitempty" enum:"low,medium,high"`
 	Summary string `json:"summary,omitempty" enum:"auto,concise,detailed"`
 }
 
-// TextFormat says what the answer's text is: always plain text.
+// TextFormat is the format of the text of the answer, which is always plain text.
 type TextFormat struct {
 	Format struct {
 		Type string `json:"type" enum:"text"`
 	} `json:"format"`
 }
 
-// Item is an output item. Each type has the fields that its line in the list names; the others are left out.
+// Item is an output item. The fields depend on the type; the others are left out.
 //
 //   - message: role, content
 //   - reasoning: summary
 //   - file_search_call: queries, results, result_count
-//   - web_search_call: queries; always failed, since there is no web search
+//   - web_search_call: queries; always failed, because there is no web search
 //   - list_documents_call: queries, count
 //   - page_reader_call: document_id, document_title, start_page, end_page
 //
-// The calls also have progress, tool, iteration and, once they ended, duration_ms, and execution_trace at the effort dev.
+// Calls also have progress, tool and iteration, duration_ms once they have ended, and execution_trace at the effort dev.
 type Item struct {
 	Type           string       `json:"type" enum:"message,reasoning,file_search_call,web_search_call,list_documents_call,page_reader_call"`
 	ID             string       `json:"id"`
@@ -109,7 +110,7 @@ type Item struct {
 	Queries        []string     `json:"queries,omitzero"`
 	Count          int          `json:"count,omitempty" description:"How many documents are listed, at most."`
 	DocumentID     string       `json:"document_id,omitempty"`
-	DocumentTitle  *string      `json:"document_title,omitempty"` // of a page_reader_call, which always has it: some clients ask for nothing else
+	DocumentTitle  *string      `json:"document_title,omitempty"` // always present in a page_reader_call: some clients recognize the type by it
 	StartPage      int          `json:"start_page,omitempty"`
 	EndPage        int          `json:"end_page,omitempty"`
 	Progress       *float64     `json:"progress,omitempty" minimum:"0" maximum:"1"`
@@ -124,8 +125,7 @@ type Item struct {
 	Status         string       `json:"status" enum:"in_progress,searching,completed,incomplete,failed"`
 }
 
-// Result is a passage that a file_search_call found, best first, without its text: the annotations have the texts of what is
-// cited.
+// Result is a passage that a file_search_call found. It has no text; the annotations have the texts of the cited passages.
 type Result struct {
 	FileID     string           `json:"file_id"`
 	Filename   string           `json:"filename"`
@@ -139,36 +139,37 @@ type ResultAttributes struct {
 	Level   string `json:"level,omitempty" enum:"L1,L2,L3"`
 }
 
-// Warning is something that went wrong and was survived, such as a model that failed while another one took over.
+// Warning is a failure that did not end the run, such as that of a model that another one replaced.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Summary is a text of a reasoning item.
+// Summary is the text of a reasoning item.
 type Summary struct {
 	Type string `json:"type" enum:"summary_text"`
 	Text string `json:"text" description:"At most 8 KiB; what follows is left out."`
 }
 
-// Part is a part of a message: its text. The marker ⟦⟦n⟧⟧ in it stands behind what annotation n carries, counted from 1.
+// Part is the text of a message. A marker ⟦⟦n⟧⟧ in the text follows what annotation n supports; n counts from 1.
 type Part struct {
 	Type string `json:"type" enum:"output_text"`
 	Text string `json:"text"`
-	// Truncated tells that a snapshot shows the text's beginning only, so that it fits into a line of 120 KB. The response as one
-	// JSON object has the whole text.
+	// Truncated is set if a snapshot shows only the beginning of the text, to fit into a line of 120 KB. The reply to a
+	// request without a stream has the whole text.
 	Truncated   bool         `json:"truncated,omitempty"`
 	Annotations []Annotation `json:"annotations"`
 }
 
-// Annotation is a passage that a text cites. A passage that is cited for several pages has an annotation for each.
+// Annotation is a passage that the text cites. A passage that is cited for several pages has one annotation for each of
+// them.
 type Annotation struct {
 	Type     string `json:"type" enum:"file_citation"`
 	FileID   string `json:"file_id"`
 	Index    int    `json:"index" description:"Of the passage among the segments of its file, from 0."`
 	Filename string `json:"filename"`
 	Snippet  string `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
-	// Truncated tells that the snippet is not the whole passage.
+	// Truncated is set if the snippet is not the whole passage.
 	Truncated bool    `json:"truncated,omitempty"`
 	Quote     string  `json:"quote,omitempty" description:"The sentence that is cited, at most 400 characters; fewer where many passages are cited."`
 	Path      string  `json:"path,omitempty" description:"Of the file below the indexed folder, with the folder's name."`
@@ -179,19 +180,19 @@ type Annotation struct {
 	ChunkID   string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`
 }
 
-// ResponseError says why a response failed, in the protocol's words; Reason is a code of ours.
+// ResponseError is the reason why a response failed. Code is a code of the protocol, Reason one of package fault.
 type ResponseError struct {
 	Code    string `json:"code" enum:"server_error,rate_limit_exceeded,invalid_prompt"`
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 }
 
-// IncompleteDetails says why an answer lacks its end.
+// IncompleteDetails is the reason why the end of an answer is missing.
 type IncompleteDetails struct {
 	Reason string `json:"reason" enum:"max_output_tokens,content_filter"`
 }
 
-// Usage is what a run spent on models, in tokens; all 0 where none was asked.
+// Usage is the number of tokens of a run; all 0 if no model was called.
 type Usage struct {
 	InputTokens        int           `json:"input_tokens"`
 	InputTokensDetails InputDetails  `json:"input_tokens_details"`
@@ -210,7 +211,7 @@ type OutputDetails struct {
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
 
-// Verification counts the answer's claims by what the sources say of them.
+// Verification counts the claims of the answer by verdict.
 type Verification struct {
 	Claims      int  `json:"claims"`
 	Supported   int  `json:"supported"`
@@ -219,7 +220,7 @@ type Verification struct {
 	Flagged     bool `json:"flagged,omitempty" description:"The sources do not carry the answer."`
 }
 
-// TextDelta is the data of response.output_text.delta in the delta mode: text to append.
+// TextDelta is the data of response.output_text.delta in delta mode: text to append.
 type TextDelta struct {
 	ItemID       string `json:"item_id"`
 	OutputIndex  int    `json:"output_index"`
@@ -227,7 +228,7 @@ type TextDelta struct {
 	Delta        string `json:"delta"`
 }
 
-// ReasoningDelta is the data of response.reasoning_summary_text.delta in the delta mode.
+// ReasoningDelta is the data of response.reasoning_summary_text.delta in delta mode.
 type ReasoningDelta struct {
 	ItemID       string `json:"item_id"`
 	OutputIndex  int    `json:"output_index"`
@@ -235,8 +236,8 @@ type ReasoningDelta struct {
 	Delta        string `json:"delta"`
 }
 
-// AnnotationAdded is the data of response.output_text.annotation.added in the delta mode. It precedes the first marker of its
-// passage.
+// AnnotationAdded is the data of response.output_text.annotation.added in delta mode. It precedes the first marker of the
+// annotation.
 type AnnotationAdded struct {
 	ItemID          string     `json:"item_id"`
 	OutputIndex     int        `json:"output_index"`
@@ -250,14 +251,14 @@ type Done struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// Fault answers a request that failed before anything else was sent, with the HTTP status that belongs to its code.
+// Fault is the reply to a request that failed before anything else was sent.
 type Fault struct {
 	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE"`
 	Message string      `json:"message"`
 	Detail  FaultDetail `json:"detail"`
 }
 
-// FaultDetail names the part of the request that is at fault, if one is.
+// FaultDetail names the field of the request that caused the error, if there is one.
 type FaultDetail struct {
 	Field string `json:"field,omitempty" description:"Such as input[2].content[0].type."`
 }

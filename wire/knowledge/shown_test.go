@@ -103,7 +103,7 @@ func TestShortenedSnippetSaysSo(t *testing.T) {
 		r := knowledge.ResponseOf(logOf(append(asked(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
 		a := r.Output[0].Content[0].Annotations[0]
 		if a.Truncated != c.cut || c.cut == (a.Snippet == c.text) {
-			t.Errorf("%s: truncated is %v beside %q", name, a.Truncated, a.Snippet)
+			t.Errorf("%s: truncated is %v minOther %q", name, a.Truncated, a.Snippet)
 		}
 	}
 }

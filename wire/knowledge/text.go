@@ -15,46 +15,47 @@ const (
 	closeMarker = "⟧⟧"
 )
 
-// ellipsis ends a text that is cut off.
+// ellipsis ends a text that was shortened.
 const ellipsis = "…"
 
-// growing is a text in the form that it has inside a JSON string, to be appended to and never encoded again.
-type growing struct {
-	most  int // bytes at most; 0: any number
-	esc   []byte
-	full  bool // something was left out
-	words bool // it is more than white space
-	gap   bool // the text ends in white space or a marker, or is empty
-	safe  []int
+// textBuffer is a text in the form that it has inside a JSON string, so that it is encoded only once.
+type textBuffer struct {
+	limit    int // maximum size in bytes; 0: none
+	esc      []byte
+	full     bool // some text was dropped
+	nonBlank bool // the text is not only white space
+	spaced   bool // the text is empty, or ends in white space or a marker
+	cuts     []int
 }
 
-// A text is added in pieces of at most so many bytes, and may be cut off before most of them once it is as long as safeFrom.
+// Text is added in pieces of at most pieceBytes bytes. Beyond the size cutsFrom, the text may be cut off between most of
+// the pieces.
 const (
 	pieceBytes = 256
-	safeFrom   = 4 << 10
+	cutsFrom   = 4 << 10
 )
 
-// joiner is an invisible character that keeps brackets of a text from being a marker.
+// joiner is an invisible character. Between two brackets, it keeps them from being a marker.
 const joiner = "\u2060"
 
-// unmistakable gives a text in which nothing is a marker: between two opening brackets stands a joiner. Before is what precedes
-// the text.
-func unmistakable(before []byte, s string) string {
+// escapeMarkers returns s with joiners between opening brackets, so that s contains no marker. Before is the text that
+// precedes s.
+func escapeMarkers(before []byte, s string) string {
 	s = strings.ReplaceAll(s, openMarker, "⟦"+joiner+"⟦")
-	s = strings.ReplaceAll(s, openMarker, "⟦"+joiner+"⟦") // of three and more in a row
+	s = strings.ReplaceAll(s, openMarker, "⟦"+joiner+"⟦") // for three and more in a row
 	if strings.HasPrefix(s, "⟦") && bytes.HasSuffix(before, []byte("⟦")) {
 		s = joiner + s
 	}
 	return s
 }
 
-// add appends a text, which must not forge markers: documents may hold any brackets.
-func (g *growing) add(s string) {
-	s = unmistakable(g.esc, s)
+// add appends text. Brackets in the text are escaped, because text from documents must not look like markers.
+func (g *textBuffer) add(s string) {
+	s = escapeMarkers(g.esc, s)
 	if s == "" {
 		return
 	}
-	g.words = g.words || strings.TrimSpace(s) != ""
+	g.nonBlank = g.nonBlank || strings.TrimSpace(s) != ""
 	for s != "" && !g.full {
 		n := len(s)
 		if n > pieceBytes {
@@ -62,40 +63,40 @@ func (g *growing) add(s string) {
 			}
 		}
 		g.put(func(dst []byte) []byte { return event.AppendEscaped(dst, s[:n]) })
-		g.gap = strings.ContainsAny(s[n-1:n], " \n\t")
+		g.spaced = strings.ContainsAny(s[n-1:n], " \n\t")
 		s = s[n:]
 	}
 }
 
-// mark appends the marker of an annotation, counted from 1.
-func (g *growing) mark(n int) {
+// mark appends the marker of annotation n.
+func (g *textBuffer) mark(n int) {
 	g.put(func(dst []byte) []byte {
-		if !g.gap && len(dst) > 0 {
+		if !g.spaced && len(dst) > 0 {
 			dst = append(dst, ' ')
 		}
 		return append(strconv.AppendInt(append(dst, openMarker...), int64(n), 10), closeMarker...)
 	})
-	g.gap = true
+	g.spaced = true
 }
 
-// put appends what must not be cut.
-func (g *growing) put(write func(dst []byte) []byte) {
+// put appends bytes that must not be cut.
+func (g *textBuffer) put(write func(dst []byte) []byte) {
 	if g.full {
 		return
 	}
 	n := len(g.esc)
 	g.esc = write(g.esc)
-	if g.most > 0 && len(g.esc) > g.most {
+	if g.limit > 0 && len(g.esc) > g.limit {
 		g.esc, g.full = g.esc[:n], true
 		return
 	}
-	if last := len(g.safe) - 1; g.most > 0 && n >= safeFrom && (last < 0 || n >= g.safe[last]+pieceBytes/2) {
-		g.safe = append(g.safe, n)
+	if last := len(g.cuts) - 1; g.limit > 0 && n >= cutsFrom && (last < 0 || n >= g.cuts[last]+pieceBytes/2) {
+		g.cuts = append(g.cuts, n)
 	}
 }
 
-// within gives as much of the text as fits into so many bytes, and whether that is all of it.
-func (g *growing) within(room int) ([]byte, bool) {
+// prefix returns the text, cut off if it is longer than room bytes, and reports whether it is complete.
+func (g *textBuffer) prefix(room int) ([]byte, bool) {
 	if !g.full && len(g.esc) <= room {
 		return g.esc, true
 	}
@@ -103,46 +104,46 @@ func (g *growing) within(room int) ([]byte, bool) {
 	if len(g.esc) <= room {
 		return g.esc, false
 	}
-	n := len(g.safe)
-	for n > 0 && g.safe[n-1] > room {
+	n := len(g.cuts)
+	for n > 0 && g.cuts[n-1] > room {
 		n--
 	}
 	if n == 0 {
 		return nil, false
 	}
-	return g.esc[:g.safe[n-1]], false
+	return g.esc[:g.cuts[n-1]], false
 }
 
-// clip cuts a text to so many characters, with an ellipsis as the last.
-func clip(s string, most int) string {
-	if len(s) <= most {
+// clip shortens s to at most limit characters. A shortened text ends with an ellipsis.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
 	n, cut := 0, 0
 	for i := range s {
-		if n == most-1 {
+		if n == limit-1 {
 			cut = i
 		}
-		if n++; n > most {
+		if n++; n > limit {
 			return s[:cut] + ellipsis
 		}
 	}
 	return s
 }
 
-// short cuts a text to so many bytes at a character, with an ellipsis as the last.
-func short(s string, most int) string {
-	if len(s) <= most {
+// short shortens s to at most limit bytes. A shortened text ends with an ellipsis.
+func short(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	n := most - len(ellipsis)
+	n := limit - len(ellipsis)
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + ellipsis
 }
 
-// sentence makes a message one that can be read by itself.
+// sentence converts a message to a sentence: it begins with a capital letter and ends with a full stop.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {

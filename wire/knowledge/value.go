@@ -16,14 +16,14 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// value is a part of a request's JSON with the path that leads to it, such as input[2].content[0].type. What encoding/json
-// says of a wrong type has no indexes, and takes field names for those of another case.
+// value is a value in the JSON of a request with its path, such as input[2].content[0].type. Package encoding/json is not
+// used for these, since its type errors have no list indexes and it ignores the case of field names.
 type value struct {
 	path string
 	v    any
 }
 
-// parse reads a body that must be an object.
+// parse parses a body, which must be an object.
 func parse(body []byte) (value, error) {
 	if !utf8.Valid(body) {
 		return value{}, fault.Invalid("body", "not valid UTF-8")
@@ -69,10 +69,10 @@ func (v value) invalid(format string, args ...any) error {
 	return fault.Invalid(v.path, format, args...)
 }
 
-// none tells a field that is left out or null.
+// none reports whether the field is left out or null.
 func (v value) none() bool { return v.v == nil }
 
-// get gives a field of an object; of anything else, nothing.
+// get returns a field of an object. It returns an empty value if v is not an object.
 func (v value) get(name string) value {
 	path := name
 	if v.path != "" {
@@ -82,7 +82,7 @@ func (v value) get(name string) value {
 	return value{path, m[name]}
 }
 
-// object holds that the value is an object, if it is there.
+// object returns an error if the value is neither an object nor left out.
 func (v value) object() error {
 	if _, ok := v.v.(map[string]any); !ok && !v.none() {
 		return v.invalid("want an object, got %s", kindOf(v.v))
@@ -90,7 +90,7 @@ func (v value) object() error {
 	return nil
 }
 
-// only returns an error for a field of an object that is not one of the known ones.
+// only returns an error if the object has fields that are not in known.
 func (v value) only(known ...string) error {
 	m, _ := v.v.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -101,14 +101,14 @@ func (v value) only(known ...string) error {
 	return nil
 }
 
-// list gives the elements of a list of at most so many.
-func (v value) list(most int) ([]value, error) {
+// list returns the elements of a list, which may have at most limit of them.
+func (v value) list(limit int) ([]value, error) {
 	l, ok := v.v.([]any)
 	if !ok && !v.none() {
 		return nil, v.invalid("want a list, got %s", kindOf(v.v))
 	}
-	if len(l) > most {
-		return nil, v.invalid("%d elements; the limit is %d", len(l), most)
+	if len(l) > limit {
+		return nil, v.invalid("%d elements; the limit is %d", len(l), limit)
 	}
 	out := make([]value, len(l))
 	for i, e := range l {
@@ -117,7 +117,7 @@ func (v value) list(most int) ([]value, error) {
 	return out, nil
 }
 
-// text gives a string of any length without control characters but white space.
+// text returns a string of any length. It must not contain control characters other than white space.
 func (v value) text() (string, error) {
 	s, ok := v.v.(string)
 	if !ok && !v.none() {
@@ -131,14 +131,14 @@ func (v value) text() (string, error) {
 	return s, nil
 }
 
-// name gives a string of one line and at most so many bytes.
-func (v value) name(most int) (string, error) {
+// name returns a string of one line and at most limit bytes.
+func (v value) name(limit int) (string, error) {
 	s, err := v.text()
 	switch {
 	case err != nil:
 		return "", err
-	case len(s) > most:
-		return "", v.invalid("over %d bytes", most)
+	case len(s) > limit:
+		return "", v.invalid("over %d bytes", limit)
 	}
 	for i, r := range s {
 		if unicode.IsControl(r) {
@@ -148,7 +148,7 @@ func (v value) name(most int) (string, error) {
 	return s, nil
 }
 
-// one gives a string that must be one of those; empty where there is none.
+// one returns a string that must be one of the given ones. It is empty if the field is left out.
 func (v value) one(of ...string) (string, error) {
 	s, ok := v.v.(string)
 	if !ok && !v.none() {
@@ -173,8 +173,8 @@ func joinOr(of []string) string {
 	return string(b)
 }
 
-// truth gives a boolean; nil where there is none.
-func (v value) truth() (*bool, error) {
+// boolean returns a boolean, or nil if the field is left out.
+func (v value) boolean() (*bool, error) {
 	b, ok := v.v.(bool)
 	if !ok {
 		if v.none() {
@@ -185,7 +185,7 @@ func (v value) truth() (*bool, error) {
 	return &b, nil
 }
 
-// number gives a number within bounds; nil where there is none.
+// number returns a number within bounds, or nil if the field is left out.
 func (v value) number(least, most float64) (*float64, error) {
 	n, ok := v.v.(json.Number)
 	if !ok {
@@ -201,7 +201,7 @@ func (v value) number(least, most float64) (*float64, error) {
 	return &f, nil
 }
 
-// integer gives a whole number within bounds; 0 where there is none.
+// integer returns an integer within bounds, or 0 if the field is left out.
 func (v value) integer(least, most int) (int, error) {
 	f, err := v.number(math.Inf(-1), math.Inf(1))
 	if err != nil || f == nil {
@@ -213,7 +213,7 @@ func (v value) integer(least, most int) (int, error) {
 	return int(*f), nil
 }
 
-// isControl tells the characters that have no place in a text: controls but white space.
+// isControl reports whether r is a control character other than white space.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
 }

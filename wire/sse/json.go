@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// lineEnds are what clients that split lines as Unicode does take for a line's end, and encoding/json does not escape
-// everywhere.
+// lineEnds are the characters that clients which split lines by Unicode rules treat as line ends. Package encoding/json
+// does not escape all of them.
 var lineEnds = []struct{ raw, escaped string }{{"\u0085", `\u0085`}, {"\u2028", `\u2028`}, {"\u2029", `\u2029`}}
 
-// AppendJSON appends v as JSON for a frame's data: on one line by any reader's idea of a line, with <, > and & as they are. It panics
-// if v cannot be encoded, which is a programmer's mistake.
+// AppendJSON appends v as JSON for the data of a frame. The result is one line even for readers that split at Unicode line
+// ends; <, > and & are not escaped. It panics if v cannot be encoded, which is a programming error.
 func AppendJSON(dst []byte, v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -12,32 +12,32 @@ import (
 	"unicode/utf8"
 )
 
-// MaxEvent is the default bound of one event's lines together, in bytes.
+// MaxEvent is the default limit on the size of one event, in bytes.
 const MaxEvent = 16 << 20
 
-// ErrTooLong is returned for an event over the reader's limit.
+// ErrTooLong is returned for an event that is larger than the limit of the reader.
 var ErrTooLong = errors.New("server-sent event is over the size limit")
 
-// Event is one event as read. ID is the stream's last event id, which stays until another is set.
+// Event is a server-sent event. ID is the last event id that the stream has set, in this event or an earlier one.
 type Event struct {
 	ID   string
-	Name string // "message" where the stream gave none
+	Name string // "message" if the stream gave none
 	Data string
 }
 
-// Reader reads a stream of events.
+// Reader reads a stream of server-sent events.
 type Reader struct {
 	r      *bufio.Reader
 	max    int
-	next   string // the id that the event being read has set or found
+	next   string // id after the event that is being read
 	id     string
 	retry  time.Duration
 	begun  bool
-	skipLF bool // the last line ended with CR, so an LF that follows belongs to it
+	skipLF bool // the last line ended with CR; an LF that follows belongs to it
 	line   []byte
 }
 
-// NewReader reads events from r. An event of more than maxEvent bytes is an error; 0 means [MaxEvent].
+// NewReader returns a reader of the events in r. An event of more than maxEvent bytes is an error; 0 means [MaxEvent].
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		maxEvent = MaxEvent
@@ -45,14 +45,14 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{r: bufio.NewReader(r), max: maxEvent}
 }
 
-// Retry is the reconnection time that the stream asked for last; 0 if it never did.
+// Retry returns the reconnection time that the stream has set last, or 0.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
-// LastID is the last event id that the stream has set, in an event that came whole.
+// LastID returns the last event id that the stream has set in a complete event.
 func (r *Reader) LastID() string { return r.id }
 
-// Next reads the next event that has data. Comments and unknown fields are skipped. The end of the stream is io.EOF; an
-// event that the end cuts off is not given, as the standard asks.
+// Next returns the next event that has data. Comments and unknown fields are skipped. The error is io.EOF at the end of the
+// stream; an incomplete last event is dropped, as the standard requires.
 func (r *Reader) Next() (Event, error) {
 	r.next = r.id
 	var name string
@@ -98,7 +98,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// All gives the events up to the end of the stream. An error other than the end is the last thing it yields.
+// All returns an iterator over the events. If reading fails, the error is the last value.
 func (r *Reader) All() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -120,8 +120,8 @@ func toValid(b []byte) string {
 	return string(bytes.ToValidUTF8(b, []byte("\ufffd")))
 }
 
-// readLine gives the next line without its end: CR, LF or CRLF. It is valid until the next call. A line that the stream's
-// end cuts off is not given. It never waits for the byte after a CR.
+// readLine returns the next line without its line end, which is CR, LF or CRLF. The line is valid until the next call. An
+// incomplete last line is dropped. readLine does not wait for the byte after a CR.
 func (r *Reader) readLine(limit int) ([]byte, error) {
 	r.line = r.line[:0]
 	if !r.begun {

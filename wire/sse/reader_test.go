@@ -27,10 +27,10 @@ func read(r io.Reader, most int) (evs []sse.Event, err error) {
 	return evs, nil
 }
 
-// message is an event without a name.
+// message returns an event without a name.
 func message(id, data string) sse.Event { return sse.Event{ID: id, Name: "message", Data: data} }
 
-// standard holds the examples of the HTML standard's section 9.2.6 and the cases that its rules of parsing name.
+// standard holds the examples in section 9.2.6 of the HTML standard, and a case for each of its parsing rules.
 var standard = map[string]struct {
 	in   string
 	want []sse.Event
@@ -102,7 +102,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestLastIDIsOfWholeEvents: who resumes behind an event that was cut off would never see it.
+// TestLastIDIsOfWholeEvents: a client that resumed after an incomplete event would never receive it.
 func TestLastIDIsOfWholeEvents(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -160,7 +160,7 @@ func TestErrorOfTheReaderIsTold(t *testing.T) {
 	}
 }
 
-// TestGivesAnEventBeforeTheNextByte: a reader that waited for an LF behind the CR would be an event late.
+// TestGivesAnEventBeforeTheNextByte: a reader that waited for an LF after the CR would return events one event late.
 func TestGivesAnEventBeforeTheNextByte(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n"} {
@@ -201,7 +201,7 @@ func TestPaddingIsOfItsLengthAndIgnored(t *testing.T) {
 	}
 }
 
-// FuzzReader: however the bytes come, the events are the same, and no event is over the bound.
+// FuzzReader checks that the events do not depend on how the bytes are split, and that no event exceeds the limit.
 func FuzzReader(f *testing.F) {
 	for _, c := range standard {
 		f.Add([]byte(c.in), uint8(1))
@@ -214,7 +214,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%v, in pieces %v\n%s", wantErr, gotErr, diff)
 		}
 		for _, ev := range got {
-			if len(ev.Data) > 3*most || strings.ContainsAny(ev.ID+ev.Name, "\r\n") { // an invalid byte becomes three
+			if len(ev.Data) > 3*most || strings.ContainsAny(ev.ID+ev.Name, "\r\n") { // an invalid byte is replaced by three bytes
 				t.Fatalf("%+v", ev)
 			}
 		}
@@ -235,7 +235,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzRoundTrip: what the writer writes of any data on one line, the reader reads.
+// FuzzRoundTrip checks that the reader returns what the writer wrote, for any data on one line.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add(uint64(3), uint16(0), "token", "{}")
 	f.Add(uint64(1<<63-1), uint16(9), "", " leading: colon")

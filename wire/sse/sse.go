@@ -11,7 +11,7 @@ import (
 // ContentType is the media type of a stream.
 const ContentType = "text/event-stream"
 
-// AppendFrame appends a frame: id, event if it has a name, and data, each one line with LF, and a blank line.
+// AppendFrame appends a frame: the id, the event name if there is one, and the data.
 func AppendFrame(dst []byte, f wire.Frame) []byte {
 	dst = append(dst, "id: "...)
 	dst = f.ID.Append(dst)
@@ -24,14 +24,14 @@ func AppendFrame(dst []byte, f wire.Frame) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// AppendComment appends a comment line, which readers ignore: a sign of life. The text has no line break.
+// AppendComment appends a comment, which readers ignore. It serves as a heartbeat. The text has no line break.
 func AppendComment(dst []byte, text string) []byte {
 	dst = append(dst, ": "...)
 	dst = append(dst, text...)
 	return append(dst, "\n\n"...)
 }
 
-// AppendPadding appends n bytes that readers ignore, so that what follows begins at a place of the writer's choice.
+// AppendPadding appends n bytes that readers ignore. A writer uses it to choose the offset at which the next frame begins.
 func AppendPadding(dst []byte, n int) []byte {
 	if n > 1 {
 		dst = append(dst, ':')

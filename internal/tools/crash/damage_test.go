@@ -16,7 +16,6 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // questionsOf is what is asked before and after a file is damaged.
@@ -59,7 +58,7 @@ func goldenFolder(t *testing.T, w *world, addr, dir string) []*question {
 		t.Fatalf("%v\n%s", err, p.output())
 	}
 	c := newClient(t, addr)
-	if _, err := c.CreateStore(t.Context(), knowledge.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
+	if _, err := c.CreateStore(t.Context(), client.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
 		t.Fatal(err)
 	}
 	var asked []*question

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // insufficientStorage is the documented code of a request that needs room on a full disk.
@@ -35,7 +34,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	c, once := newClient(t, addr), quickClient(t, addr)
 	ctx := t.Context()
-	if _, err := c.CreateStore(ctx, knowledge.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
+	if _, err := c.CreateStore(ctx, client.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
 		t.Fatal(err)
 	}
 	for range *fills {

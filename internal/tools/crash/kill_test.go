@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/model/modeltest"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // TestKills kills the server at random moments while files are uploaded and deleted and answers are streamed. After each restart,
@@ -27,7 +26,7 @@ func TestKills(t *testing.T) {
 	if _, err := p.ready(patience); err != nil {
 		t.Fatalf("%v\n%s", err, p.output())
 	}
-	if _, err := c.CreateStore(t.Context(), knowledge.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
+	if _, err := c.CreateStore(t.Context(), client.VectorStoreRequest{ID: storeID, Name: storeID}); err != nil {
 		t.Fatal(err)
 	}
 	for range *kills {

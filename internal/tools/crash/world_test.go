@@ -14,7 +14,6 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // storeID is the vector store that every file joins.
@@ -336,13 +335,13 @@ func (w *world) await(ctx context.Context, c *client.Client, f *file) {
 }
 
 func (w *world) searched(ctx context.Context, c *client.Client, f *file) bool {
-	page, err := c.SearchStore(ctx, storeID, knowledge.SearchRequest{Query: f.word, TopK: 3})
+	page, err := c.SearchStore(ctx, storeID, client.SearchRequest{Query: f.word, TopK: 3})
 	if err != nil {
 		w.unexplained("search for %s: %v", f.word, err)
 		return f.state == joined
 	}
-	return slices.ContainsFunc(page.Data, func(r knowledge.SearchRow) bool {
-		return r.FileID == f.id && slices.ContainsFunc(r.Content, func(x knowledge.SearchText) bool { return strings.Contains(strings.ToLower(x.Text), f.word) })
+	return slices.ContainsFunc(page.Data, func(r client.SearchRow) bool {
+		return r.FileID == f.id && slices.ContainsFunc(r.Content, func(x client.SearchText) bool { return strings.Contains(strings.ToLower(x.Text), f.word) })
 	})
 }
 
@@ -373,8 +372,8 @@ func (w *world) verifyRun(ctx context.Context, c *client.Client, q *question) {
 }
 
 // holds tells whether a segment of the document has the word.
-func holds(d knowledge.Document, word string) bool {
-	return d.Content != nil && slices.ContainsFunc(d.Content.Segments, func(s knowledge.Segment) bool {
+func holds(d client.Document, word string) bool {
+	return d.Content != nil && slices.ContainsFunc(d.Content.Segments, func(s client.Segment) bool {
 		return strings.Contains(strings.ToLower(s.Content), word)
 	})
 }

@@ -1,4 +1,4 @@
-// Package wiretest holds protocols to the laws of the design.
+// Package wiretest tests implementations of [wire.Protocol].
 package wiretest
 
 import (
@@ -16,22 +16,22 @@ import (
 // Subject is a protocol under test.
 type Subject struct {
 	Protocol wire.Protocol
-	// Read gives what a client knows after the frames, in a form that is the same for all streams that mean the same:
-	// text joined, snapshots that another one replaces left out. It fails on frames that no client could read.
+	// Read returns the state of a client that has received the frames. States that mean the same must be equal: text is
+	// joined, and snapshots that were replaced are left out. It fails for frames that a client could not read.
 	Read func(frames []wire.Frame) ([]string, error)
-	// Lasting, if set, says that frames tell states: a client that misses any of them but the last so many knows the same in
-	// the end.
-	Lasting int
+	// FinalFrames is set for protocols whose frames are snapshots of the whole state: a client that receives only the last
+	// FinalFrames frames has the same final state as a client that receives all.
+	FinalFrames int
 }
 
-// Laws checks the protocol over the logs under random cuts of each:
+// TestProtocol checks the protocol with each log, cut into batches at random:
 //
-//   - However the log is cut into batches, a client knows the same.
-//   - Every cursor resumes: what came before it and what a resumed stream gives add up to the same.
-//   - Cursors rise from frame to frame and read back as they were written; data is one line.
+//   - The state of a client does not depend on how the log is cut into batches.
+//   - A stream can be resumed after each frame: the frames before and after it add up to the same state.
+//   - Cursors increase, and parse to the value that was written; data is one line.
 //   - Projecting the same batches twice gives the same bytes.
-//   - Where frames tell states, any of them but the last ones can be missed; see [Subject.Lasting].
-func Laws(t *testing.T, s Subject, logs map[string][]event.Event) {
+//   - If the frames are snapshots, all but the last ones can be missed; see [Subject.FinalFrames].
+func TestProtocol(t *testing.T, s Subject, logs map[string][]event.Event) {
 	t.Helper()
 	for name, log := range logs {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func Laws(t *testing.T, s Subject, logs map[string][]event.Event) {
 				frames := Project(s.Protocol.New(), batches)
 				checkFrames(t, s.Protocol, frames)
 				if diff := lines(want, s.read(t, frames)); diff != "" {
-					t.Fatalf("another cut tells another story (-whole +cut):\n%s", diff)
+					t.Fatalf("another cut gives another state (-whole +cut):\n%s", diff)
 				}
 				if diff := lines(golden(s.Protocol, frames), golden(s.Protocol, Project(s.Protocol.New(), batches))); diff != "" {
 					t.Fatalf("the same batches give other frames (-first +second):\n%s", diff)
@@ -64,43 +64,44 @@ func (s Subject) read(t *testing.T, frames []wire.Frame) []string {
 	return got
 }
 
-// resumes breaks a stream off behind frames and goes on from there, over other cuts.
+// resumes checks that streams which break off after some of the frames can be resumed there, with the log cut in another
+// way.
 func (s Subject) resumes(t *testing.T, rng *rand.Rand, log []event.Event, frames []wire.Frame, want []string) {
 	t.Helper()
 	for _, i := range sample(rng, len(frames), 25) {
 		rest := Project(wire.Resume(s.Protocol.New(), frames[i].ID), Cut(rng, log))
 		if len(rest) > 0 && rest[0].ID.Compare(frames[i].ID) <= 0 {
-			t.Fatalf("resumed behind %s, the stream repeats %s", frames[i].ID, rest[0].ID)
+			t.Fatalf("resumed after %s, the stream repeats %s", frames[i].ID, rest[0].ID)
 		}
 		if diff := lines(want, s.read(t, slices.Concat(frames[:i+1], rest))); diff != "" {
-			t.Fatalf("resumed behind %s, the story differs (-whole +resumed):\n%s", frames[i].ID, diff)
+			t.Fatalf("resumed after %s, the state differs (-whole +resumed):\n%s", frames[i].ID, diff)
 		}
 	}
 }
 
-// misses leaves frames out, from a few to all that may be missed.
+// misses checks that snapshots can be missed: from a few of them to all but the last ones.
 func (s Subject) misses(t *testing.T, rng *rand.Rand, frames []wire.Frame, want []string) {
 	t.Helper()
-	if s.Lasting == 0 {
+	if s.FinalFrames == 0 {
 		return
 	}
-	if len(frames) < s.Lasting {
-		t.Fatalf("%d frames, of which the last %d matter", len(frames), s.Lasting)
+	if len(frames) < s.FinalFrames {
+		t.Fatalf("%d frames, of which the last %d matter", len(frames), s.FinalFrames)
 	}
 	for _, share := range []float64{0.1, 0.5, 0.9, 1} {
 		var seen []wire.Frame
 		for i, f := range frames {
-			if i >= len(frames)-s.Lasting || rng.Float64() >= share {
+			if i >= len(frames)-s.FinalFrames || rng.Float64() >= share {
 				seen = append(seen, f)
 			}
 		}
 		if diff := lines(want, s.read(t, seen)); diff != "" {
-			t.Fatalf("with %d of %d frames seen, the story differs (-whole +seen):\n%s", len(seen), len(frames), diff)
+			t.Fatalf("with %d of %d frames received, the state differs (-whole +received):\n%s", len(seen), len(frames), diff)
 		}
 	}
 }
 
-// lines tells how two readings differ. Most do not, and cmp takes long to say so.
+// lines returns the difference between two states. It compares them first, because cmp.Diff is slow.
 func lines(want, got []string) string {
 	if slices.Equal(want, got) {
 		return ""
@@ -108,7 +109,7 @@ func lines(want, got []string) string {
 	return cmp.Diff(want, got)
 }
 
-// golden gives the bytes of each frame.
+// golden returns the encoded form of each frame.
 func golden(p wire.Protocol, frames []wire.Frame) (out []string) {
 	for _, f := range frames {
 		out = append(out, string(p.AppendFrame(nil, f)))
@@ -116,7 +117,7 @@ func golden(p wire.Protocol, frames []wire.Frame) (out []string) {
 	return out
 }
 
-// sample gives up to k of the numbers below n, the first and the last among them.
+// sample returns at most k of the numbers below n, including the first and the last.
 func sample(rng *rand.Rand, n, k int) []int {
 	if n <= k {
 		return rng.Perm(n)
@@ -144,7 +145,7 @@ func checkFrames(t *testing.T, p wire.Protocol, frames []wire.Frame) {
 	}
 }
 
-// Project runs batches through a projection and copies the frames.
+// Project runs the batches through a projection and returns copies of the frames.
 func Project(p wire.Projection, batches [][]event.Event) []wire.Frame {
 	var out, buf []wire.Frame
 	for _, b := range batches {
@@ -157,7 +158,7 @@ func Project(p wire.Projection, batches [][]event.Event) []wire.Frame {
 	return out
 }
 
-// Cut cuts a log into batches at random: single events, pairs, long ones.
+// Cut cuts a log into batches of random sizes.
 func Cut(rng *rand.Rand, log []event.Event) [][]event.Event {
 	most := 1 << rng.IntN(8)
 	var out [][]event.Event
@@ -169,7 +170,7 @@ func Cut(rng *rand.Rand, log []event.Event) [][]event.Event {
 	return out
 }
 
-// Golden gives the bytes of a whole stream, a batch at a time.
+// Golden returns the bytes of a whole stream.
 func Golden(p wire.Protocol, batches [][]event.Event) string {
 	var b []byte
 	for _, f := range Project(p.New(), batches) {
@@ -178,7 +179,7 @@ func Golden(p wire.Protocol, batches [][]event.Event) string {
 	return string(b)
 }
 
-// rounds is how many cuts are tried: fewer of a long log.
+// rounds returns how many random cuts are tested; fewer for long logs.
 func rounds(n int) int {
 	if n > 1000 {
 		return 2
