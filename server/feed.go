@@ -22,13 +22,13 @@ const piece = 100
 type feed struct {
 	engine *engine.Engine
 	run    event.RunID
-	paced  wire.Paced // nil: nothing waits
+	paced  wire.Throttled // nil: nothing waits
 	rest   []event.Event
 }
 
 func newFeed(e *engine.Engine, run event.RunID, p wire.Protocol) feed {
 	f := feed{engine: e, run: run}
-	if paced, ok := p.(wire.Paced); ok && paced.Interval() > 0 {
+	if paced, ok := p.(wire.Throttled); ok && paced.MinInterval() > 0 {
 		f.paced = paced
 	}
 	return f
@@ -52,7 +52,7 @@ func (f *feed) next(ctx context.Context, after event.Seq, shown, quiet time.Time
 	}
 	batch := f.rest
 	f.rest = nil
-	due := shown.Add(f.paced.Interval())
+	due := shown.Add(f.paced.MinInterval())
 	for fresh := batch; ; {
 		if f.urgent(fresh) || !time.Now().Before(due) {
 			return batch, nil
@@ -68,7 +68,7 @@ func (f *feed) next(ctx context.Context, after event.Seq, shown, quiet time.Time
 
 func (f *feed) urgent(es []event.Event) bool {
 	for _, e := range es {
-		if !f.paced.Waits(e.Body) || event.Terminal(e.Body) {
+		if !f.paced.Coalesces(e.Body) || event.Terminal(e.Body) {
 			return true
 		}
 	}

@@ -33,8 +33,8 @@ func (p paced) ContentType() string                         { return sse.Content
 func (p paced) New() wire.Projection                        { return &pacing{p: p} }
 func (p paced) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 func (p paced) AppendIdle(dst []byte) []byte                { return sse.AppendComment(dst, "idle") }
-func (p paced) Interval() time.Duration                     { return p.every }
-func (p paced) Waits(b event.Body) bool                     { _, text := b.(event.Token); return text }
+func (p paced) MinInterval() time.Duration                  { return p.every }
+func (p paced) Coalesces(b event.Body) bool                 { _, text := b.(event.Token); return text }
 func (p paced) view(q func(string) string) (wire.Protocol, error) {
 	if s := q("every"); s != "" {
 		d, err := time.ParseDuration(s)

@@ -67,7 +67,7 @@ func comments(p wire.Protocol) bool { return p.ContentType() == sse.ContentType 
 // aligns tells whether frames are kept from boundaries of decoders. Where each tells the whole state, they are too large for
 // a client that takes pieces for lines, and what pads them would cost as much as they do.
 func aligns(p wire.Protocol) bool {
-	_, paced := p.(wire.Paced)
+	_, paced := p.(wire.Throttled)
 	return !paced && comments(p)
 }
 

@@ -43,7 +43,7 @@ func snapshotBatches(p knowledge.Protocol, bodies []event.Body, perSecond int) [
 		if from < i && due.Before(e.At) {
 			cut(i, due)
 		}
-		if !p.Waits(e.Body) || !e.At.Before(due) {
+		if !p.Coalesces(e.Body) || !e.At.Before(due) {
 			cut(i+1, e.At)
 		}
 	}

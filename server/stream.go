@@ -61,8 +61,8 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request, id event.RunID
 	}()
 	w.WriteHeader(http.StatusOK)
 	var err error
-	switch paced, waits := p.(wire.Paced); {
-	case coding == nil && (!waits || paced.Interval() == 0):
+	switch paced, waits := p.(wire.Throttled); {
+	case coding == nil && (!waits || paced.MinInterval() == 0):
 		if st.start(st.beat) == nil {
 			err = st.copy(r.Context(), id, after)
 		}

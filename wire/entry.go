@@ -34,12 +34,14 @@ type Question struct {
 	As Protocol
 }
 
-// Paced is also implemented by protocols whose frames each tell the whole state, so that a late one may stand for several.
-type Paced interface {
-	// Interval is the least time between frames that tell of nothing but what may wait; 0: none need wait.
-	Interval() time.Duration
-	// Waits tells whether an event may be told together with later ones: text may, what begins or ends something may not.
-	Waits(b event.Body) bool
+// Throttled is also implemented by protocols that limit the rate of their frames. Each of their frames holds the whole state
+// of the run, so one frame can replace several earlier ones.
+type Throttled interface {
+	// MinInterval returns the minimum time between two frames if all events since the first may be coalesced. 0: no limit.
+	MinInterval() time.Duration
+	// Coalesces reports whether the frame of an event may be delayed and merged with later ones. That is true of text, and
+	// false of events that begin or end something.
+	Coalesces(b event.Body) bool
 }
 
 // Entry is a protocol with its way in over HTTP. Protocols are comparable values. Its functions are pure and may be called at once.

@@ -142,7 +142,7 @@ func paced(p knowledge.Protocol, log []event.Event, per int) [][]event.Event {
 	next := log[0].At
 	for _, e := range log {
 		batch = append(batch, e)
-		if !p.Waits(e.Body) || !e.At.Before(next) {
+		if !p.Coalesces(e.Body) || !e.At.Before(next) {
 			out = append(out, batch)
 			batch, next = nil, e.At.Add(time.Second/time.Duration(per))
 		}

@@ -52,8 +52,8 @@ type Protocol struct {
 }
 
 var (
-	_ wire.Protocol = Protocol{}
-	_ wire.Paced    = Protocol{}
+	_ wire.Protocol  = Protocol{}
+	_ wire.Throttled = Protocol{}
 )
 
 // Name implements [wire.Protocol].
@@ -77,8 +77,8 @@ func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte {
 // AppendIdle implements [wire.Protocol].
 func (Protocol) AppendIdle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 
-// Interval implements [wire.Paced].
-func (p Protocol) Interval() time.Duration {
+// MinInterval implements [wire.Throttled].
+func (p Protocol) MinInterval() time.Duration {
 	switch {
 	case p.Delta:
 		return 0
@@ -88,8 +88,8 @@ func (p Protocol) Interval() time.Duration {
 	return time.Duration(float64(time.Second) / p.PerSecond)
 }
 
-// Waits implements [wire.Paced]: text may wait, and what no frame shows.
-func (p Protocol) Waits(b event.Body) bool {
+// Coalesces implements [wire.Throttled]: text, and events that no frame shows.
+func (p Protocol) Coalesces(b event.Body) bool {
 	switch b := b.(type) {
 	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.ModelUsed, event.Attributed:
 		return true

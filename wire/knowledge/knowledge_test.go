@@ -328,8 +328,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestWaits: what waits makes frames of text or none, whatever else may come with it.
-func TestWaits(t *testing.T) {
+// TestCoalesces: what waits makes frames of text or none, whatever else may come with it.
+func TestCoalesces(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		shown := map[event.Seq]string{}
 		for _, f := range wiretest.Project(forms["snapshots"].New(), single(log)) {
@@ -337,7 +337,7 @@ func TestWaits(t *testing.T) {
 		}
 		for _, e := range log {
 			text := slices.Contains([]string{"", knowledge.EventTextDelta, knowledge.EventReasoningDelta}, shown[e.Seq])
-			if (knowledge.Protocol{}).Waits(e.Body) != text && len(shown) < 100 {
+			if (knowledge.Protocol{}).Coalesces(e.Body) != text && len(shown) < 100 {
 				t.Errorf("%s: %s shows %q", name, e.Body.Kind(), shown[e.Seq])
 			}
 		}
@@ -348,7 +348,7 @@ func TestInterval(t *testing.T) {
 	for p, want := range map[knowledge.Protocol]time.Duration{
 		{}: 100 * time.Millisecond, {PerSecond: 0.1}: 10 * time.Second, {PerSecond: 100}: 10 * time.Millisecond, {Delta: true}: 0, {Delta: true, PerSecond: 5}: 0,
 	} {
-		if got := p.Interval(); got != want {
+		if got := p.MinInterval(); got != want {
 			t.Errorf("%+v: %s", p, got)
 		}
 	}

@@ -64,7 +64,7 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 		case event.Cited:
 			dst = p.cite(dst, e.Seq, b)
 		default:
-			if !(Protocol{}).Waits(b) {
+			if !(Protocol{}).Coalesces(b) {
 				dst = p.flush(dst)
 			}
 			p.state.Apply(e)
