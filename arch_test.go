@@ -40,13 +40,12 @@ var allowedImports = map[string]string{
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault lang",
 	"index/*":                "corpus fault index internal/reserve lang",
-	"eval":                   "engine answer/verify cache cache/... corpus event fault index ingest lang model",
+	"eval":                   "engine answer/verify corpus eval/paraphrase event fault index ingest lang model",
 	"model":                  "corpus fault",
 	"model/*":                "corpus fault lang model model/transport",
 	"model/modeltest/llama":  "",
 	"cache":                  "cache/meaning corpus event fault index lang model",
 	"cache/meaning":          "",
-	"cache/cachetest":        "",
 	"files":                  "corpus fault index ingest ingest/parse internal/reserve lang model store",
 	"files/*":                "fault",
 	"index/scope":            "corpus fault index lang model",
@@ -60,6 +59,7 @@ var allowedImports = map[string]string{
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade",
 	"prompt":                 "corpus fault lang model",
+	"eval/paraphrase":        "",
 	"internal/tools/*":       "corpus eval event fault index lang model",
 
 	// Protocols: functions from events to frames.

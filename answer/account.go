@@ -99,7 +99,7 @@ func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.
 // sample gives at most so many passages of a document, from all of it.
 func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]corpus.Chunk, error) {
 	within := func(from, limit int) ([]corpus.Chunk, error) {
-		return j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, from, limit)
+		return j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, from, limit)
 	}
 	all, err := within(0, most+1)
 	if err != nil || len(all) <= most {

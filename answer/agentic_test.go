@@ -231,11 +231,11 @@ func (brokenGraph) Entities(context.Context, string, string) ([]index.Entity, er
 	return nil, errors.New("secret")
 }
 
-func (brokenGraph) Mentioned(_ context.Context, _ string, ids []corpus.ChunkID) ([][]index.Entity, error) {
+func (brokenGraph) EntitiesOf(_ context.Context, _ string, ids []corpus.ChunkID) ([][]index.Entity, error) {
 	return make([][]index.Entity, len(ids)), nil
 }
 
-func (brokenGraph) Walk(context.Context, index.Walk) ([]index.Reached, error) {
+func (brokenGraph) Walk(context.Context, index.WalkQuery) ([]index.WalkHit, error) {
 	return nil, errors.New("secret")
 }
 

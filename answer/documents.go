@@ -240,7 +240,7 @@ func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error)
 				ids = append(ids, h.Chunk.Document)
 			}
 		}
-		found, err := j.contents().Describe(ctx, j.q.Collection, ids)
+		found, err := j.contents().DocumentsByID(ctx, j.q.Collection, ids)
 		if err != nil {
 			return nil, err
 		}

@@ -291,8 +291,8 @@ type reading struct {
 	fails  error
 }
 
-func (r *reading) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
-	out, err := r.Index.Within(ctx, collection, id, level, from, limit)
+func (r *reading) DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+	out, err := r.Index.DocumentChunks(ctx, collection, id, level, from, limit)
 	r.chunks.Add(int64(len(out)))
 	return out, errors.Join(err, r.fails)
 }

@@ -67,7 +67,7 @@ func (j *job) list(ctx context.Context, about string) (listed, []candidate, erro
 		if len(hits) == maxListed {
 			break
 		}
-		cs, err := j.contents().Within(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
+		cs, err := j.contents().DocumentChunks(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
 		if err != nil {
 			return listed{}, nil, err
 		}
@@ -117,7 +117,7 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 			ids, best = append(ids, c.Chunk.Document), append(best, c)
 		}
 	}
-	docs, err := j.contents().Describe(ctx, j.q.Collection, ids)
+	docs, err := j.contents().DocumentsByID(ctx, j.q.Collection, ids)
 	if err != nil {
 		return out, nil, err
 	}

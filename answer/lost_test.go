@@ -43,12 +43,12 @@ func (d damaged) Documents(ctx context.Context, c string, after corpus.DocumentI
 	return docs, errors.Join(err, d.fails("documents"))
 }
 
-func (d damaged) Within(ctx context.Context, c string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
-	chunks, err := d.Index.Within(ctx, c, id, level, from, limit)
+func (d damaged) DocumentChunks(ctx context.Context, c string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+	chunks, err := d.Index.DocumentChunks(ctx, c, id, level, from, limit)
 	return chunks, errors.Join(err, d.fails("within"))
 }
 
-func (d damaged) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error) {
+func (d damaged) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
 	to, err := d.Index.Walk(ctx, w)
 	return to, errors.Join(err, d.fails("walk"))
 }

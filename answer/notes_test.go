@@ -212,8 +212,8 @@ func (generous) Grade(_ context.Context, _ string, chunks []grade.Scored, _ inde
 // misplaced gives vectors that no index has.
 type misplaced struct{ answer.Vectors }
 
-func (m misplaced) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
-	placed, err := m.Vectors.Place(ctx, collection, text, p)
+func (m misplaced) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
+	placed, err := m.Vectors.SearchVector(ctx, collection, text, p)
 	placed.Vector = []float32{1, 2, 3}
 	return placed, err
 }

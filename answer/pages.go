@@ -40,7 +40,7 @@ func (j *job) onOwn(ctx context.Context, id corpus.DocumentID, from, to int) (hi
 	at, err := j.pageAt(ctx, id, corpus.Passage, from)
 	for behind := false; err == nil && !behind && len(hits) <= maxPaged; {
 		var chunks []corpus.Chunk
-		chunks, err = j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, at, maxPaged+1)
+		chunks, err = j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, at, maxPaged+1)
 		behind = len(chunks) <= maxPaged
 		for _, c := range chunks {
 			here := slices.DeleteFunc(slices.Clone(paged(c)), func(n int) bool { return n < from || n > to })
@@ -71,7 +71,7 @@ func (j *job) onCounted(ctx context.Context, id corpus.DocumentID, from, to int)
 func (j *job) counted(ctx context.Context, id corpus.DocumentID, more func(c corpus.Chunk, page int) bool) error {
 	var paging corpus.Paging
 	for at := 0; at < maxCounted; {
-		chunks, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Passage, at, perLook)
+		chunks, err := j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, at, perLook)
 		if err != nil || len(chunks) == 0 {
 			return err
 		}
@@ -108,7 +108,7 @@ func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candida
 	}
 	on := map[corpus.ChunkID][2]int{} // where in the document the sentences begin and end, by passage
 	for behind := false; !behind; {
-		sentences, err := j.contents().Within(ctx, j.q.Collection, id, corpus.Sentence, at, perLook)
+		sentences, err := j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Sentence, at, perLook)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func paged(c corpus.Chunk) []int {
 // find it in a document of any length.
 func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, level corpus.Level, page int) (int, error) {
 	before := func(ordinal int) (bool, error) {
-		cs, err := j.contents().Within(ctx, j.q.Collection, id, level, ordinal, 1)
+		cs, err := j.contents().DocumentChunks(ctx, j.q.Collection, id, level, ordinal, 1)
 		return err == nil && len(cs) == 1 && slices.Max(paged(cs[0])) < page, err
 	}
 	low, high := 0, 1

@@ -54,7 +54,7 @@ type Pipeline struct {
 
 // Vectors places texts in the vector space that searches of a collection use.
 type Vectors interface {
-	Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error)
+	SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error)
 }
 
 // By gives the Vectors of one embedder, whose space serves every collection, with the index's own weights.
@@ -62,13 +62,13 @@ func By(e model.Embedder) Vectors { return one{e} }
 
 type one struct{ model.Embedder }
 
-// Place implements [Vectors].
-func (o one) Place(ctx context.Context, _, text string, p model.Purpose) (index.Placed, error) {
+// SearchVector implements [Vectors].
+func (o one) SearchVector(ctx context.Context, _, text string, p model.Purpose) (index.SearchVector, error) {
 	vectors, err := o.Embed(ctx, []string{text}, p)
 	if err != nil {
-		return index.Placed{}, err
+		return index.SearchVector{}, err
 	}
-	return index.Placed{Space: o.Space(), Vector: vectors[0]}, nil
+	return index.SearchVector{Space: o.Space(), Vector: vectors[0]}, nil
 }
 
 // job is one question being answered.

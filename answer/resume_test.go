@@ -118,14 +118,14 @@ func (c *countedIndex) Search(ctx context.Context, q index.Query) ([]index.Hit, 
 	return c.Index.Search(ctx, q)
 }
 
-func (c *countedIndex) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error) {
+func (c *countedIndex) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
 	c.add("walk")
 	return c.Index.Walk(ctx, w)
 }
 
-func (c *countedIndex) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+func (c *countedIndex) DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
 	c.add("read")
-	return c.Index.Within(ctx, collection, id, level, from, limit)
+	return c.Index.DocumentChunks(ctx, collection, id, level, from, limit)
 }
 
 func (c countedGrader) Grade(ctx context.Context, question string, chunks []grade.Scored, stats index.TermStats) (grade.Grades, error) {

@@ -32,7 +32,7 @@ func stores(t *testing.T) *answer.Pipeline {
 	put("files", "doc_rye1", "Rye bread", "rye.md", "Rye bread is baked from sourdough.", "The sourdough starter is fed with rye flour every morning.")
 	put("files", "doc_tower1", "Farland tower", "tower.txt", "The Farland tower is the tallest building of the coast.", "Its keeper climbs the tower each morning.")
 	put(corpus.DefaultCollection, "doc_oven1", "Ovens", "ovens.md", "The oven is heated to 250 degrees.", "Steam makes the crust of the bread thin.")
-	if err := ix.Join(t.Context(), "files", "vs_bread", []corpus.DocumentID{"doc_rye1"}); err != nil {
+	if err := ix.AddToSet(t.Context(), "files", "vs_bread", []corpus.DocumentID{"doc_rye1"}); err != nil {
 		t.Fatal(err)
 	}
 	p := library()

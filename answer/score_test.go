@@ -78,7 +78,7 @@ func TestTopScoreSeparates(t *testing.T) {
 	var answerable, unanswerable, foreign [2][]float64 // as shown, and of the index
 	measure := func(into *[2][]float64, question string) {
 		into[0] = append(into[0], topScore(event.Fold(runIn(t, t.Context(), event.Direct, p, eventlog.NewMemory(), question))))
-		placed, err := p.Vectors.Place(t.Context(), corpus.DefaultCollection, question, 0)
+		placed, err := p.Vectors.SearchVector(t.Context(), corpus.DefaultCollection, question, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

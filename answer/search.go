@@ -75,7 +75,7 @@ var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; 
 func (j *job) find(ctx context.Context, s *search) error {
 	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
 	if j.Vectors != nil && s.near != "" {
-		placed, err := j.Vectors.Place(ctx, j.q.Collection, lang.Head(s.near, maxQuery), s.purpose)
+		placed, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Head(s.near, maxQuery), s.purpose)
 		switch {
 		case err == nil:
 			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights

@@ -18,8 +18,8 @@ import (
 const maxName = 255
 
 // contents gives the part of the index that reads documents as such; nil if it has none.
-func (p *Pipeline) contents() index.Contents {
-	c, _ := p.Index.(index.Contents)
+func (p *Pipeline) contents() index.DocumentReader {
+	c, _ := p.Index.(index.DocumentReader)
 	return c
 }
 
@@ -42,7 +42,7 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	if len(ids) == 0 {
 		return
 	}
-	docs, err := c.Describe(ctx, j.q.Collection, ids)
+	docs, err := c.DocumentsByID(ctx, j.q.Collection, ids)
 	if err != nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.Docume
 	for _, h := range hits {
 		names[h.Chunk.Document] = ""
 	}
-	docs, err := c.Describe(ctx, j.q.Collection, slices.Sorted(maps.Keys(names)))
+	docs, err := c.DocumentsByID(ctx, j.q.Collection, slices.Sorted(maps.Keys(names)))
 	if err != nil {
 		return nil // an answer needs no names
 	}

@@ -25,7 +25,7 @@ type described struct {
 	calls *atomic.Int32
 }
 
-func (d described) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+func (d described) DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
 	d.calls.Add(1)
 	all, err := d.Documents(ctx, collection, "", 0)
 	all = slices.DeleteFunc(all, func(doc corpus.Document) bool { return !slices.Contains(ids, doc.ID) })
@@ -35,7 +35,7 @@ func (d described) Describe(ctx context.Context, collection string, ids []corpus
 	return all, err
 }
 
-func (described) Within(context.Context, string, corpus.DocumentID, corpus.Level, int, int) ([]corpus.Chunk, error) {
+func (described) DocumentChunks(context.Context, string, corpus.DocumentID, corpus.Level, int, int) ([]corpus.Chunk, error) {
 	return nil, nil
 }
 

@@ -33,7 +33,7 @@ func TestGradersKnowTheSpace(t *testing.T) {
 	const question = "Who is the keeper of the Farland lighthouse?"
 	p := library()
 	space := ""
-	if placed, err := p.Vectors.Place(t.Context(), "", question, 0); err == nil {
+	if placed, err := p.Vectors.SearchVector(t.Context(), "", question, 0); err == nil {
 		space = placed.Space
 	}
 	for _, vectors := range []bool{true, false} {

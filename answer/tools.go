@@ -103,7 +103,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 			a.from = append(a.from, e.Name)
 		}
 	}
-	w := index.Walk{Collection: t.q.Collection, Entities: a.from, Question: a.Asked, Limit: max(ofPart, t.q.TopK)}
+	w := index.WalkQuery{Collection: t.q.Collection, Entities: a.from, Question: a.Asked, Limit: max(ofPart, t.q.TopK)}
 	if len(a.Entities) == 0 {
 		for _, c := range t.pool {
 			if c.grade >= grade.CorrectFrom && len(w.Chunks) < starts {

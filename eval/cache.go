@@ -7,7 +7,7 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"github.com/sluice-rag/sluice/cache/cachetest"
+	"github.com/sluice-rag/sluice/eval/paraphrase"
 )
 
 // CacheRate is how often pairs of questions of one kind were taken for the same.
@@ -56,7 +56,7 @@ func Cache(ctx context.Context, set *Set, same func(question, other string) bool
 		}
 	}
 	r := &CacheReport{Set: set.Name, Questions: len(questions)}
-	cases := cachetest.Cases(questions, seed)
+	cases := paraphrase.Cases(questions, seed)
 	served := make(map[[2]string]bool, len(cases))
 	for _, c := range cases {
 		if err := ctx.Err(); err != nil {
@@ -72,7 +72,7 @@ func Cache(ctx context.Context, set *Set, same func(question, other string) bool
 			*list = append(*list, CachePair{c.Kind, c.Question, c.Other})
 		}
 	}
-	rates := cachetest.Rates(func(a, b string) bool { return served[[2]string{a, b}] }, cases)
+	rates := paraphrase.Rates(func(a, b string) bool { return served[[2]string{a, b}] }, cases)
 	for _, rate := range rates {
 		c := CacheRate{Kind: rate.Kind, Same: rate.Same, Cases: rate.Cases, Hits: rate.Hits, Rate: rate.Share()}
 		c.Low, c.High = wilson(rate.Hits, rate.Cases)

@@ -103,16 +103,16 @@ func (x fusedIndex) Delete(ctx context.Context, collection string, ids []corpus.
 	return x.around(func() error { return x.Index.Delete(ctx, collection, ids) })
 }
 
-func (x fusedIndex) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.around(func() error { return x.Index.Join(ctx, collection, set, ids) })
+func (x fusedIndex) AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.around(func() error { return x.Index.AddToSet(ctx, collection, set, ids) })
 }
 
-func (x fusedIndex) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.around(func() error { return x.Index.Leave(ctx, collection, set, ids) })
+func (x fusedIndex) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return x.around(func() error { return x.Index.RemoveFromSet(ctx, collection, set, ids) })
 }
 
-func (x fusedIndex) Disband(ctx context.Context, collection, set string) error {
-	return x.around(func() error { return x.Index.Disband(ctx, collection, set) })
+func (x fusedIndex) DeleteSet(ctx context.Context, collection, set string) error {
+	return x.around(func() error { return x.Index.DeleteSet(ctx, collection, set) })
 }
 
 // TestCrashChild is what a test of crashes starts as a process of its own. By itself it does nothing.
@@ -379,12 +379,12 @@ type slow struct {
 	look, looks, deletion, deletes chan struct{}
 }
 
-func (x *slow) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+func (x *slow) DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
 	if collection != files.Collection {
 		close(x.looks)
 		<-x.look
 	}
-	return x.Index.Describe(ctx, collection, ids)
+	return x.Index.DocumentsByID(ctx, collection, ids)
 }
 
 func (x *slow) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {

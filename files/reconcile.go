@@ -164,7 +164,7 @@ func (r *reconciler) mendIndex(a *audit) error {
 		},
 		func() error {
 			return add(r, "memberships that only the record has", "the index is told", pairs(a.left), func(p pair) (bool, error) {
-				return true, r.opts.Index.Join(r.ctx, Collection, p.store, []corpus.DocumentID{corpus.DocumentID(p.file)})
+				return true, r.opts.Index.AddToSet(r.ctx, Collection, p.store, []corpus.DocumentID{corpus.DocumentID(p.file)})
 			})
 		},
 		func() error {
@@ -218,7 +218,7 @@ func (r *reconciler) splitMissing(all []store.File) (deleted, missing []store.Fi
 	for _, f := range all {
 		copies, err := readRecord[[]store.File](r.recordPath(f.SHA256))
 		known := err != nil || slices.ContainsFunc(copies, func(c store.File) bool { return c.ID == f.ID })
-		docs, err := r.opts.Index.Describe(r.ctx, Collection, []corpus.DocumentID{corpus.DocumentID(f.ID)})
+		docs, err := r.opts.Index.DocumentsByID(r.ctx, Collection, []corpus.DocumentID{corpus.DocumentID(f.ID)})
 		if known || err != nil || len(docs) > 0 {
 			missing = append(missing, f)
 		} else {
@@ -285,7 +285,7 @@ func (r *reconciler) restoreFile(f store.File, orphans []corpus.Document) (err e
 	now := r.opts.Now().UTC()
 	f.Status, f.Failure, f.UpdatedAt = store.Pending, "", now
 	t := store.Task{ID: "upload-" + f.ID, Type: "upload", Status: store.Pending, Resource: f.ID, CreatedAt: now, UpdatedAt: now}
-	docs, err := r.opts.Index.Describe(r.ctx, Collection, []corpus.DocumentID{corpus.DocumentID(f.ID)})
+	docs, err := r.opts.Index.DocumentsByID(r.ctx, Collection, []corpus.DocumentID{corpus.DocumentID(f.ID)})
 	if err != nil {
 		return err
 	}

@@ -36,19 +36,19 @@ func (f *interrupted) step() error {
 	return nil
 }
 
-func (f *interrupted) Join(ctx context.Context, c, set string, ids []corpus.DocumentID) error {
-	return errors.Join(f.step(), f.Index.Join(ctx, c, set, ids))
+func (f *interrupted) AddToSet(ctx context.Context, c, set string, ids []corpus.DocumentID) error {
+	return errors.Join(f.step(), f.Index.AddToSet(ctx, c, set, ids))
 }
 
 func (f *interrupted) Delete(ctx context.Context, c string, ids []corpus.DocumentID) error {
 	return errors.Join(f.step(), f.Index.Delete(ctx, c, ids))
 }
 
-func (f *interrupted) Describe(ctx context.Context, c string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+func (f *interrupted) DocumentsByID(ctx context.Context, c string, ids []corpus.DocumentID) ([]corpus.Document, error) {
 	if err := f.step(); err != nil {
 		return nil, err
 	}
-	return f.Index.Describe(ctx, c, ids)
+	return f.Index.DocumentsByID(ctx, c, ids)
 }
 
 // reconcile runs Reconcile on a closed folder. It fails after some steps of the index, if kill is not negative.

@@ -30,7 +30,7 @@ import (
 type Index interface {
 	index.Index
 	index.Sets
-	index.Contents
+	index.DocumentReader
 }
 
 // Store is what the service asks of a store.
@@ -229,7 +229,7 @@ func (s *Service) compare(ctx context.Context) error {
 			return err
 		}
 		for _, set := range ids {
-			if err := s.opts.Index.Join(ctx, Collection, set, []corpus.DocumentID{corpus.DocumentID(id)}); err != nil {
+			if err := s.opts.Index.AddToSet(ctx, Collection, set, []corpus.DocumentID{corpus.DocumentID(id)}); err != nil {
 				return err
 			}
 		}

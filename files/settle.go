@@ -56,7 +56,7 @@ func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
 		case c.Store == "" && !c.Holds:
 			gone = append(gone, corpus.DocumentID(c.File))
 		case c.File == "" && !c.Holds:
-			if err := s.opts.Index.Disband(ctx, Collection, c.Store); err != nil {
+			if err := s.opts.Index.DeleteSet(ctx, Collection, c.Store); err != nil {
 				return err
 			}
 		case c.Store != "" && c.File != "":
@@ -68,9 +68,9 @@ func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
 		}
 	}
 	for _, g := range order {
-		do := s.opts.Index.Leave
+		do := s.opts.Index.RemoveFromSet
 		if g.join {
-			do = s.opts.Index.Join
+			do = s.opts.Index.AddToSet
 		}
 		if err := do(ctx, Collection, g.set, groups[g]); err != nil {
 			return err

@@ -337,25 +337,25 @@ type failing struct {
 
 var errBroken = errors.New("the index is broken")
 
-func (f *failing) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+func (f *failing) AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	if f.broken.Load() {
 		return errBroken
 	}
-	return f.Index.Join(ctx, collection, set, ids)
+	return f.Index.AddToSet(ctx, collection, set, ids)
 }
 
-func (f *failing) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+func (f *failing) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	if f.broken.Load() {
 		return errBroken
 	}
-	return f.Index.Leave(ctx, collection, set, ids)
+	return f.Index.RemoveFromSet(ctx, collection, set, ids)
 }
 
-func (f *failing) Disband(ctx context.Context, collection, set string) error {
+func (f *failing) DeleteSet(ctx context.Context, collection, set string) error {
 	if f.broken.Load() {
 		return errBroken
 	}
-	return f.Index.Disband(ctx, collection, set)
+	return f.Index.DeleteSet(ctx, collection, set)
 }
 
 func (f *failing) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {

@@ -23,7 +23,7 @@ const (
 // ofFolders gives the document of an id in the collections of folders; zero: none has it.
 func (s *Service) ofFolders(ctx context.Context, id string) (corpus.Document, error) {
 	for _, collection := range s.opts.Collections {
-		docs, err := s.opts.Index.Describe(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
+		docs, err := s.opts.Index.DocumentsByID(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
 		if err != nil || len(docs) > 0 {
 			return append(docs, corpus.Document{})[0], err
 		}
@@ -35,7 +35,7 @@ func (s *Service) ofFolders(ctx context.Context, id string) (corpus.Document, er
 func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus.Document, err error) {
 	f, err = s.File(ctx, id)
 	if err == nil {
-		docs, err := s.opts.Index.Describe(ctx, Collection, []corpus.DocumentID{corpus.DocumentID(id)})
+		docs, err := s.opts.Index.DocumentsByID(ctx, Collection, []corpus.DocumentID{corpus.DocumentID(id)})
 		return f, append(docs, doc)[0], err
 	}
 	if fault.Public(err).Code != fault.NotFound {
@@ -72,7 +72,7 @@ func (s *Service) Document(ctx context.Context, id string, from, limit int) (Doc
 		return out, nil
 	}
 	limit = min(limit, s.opts.MaxListed)
-	out.Segments, err = s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, max(from, 0), limit+1)
+	out.Segments, err = s.opts.Index.DocumentChunks(ctx, doc.Collection, doc.ID, corpus.Passage, max(from, 0), limit+1)
 	if out.More = len(out.Segments) > limit; out.More {
 		out.Segments = out.Segments[:limit]
 	}
@@ -89,7 +89,7 @@ func (s *Service) Pages(ctx context.Context, id string, from, to int) ([]Page, e
 	}
 	p := &pager{own: doc.Pages > 0, from: max(from, 1), to: to}
 	for at := 0; ; {
-		chunks, err := s.opts.Index.Within(ctx, doc.Collection, doc.ID, corpus.Passage, at, 500)
+		chunks, err := s.opts.Index.DocumentChunks(ctx, doc.Collection, doc.ID, corpus.Passage, at, 500)
 		if err != nil || len(chunks) == 0 {
 			return p.end(), err
 		}

@@ -297,7 +297,7 @@ func (s *Service) Named(ctx context.Context, ids []string) (map[string]store.Fil
 		if len(others) == 0 {
 			break
 		}
-		docs, err := s.opts.Index.Describe(ctx, collection, others)
+		docs, err := s.opts.Index.DocumentsByID(ctx, collection, others)
 		if err != nil {
 			return nil, err
 		}

@@ -2,34 +2,33 @@ package index
 
 import "github.com/sluice-rag/sluice/corpus"
 
-// DefaultWeights suit static word vectors: words lead, and vectors decide between what words find alike. On the five sets
-// that `sluice eval` knows they are the greatest share of vectors, of those tried, with which none falls behind words alone. A strong
-// embedder deserves more; whoever chooses one sets the weights of its queries.
+// DefaultWeights suit static word vectors: the lexical score dominates, and vectors order chunks with similar lexical scores. Of
+// the weights tried, this is the largest vector weight with which none of the five sets of `sluice eval` gets worse than lexical
+// search. Strong embedders deserve a larger one; set it in the query.
 var DefaultWeights = Weights{Lexical: 0.95, Vector: 0.05}
 
-// DefaultLimit is the number of hits of a query that names none, MaxLimit the most that a query gets.
+// DefaultLimit is the number of hits of a query without a limit, MaxLimit the largest number of hits.
 const (
 	DefaultLimit = 10
 	MaxLimit     = 1000
 )
 
-// Candidate is a chunk that one of the two searches found. A back end that knows the other score of it too gives both.
+// Candidate is a chunk that lexical or vector search found. Back ends fill in both scores if they know them.
 type Candidate struct {
 	ID        corpus.ChunkID
-	Lexical   float64 // BM25, at least 0; 0: not found by words
+	Lexical   float64 // BM25, at least 0; 0: not found by lexical search
 	Cosine    float64 // -1..1
 	HasVector bool    // whether Cosine is known
 }
 
-// Fuse gives the fused score, 0..1, of each candidate of one query:
+// Fuse returns the fused score, 0..1, of each candidate of one query:
 //
-//	w.Lexical · BM25 / greatest BM25 of the candidates + w.Vector · max(cosine, 0)
+//	w.Lexical · BM25 / largest BM25 of the candidates + w.Vector · max(cosine, 0)
 //
-// with the weights scaled to add up to 1. It is a convex combination of scores (Bruch, Gai and Ingber 2023,
-// https://doi.org/10.1145/3596512), each normalised from its theoretical least, which for both is what an unrelated text
-// gets; ranks alone would throw away how sure the words are, and the least of the candidates changes with how many there
-// are. Where no candidate has a score of one kind, the other counts alone. Zero weights mean [DefaultWeights], negative
-// ones 0.
+// with the weights scaled to a sum of 1. It is a convex combination of scores (Bruch, Gai and Ingber 2023,
+// https://doi.org/10.1145/3596512). Each score is normalised from its theoretical minimum, which is that of an unrelated text: the
+// minimum of the candidates would change with their number, and ranks alone would lose how well the words match. If no candidate
+// has a score of one kind, the other counts alone. Zero weights mean [DefaultWeights]; negative weights count as 0.
 func Fuse(candidates []Candidate, w Weights) []float64 {
 	if !(w.Lexical > 0 || w.Vector > 0) {
 		w = DefaultWeights

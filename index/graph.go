@@ -6,38 +6,38 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Entity is something that chunks of a collection name.
+// Entity is a named thing that chunks of a collection mention.
 type Entity struct {
-	Name   string // in the form that most chunks write it in
-	Chunks int    // how many passages name it
-	About  int    // how many are about it
+	Name   string // in its most frequent spelling
+	Chunks int    // number of passages that mention it
+	About  int    // number of passages that are about it
 }
 
-// Walk asks which passages are near some entities in the graph of entities and passages.
-type Walk struct {
+// WalkQuery asks for the passages nearest to a start in the graph of entities and passages.
+type WalkQuery struct {
 	Collection string
-	Entities   []string         // where it starts, by name
-	Chunks     []corpus.ChunkID // passages where it starts too, best first, as the first weigh most: what they name is one step away
-	Question   string           // steps whose passages share its words are preferred; empty: none is
+	Entities   []string         // start entities, by name
+	Chunks     []corpus.ChunkID // start passages, best first, with falling weight; the entities that they mention are one step away
+	Question   string           // steps to passages that share its words are preferred; empty: no preference
 	Limit      int              // passages; default 10
 }
 
-// Reached is a passage that a walk came to.
-type Reached struct {
+// WalkHit is a passage that a walk reached.
+type WalkHit struct {
 	Chunk corpus.Chunk
-	Score float64 // 0..1, the best being 1
-	// Path is how it was reached: names of entities and titles of documents in turn, from the start to the passage.
+	Score float64 // 0..1; the best passage has 1
+	// Path lists the steps from the start to the passage: names of entities alternate with titles of documents.
 	Path []string
 }
 
-// Graph is the part of an index that knows which entities its passages name. Entities are found and kept by what chunks
-// mention, and go with the last chunk that does. All methods may be called at once, also beside those of [Reader] and
-// [Writer]. An unknown or empty collection knows no entities.
+// Graph is the part of an index that knows which entities its passages mention. An entity exists as long as a chunk mentions
+// it. An unknown or empty collection has no entities. All methods may be called concurrently, also with those of [Reader] and
+// [Writer].
 type Graph interface {
-	// Entities gives the entities that a text names, in the order of the text, the longest name at each place, each once.
+	// Entities returns the entities that a text mentions, in the order of the text, each once. The longest name at each place wins.
 	Entities(ctx context.Context, collection, text string) ([]Entity, error)
-	// Mentioned gives the entities that chunks name, those that passages are about first, by chunk in the order of ids.
-	Mentioned(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]Entity, error)
-	// Walk gives the passages nearest to where it starts, best first. Those of Chunks are not among them.
-	Walk(ctx context.Context, w Walk) ([]Reached, error)
+	// EntitiesOf returns, for each chunk of ids, the entities that it mentions. Entities that passages are about come first.
+	EntitiesOf(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]Entity, error)
+	// Walk returns the passages nearest to the start, best first, without those of Chunks.
+	Walk(ctx context.Context, w WalkQuery) ([]WalkHit, error)
 }

@@ -8,23 +8,22 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Scope is a part of a collection: the documents of some sets, and some documents by themselves. Without any, it is the whole
-// collection. Its [Scope.Name] stands in a collection's place in whatever reads: searches, walks, statistics and versions then
-// are those of the documents in it, and of nothing else. Where an engine's statistics of words count the whole collection,
-// as they may, they still give no passage away.
+// Scope is a part of a collection: the documents of some sets, and single documents. Without either, it is the whole
+// collection. Methods that read accept a [Scope.Name] in place of a collection's name: searches, walks, statistics and versions
+// then cover only the documents of the scope. Term statistics may still count the whole collection; they reveal no passage.
 type Scope struct {
 	Collection string
-	Sets       []string // of letters, digits, dashes and underscores
+	Sets       []string // names; see [ValidSet]
 	Documents  []corpus.DocumentID
 }
 
-// mark begins what a scope's name says behind its collection, and stands before each part of it. No collection has it in its name.
-const mark = "\x1f"
+// separator stands before each part of a scope's name that follows the collection. Names of collections do not contain it.
+const separator = "\x1f"
 
-// maxSet bounds the name of a set, in bytes.
+// maxSet is the maximum length of a set name in bytes.
 const maxSet = 256
 
-// ValidSet tells whether a set may have the name: 1 to 256 letters and digits of ASCII, dashes and underscores.
+// ValidSet reports whether name is a valid set name: 1 to 256 ASCII letters, digits, dashes and underscores.
 func ValidSet(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -35,15 +34,15 @@ func ValidSet(name string) bool {
 	return name != "" && len(name) <= maxSet
 }
 
-// Name gives the scope as a collection's name. That of sets and documents that cannot be named is one that nobody reads.
+// Name encodes the scope as a collection name. If a set or document cannot be encoded, [ParseScope] rejects the result.
 func (s Scope) Name() string {
 	var b strings.Builder
 	b.WriteString(s.Collection)
 	part := func(kind, name string) {
-		if strings.Contains(name, mark) { // which would add another part
+		if strings.Contains(name, separator) { // it would add another part
 			name = ""
 		}
-		b.WriteString(mark + kind + name)
+		b.WriteString(separator + kind + name)
 	}
 	for _, set := range s.Sets {
 		part("s", set)
@@ -54,45 +53,45 @@ func (s Scope) Name() string {
 	return b.String()
 }
 
-// ParseScope reads a name. One of no scope is that of a whole collection; one that no scope has is a [fault.InvalidRequest].
+// ParseScope decodes a name. A plain name is that of a whole collection. Malformed names are a [fault.InvalidRequest].
 func ParseScope(name string) (Scope, error) {
-	collection, rest, scoped := strings.Cut(name, mark)
+	collection, rest, scoped := strings.Cut(name, separator)
 	s := Scope{Collection: collection}
 	for scoped {
 		var part string
-		part, rest, scoped = strings.Cut(rest, mark)
+		part, rest, scoped = strings.Cut(rest, separator)
 		switch {
 		case len(part) > 1 && part[0] == 's' && ValidSet(part[1:]):
 			s.Sets = append(s.Sets, part[1:])
 		case len(part) > 1 && part[0] == 'd':
 			s.Documents = append(s.Documents, corpus.DocumentID(part[1:]))
 		default:
-			return Scope{}, fault.Invalid("collection", "not the name of one")
+			return Scope{}, fault.Invalid("collection", "not a valid name")
 		}
 	}
 	return s, nil
 }
 
-// Whole tells whether the scope is all of its collection.
+// Whole reports whether the scope is the whole collection.
 func (s Scope) Whole() bool { return len(s.Sets)+len(s.Documents) == 0 }
 
-// Sets is the part of an index that keeps sets of a collection's documents. A document that is in several sets is stored once;
-// one that is deleted leaves them all. A member need not be there yet: it counts once it is put. All methods may be called at
-// once, also beside those of [Reader] and [Writer]; what changes is durable when the call returns, and seen by every search that
-// starts afterwards.
+// Sets is the part of an index that manages sets of a collection's documents. A document that is in several sets is stored once;
+// deleting it removes it from all sets. A member may be added before its document exists. Changes are durable when the call
+// returns, and visible to all searches that start afterwards. All methods may be called concurrently, also with those of [Reader]
+// and [Writer].
 type Sets interface {
-	// Join puts documents into a set, which comes to be with its first one. Those that are in it already stay.
-	Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error
-	// Leave takes documents out of a set.
-	Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error
-	// Disband takes all documents out of a set.
-	Disband(ctx context.Context, collection, set string) error
+	// AddToSet adds documents to a set, and creates the set if needed. Documents that are in it stay in it.
+	AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error
+	// RemoveFromSet removes documents from a set.
+	RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error
+	// DeleteSet removes all documents from a set.
+	DeleteSet(ctx context.Context, collection, set string) error
 }
 
-// Contents is the part of an index that reads documents as such. Collections may be scopes. All methods may be called at once.
-type Contents interface {
-	// Describe gives the documents of ids that exist, in the order of ids.
-	Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error)
-	// Within gives a document's chunks of one level in their order, those whose ordinal is from or more, at most limit (0: all).
-	Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error)
+// DocumentReader is the part of an index that reads whole documents. All methods may be called concurrently and accept scopes.
+type DocumentReader interface {
+	// DocumentsByID returns the documents of ids that exist, in the order of ids.
+	DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error)
+	// DocumentChunks returns a document's chunks of one level in their order, starting at the ordinal from, at most limit (0: all).
+	DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error)
 }

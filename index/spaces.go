@@ -2,52 +2,51 @@ package index
 
 import "context"
 
-// Placed is a text's vector in the space that serves a collection, with the weights that suit the space. A nil Vector
-// means that words must do.
-type Placed struct {
+// SearchVector is the vector of a text to search a collection with. A nil Vector means that the search is lexical only.
+type SearchVector struct {
 	Space   string
 	Vector  []float32
-	Weights Weights // zero: the defaults of the index
+	Weights Weights // weights that suit the space; zero: the defaults of the index
 }
 
-// Space is a vector space of a collection. Figures count passages, sentences and sections together.
+// Space holds the figures of one vector space of a collection. They count passages, sentences and sections together.
 type Space struct {
 	Name     string
-	Dim      int  // 0: no vector yet
-	Vectors  int  // chunks that have one, or of which it is known that they have none
-	Complete bool // it was once filled: fit to serve, even where chunks came later whose vectors are still missing
+	Dim      int  // dimension; 0: the space has no vector yet
+	Vectors  int  // chunks with a vector, and chunks that are known to have none
+	Complete bool // searches may use the space, even while chunks that were added later have no vector yet
 }
 
-// Census is what vectors a collection has.
-type Census struct {
-	Chunks int     // in all
+// VectorStats counts the vectors of a collection.
+type VectorStats struct {
+	Chunks int     // of the whole collection
 	Spaces []Space // by name
 }
 
-// Bare is a chunk without a vector of some space. Ref stands for this text of it and no later one.
-type Bare struct {
+// UnembeddedChunk is a chunk without a vector in some space. Ref identifies the chunk with this text, not with a later one.
+type UnembeddedChunk struct {
 	Ref  string // opaque
-	Text string // to be embedded: [corpus.Chunk.Statement]
+	Text string // the text to embed: [corpus.Chunk.Statement]
 }
 
-// Spaces is the part of an index that keeping vectors up to date needs. A collection may hold vectors of several spaces at
-// once, as it does while another embedder takes over. The first space of an empty collection is complete from the start;
-// others are once [Spaces.Complete] says so. All methods may be called at once, also beside those of [Reader] and
-// [Writer]; a collection that there is not is an empty one. What changes is durable when the call returns.
+// Spaces is the part of an index that manages vector spaces. A collection can hold vectors of several spaces at once, for
+// example while it is re-embedded for a new model. The first space of an empty collection is complete from the start; others
+// become complete with [Spaces.MarkComplete]. An unknown collection counts as empty. Changes are durable when the call
+// returns. All methods may be called concurrently, also with those of [Reader] and [Writer].
 type Spaces interface {
-	// Collections lists the names of the collections that hold documents or members of sets, or once did, in order.
+	// Collections lists, in order, the names of all collections that hold or once held documents or set members.
 	Collections(ctx context.Context) ([]string, error)
-	// Spaces counts a collection's chunks and vectors. It is quick, whatever the collection's size.
-	Spaces(ctx context.Context, collection string) (Census, error)
-	// Missing lists chunks without a vector of the space, at most limit (0: 100), in an order that stays the same: from the
-	// beginning where after is empty, else on from where an earlier call gave it as next. An empty next is the end, no chunks
-	// are not: a call looks at part of a large collection.
-	Missing(ctx context.Context, collection, space, after string, limit int) (chunks []Bare, next string, err error)
-	// SetVectors gives chunks their vectors; a nil one is remembered as none to be had. Chunks that are gone or have another
-	// text by now, and those that have a vector of the space, stay as they are.
+	// VectorStats counts a collection's chunks and vectors. Its cost does not depend on the size of the collection.
+	VectorStats(ctx context.Context, collection string) (VectorStats, error)
+	// MissingVectors lists chunks without a vector of the space, at most limit (0: 100), in a stable order. after is empty
+	// for the first page and the next of the previous page otherwise. An empty next marks the last page. A page can be empty
+	// before that, because one call scans only a part of a large collection.
+	MissingVectors(ctx context.Context, collection, space, after string, limit int) (chunks []UnembeddedChunk, next string, err error)
+	// SetVectors stores vectors for chunks. A nil vector records that the chunk has none. Chunks that were deleted, have
+	// another text by now, or already have a vector of the space are skipped.
 	SetVectors(ctx context.Context, collection, space string, refs []string, vectors [][]float32) error
-	// Complete marks a space as fit to serve.
-	Complete(ctx context.Context, collection, space string) error
-	// Drop takes a space with all its vectors away.
-	Drop(ctx context.Context, collection, space string) error
+	// MarkComplete marks a space as usable for searches.
+	MarkComplete(ctx context.Context, collection, space string) error
+	// DropSpace deletes a space with all its vectors.
+	DropSpace(ctx context.Context, collection, space string) error
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Versions is the part of an index by which what was made from a collection is known to be current. All methods may be called
-// at once, also beside those of [Reader] and [Writer].
+// Versions is the part of an index that shows whether data derived from a collection is still current. All methods may be
+// called concurrently, also with those of [Reader] and [Writer].
 type Versions interface {
-	// Version gives a number that grows with each change to the collection's chunks and stays over restarts; 0 for a collection
-	// that never held any. An index that was made anew has other numbers. A search that begins after Version sees at least the changes that it counts. New vectors of the same
-	// texts are no change. It is quick: memory is read, once the collection is in use.
+	// Version returns a number that grows with each change to the collection's chunks and survives restarts; 0 for a collection
+	// that never held any. New vectors of unchanged texts do not count as a change. An index that was created anew has other
+	// numbers. A search that begins after Version returns sees at least the changes that it counts. The call is cheap: once
+	// the collection is in use, it reads memory only.
 	Version(ctx context.Context, collection string) (uint64, error)
-	// Hashes gives the hash of each document of ids that exists.
+	// Hashes returns the hash of each document of ids that exists.
 	Hashes(ctx context.Context, collection string, ids []corpus.DocumentID) (map[corpus.DocumentID]string, error)
 }

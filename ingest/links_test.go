@@ -49,11 +49,11 @@ func TestWalkFollowsLinks(t *testing.T) {
 				if err != nil || r.Added+r.Updated != 2 {
 					t.Fatal(r, err)
 				}
-				got, err := ix.Walk(t.Context(), index.Walk{Collection: corpus.DefaultCollection, Entities: []string{"Roofs"}})
+				got, err := ix.Walk(t.Context(), index.WalkQuery{Collection: corpus.DefaultCollection, Entities: []string{"Roofs"}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if reached := slices.ContainsFunc(got, func(r index.Reached) bool { return strings.Contains(r.Chunk.Text, c.place) }); reached != e.reached {
+				if reached := slices.ContainsFunc(got, func(r index.WalkHit) bool { return strings.Contains(r.Chunk.Text, c.place) }); reached != e.reached {
 					t.Errorf("with %T: %+v", e.entities, got)
 				}
 			}

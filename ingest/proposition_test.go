@@ -71,8 +71,8 @@ func TestPropositions(t *testing.T) {
 		if found := slices.ContainsFunc(named, func(h index.Hit) bool { return h.Chunk.Text == said }); err != nil || found != (c.want == means) {
 			t.Errorf("by the name that only the proposition holds: %t, %v", found, err)
 		}
-		bare, _, err := ix.Missing(t.Context(), corpus.DefaultCollection, "another", "", 0)
-		if err != nil || !slices.ContainsFunc(bare, func(b index.Bare) bool { return b.Text == c.want }) {
+		bare, _, err := ix.MissingVectors(t.Context(), corpus.DefaultCollection, "another", "", 0)
+		if err != nil || !slices.ContainsFunc(bare, func(b index.UnembeddedChunk) bool { return b.Text == c.want }) {
 			t.Errorf("missing %+v, %v", bare, err)
 		}
 		for _, h := range hits {

@@ -161,7 +161,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 	var named [][]index.Entity
 	if r.Graph != nil {
 		var err error
-		if named, err = r.Graph.Mentioned(ctx, v.Collection, ids); err != nil {
+		if named, err = r.Graph.EntitiesOf(ctx, v.Collection, ids); err != nil {
 			v.survived(err)
 			return nil, ctx.Err() // without names, nothing is followed
 		}

@@ -304,7 +304,7 @@ func TestReasonsAreOneShortLine(t *testing.T) {
 // torn is a graph that cannot be read.
 type torn struct{ index.Graph }
 
-func (torn) Mentioned(context.Context, string, []corpus.ChunkID) ([][]index.Entity, error) {
+func (torn) EntitiesOf(context.Context, string, []corpus.ChunkID) ([][]index.Entity, error) {
 	return nil, errors.New("broken")
 }
 

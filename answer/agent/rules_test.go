@@ -13,7 +13,7 @@ import (
 // keeper is a graph in which every passage names Ada Brook.
 type keeper struct{ index.Graph }
 
-func (keeper) Mentioned(_ context.Context, _ string, ids []corpus.ChunkID) ([][]index.Entity, error) {
+func (keeper) EntitiesOf(_ context.Context, _ string, ids []corpus.ChunkID) ([][]index.Entity, error) {
 	out := make([][]index.Entity, len(ids))
 	for i := range ids {
 		out[i] = []index.Entity{{Name: "Ada Brook", Chunks: 2, About: 1}}

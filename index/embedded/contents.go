@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-var _ index.Contents = (*Index)(nil)
+var _ index.DocumentReader = (*Index)(nil)
 
-// Describe implements [index.Contents].
-func (x *Index) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+// DocumentsByID implements [index.DocumentReader].
+func (x *Index) DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
 	if err := x.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (x *Index) Describe(ctx context.Context, collection string, ids []corpus.Do
 	return out, failed("describe documents", err)
 }
 
-// Within implements [index.Contents].
-func (x *Index) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+// DocumentChunks implements [index.DocumentReader].
+func (x *Index) DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
 	if level < 1 || level > levels {
 		return nil, fault.Invalid("level", "there is no level %d", level)
 	}

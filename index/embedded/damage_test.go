@@ -70,7 +70,7 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 	}
 	putRange(t, x, "gone", 0, 3, "plum", 2)
 	if err := errors.Join(x.Delete(t.Context(), "c", []corpus.DocumentID{"gone0", "gone1", "gone2"}),
-		x.Join(t.Context(), "c", "s", []corpus.DocumentID{"d1", "d2"})); err != nil {
+		x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"d1", "d2"})); err != nil {
 		t.Fatal(err)
 	}
 	closeIndex(t, x)
@@ -162,7 +162,7 @@ func readsAll(t *testing.T, dir string) error {
 	if len(hits) != 30 {
 		t.Fatalf("%d of 30 hits and no error", len(hits))
 	}
-	reached, err := x.Walk(ctx, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{hits[0].Chunk.ID}, Limit: 100})
+	reached, err := x.Walk(ctx, index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{hits[0].Chunk.ID}, Limit: 100})
 	if err != nil {
 		return err
 	}

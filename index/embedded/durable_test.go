@@ -234,8 +234,8 @@ func TestDamagedMentions(t *testing.T) {
 	if n := count(t, x, "apple", corpus.Passage); n != 2 {
 		t.Errorf("%d of 2 passages", n)
 	}
-	_, err1 := x.Walk(t.Context(), index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"a/L2/0"}})
-	_, err2 := x.Mentioned(t.Context(), "c", []corpus.ChunkID{"a/L2/0"})
+	_, err1 := x.Walk(t.Context(), index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"a/L2/0"}})
+	_, err2 := x.EntitiesOf(t.Context(), "c", []corpus.ChunkID{"a/L2/0"})
 	_, err3 := x.Entities(t.Context(), "c", "Name Apple")
 	for _, err := range []error{err1, err2, err3} {
 		if err == nil || !strings.Contains(err.Error(), "documents.db") || !strings.Contains(err.Error(), "mentions") {
@@ -309,9 +309,9 @@ func writeForever(dir string) {
 func turn(x *embedded.Index, i int, id corpus.DocumentID) error {
 	ids := []corpus.DocumentID{id, "never"}
 	if i/7%2 == 0 {
-		return x.Join(context.Background(), "c", "s", ids)
+		return x.AddToSet(context.Background(), "c", "s", ids)
 	}
-	return x.Leave(context.Background(), "c", "s", ids[:1])
+	return x.RemoveFromSet(context.Background(), "c", "s", ids[:1])
 }
 
 func whole(t *testing.T, dir string) {

@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Index is an index in one folder. It implements [index.Index], [index.Spaces], [index.Graph], [index.Versions],
-// [index.Sets] and [index.Contents]. Readers do not wait for writers, but for the moment in which a change becomes durable where
+// [index.Sets] and [index.DocumentReader]. Readers do not wait for writers, but for the moment in which a change becomes durable where
 // they read a set that nobody read before.
 type Index struct {
 	dir   string

@@ -26,7 +26,7 @@ func TestFiltersForget(t *testing.T) {
 		if err := x.Put(ctx, []corpus.Document{d}, [][]index.Entry{{e}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.Join(ctx, "c", "s", []corpus.DocumentID{d.ID}); err != nil {
+		if err := x.AddToSet(ctx, "c", "s", []corpus.DocumentID{d.ID}); err != nil {
 			t.Fatal(err)
 		}
 		hits, err := x.Search(ctx, index.Query{Collection: scope.Name(), Text: "apple", Limit: 100})

@@ -79,13 +79,13 @@ func TestFormatBefore(t *testing.T) {
 		if err != nil || len(hits) != 0 {
 			t.Errorf("found by vectors of no space: %v, %v", hits, err)
 		}
-		if c, err := x.Spaces(t.Context(), "c"); err != nil || cmp.Diff(index.Census{Chunks: 30}, c) != "" {
+		if c, err := x.VectorStats(t.Context(), "c"); err != nil || cmp.Diff(index.VectorStats{Chunks: 30}, c) != "" {
 			t.Errorf("census %v, %v", c, err)
 		}
 		closeIndex(t, x)
 	}
 	x = open(t, dir)
-	refs, next, err := x.Missing(t.Context(), "c", "new", "", 100)
+	refs, next, err := x.MissingVectors(t.Context(), "c", "new", "", 100)
 	if err != nil || len(refs) != 30 || next != "" {
 		t.Fatalf("%d of 30 miss a vector, %q, %v", len(refs), next, err)
 	}
@@ -168,7 +168,7 @@ func TestFormatAfter(t *testing.T) {
 func TestDropCutShort(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "d", "apple", 3), x.Drop(t.Context(), "c", "")); err != nil {
+	if err := errors.Join(put(t.Context(), x, "d", "apple", 3), x.DropSpace(t.Context(), "c", "")); err != nil {
 		t.Fatal(err)
 	}
 	closeIndex(t, x)
@@ -240,7 +240,7 @@ func TestMissingInParts(t *testing.T) {
 	}
 	calls, after, found := 0, "", 0
 	for first := true; first || after != ""; first = false {
-		chunks, next, err := x.Missing(t.Context(), "c", "s", after, 10)
+		chunks, next, err := x.MissingVectors(t.Context(), "c", "s", after, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -253,9 +253,9 @@ func capital(s string) bool {
 	return unicode.IsUpper(r) || unicode.IsTitle(r) || !unicode.IsLower(r)
 }
 
-// Mentioned implements [index.Graph]. Chunks that there are not and those that name nothing have an empty place; of more
+// EntitiesOf implements [index.Graph]. Chunks that there are not and those that name nothing have an empty place; of more
 // than 100 ids the first are looked up.
-func (x *Index) Mentioned(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]index.Entity, error) {
+func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]index.Entity, error) {
 	out := make([][]index.Entity, len(ids))
 	err := x.inGraph(ctx, collection, func(g *graph) error {
 		for i, id := range ids[:min(len(ids), maxMentioned)] {

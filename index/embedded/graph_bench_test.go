@@ -55,7 +55,7 @@ func BenchmarkGraph(b *testing.B) {
 	walk := func(chunks int, entities func() []string) func(b *testing.B) {
 		return func(b *testing.B) {
 			for b.Loop() {
-				w := index.Walk{Collection: "c", Entities: entities(), Question: fmt.Sprintf("Who was w%dx by w%dx?", r.IntN(100), r.IntN(2000))}
+				w := index.WalkQuery{Collection: "c", Entities: entities(), Question: fmt.Sprintf("Who was w%dx by w%dx?", r.IntN(100), r.IntN(2000))}
 				for range chunks {
 					w.Chunks = append(w.Chunks, corpus.ChunkID(fmt.Sprintf("d%06d", r.IntN(graphPassages))))
 				}
@@ -80,7 +80,7 @@ func BenchmarkGraph(b *testing.B) {
 	b.Run("mentioned", func(b *testing.B) {
 		for b.Loop() {
 			id := corpus.ChunkID(fmt.Sprintf("d%06d", r.IntN(graphPassages)))
-			if got, err := x.Mentioned(b.Context(), "c", []corpus.ChunkID{id}); err != nil || len(got[0]) < 3 {
+			if got, err := x.EntitiesOf(b.Context(), "c", []corpus.ChunkID{id}); err != nil || len(got[0]) < 3 {
 				b.Fatal(got, err)
 			}
 		}

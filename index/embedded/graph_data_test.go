@@ -48,7 +48,7 @@ func TestWalkFindsTheOtherHop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := index.Walk{Collection: "c", Question: q.Text, Limit: 4}
+				w := index.WalkQuery{Collection: "c", Question: q.Text, Limit: 4}
 				es, err := x.Entities(t.Context(), "c", q.Text)
 				if err != nil {
 					t.Fatal(err)

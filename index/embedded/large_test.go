@@ -98,7 +98,7 @@ func TestLargeCutShort(t *testing.T) {
 			}
 			y := open(t, dir)
 			a, p := count(t, y, "apple", corpus.Passage), count(t, y, "pear", corpus.Passage)
-			census, err := y.Spaces(t.Context(), "c")
+			census, err := y.VectorStats(t.Context(), "c")
 			if a != 3 || p != 0 || err != nil || census.Chunks != 6 || census.Spaces[0].Vectors != 6 {
 				t.Errorf("%s at %d: %d and %d passages, %+v, %v", what, at, a, p, census, err)
 			}

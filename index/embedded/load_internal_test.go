@@ -26,7 +26,7 @@ func reopened(t *testing.T) *Index {
 	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{e}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Join(t.Context(), "c", "s", []corpus.DocumentID{d.ID}); err != nil {
+	if err := x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{d.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Close(); err != nil {

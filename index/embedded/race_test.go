@@ -46,7 +46,7 @@ func TestAllAtOnce(t *testing.T) {
 		return len(hits), err
 	})
 	read("walk", func() (int, error) {
-		rs, err := x.Walk(ctx, index.Walk{Collection: "c", Entities: []string{"Name steady"}, Limit: 50})
+		rs, err := x.Walk(ctx, index.WalkQuery{Collection: "c", Entities: []string{"Name steady"}, Limit: 50})
 		return len(rs), err
 	})
 	for w := range 2 {

@@ -153,8 +153,8 @@ func (ed *edits) writeSets(tx *txn, collection uint32) error {
 	return nil
 }
 
-// Join implements [index.Sets]. Of many documents, some thousands are put in at a time, each time durable and seen.
-func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+// AddToSet implements [index.Sets]. Of many documents, some thousands are put in at a time, each time durable and seen.
+func (x *Index) AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	return x.regroup(ctx, "join set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) != nil {
 			return nil
@@ -171,8 +171,8 @@ func (x *Index) Join(ctx context.Context, collection, set string, ids []corpus.D
 	})
 }
 
-// Leave implements [index.Sets], in groups as [Index.Join] does.
-func (x *Index) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+// RemoveFromSet implements [index.Sets], in groups as [Index.AddToSet] does.
+func (x *Index) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	return x.opts.Reserve.Use(func() error {
 		return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 			if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
@@ -183,8 +183,8 @@ func (x *Index) Leave(ctx context.Context, collection, set string, ids []corpus.
 	})
 }
 
-// Disband implements [index.Sets], in groups as [Index.Join] does.
-func (x *Index) Disband(ctx context.Context, collection, set string) error {
+// DeleteSet implements [index.Sets], in groups as [Index.AddToSet] does.
+func (x *Index) DeleteSet(ctx context.Context, collection, set string) error {
 	name, err := entire(collection)
 	if err == nil && !index.ValidSet(set) {
 		err = notASet()
@@ -194,7 +194,7 @@ func (x *Index) Disband(ctx context.Context, collection, set string) error {
 		if ids, err = x.members(ctx, name, set); err != nil || len(ids) == 0 {
 			break
 		}
-		err = x.Leave(ctx, name, set, ids)
+		err = x.RemoveFromSet(ctx, name, set, ids)
 	}
 	return err
 }

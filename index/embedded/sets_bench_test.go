@@ -20,7 +20,7 @@ func BenchmarkScoped(b *testing.B) {
 		for i := 0; i < benchPassages; i += every {
 			ids = append(ids, corpus.DocumentID(fmt.Sprintf("doc%06d", i)))
 		}
-		if err := x.Join(ctx, "c", set, ids); err != nil {
+		if err := x.AddToSet(ctx, "c", set, ids); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func BenchmarkScoped(b *testing.B) {
 			id := []corpus.DocumentID{"doc000000"}
 			for b.Loop() {
 				b.StopTimer()
-				if err := errors.Join(x.Leave(ctx, "c", set, id), x.Join(ctx, "c", set, id)); err != nil {
+				if err := errors.Join(x.RemoveFromSet(ctx, "c", set, id), x.AddToSet(ctx, "c", set, id)); err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
@@ -80,7 +80,7 @@ func BenchmarkMillionMembers(b *testing.B) {
 	}
 	b.Run("join", func(b *testing.B) {
 		for b.Loop() {
-			if err := errors.Join(x.Disband(ctx, "c", "s"), x.Join(ctx, "c", "s", ids)); err != nil {
+			if err := errors.Join(x.DeleteSet(ctx, "c", "s"), x.AddToSet(ctx, "c", "s", ids)); err != nil {
 				b.Fatal(err)
 			}
 		}

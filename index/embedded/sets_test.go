@@ -56,7 +56,7 @@ func TestFormatsBefore(t *testing.T) {
 			if n := count(t, x, "apple", corpus.Passage); n != 3 {
 				t.Errorf("format %s: %d of 3 passages", format, n)
 			}
-			if err := x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
+			if err := x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
 				t.Fatal(err)
 			}
 			if hits, err := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"}); err != nil || len(hits) != 3 {
@@ -79,7 +79,7 @@ func TestDamagedMembers(t *testing.T) {
 	for _, bucket := range []string{"members", "sets"} {
 		dir := t.TempDir()
 		x := open(t, dir)
-		if err := errors.Join(put(t.Context(), x, "a", "apple", 2), x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a"})); err != nil {
+		if err := errors.Join(put(t.Context(), x, "a", "apple", 2), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"})); err != nil {
 			t.Fatal(err)
 		}
 		closeIndex(t, x)
@@ -109,7 +109,7 @@ func TestDeletedMemberIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "a", "apple", 1), x.Join(t.Context(), "c", "s", []corpus.DocumentID{"a", "vanishing-id"}),
+	if err := errors.Join(put(t.Context(), x, "a", "apple", 1), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "vanishing-id"}),
 		x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestManySets(t *testing.T) {
 			if i > 60 {
 				continue
 			}
-			if err := x.Join(t.Context(), "c", fmt.Sprintf("s%d", i%10), []corpus.DocumentID{id}); err != nil {
+			if err := x.AddToSet(t.Context(), "c", fmt.Sprintf("s%d", i%10), []corpus.DocumentID{id}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -112,15 +112,15 @@ func (x *Index) Collections(ctx context.Context) (names []string, err error) {
 	return x.names(), nil
 }
 
-// Spaces implements [index.Spaces]. The figures of a scope are those of its collection.
-func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, error) {
-	var out index.Census
+// VectorStats implements [index.Spaces]. The figures of a scope are those of its collection.
+func (x *Index) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
+	var out index.VectorStats
 	if err := x.enter(ctx); err != nil {
 		return out, err
 	}
 	defer x.life.RUnlock()
 	err := x.inCollection(collection, func(tx *txn, c uint32, _ index.Scope) error {
-		out = index.Census{}
+		out = index.VectorStats{}
 		for i := range levels {
 			if raw := tx.Bucket(bucketLevels).Get(levelKey(c, i+1)); raw != nil {
 				var r levelRecord
@@ -140,8 +140,8 @@ func (x *Index) Spaces(ctx context.Context, collection string) (index.Census, er
 	return out, failed("count vectors", err)
 }
 
-// Missing implements [index.Spaces]. Chunks come by their document's id and by row.
-func (x *Index) Missing(ctx context.Context, collection, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+// MissingVectors implements [index.Spaces]. Chunks come by their document's id and by row.
+func (x *Index) MissingVectors(ctx context.Context, collection, space, after string, limit int) (chunks []index.UnembeddedChunk, next string, err error) {
 	if _, err := entire(collection); err != nil {
 		return nil, "", err
 	}
@@ -160,7 +160,7 @@ func (x *Index) Missing(ctx context.Context, collection, space, after string, li
 }
 
 // missing reads a cursor: the row that was looked at last, 8 bytes, and the id of its document.
-func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit int) (chunks []index.Bare, next string, err error) {
+func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit int) (chunks []index.UnembeddedChunk, next string, err error) {
 	spaces, err := readSpaces(tx, c)
 	if err != nil {
 		return nil, "", err
@@ -198,7 +198,7 @@ func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit 
 				if err != nil {
 					return nil, "", err
 				}
-				chunks = append(chunks, index.Bare{Ref: refOf(row, i, chunk.ID), Text: chunk.Statement()})
+				chunks = append(chunks, index.UnembeddedChunk{Ref: refOf(row, i, chunk.ID), Text: chunk.Statement()})
 				if len(chunks) == limit {
 					return chunks, string(rowKey(row)) + string(k[len(prefix):]), nil
 				}
@@ -267,8 +267,8 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 	})
 }
 
-// Complete implements [index.Spaces].
-func (x *Index) Complete(ctx context.Context, collection, space string) error {
+// MarkComplete implements [index.Spaces].
+func (x *Index) MarkComplete(ctx context.Context, collection, space string) error {
 	return x.edit(ctx, "complete space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, err := c.enrol(tx, space, 0)
 		r.Complete = true
@@ -277,9 +277,9 @@ func (x *Index) Complete(ctx context.Context, collection, space string) error {
 	})
 }
 
-// Drop implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
+// DropSpace implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
 // vectors are deleted leaves them to the next Drop or compaction.
-func (x *Index) Drop(ctx context.Context, collection, space string) error {
+func (x *Index) DropSpace(ctx context.Context, collection, space string) error {
 	err := x.edit(ctx, "drop space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, ok := c.spaces[space]
 		if !ok {

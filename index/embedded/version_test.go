@@ -52,7 +52,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 		{"another", true, func() { put("2", "h2", "silver") }},
 		{"in its place", true, func() { put("2", "h3", "copper") }},
 		{"vectors of another space", false, func() {
-			missing, _, err := x.Missing(t.Context(), "a", "other", "", 1)
+			missing, _, err := x.MissingVectors(t.Context(), "a", "other", "", 1)
 			if err != nil || len(missing) != 1 {
 				t.Fatal(missing, err)
 			}

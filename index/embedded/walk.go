@@ -85,8 +85,8 @@ type walk struct {
 // about the same in any collection. A step to an entity weighs less the more passages name it; one to a passage weighs more
 // if the passage is about the entity and if it shares rare words with the question; and relations whose words the
 // question shares draw the step towards what they relate. Of Chunks and Entities the first 32 count.
-func (x *Index) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error) {
-	var out []index.Reached
+func (x *Index) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
+	var out []index.WalkHit
 	if w.Limit <= 0 {
 		w.Limit = index.DefaultLimit
 	}
@@ -98,7 +98,7 @@ func (x *Index) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error)
 	return out, failed("walk", err)
 }
 
-func (g *graph) walk(ctx context.Context, q index.Walk, scoring Scoring) ([]index.Reached, error) {
+func (g *graph) walk(ctx context.Context, q index.WalkQuery, scoring Scoring) ([]index.WalkHit, error) {
 	w := &walk{graph: g, with: walks, passages: map[uint32]*place{}, entities: map[string]*place{}, budget: walks.total}
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
@@ -156,7 +156,7 @@ func (w *walk) ask(ctx context.Context, question string, sc *scorer, scoring Sco
 const maxStarts = 32
 
 // begin lays the weight out.
-func (w *walk) begin(q index.Walk) error {
+func (w *walk) begin(q index.WalkQuery) error {
 	var chunks, entities []*place
 	sum := 0.0
 	for _, name := range q.Entities[:min(len(q.Entities), maxStarts)] {
@@ -390,7 +390,7 @@ func (w *walk) spread(e *place, in *postings, df uint64, weight float64) error {
 }
 
 // reached gives the best passages that the walk did not start from.
-func (w *walk) reached(limit int) ([]index.Reached, error) {
+func (w *walk) reached(limit int) ([]index.WalkHit, error) {
 	type scored struct {
 		*place
 		score float64
@@ -408,7 +408,7 @@ func (w *walk) reached(limit int) ([]index.Reached, error) {
 	}
 	slices.SortFunc(all, better)
 	all = all[:min(limit, len(all))]
-	var out []index.Reached
+	var out []index.WalkHit
 	for _, s := range all {
 		c, err := w.chunk(s.n)
 		if err != nil {
@@ -418,9 +418,9 @@ func (w *walk) reached(limit int) ([]index.Reached, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, index.Reached{Chunk: *c, Score: s.score / all[0].score, Path: path})
+		out = append(out, index.WalkHit{Chunk: *c, Score: s.score / all[0].score, Path: path})
 	}
-	slices.SortStableFunc(out, func(a, b index.Reached) int {
+	slices.SortStableFunc(out, func(a, b index.WalkHit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk.ID, b.Chunk.ID))
 	})
 	return out, nil

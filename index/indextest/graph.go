@@ -88,7 +88,7 @@ func wantEntities(t *testing.T, got []index.Entity, want ...index.Entity) {
 }
 
 // walked gives the chunks that a walk reached, having checked what holds of all walks.
-func walked(t *testing.T, g index.Graph, w index.Walk) []string {
+func walked(t *testing.T, g index.Graph, w index.WalkQuery) []string {
 	t.Helper()
 	rs, err := g.Walk(t.Context(), w)
 	if err != nil {
@@ -97,7 +97,7 @@ func walked(t *testing.T, g index.Graph, w index.Walk) []string {
 	return reached(t, w, rs)
 }
 
-func reached(t *testing.T, w index.Walk, rs []index.Reached) []string {
+func reached(t *testing.T, w index.WalkQuery, rs []index.WalkHit) []string {
 	t.Helper()
 	out := []string{}
 	seen := map[corpus.ChunkID]bool{}
@@ -128,16 +128,16 @@ func graphEmpty(t *testing.T, open Open) {
 	g := graphOf(t, x)
 	for _, collection := range []string{"none", "", strings.Repeat("c", 1<<20)} {
 		wantEntities(t, entities(t, g, collection, "Poland"))
-		if got, err := g.Mentioned(t.Context(), collection, []corpus.ChunkID{"a", ""}); err != nil || len(got) != 2 || len(got[0])+len(got[1]) != 0 {
+		if got, err := g.EntitiesOf(t.Context(), collection, []corpus.ChunkID{"a", ""}); err != nil || len(got) != 2 || len(got[0])+len(got[1]) != 0 {
 			t.Errorf("mentioned: %v, %v", got, err)
 		}
-		if got := walked(t, g, index.Walk{Collection: collection, Entities: []string{"Poland"}, Chunks: []corpus.ChunkID{"a"}}); len(got) != 0 {
+		if got := walked(t, g, index.WalkQuery{Collection: collection, Entities: []string{"Poland"}, Chunks: []corpus.ChunkID{"a"}}); len(got) != 0 {
 			t.Errorf("walked to %v", got)
 		}
 	}
 	put(t, x, "c", "plain", "Poland", passage("Poland has no graph."))
 	wantEntities(t, entities(t, g, "c", "Poland"))
-	if got := walked(t, g, index.Walk{Collection: "c", Question: "Poland", Chunks: []corpus.ChunkID{"plain/0"}}); len(got) != 0 {
+	if got := walked(t, g, index.WalkQuery{Collection: "c", Question: "Poland", Chunks: []corpus.ChunkID{"plain/0"}}); len(got) != 0 {
 		t.Errorf("walked to %v", got)
 	}
 }
@@ -157,7 +157,7 @@ func graphEntities(t *testing.T, open Open) {
 	wantEntities(t, entities(t, g, "c", "A Liquid"), index.Entity{Name: "Liquid", Chunks: 1})
 	wantEntities(t, entities(t, g, "c", "Nobody knows Żuławski or Xawery"))
 	wantEntities(t, entities(t, g, "c", ""))
-	got, err := g.Mentioned(t.Context(), "c", []corpus.ChunkID{"none", "director/0", "film/0"})
+	got, err := g.EntitiesOf(t.Context(), "c", []corpus.ChunkID{"none", "director/0", "film/0"})
 	if err != nil || len(got) != 3 {
 		t.Fatal(got, err)
 	}
@@ -214,15 +214,15 @@ func graphWalk(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)
 	films(t, x, "c")
-	got := walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Who is the director?"})
+	got := walked(t, g, index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Who is the director?"})
 	if len(got) < 3 || got[0] != "director/0" {
 		t.Errorf("from the film to its director: %v", got)
 	}
-	got = walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Which novels did its writer write?"})
+	got = walked(t, g, index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "Which novels did its writer write?"})
 	if len(got) < 3 || got[0] != "writer/0" {
 		t.Errorf("from the film to its writer: %v", got)
 	}
-	w := index.Walk{Collection: "c", Entities: []string{"polish-russian war", "Nobody"}, Limit: 4}
+	w := index.WalkQuery{Collection: "c", Entities: []string{"polish-russian war", "Nobody"}, Limit: 4}
 	rs, err := g.Walk(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
@@ -241,11 +241,11 @@ func graphWalk(t *testing.T, open Open) {
 	}
 	for _, n := range []int{1, 3, 0, -1, math.MaxInt} {
 		want := map[int]int{1: 1, 3: 3, 0: index.DefaultLimit, -1: index.DefaultLimit, math.MaxInt: 14}[n]
-		if rs, err := g.Walk(t.Context(), index.Walk{Collection: "c", Entities: []string{"Poland"}, Limit: n}); err != nil || len(rs) != want {
+		if rs, err := g.Walk(t.Context(), index.WalkQuery{Collection: "c", Entities: []string{"Poland"}, Limit: n}); err != nil || len(rs) != want {
 			t.Errorf("%d of %d for limit %d: %v", len(rs), want, n, err)
 		}
 	}
-	if got := walked(t, g, index.Walk{Collection: "c", Entities: []string{"Nobody", "", "the"}, Chunks: []corpus.ChunkID{"none", ""}, Question: "Who?"}); len(got) != 0 {
+	if got := walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{"Nobody", "", "the"}, Chunks: []corpus.ChunkID{"none", ""}, Question: "Who?"}); len(got) != 0 {
 		t.Errorf("walked from nowhere to %v", got)
 	}
 }
@@ -266,7 +266,7 @@ func graphSame(t *testing.T, open Open) {
 	if err := x.Put(t.Context(), docs, entries); err != nil {
 		t.Fatal(err)
 	}
-	w := index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"d9/0", "d5/0", "d3/0"}, Question: strings.Join(words, " ")}
+	w := index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"d9/0", "d5/0", "d3/0"}, Question: strings.Join(words, " ")}
 	first, err := g.Walk(t.Context(), w)
 	if err != nil || len(first) == 0 {
 		t.Fatal(first, err)
@@ -292,7 +292,7 @@ func graphHub(t *testing.T, open Open) {
 	if err := x.Put(t.Context(), docs, entries); err != nil {
 		t.Fatal(err)
 	}
-	w := index.Walk{Collection: "c", Entities: []string{"Everywhere"}}
+	w := index.WalkQuery{Collection: "c", Entities: []string{"Everywhere"}}
 	if got := walked(t, g, w); len(got) != index.DefaultLimit {
 		t.Errorf("%d reached without a question", len(got))
 	}
@@ -314,23 +314,23 @@ func graphReplace(t *testing.T, open Open) {
 	name(t, x, "c", "film", "Another Film", "A film directed by Jan Nowak.", "Jan Nowak")
 	wantEntities(t, entities(t, g, "c", "Polish-Russian War by Dorota Masłowska and Jan Nowak"),
 		index.Entity{Name: "Dorota Masłowska", Chunks: 1, About: 1}, index.Entity{Name: "Jan Nowak", Chunks: 1})
-	if got := walked(t, g, index.Walk{Collection: "c", Entities: []string{"Polish-Russian War"}}); len(got) != 0 {
+	if got := walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{"Polish-Russian War"}}); len(got) != 0 {
 		t.Errorf("walked from a name that is gone to %v", got)
 	}
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer", "film"}); err != nil {
 		t.Fatal(err)
 	}
 	wantEntities(t, entities(t, g, "c", "Dorota Masłowska, Jan Nowak"))
-	for _, id := range walked(t, g, index.Walk{Collection: "c", Entities: []string{"Poland"}, Limit: 100}) {
+	for _, id := range walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{"Poland"}, Limit: 100}) {
 		if id == "writer/0" || id == "film/0" {
 			t.Errorf("walked to %s, which is deleted", id)
 		}
 	}
-	if got, err := g.Mentioned(t.Context(), "c", []corpus.ChunkID{"film/0", "director/0"}); err != nil || len(got[0]) != 0 || len(got[1]) != 3 {
+	if got, err := g.EntitiesOf(t.Context(), "c", []corpus.ChunkID{"film/0", "director/0"}); err != nil || len(got[0]) != 0 || len(got[1]) != 3 {
 		t.Errorf("mentioned %v, %v", got, err)
 	}
 	wantEntities(t, entities(t, g, "other", "Polish-Russian War"), index.Entity{Name: "Polish-Russian War", Chunks: 1})
-	if got := walked(t, g, index.Walk{Collection: "other", Chunks: []corpus.ChunkID{"film/0"}, Question: "director"}); len(got) == 0 || got[0] != "director/0" {
+	if got := walked(t, g, index.WalkQuery{Collection: "other", Chunks: []corpus.ChunkID{"film/0"}, Question: "director"}); len(got) == 0 || got[0] != "director/0" {
 		t.Errorf("in the other collection: %v", got)
 	}
 	if err := x.Put(t.Context(), []corpus.Document{{ID: "director", Collection: "c"}}, [][]index.Entry{nil}); err != nil {
@@ -347,7 +347,7 @@ func graphReopen(t *testing.T, open Open) {
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer"}); err != nil {
 		t.Fatal(err)
 	}
-	w := index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "the director and writer in Poland", Limit: 20}
+	w := index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "the director and writer in Poland", Limit: 20}
 	before := walked(t, graphOf(t, x), w)
 	x = open(t, dir)
 	g := graphOf(t, x)
@@ -378,14 +378,14 @@ func graphWhileWritten(t *testing.T, open Open) {
 					return
 				default:
 				}
-				w := index.Walk{Collection: "c", Entities: []string{"Fixed Title"}, Limit: 50}
+				w := index.WalkQuery{Collection: "c", Entities: []string{"Fixed Title"}, Limit: 50}
 				rs, err := g.Walk(context.Background(), w)
 				if err != nil || len(rs) == 0 || rs[0].Chunk.ID != "a/0" {
 					t.Errorf("walk: %v, %v", rs, err)
 					return
 				}
 				reached(t, w, rs)
-				es, err := g.Mentioned(context.Background(), "c", []corpus.ChunkID{"a/0"})
+				es, err := g.EntitiesOf(context.Background(), "c", []corpus.ChunkID{"a/0"})
 				if err != nil || len(es) != 1 || len(es[0]) != 0 && len(es[0]) != 3 { // none where the id was given to a newer passage meanwhile
 					t.Errorf("mentioned: %v, %v", es, err)
 					return
@@ -424,7 +424,7 @@ func graphHostile(t *testing.T, open Open) {
 	}
 	wantEntities(t, entities(t, g, "c", "日本 in poland, Only Sentence"), index.Entity{Name: "日本", Chunks: 1, About: 1},
 		index.Entity{Name: "Poland", Chunks: 15, About: 1})
-	got := walked(t, g, index.Walk{Collection: "c", Chunks: []corpus.ChunkID{"hostile/0", "hostile/1"}, Question: "says"})
+	got := walked(t, g, index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"hostile/0", "hostile/1"}, Question: "says"})
 	if len(got) == 0 {
 		t.Error("a hostile passage leads nowhere")
 	}
@@ -437,13 +437,13 @@ func graphHostile(t *testing.T, open Open) {
 	for i := range many {
 		many[i], ids[i] = fmt.Sprintf("Many %d", i), corpus.ChunkID(fmt.Sprintf("town%d/0", i%10))
 	}
-	walked(t, g, index.Walk{Collection: "c", Entities: many, Chunks: ids, Question: long})
-	if got, err := g.Mentioned(t.Context(), "c", ids); err != nil || len(got) != len(ids) {
+	walked(t, g, index.WalkQuery{Collection: "c", Entities: many, Chunks: ids, Question: long})
+	if got, err := g.EntitiesOf(t.Context(), "c", ids); err != nil || len(got) != len(ids) {
 		t.Errorf("%d places for %d ids: %v", len(got), len(ids), err)
 	}
 	for _, s := range []string{"\xff\xfe", "\x00", "(((", strings.Repeat("A ", 1<<17), "🙂 ́"} {
 		entities(t, g, "c", s)
-		walked(t, g, index.Walk{Collection: "c", Entities: []string{s, "Poland"}, Chunks: []corpus.ChunkID{corpus.ChunkID(s)}, Question: s})
+		walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{s, "Poland"}, Chunks: []corpus.ChunkID{corpus.ChunkID(s)}, Question: s})
 	}
 }
 
@@ -462,8 +462,8 @@ func graphRefuse(t *testing.T, open Open) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err1 := g.Entities(ctx, "c", "Poland")
-	_, err2 := g.Mentioned(ctx, "c", []corpus.ChunkID{"film/0"})
-	_, err3 := g.Walk(ctx, index.Walk{Collection: "c", Entities: []string{"Poland"}})
+	_, err2 := g.EntitiesOf(ctx, "c", []corpus.ChunkID{"film/0"})
+	_, err3 := g.Walk(ctx, index.WalkQuery{Collection: "c", Entities: []string{"Poland"}})
 	for _, err := range []error{err1, err2, err3} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)

@@ -23,7 +23,7 @@ import (
 type Open func(t *testing.T, dir string) index.Index
 
 // Exercise checks that an index does what [index.Index] says, and [index.Spaces], [index.Graph], [index.Sets] and
-// [index.Contents] where it is one.
+// [index.DocumentReader] where it is one.
 func Exercise(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 type sorted interface {
 	index.Index
 	index.Sets
-	index.Contents
+	index.DocumentReader
 	index.Versions
 }
 
@@ -34,14 +34,14 @@ func openSets(t *testing.T, open Open, dir string) sorted {
 
 func join(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
 	t.Helper()
-	if err := x.Join(t.Context(), collection, set, ids); err != nil {
+	if err := x.AddToSet(t.Context(), collection, set, ids); err != nil {
 		t.Fatalf("join %s: %v", set, err)
 	}
 }
 
 func leave(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
 	t.Helper()
-	if err := x.Leave(t.Context(), collection, set, ids); err != nil {
+	if err := x.RemoveFromSet(t.Context(), collection, set, ids); err != nil {
 		t.Fatalf("leave %s: %v", set, err)
 	}
 }
@@ -120,7 +120,7 @@ func setsMembers(t *testing.T, open Open) {
 	put(t, x, "other", "d", "", passage("apple in another collection"))
 	wantFound(t, x, index.Scope{Collection: "other", Sets: []string{"s"}}.Name())
 	for range 2 {
-		if err := errors.Join(x.Disband(t.Context(), "c", "s"), x.Disband(t.Context(), "c", "none"), x.Disband(t.Context(), "nowhere", "s")); err != nil {
+		if err := errors.Join(x.DeleteSet(t.Context(), "c", "s"), x.DeleteSet(t.Context(), "c", "none"), x.DeleteSet(t.Context(), "nowhere", "s")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,28 +140,28 @@ func setsRefuse(t *testing.T, open Open) {
 	d, es := document(scope, "b", "", passage("apple"))
 	refused(t, "put into a set", x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es}), "collection")
 	refused(t, "delete from a set", x.Delete(ctx, scope, []corpus.DocumentID{"a"}), "collection")
-	refused(t, "join within a set", x.Join(ctx, scope, "s", []corpus.DocumentID{"a"}), "collection")
-	refused(t, "leave within a set", x.Leave(ctx, alone("a"), "s", []corpus.DocumentID{"a"}), "collection")
-	refused(t, "disband within a set", x.Disband(ctx, scope, "s"), "collection")
+	refused(t, "join within a set", x.AddToSet(ctx, scope, "s", []corpus.DocumentID{"a"}), "collection")
+	refused(t, "leave within a set", x.RemoveFromSet(ctx, alone("a"), "s", []corpus.DocumentID{"a"}), "collection")
+	refused(t, "disband within a set", x.DeleteSet(ctx, scope, "s"), "collection")
 	for _, set := range []string{"", "a b", "a\x00b", "a\x1fsb", "é", "a/b", strings.Repeat("a", 300)} {
-		refused(t, fmt.Sprintf("join %.20q", set), x.Join(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
-		refused(t, fmt.Sprintf("leave %.20q", set), x.Leave(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
-		refused(t, fmt.Sprintf("disband %.20q", set), x.Disband(ctx, "c", set), "set")
+		refused(t, fmt.Sprintf("join %.20q", set), x.AddToSet(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
+		refused(t, fmt.Sprintf("leave %.20q", set), x.RemoveFromSet(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
+		refused(t, fmt.Sprintf("disband %.20q", set), x.DeleteSet(ctx, "c", set), "set")
 	}
 	for _, id := range []corpus.DocumentID{"", "\xff"} {
-		refused(t, fmt.Sprintf("join of %q", id), x.Join(ctx, "c", "s", []corpus.DocumentID{"a", id}), "document")
+		refused(t, fmt.Sprintf("join of %q", id), x.AddToSet(ctx, "c", "s", []corpus.DocumentID{"a", id}), "document")
 	}
 	if s, ok := x.(index.Spaces); ok {
-		refs, _, err := s.Missing(ctx, "c", "new", "", 1)
+		refs, _, err := s.MissingVectors(ctx, "c", "new", "", 1)
 		if err != nil || len(refs) != 1 {
 			t.Fatal(refs, err)
 		}
-		_, _, err = s.Missing(ctx, scope, "new", "", 1)
+		_, _, err = s.MissingVectors(ctx, scope, "new", "", 1)
 		refused(t, "missing of a set", err, "collection")
 		refused(t, "vectors of a set", s.SetVectors(ctx, scope, "new", []string{refs[0].Ref}, [][]float32{{1}}), "collection")
-		refused(t, "complete of a set", s.Complete(ctx, scope, "s"), "collection")
-		refused(t, "drop of a set", s.Drop(ctx, scope, "s"), "collection")
-		if c, err := s.Spaces(ctx, scope); err != nil || len(c.Spaces) != 1 || c.Spaces[0].Name != "s" {
+		refused(t, "complete of a set", s.MarkComplete(ctx, scope, "s"), "collection")
+		refused(t, "drop of a set", s.DropSpace(ctx, scope, "s"), "collection")
+		if c, err := s.VectorStats(ctx, scope); err != nil || len(c.Spaces) != 1 || c.Spaces[0].Name != "s" {
 			t.Errorf("spaces of a set: %v, %v", c, err)
 		}
 	}
@@ -174,8 +174,8 @@ func setsRefuse(t *testing.T, open Open) {
 	wantFound(t, x, scope, "a")
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, err := range []error{x.Join(stopped, "c", "s", []corpus.DocumentID{"b"}), x.Leave(stopped, "c", "s", []corpus.DocumentID{"a"}),
-		x.Disband(stopped, "c", "s")} {
+	for _, err := range []error{x.AddToSet(stopped, "c", "s", []corpus.DocumentID{"b"}), x.RemoveFromSet(stopped, "c", "s", []corpus.DocumentID{"a"}),
+		x.DeleteSet(stopped, "c", "s")} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
@@ -202,7 +202,7 @@ func setsLikeAnother(t *testing.T, open Open) {
 	wantFound(t, x, inSets("s"), "é")
 	wantFound(t, x, inSets("sa"), "ab", "b")
 	wantFound(t, x, inSets("sab"), "a\x00b")
-	if err := x.Disband(t.Context(), "c", "sa"); err != nil {
+	if err := x.DeleteSet(t.Context(), "c", "sa"); err != nil {
 		t.Fatal(err)
 	}
 	wantFound(t, x, inSets("s", "sa", "sab"), "a\x00b", "é")
@@ -219,14 +219,14 @@ func contents(t *testing.T, open Open) {
 	put(t, x, "c", "bare", "")
 	put(t, x, "c", "b", "", passage("b"))
 	join(t, x, "c", "s", "a", "bare", "none")
-	got, err := x.Describe(t.Context(), "c", []corpus.DocumentID{"none", "b", "", "a", "a\x00", "bare"})
+	got, err := x.DocumentsByID(t.Context(), "c", []corpus.DocumentID{"none", "b", "", "a", "a\x00", "bare"})
 	if err != nil || len(got) != 3 || got[0].ID != "b" || got[2].ID != "bare" {
 		t.Fatalf("described %v, %v", got, err)
 	}
 	if diff := cmp.Diff(d, got[1]); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
-	got, err = x.Describe(t.Context(), inSets("s"), []corpus.DocumentID{"none", "b", "a", "bare"})
+	got, err = x.DocumentsByID(t.Context(), inSets("s"), []corpus.DocumentID{"none", "b", "a", "bare"})
 	if err != nil || len(got) != 2 || got[0].ID != "a" || got[0].Collection != "c" || got[1].ID != "bare" {
 		t.Errorf("described %v, %v", got, err)
 	}
@@ -251,7 +251,7 @@ func contents(t *testing.T, open Open) {
 		{alone("b"), "a", corpus.Passage, 0, 0, ""},
 		{"none", "a", corpus.Passage, 0, 0, ""},
 	} {
-		chunks, err := x.Within(t.Context(), c.scope, c.id, c.level, c.from, c.limit)
+		chunks, err := x.DocumentChunks(t.Context(), c.scope, c.id, c.level, c.from, c.limit)
 		var texts []string
 		for _, ch := range chunks {
 			texts = append(texts, ch.Text)
@@ -260,7 +260,7 @@ func contents(t *testing.T, open Open) {
 			t.Errorf("within %s of %q at %v from %d, %d: %q, %v; want %q", c.id, c.scope, c.level, c.from, c.limit, got, err, c.want)
 		}
 	}
-	_, err = x.Within(t.Context(), "c", "a", 0, 0, 0)
+	_, err = x.DocumentChunks(t.Context(), "c", "a", 0, 0, 0)
 	refused(t, "no level", err, "level")
 }
 
@@ -272,7 +272,7 @@ func setsWalk(t *testing.T, open Open) {
 	join(t, x, "c", "s", "film", "mother", "town1", "town2") // the director, who leads from one to the other, is not in it
 	scope := inSets("s")
 	for _, question := range []string{"", "Who is the mother of the director of the film?"} {
-		for _, w := range []index.Walk{
+		for _, w := range []index.WalkQuery{
 			{Entities: []string{"Polish-Russian War"}},
 			{Chunks: []corpus.ChunkID{"film/0"}},
 			{Chunks: []corpus.ChunkID{"director/0", "writer/0"}, Entities: []string{"Xawery Żuławski"}},
@@ -297,7 +297,7 @@ func setsWalk(t *testing.T, open Open) {
 		index.Entity{Name: "Xawery Żuławski", Chunks: 1}, index.Entity{Name: "Dorota Masłowska", Chunks: 1},
 		index.Entity{Name: "Town 1", Chunks: 1, About: 1}, index.Entity{Name: "Poland", Chunks: 4})
 	wantEntities(t, entities(t, g, alone("town1"), "Xawery Żuławski and Małgorzata Braunek"))
-	got, err := g.Mentioned(t.Context(), scope, []corpus.ChunkID{"director/0", "film/0", "town3/0"})
+	got, err := g.EntitiesOf(t.Context(), scope, []corpus.ChunkID{"director/0", "film/0", "town3/0"})
 	if err != nil || len(got) != 3 || len(got[0])+len(got[2]) != 0 || len(got[1]) != 5 {
 		t.Errorf("mentioned %v, %v", got, err)
 	}
@@ -305,7 +305,7 @@ func setsWalk(t *testing.T, open Open) {
 	for _, id := range []string{"film", "mother", "town1", "town2"} {
 		copied(t, x, "c", "only", corpus.DocumentID(id))
 	}
-	w := index.Walk{Chunks: []corpus.ChunkID{"film/0"}, Limit: 100}
+	w := index.WalkQuery{Chunks: []corpus.ChunkID{"film/0"}, Limit: 100}
 	w.Collection = scope
 	in := walked(t, g, w)
 	w.Collection = "only"
@@ -322,7 +322,7 @@ func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) 
 		t.Fatal(chunks, err)
 	}
 	var names []string
-	es, err := x.(index.Graph).Mentioned(t.Context(), from, []corpus.ChunkID{chunks[0].ID})
+	es, err := x.(index.Graph).EntitiesOf(t.Context(), from, []corpus.ChunkID{chunks[0].ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func setsReopen(t *testing.T, open Open) {
 	join(t, x, "c", "s", "a", "b", "later")
 	join(t, x, "c", "gone", "a")
 	leave(t, x, "c", "s", "b")
-	if err := x.Disband(t.Context(), "c", "gone"); err != nil {
+	if err := x.DeleteSet(t.Context(), "c", "gone"); err != nil {
 		t.Fatal(err)
 	}
 	scopes := []string{inSets("s"), inSets("gone"), alone("d"), inSets("s", "gone"), alone("none")}

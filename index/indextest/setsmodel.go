@@ -63,17 +63,17 @@ func (w *world) step() {
 			}
 		}
 	case n < 16:
-		err = w.x.Join(ctx, "c", set, ids)
+		err = w.x.AddToSet(ctx, "c", set, ids)
 		for _, id := range ids {
 			w.sets[set][id] = true
 		}
 	case n < 19:
-		err = w.x.Leave(ctx, "c", set, ids)
+		err = w.x.RemoveFromSet(ctx, "c", set, ids)
 		for _, id := range ids {
 			delete(w.sets[set], id)
 		}
 	default:
-		err = w.x.Disband(ctx, "c", set)
+		err = w.x.DeleteSet(ctx, "c", set)
 		clear(w.sets[set])
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 				want = append(want, e.ID)
 			}
 		}
-		within, err := w.x.Within(ctx, name, id, corpus.Sentence, 0, 0)
+		within, err := w.x.DocumentChunks(ctx, name, id, corpus.Sentence, 0, 0)
 		if err != nil || (len(within) == 1) != in {
 			w.t.Errorf("%d chunks within %s of %q, %v", len(within), id, name, err)
 		}
@@ -273,7 +273,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 		}
 	}
 	hashes, err2 := w.x.Hashes(ctx, name, ids)
-	described, err3 := w.x.Describe(ctx, name, ids)
+	described, err3 := w.x.DocumentsByID(ctx, name, ids)
 	for _, err := range []error{err, err2, err3} {
 		if err != nil {
 			w.t.Fatal(err)
@@ -322,7 +322,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 	if d := diff.Diff(slices.Sorted(maps.Keys(names)), found); d != "" {
 		w.t.Errorf("entities of %q (-want +got):\n%s", name, d)
 	}
-	mentioned, err := g.Mentioned(ctx, name, all)
+	mentioned, err := g.EntitiesOf(ctx, name, all)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 		}
 	}
 	starts := slices.Concat(outside, all)
-	for _, walk := range []index.Walk{{Entities: worldNames}, {Entities: worldNames[:1], Chunks: starts[:min(3, len(starts))], Question: "apple pear"},
+	for _, walk := range []index.WalkQuery{{Entities: worldNames}, {Entities: worldNames[:1], Chunks: starts[:min(3, len(starts))], Question: "apple pear"},
 		{Chunks: outside}} {
 		walk.Collection, walk.Limit = name, index.MaxLimit
 		rs, err := g.Walk(ctx, walk)

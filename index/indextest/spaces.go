@@ -30,21 +30,21 @@ func openSpaces(t *testing.T, open Open, dir string) spaced {
 
 func census(t *testing.T, x spaced, collection string, chunks int, spaces ...index.Space) {
 	t.Helper()
-	got, err := x.Spaces(t.Context(), collection)
+	got, err := x.VectorStats(t.Context(), collection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(index.Census{Chunks: chunks, Spaces: spaces}, got); d != "" {
+	if d := cmp.Diff(index.VectorStats{Chunks: chunks, Spaces: spaces}, got); d != "" {
 		t.Errorf("spaces of %s (-want +got):\n%s", collection, d)
 	}
 }
 
 // bare lists all chunks without a vector of the space, a few a call.
-func bare(t *testing.T, x spaced, collection, space string, limit int) (all []index.Bare) {
+func bare(t *testing.T, x spaced, collection, space string, limit int) (all []index.UnembeddedChunk) {
 	t.Helper()
 	after := ""
 	for range 1000 {
-		some, next, err := x.Missing(t.Context(), collection, space, after, limit)
+		some, next, err := x.MissingVectors(t.Context(), collection, space, after, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func twoSpaces(t *testing.T, open Open) {
 	want(t, search(t, x, fresh), "d0/0", "d1/0", "d2/0", "d3/0", "d4/0", "none/0", "words/0")
 
 	for range 2 {
-		if err := errors.Join(x.Complete(t.Context(), "c", "new"), x.Drop(t.Context(), "c", "old"), x.Drop(t.Context(), "c", "unknown")); err != nil {
+		if err := errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old"), x.DropSpace(t.Context(), "c", "unknown")); err != nil {
 			t.Fatal(err)
 		}
 		census(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true})
@@ -199,11 +199,11 @@ func spacesRefuse(t *testing.T, open Open) {
 	refused(t, "dimension", x.SetVectors(ctx, "c", "s", []string{refs[0].Ref, refs[1].Ref}, [][]float32{{1, 0}, {1, 0, 0}}), "vector")
 	refused(t, "reference", x.SetVectors(ctx, "c", "s", []string{"x"}, [][]float32{{1, 0}}), "ref")
 	refused(t, "number", x.SetVectors(ctx, "c", "s", []string{refs[0].Ref}, nil), "vectors")
-	_, _, err := x.Missing(ctx, "c", "s", "?", 1)
+	_, _, err := x.MissingVectors(ctx, "c", "s", "?", 1)
 	refused(t, "cursor", err, "after")
 	census(t, x, "c", 3, index.Space{Name: "s", Dim: 2, Vectors: 1, Complete: true})
-	if err := errors.Join(x.SetVectors(ctx, "none", "s", []string{refs[0].Ref}, [][]float32{{1, 0}}), x.Complete(ctx, "none", "s"),
-		x.Drop(ctx, "none", "s")); err != nil {
+	if err := errors.Join(x.SetVectors(ctx, "none", "s", []string{refs[0].Ref}, [][]float32{{1, 0}}), x.MarkComplete(ctx, "none", "s"),
+		x.DropSpace(ctx, "none", "s")); err != nil {
 		t.Errorf("a collection that there is not: %v", err)
 	}
 	if names, err := x.Collections(ctx); err != nil || len(names) != 1 {
@@ -220,7 +220,7 @@ func spacesReopen(t *testing.T, open Open) {
 	dir := t.TempDir()
 	x := openSpaces(t, open, dir)
 	put(t, x, "c", "a", "", passage("apple", 1, 0).in("old"), passage("pear", 0, 1).in("old"), passage("plum", 1, 1).in("old"))
-	some, next, err := x.Missing(t.Context(), "c", "new", "", 2)
+	some, next, err := x.MissingVectors(t.Context(), "c", "new", "", 2)
 	if err != nil || len(some) != 2 || next == "" {
 		t.Fatalf("missing %v, %q, %v", some, next, err)
 	}
@@ -231,11 +231,11 @@ func spacesReopen(t *testing.T, open Open) {
 	x = openSpaces(t, open, dir)
 	census(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 3, Complete: true})
 	want(t, search(t, x, index.Query{Collection: "c", Space: "new", Vector: []float32{0, 1, 0}}), "a/1")
-	rest, end, err := x.Missing(t.Context(), "c", "new", next, 2)
+	rest, end, err := x.MissingVectors(t.Context(), "c", "new", next, 2)
 	if err != nil || len(rest) != 1 || rest[0].Text != "plum" || end != "" {
 		t.Errorf("missing %v, %q, %v", rest, end, err)
 	}
-	if err := errors.Join(x.Complete(t.Context(), "c", "new"), x.Drop(t.Context(), "c", "old")); err != nil {
+	if err := errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old")); err != nil {
 		t.Fatal(err)
 	}
 	x = openSpaces(t, open, dir)

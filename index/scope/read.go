@@ -69,14 +69,14 @@ func (r *Reader) Chunks(ctx context.Context, collection string, ids []corpus.Chu
 	})
 }
 
-// Describe implements [index.Contents].
-func (r *Reader) Describe(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
+// DocumentsByID implements [index.DocumentReader].
+func (r *Reader) DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {
 	parts, err := r.parts(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
 	return inOrder(parts, ids, func(d corpus.Document) corpus.DocumentID { return d.ID }, func(part string) ([]corpus.Document, error) {
-		return r.base.Describe(ctx, part, ids)
+		return r.base.DocumentsByID(ctx, part, ids)
 	})
 }
 
@@ -178,8 +178,8 @@ func (r *Reader) Hashes(ctx context.Context, collection string, ids []corpus.Doc
 	return out, nil
 }
 
-// Within implements [index.Contents].
-func (r *Reader) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+// DocumentChunks implements [index.DocumentReader].
+func (r *Reader) DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
 	parts, err := r.parts(ctx, collection)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (r *Reader) Within(ctx context.Context, collection string, id corpus.Docume
 				continue
 			}
 		}
-		return r.base.Within(ctx, part, id, level, from, limit)
+		return r.base.DocumentChunks(ctx, part, id, level, from, limit)
 	}
 	return nil, nil
 }
@@ -267,18 +267,18 @@ func placed(all []index.Entity, s string) []index.Entity {
 	return out
 }
 
-// Mentioned implements [index.Graph].
-func (r *Reader) Mentioned(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]index.Entity, error) {
+// EntitiesOf implements [index.Graph].
+func (r *Reader) EntitiesOf(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]index.Entity, error) {
 	parts, err := r.parts(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
 	if len(parts) == 1 {
-		return r.base.Mentioned(ctx, parts[0], ids)
+		return r.base.EntitiesOf(ctx, parts[0], ids)
 	}
 	out := make([][]index.Entity, len(ids))
 	for _, part := range parts {
-		some, err := r.base.Mentioned(ctx, part, ids)
+		some, err := r.base.EntitiesOf(ctx, part, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +292,7 @@ func (r *Reader) Mentioned(ctx context.Context, collection string, ids []corpus.
 }
 
 // Walk implements [index.Graph]. A walk stays within the part where it starts.
-func (r *Reader) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error) {
+func (r *Reader) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
 	parts, err := r.parts(ctx, w.Collection)
 	if err != nil {
 		return nil, err
@@ -301,7 +301,7 @@ func (r *Reader) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error
 		w.Collection = parts[0]
 		return r.base.Walk(ctx, w)
 	}
-	var all []index.Reached
+	var all []index.WalkHit
 	seen := map[corpus.ChunkID]bool{}
 	for _, id := range w.Chunks {
 		seen[id] = true
@@ -319,7 +319,7 @@ func (r *Reader) Walk(ctx context.Context, w index.Walk) ([]index.Reached, error
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b index.Reached) int {
+	slices.SortStableFunc(all, func(a, b index.WalkHit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk.ID, b.Chunk.ID))
 	})
 	return first(all, w.Limit), nil

@@ -27,12 +27,12 @@ type Base interface {
 	index.Reader
 	index.Graph
 	index.Versions
-	index.Contents
+	index.DocumentReader
 }
 
 // Vectors places texts in the vector space that searches of a collection use.
 type Vectors interface {
-	Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error)
+	SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error)
 }
 
 // Options of a [Reader]. The zero value works.
@@ -222,11 +222,11 @@ func (r *Reader) located(ctx context.Context, ids []corpus.DocumentID) (uploads,
 	return uploads, own, err
 }
 
-// Place gives a text's vector in the space of the collection that holds most of what is named.
-func (r *Reader) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
+// SearchVector gives a text's vector in the space of the collection that holds most of what is named.
+func (r *Reader) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
 	parts, err := r.parts(ctx, collection)
 	if err != nil || r.opts.Vectors == nil {
-		return index.Placed{}, err
+		return index.SearchVector{}, err
 	}
 	best, most := corpus.DefaultCollection, -1
 	for _, part := range parts {
@@ -236,7 +236,7 @@ func (r *Reader) Place(ctx context.Context, collection, text string, p model.Pur
 		}
 		stats, err := r.base.Terms(ctx, part, nil)
 		if err != nil {
-			return index.Placed{}, err
+			return index.SearchVector{}, err
 		}
 		if stats.Chunks > most {
 			best, most = part, stats.Chunks
@@ -244,9 +244,9 @@ func (r *Reader) Place(ctx context.Context, collection, text string, p model.Pur
 	}
 	s, err := index.ParseScope(best)
 	if err != nil {
-		return index.Placed{}, err
+		return index.SearchVector{}, err
 	}
-	return r.opts.Vectors.Place(ctx, s.Collection, text, p)
+	return r.opts.Vectors.SearchVector(ctx, s.Collection, text, p)
 }
 
 // Version implements [index.Versions]: the sum over all that the names may mean, so that it grows also when something comes to be.

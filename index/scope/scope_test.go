@@ -31,9 +31,9 @@ func (l *library) Search(ctx context.Context, q index.Query) ([]index.Hit, error
 	return l.Index.Search(ctx, q)
 }
 
-func (l *library) Place(_ context.Context, collection, _ string, p model.Purpose) (index.Placed, error) {
+func (l *library) SearchVector(_ context.Context, collection, _ string, p model.Purpose) (index.SearchVector, error) {
 	l.placed = append(l.placed, collection)
-	return index.Placed{Space: "space of " + collection}, nil
+	return index.SearchVector{Space: "space of " + collection}, nil
 }
 
 // put puts a document of one passage, about its id in capitals, that names Northern Poland.
@@ -50,7 +50,7 @@ func (l *library) put(collection, id, text string) {
 
 func (l *library) join(set string, ids ...corpus.DocumentID) {
 	l.t.Helper()
-	if err := l.Join(l.t.Context(), "files", set, ids); err != nil {
+	if err := l.AddToSet(l.t.Context(), "files", set, ids); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -162,13 +162,13 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 	}
 	is("chunks", err, got)
 	got = nil
-	rs, err := r.Walk(ctx, index.Walk{Collection: name, Entities: []string{"Northern Poland"}, Limit: 100})
+	rs, err := r.Walk(ctx, index.WalkQuery{Collection: name, Entities: []string{"Northern Poland"}, Limit: 100})
 	for _, c := range rs {
 		got = append(got, string(c.Chunk.ID))
 	}
 	is("walk", err, got)
 	got = nil
-	mentioned, err := r.Mentioned(ctx, name, all)
+	mentioned, err := r.EntitiesOf(ctx, name, all)
 	for i, es := range mentioned {
 		if len(es) > 0 {
 			got = append(got, string(all[i]))
@@ -177,7 +177,7 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 	is("mentioned", err, got)
 
 	docs, err := r.Documents(ctx, name, "", 0)
-	described, err2 := r.Describe(ctx, name, ids)
+	described, err2 := r.DocumentsByID(ctx, name, ids)
 	hashes, err3 := r.Hashes(ctx, name, ids)
 	terms, err4 := r.Terms(ctx, name, []string{"apple", "absent"})
 	entities, err5 := r.Entities(ctx, name, "Northern Poland")
@@ -194,13 +194,13 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 		t.Errorf("entities of %q: %v", name, entities)
 	}
 	for _, d := range docs {
-		within, err := r.Within(ctx, name, d.ID, corpus.Passage, 0, 0)
+		within, err := r.DocumentChunks(ctx, name, d.ID, corpus.Passage, 0, 0)
 		if err != nil || len(within) != 1 || !slices.Contains(want, string(within[0].ID)) || hashes[d.ID] != d.Hash {
 			t.Errorf("%v within %s of %q, %v; hash %s", within, d.ID, name, err, hashes[d.ID])
 		}
 	}
 	for _, id := range ids {
-		within, err := r.Within(ctx, name, id, corpus.Passage, 0, 0)
+		within, err := r.DocumentChunks(ctx, name, id, corpus.Passage, 0, 0)
 		if err != nil || len(within) == 1 && !slices.Contains(want, string(within[0].ID)) {
 			t.Errorf("%v within %s of %q, %v", within, id, name, err)
 		}
@@ -236,7 +236,7 @@ func TestNames(t *testing.T) {
 		errs = append(errs, err)
 		_, err = r.Version(ctx, name)
 		errs = append(errs, err)
-		_, err = r.Place(ctx, name, "apple", model.ForQuery)
+		_, err = r.SearchVector(ctx, name, "apple", model.ForQuery)
 		errs = append(errs, err)
 		for i, err := range errs {
 			if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.InvalidRequest || e.Field != "collection" {
@@ -326,7 +326,7 @@ func TestNamedTwice(t *testing.T) {
 	if err != nil || hashes["both"] != docs[0].Hash {
 		t.Errorf("hashes %v, %v", hashes, err)
 	}
-	within, err := r.Within(ctx, name, "both", corpus.Passage, 0, 0)
+	within, err := r.DocumentChunks(ctx, name, "both", corpus.Passage, 0, 0)
 	if err != nil || len(within) != 1 || within[0].ID != "default/both" {
 		t.Errorf("within %v, %v", within, err)
 	}
@@ -346,12 +346,12 @@ func TestPlace(t *testing.T) {
 		"": "default", "vs_a": "files", "notes": "files", "default,notes": "files", "file:d1": "default", "nothing": "default", "with, comma": "with, comma",
 	} {
 		l.placed = nil
-		p, err := r.Place(t.Context(), name, "apple", model.ForQuery)
+		p, err := r.SearchVector(t.Context(), name, "apple", model.ForQuery)
 		if err != nil || !slices.Equal(l.placed, []string{want}) || p.Space != "space of "+want {
 			t.Errorf("%q is placed for %v, %v, want %s", name, l.placed, err, want)
 		}
 	}
-	if p, err := scope.New(l, "files", scope.Options{}).Place(t.Context(), "vs_a", "apple", model.ForQuery); err != nil || p.Vector != nil {
+	if p, err := scope.New(l, "files", scope.Options{}).SearchVector(t.Context(), "vs_a", "apple", model.ForQuery); err != nil || p.Vector != nil {
 		t.Errorf("placed without vectors: %v, %v", p, err)
 	}
 }
@@ -370,11 +370,11 @@ func TestVersionGrows(t *testing.T) {
 		{"at first", func() error { return nil }, "vs_a|vs_b|default|vs_a,default|file:f1|nothing,vs_a"},
 		{"a file put anew", func() error { l.put("files", "f1", "apple again"); return nil }, "vs_a|vs_a,default|file:f1|nothing,vs_a"},
 		{"a member comes to be", func() error { l.put("files", "later", "apple"); return nil }, "vs_b"},
-		{"join", func() error { return l.Join(ctx, "files", "vs_b", []corpus.DocumentID{"f1"}) }, "vs_b"},
-		{"leave", func() error { return l.Leave(ctx, "files", "vs_a", []corpus.DocumentID{"f1"}) }, "vs_a|vs_a,default|nothing,vs_a"},
+		{"join", func() error { return l.AddToSet(ctx, "files", "vs_b", []corpus.DocumentID{"f1"}) }, "vs_b"},
+		{"leave", func() error { return l.RemoveFromSet(ctx, "files", "vs_a", []corpus.DocumentID{"f1"}) }, "vs_a|vs_a,default|nothing,vs_a"},
 		{"a collection loses all", func() error { return l.Delete(ctx, "default", []corpus.DocumentID{"d1", "both"}) }, "default|vs_a,default"},
 		{"a file goes", func() error { return l.Delete(ctx, "files", []corpus.DocumentID{"f1"}) }, "vs_b|file:f1"},
-		{"disband", func() error { return l.Disband(ctx, "files", "vs_a") }, "vs_a|vs_a,default|nothing,vs_a"},
+		{"disband", func() error { return l.DeleteSet(ctx, "files", "vs_a") }, "vs_a|vs_a,default|nothing,vs_a"},
 		{"its name in the collection", func() error { l.put("default", "f1", "apple"); return nil }, "file:f1|default|vs_a,default"},
 		{"a name comes to be", func() error { l.put("nothing", "x", "apple"); return nil }, "nothing,vs_a"},
 		{"a file comes again", func() error { l.put("files", "f1", "apple"); return nil }, "file:f1"},

@@ -18,7 +18,9 @@ type none struct{ whole }
 // whole is an index of which only the figures are asked.
 type whole = index.Spaces
 
-func (none) Spaces(context.Context, string) (index.Census, error) { return index.Census{}, nil }
+func (none) VectorStats(context.Context, string) (index.VectorStats, error) {
+	return index.VectorStats{}, nil
+}
 
 // hanging answers when it may, and else not before its caller leaves.
 type hanging struct {
@@ -42,10 +44,10 @@ func (h *hanging) Embed(ctx context.Context, _ []string, _ model.Purpose) ([][]f
 func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{}
-		k := reembed.New(none{}, h, nil, reembed.Options{Hurry: time.Second, Rest: time.Minute})
+		k := reembed.New(none{}, h, nil, reembed.Options{QueryTimeout: time.Second, Cooldown: time.Minute})
 		place := func() (model.Failure, time.Duration) {
 			began := time.Now()
-			_, err := k.Place(t.Context(), "c", "a question", model.ForQuery)
+			_, err := k.SearchVector(t.Context(), "c", "a question", model.ForQuery)
 			e, _ := errors.AsType[*model.Error](err)
 			if e == nil {
 				return "", time.Since(began)
@@ -68,7 +70,7 @@ func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		h.answers = false
-		if _, err := k.Place(ctx, "c", "a question", model.ForQuery); !errors.Is(err, context.Canceled) {
+		if _, err := k.SearchVector(ctx, "c", "a question", model.ForQuery); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller that left: %v", err)
 		}
 		h.answers = true

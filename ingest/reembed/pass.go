@@ -20,7 +20,7 @@ const leastText = 256
 var errEmbedder = errors.New("the embedder failed")
 
 // pass looks at every collection. moved says that a vector was made. A collection that fails does not stop the others.
-func (k *Keeper) pass(ctx context.Context) (moved bool, err error) {
+func (k *Worker) pass(ctx context.Context) (moved bool, err error) {
 	names, err := k.spaces.Collections(ctx)
 	if err != nil {
 		return false, err
@@ -43,10 +43,10 @@ func (k *Keeper) pass(ctx context.Context) (moved bool, err error) {
 }
 
 // collection makes what vectors a collection lacks, has their space take over, and drops all others.
-func (k *Keeper) collection(ctx context.Context, name string) (moved bool, err error) {
-	var before index.Census
+func (k *Worker) collection(ctx context.Context, name string) (moved bool, err error) {
+	var before index.VectorStats
 	for again := false; ; again = true {
-		census, err := k.spaces.Spaces(ctx, name)
+		census, err := k.spaces.VectorStats(ctx, name)
 		if err != nil {
 			return moved, err
 		}
@@ -68,13 +68,13 @@ func (k *Keeper) collection(ctx context.Context, name string) (moved bool, err e
 }
 
 // takeOver has the wanted space serve, where all chunks have its vectors, and drops the others.
-func (k *Keeper) takeOver(ctx context.Context, name string, census index.Census) error {
+func (k *Worker) takeOver(ctx context.Context, name string, census index.VectorStats) error {
 	if len(census.Spaces) == 0 {
 		return nil
 	}
 	mine := spaceOf(census, k.wanted)
 	if !mine.Complete {
-		if err := k.spaces.Complete(ctx, name, mine.Name); err != nil {
+		if err := k.spaces.MarkComplete(ctx, name, mine.Name); err != nil {
 			return err
 		}
 		k.changed()
@@ -84,7 +84,7 @@ func (k *Keeper) takeOver(ctx context.Context, name string, census index.Census)
 		if s.Name == mine.Name {
 			continue
 		}
-		if err := k.spaces.Drop(ctx, name, s.Name); err != nil {
+		if err := k.spaces.DropSpace(ctx, name, s.Name); err != nil {
 			return err
 		}
 		k.changed()
@@ -94,9 +94,9 @@ func (k *Keeper) takeOver(ctx context.Context, name string, census index.Census)
 }
 
 // fill walks once over the chunks that lack a vector.
-func (k *Keeper) fill(ctx context.Context, name string) (moved bool, err error) {
+func (k *Worker) fill(ctx context.Context, name string) (moved bool, err error) {
 	for after := ""; ; {
-		chunks, next, err := k.spaces.Missing(ctx, name, k.wanted.Space(), after, k.opts.Batch)
+		chunks, next, err := k.spaces.MissingVectors(ctx, name, k.wanted.Space(), after, k.opts.Batch)
 		if err != nil {
 			return moved, err
 		}
@@ -134,7 +134,7 @@ func (k *Keeper) fill(ctx context.Context, name string) (moved bool, err error) 
 
 // embed gives the vectors of texts. Where the embedder fails and yet answers something else, the fault lies in a text: it is
 // looked for by halving, and that text's vector is that of its beginning, or none. Other errors are [errEmbedder].
-func (k *Keeper) embed(ctx context.Context, texts []string) (vectors [][]float32, refused int, err error) {
+func (k *Worker) embed(ctx context.Context, texts []string) (vectors [][]float32, refused int, err error) {
 	if vectors, err = k.ask(ctx, texts); err == nil {
 		return vectors, 0, nil
 	}
@@ -155,7 +155,7 @@ func (k *Keeper) embed(ctx context.Context, texts []string) (vectors [][]float32
 }
 
 // shorten tries a text that failed once more, then less and less of it.
-func (k *Keeper) shorten(ctx context.Context, text string) (vectors [][]float32, refused int, err error) {
+func (k *Worker) shorten(ctx context.Context, text string) (vectors [][]float32, refused int, err error) {
 	for {
 		if vectors, err = k.ask(ctx, []string{text}); err == nil {
 			return vectors, 0, nil
@@ -181,12 +181,12 @@ func limited(err error) bool {
 }
 
 // alive asks for something short that no cache knows.
-func (k *Keeper) alive(ctx context.Context) bool {
+func (k *Worker) alive(ctx context.Context) bool {
 	_, err := k.ask(ctx, []string{"question " + strconv.FormatInt(time.Now().UnixNano(), 10)})
 	return err == nil
 }
 
-func (k *Keeper) ask(ctx context.Context, texts []string) ([][]float32, error) {
+func (k *Worker) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (k *Keeper) ask(ctx context.Context, texts []string) ([][]float32, error) {
 }
 
 // note sets how far a collection is.
-func (k *Keeper) note(c Collection) {
+func (k *Worker) note(c Collection) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c.Refused = min(k.collections[c.Name].Refused, c.Done)
@@ -209,7 +209,7 @@ func (k *Keeper) note(c Collection) {
 }
 
 // add counts chunks done.
-func (k *Keeper) add(name string, done, refused int) {
+func (k *Worker) add(name string, done, refused int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.collections[name]

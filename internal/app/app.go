@@ -165,7 +165,7 @@ func grace(d time.Duration) time.Duration {
 // Warm reads what the first question to the collection would otherwise wait for.
 func (a *App) Warm(ctx context.Context, collection string) error {
 	q := index.Query{Collection: collection, Text: "the first question", Limit: 1}
-	if p, err := a.vectors.keeper.Place(ctx, collection, q.Text, model.ForQuery); err == nil { // else words must do
+	if p, err := a.vectors.keeper.SearchVector(ctx, collection, q.Text, model.ForQuery); err == nil { // else words must do
 		q.Space, q.Vector = p.Space, p.Vector
 	}
 	if _, err := a.Index.Search(ctx, q); err != nil {

@@ -115,14 +115,14 @@ func (f forgetful) Delete(ctx context.Context, collection string, ids []corpus.D
 	return f.app.reserve.Use(func() error { return f.Index.Delete(ctx, collection, ids) })
 }
 
-// Leave implements [index.Sets].
-func (f forgetful) Leave(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return f.app.reserve.Use(func() error { return f.Index.Leave(ctx, collection, set, ids) })
+// RemoveFromSet implements [index.Sets].
+func (f forgetful) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+	return f.app.reserve.Use(func() error { return f.Index.RemoveFromSet(ctx, collection, set, ids) })
 }
 
-// Disband implements [index.Sets].
-func (f forgetful) Disband(ctx context.Context, collection, set string) error {
-	return f.app.reserve.Use(func() error { return f.Index.Disband(ctx, collection, set) })
+// DeleteSet implements [index.Sets].
+func (f forgetful) DeleteSet(ctx context.Context, collection, set string) error {
+	return f.app.reserve.Use(func() error { return f.Index.DeleteSet(ctx, collection, set) })
 }
 
 func (f forgetful) forget(ids []corpus.DocumentID) {

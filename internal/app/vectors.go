@@ -42,7 +42,7 @@ const (
 type vectors struct {
 	embedder model.Embedder
 	cache    *vectorcache.Cache // nil: the local model embeds
-	keeper   *reembed.Keeper
+	keeper   *reembed.Worker
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
@@ -55,7 +55,7 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 	if m.Embedder != nil {
 		var err error
 		known, err = fingerprint.New(filepath.Join(cfg.Store.Data, "embedders.json"), m.Embedder,
-			fingerprint.Options{Replaced: func() { v.keeper.Kick() }, Logger: logger})
+			fingerprint.Options{Replaced: func() { v.keeper.Notify() }, Logger: logger})
 		if err != nil {
 			return nil, err
 		}
@@ -87,14 +87,14 @@ func (a *App) KeepVectors() {
 
 // CatchUpVectors does the same at once, and returns when it is done.
 func (a *App) CatchUpVectors(ctx context.Context) error {
-	if err := a.vectors.keeper.Catchup(ctx); err != nil {
+	if err := a.vectors.keeper.RunOnce(ctx); err != nil {
 		return fmt.Errorf("make vectors: %w", err)
 	}
 	return nil
 }
 
 // VectorsChanged says that documents were added.
-func (a *App) VectorsChanged() { a.vectors.keeper.Kick() }
+func (a *App) VectorsChanged() { a.vectors.keeper.Notify() }
 
 // weights gives the shares of words and vectors in a search's score.
 func weights(cfg config.Models, static bool) index.Weights {

@@ -261,7 +261,7 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 	if collection == files.Collection {
 		collection = scopeOf(string(d.Document.ID))
 	}
-	sections, err := s.o.Index.Within(ctx, collection, d.Document.ID, corpus.Section, 0, maxOutline)
+	sections, err := s.o.Index.DocumentChunks(ctx, collection, d.Document.ID, corpus.Section, 0, maxOutline)
 	if err != nil {
 		return ""
 	}

@@ -333,11 +333,11 @@ type frugal struct {
 	most atomic.Int64
 }
 
-func (f *frugal) Within(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
+func (f *frugal) DocumentChunks(ctx context.Context, collection string, id corpus.DocumentID, level corpus.Level, from, limit int) ([]corpus.Chunk, error) {
 	if level == corpus.Passage {
 		f.most.Store(max(f.most.Load(), int64(limit)))
 	}
-	return f.Index.Within(ctx, collection, id, level, from, limit)
+	return f.Index.DocumentChunks(ctx, collection, id, level, from, limit)
 }
 
 // TestContentReadsWhatIsWanted holds that of a long document no more is read than the reply shows, and one more to know that it is there.

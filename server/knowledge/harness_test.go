@@ -75,7 +75,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{})}
 	p := parts{files: files.Options{Store: kept, Index: ix, Ingest: s.ingester}}
 	p.routes = knowledge.Options{Index: reader, Version: "test", Models: []string{"first", "second"}, Search: func(ctx context.Context, q index.Query) ([]index.Hit, error) {
-		if at, err := reader.Place(ctx, q.Collection, q.Text, model.ForQuery); err == nil {
+		if at, err := reader.SearchVector(ctx, q.Collection, q.Text, model.ForQuery); err == nil {
 			q.Space, q.Vector = at.Space, at.Vector
 		}
 		return reader.Search(ctx, q)

@@ -33,7 +33,7 @@ import (
 // collection's place.
 type Index interface {
 	index.Reader
-	index.Contents
+	index.DocumentReader
 }
 
 // Options are what the routes need. Files, Engine and Index are required.

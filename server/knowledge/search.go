@@ -139,7 +139,7 @@ func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, e
 		if len(rows) == topK {
 			return rows, true, nil
 		}
-		chunks, err := x.o.Index.Within(x.ctx, x.store, d, corpus.Passage, 0, 1)
+		chunks, err := x.o.Index.DocumentChunks(x.ctx, x.store, d, corpus.Passage, 0, 1)
 		if err != nil {
 			return nil, false, err
 		}
@@ -252,7 +252,7 @@ func (x *searching) about(id corpus.DocumentID) (*about, error) {
 	if a := x.known[id]; a != nil {
 		return a, nil
 	}
-	docs, err := x.o.Index.Describe(x.ctx, x.store, []corpus.DocumentID{id})
+	docs, err := x.o.Index.DocumentsByID(x.ctx, x.store, []corpus.DocumentID{id})
 	if err != nil {
 		return nil, err
 	}

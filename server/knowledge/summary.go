@@ -65,7 +65,7 @@ func (s *routes) sample(ctx context.Context, collection string) ([]corpus.Chunk,
 	}
 	var out []corpus.Chunk
 	for _, d := range docs {
-		chunks, err := s.o.Index.Within(ctx, collection, d.ID, corpus.Passage, 0, max(1, maxSample/len(docs)))
+		chunks, err := s.o.Index.DocumentChunks(ctx, collection, d.ID, corpus.Passage, 0, max(1, maxSample/len(docs)))
 		if err != nil {
 			return nil, err
 		}

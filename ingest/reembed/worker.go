@@ -23,36 +23,36 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Options are a [Keeper]'s. The zero value works.
+// Options are a [Worker]'s. The zero value works.
 type Options struct {
-	Weights func(space string) index.Weights // that suit the vectors of a space; nil: the defaults of the index
-	Batch   int                              // texts in one call to the embedder; 128
-	Wait    time.Duration                    // after a failure, doubled with each that follows; 1 s
-	MaxWait time.Duration                    // the longest; 5 min
-	Hurry   time.Duration                    // for the vector of one text in [Keeper.Place]; 3 s
-	Rest    time.Duration                    // for which an embedder that failed there is not asked again; 10 s
-	Logger  *slog.Logger
+	Weights      func(space string) index.Weights // that suit the vectors of a space; nil: the defaults of the index
+	Batch        int                              // texts in one call to the embedder; 128
+	Backoff      time.Duration                    // after a failure, doubled with each that follows; 1 s
+	MaxBackoff   time.Duration                    // the longest; 5 min
+	QueryTimeout time.Duration                    // for the vector of one text in [Worker.SearchVector]; 3 s
+	Cooldown     time.Duration                    // for which an embedder that failed there is not asked again; 10 s
+	Logger       *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
 	o.Batch = cmp.Or(max(o.Batch, 0), 128)
-	o.Wait = cmp.Or(max(o.Wait, 0), time.Second)
-	o.Hurry = cmp.Or(max(o.Hurry, 0), 3*time.Second)
-	o.Rest = cmp.Or(max(o.Rest, 0), 10*time.Second)
-	o.MaxWait = max(cmp.Or(max(o.MaxWait, 0), 5*time.Minute), o.Wait)
+	o.Backoff = cmp.Or(max(o.Backoff, 0), time.Second)
+	o.QueryTimeout = cmp.Or(max(o.QueryTimeout, 0), 3*time.Second)
+	o.Cooldown = cmp.Or(max(o.Cooldown, 0), 10*time.Second)
+	o.MaxBackoff = max(cmp.Or(max(o.MaxBackoff, 0), 5*time.Minute), o.Backoff)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
 
-// Keeper keeps the vectors of an index up to date. Its methods may be called at once, but for Run.
-type Keeper struct {
+// Worker keeps the vectors of an index up to date. Its methods may be called at once, but for Run.
+type Worker struct {
 	spaces index.Spaces
 	wanted model.Embedder
 	older  []model.Embedder
 	opts   Options
-	kick   chan struct{}
+	notify chan struct{}
 
 	mu          sync.Mutex
 	changes     int // of what serves
@@ -71,36 +71,36 @@ type served struct {
 
 // New returns a keeper that is to bring all collections into the space of wanted. Older embedders are those at hand whose
 // vectors may serve until then.
-func New(spaces index.Spaces, wanted model.Embedder, older []model.Embedder, o Options) *Keeper {
-	return &Keeper{spaces: spaces, wanted: wanted, older: older, opts: o.withDefaults(), kick: make(chan struct{}, 1),
+func New(spaces index.Spaces, wanted model.Embedder, older []model.Embedder, o Options) *Worker {
+	return &Worker{spaces: spaces, wanted: wanted, older: older, opts: o.withDefaults(), notify: make(chan struct{}, 1),
 		serving: map[string]served{}, resting: map[string]time.Time{}, collections: map[string]Collection{}}
 }
 
-// Kick tells that collections may have changed, as after an ingestion. It does not wait.
-func (k *Keeper) Kick() {
+// Notify tells that collections may have changed, as after an ingestion. It does not wait.
+func (k *Worker) Notify() {
 	k.changed()
 	select {
-	case k.kick <- struct{}{}:
+	case k.notify <- struct{}{}:
 	default:
 	}
 }
 
 // changed forgets what serves.
-func (k *Keeper) changed() {
+func (k *Worker) changed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
 	clear(k.serving)
 }
 
-// Serving gives the embedder whose vectors searches of the collection should use now: the wanted one if its space is
+// ServingEmbedder gives the embedder whose vectors searches of the collection should use now: the wanted one if its space is
 // complete; else the first older one whose space is; else the wanted one.
-func (k *Keeper) Serving(ctx context.Context, collection string) (model.Embedder, error) {
+func (k *Worker) ServingEmbedder(ctx context.Context, collection string) (model.Embedder, error) {
 	s, err := k.servedBy(ctx, collection)
 	return s.embedder, err
 }
 
-func (k *Keeper) servedBy(ctx context.Context, collection string) (served, error) {
+func (k *Worker) servedBy(ctx context.Context, collection string) (served, error) {
 	collection = cmp.Or(collection, corpus.DefaultCollection)
 	k.mu.Lock()
 	s, known := k.serving[collection]
@@ -109,7 +109,7 @@ func (k *Keeper) servedBy(ctx context.Context, collection string) (served, error
 	if known {
 		return s, nil
 	}
-	census, err := k.spaces.Spaces(ctx, collection)
+	census, err := k.spaces.VectorStats(ctx, collection)
 	if err != nil {
 		return served{}, fmt.Errorf("choose embedder: %w", err)
 	}
@@ -122,7 +122,7 @@ func (k *Keeper) servedBy(ctx context.Context, collection string) (served, error
 	return s, nil
 }
 
-func (k *Keeper) choose(c index.Census) served {
+func (k *Worker) choose(c index.VectorStats) served {
 	wanted := spaceOf(c, k.wanted)
 	if !wanted.Complete {
 		for _, e := range k.older {
@@ -135,7 +135,7 @@ func (k *Keeper) choose(c index.Census) served {
 }
 
 // spaceOf gives the figures of an embedder's space.
-func spaceOf(c index.Census, e model.Embedder) index.Space {
+func spaceOf(c index.VectorStats, e model.Embedder) index.Space {
 	name := e.Space()
 	if i := slices.IndexFunc(c.Spaces, func(s index.Space) bool { return s.Name == name }); i >= 0 {
 		return c.Spaces[i]
@@ -143,15 +143,15 @@ func spaceOf(c index.Census, e model.Embedder) index.Space {
 	return index.Space{Name: name}
 }
 
-// Place gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
+// SearchVector gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
 // nil where the embedder knows nothing of the text. While one space takes over from another, a search may come too late for
 // the vectors of the old one: words find what there is, that once. An older embedder that fails is told to the
 // [model.Trace] of ctx, and the wanted one takes its place, with those of its vectors that there are. An embedder that fails
 // or does not hurry is left alone for a while, so that questions do not wait for a server that is down.
-func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Purpose) (index.Placed, error) {
+func (k *Worker) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
 	s, err := k.servedBy(ctx, collection)
 	if err != nil {
-		return index.Placed{}, err
+		return index.SearchVector{}, err
 	}
 	out, err := k.place(ctx, s.embedder, s.dim, text, p)
 	if err != nil && s.embedder.Space() != k.wanted.Space() && ctx.Err() == nil {
@@ -159,24 +159,24 @@ func (k *Keeper) Place(ctx context.Context, collection, text string, p model.Pur
 		out, err = k.place(ctx, k.wanted, s.next, text, p)
 	}
 	if err != nil {
-		return index.Placed{}, fmt.Errorf("place text: %w", err)
+		return index.SearchVector{}, fmt.Errorf("place text: %w", err)
 	}
 	return out, nil
 }
 
 // place gives the vector of one embedder, which is to have dim components.
-func (k *Keeper) place(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.Placed, error) {
+func (k *Worker) place(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.SearchVector, error) {
 	vs, err := k.hurry(ctx, e, text, p)
 	if err != nil {
-		return index.Placed{}, err
+		return index.SearchVector{}, err
 	}
 	if len(vs) != 1 {
-		return index.Placed{}, fault.New(fault.Model, "the embedder gave %d vectors for one text", len(vs))
+		return index.SearchVector{}, fault.New(fault.Model, "the embedder gave %d vectors for one text", len(vs))
 	}
 	if n := len(vs[0]); n > 0 && dim > 0 && n != dim {
-		return index.Placed{}, fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", n, dim)
+		return index.SearchVector{}, fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", n, dim)
 	}
-	out := index.Placed{Space: e.Space(), Vector: vs[0]}
+	out := index.SearchVector{Space: e.Space(), Vector: vs[0]}
 	if k.opts.Weights != nil {
 		out.Weights = k.opts.Weights(out.Space)
 	}
@@ -184,14 +184,14 @@ func (k *Keeper) place(ctx context.Context, e model.Embedder, dim int, text stri
 }
 
 // hurry asks an embedder for a vector, unless it failed a moment ago.
-func (k *Keeper) hurry(ctx context.Context, e model.Embedder, text string, p model.Purpose) ([][]float32, error) {
+func (k *Worker) hurry(ctx context.Context, e model.Embedder, text string, p model.Purpose) ([][]float32, error) {
 	k.mu.Lock()
 	until := k.resting[e.Space()]
 	k.mu.Unlock()
 	if time.Now().Before(until) {
 		return nil, &model.Error{Model: e.Space(), Failure: model.Skipped}
 	}
-	own, cancel := context.WithTimeout(ctx, k.opts.Hurry)
+	own, cancel := context.WithTimeout(ctx, k.opts.QueryTimeout)
 	defer cancel()
 	vs, err := e.Embed(own, []string{text}, p)
 	if err == nil || ctx.Err() != nil {
@@ -205,11 +205,11 @@ func (k *Keeper) hurry(ctx context.Context, e model.Embedder, text string, p mod
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.resting[e.Space()] = time.Now().Add(k.opts.Rest)
+	k.resting[e.Space()] = time.Now().Add(k.opts.Cooldown)
 	return nil, err
 }
 
-// Progress is how far a [Keeper] is.
+// Progress is how far a [Worker] is.
 type Progress struct {
 	Space       string       // the wanted one
 	Collections []Collection // by name
@@ -224,7 +224,7 @@ type Collection struct {
 }
 
 // Progress tells how far the work is, as seen when it was last looked at.
-func (k *Keeper) Progress() Progress {
+func (k *Worker) Progress() Progress {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p := Progress{Space: k.wanted.Space(), Failure: k.failure}
@@ -234,10 +234,10 @@ func (k *Keeper) Progress() Progress {
 	return p
 }
 
-// Run does the work until ctx ends, and returns its error. It looks at all collections at the start and after each Kick. An
+// Run does the work until ctx ends, and returns its error. It looks at all collections at the start and after each Notify. An
 // embedder or index that fails is tried again after a while, from where it failed: what is done is kept, also if the
 // process dies.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Worker) Run(ctx context.Context) error {
 	failures := 0
 	for {
 		moved, err := k.pass(ctx)
@@ -251,7 +251,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		if err == nil {
 			failures = 0
 			select {
-			case <-k.kick:
+			case <-k.notify:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -268,9 +268,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Catchup does the work that there is, once, and gives the first error. It is for programs that do not stay: those that do
-// call [Keeper.Run].
-func (k *Keeper) Catchup(ctx context.Context) error {
+// RunOnce does the work that there is, once, and gives the first error. It is for programs that do not stay: those that do
+// call [Worker.Run].
+func (k *Worker) RunOnce(ctx context.Context) error {
 	_, err := k.pass(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -280,7 +280,7 @@ func (k *Keeper) Catchup(ctx context.Context) error {
 }
 
 // tell notes whether the work goes on, and logs where that changes.
-func (k *Keeper) tell(err error, failures int) {
+func (k *Worker) tell(err error, failures int) {
 	reason := ""
 	_, coded := errors.AsType[*fault.Error](err)
 	if m, ok := errors.AsType[*model.Error](err); ok {
@@ -304,14 +304,14 @@ func (k *Keeper) tell(err error, failures int) {
 
 // wait is how long to wait after some failures in a row: between half and all of what has doubled with each, or as long as
 // the provider asks, within the limit.
-func (k *Keeper) wait(err error, failures int) time.Duration {
-	d := k.opts.MaxWait
-	if n := failures - 1; n < 30 && k.opts.Wait < d>>n {
-		d = k.opts.Wait << n
+func (k *Worker) wait(err error, failures int) time.Duration {
+	d := k.opts.MaxBackoff
+	if n := failures - 1; n < 30 && k.opts.Backoff < d>>n {
+		d = k.opts.Backoff << n
 	}
 	d = d/2 + rand.N(d/2+1)
 	if m, ok := errors.AsType[*model.Error](err); ok {
-		d = max(d, min(m.RetryAfter, k.opts.MaxWait))
+		d = max(d, min(m.RetryAfter, k.opts.MaxBackoff))
 	}
 	return d
 }

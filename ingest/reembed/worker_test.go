@@ -123,9 +123,9 @@ func rivers(n int) map[string]string {
 }
 
 // ask searches as the pipeline does, and gives the space and the hits.
-func ask(t *testing.T, x *embedded.Index, k *reembed.Keeper, collection, question string) (string, []index.Hit) {
+func ask(t *testing.T, x *embedded.Index, k *reembed.Worker, collection, question string) (string, []index.Hit) {
 	t.Helper()
-	p, err := k.Place(t.Context(), collection, question, model.ForQuery)
+	p, err := k.SearchVector(t.Context(), collection, question, model.ForQuery)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,16 +137,16 @@ func ask(t *testing.T, x *embedded.Index, k *reembed.Keeper, collection, questio
 	return p.Space, hits
 }
 
-func census(t *testing.T, x *embedded.Index, collection string, want index.Census) {
+func census(t *testing.T, x *embedded.Index, collection string, want index.VectorStats) {
 	t.Helper()
-	got, err := x.Spaces(t.Context(), collection)
+	got, err := x.VectorStats(t.Context(), collection)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("spaces of %s (-want +got), %v:\n%s", collection, err, d)
 	}
 }
 
 // start runs the keeper until the test, or what it returns, ends it.
-func start(t *testing.T, k *reembed.Keeper) (stop func()) {
+func start(t *testing.T, k *reembed.Worker) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -186,7 +186,7 @@ func TestOldVectorsServe(t *testing.T) {
 				if err := x.Delete(t.Context(), "one", gone); err != nil {
 					t.Fatal(err)
 				}
-				k.Kick()
+				k.Notify()
 			case 4:
 				if space, hits := ask(t, x, k, "one", "mekong ganges"); space != old.Space() || hits[0].Lexical == 0 || hits[1].Lexical == 0 || hits[0].Cosine != 0 {
 					t.Errorf("by the vectors of %s: %v", space, hits[:2])
@@ -223,12 +223,12 @@ func TestOldVectorsServe(t *testing.T) {
 			if space, hits := ask(t, x, k, name, "loire rhine thames"); space != "hash" || len(hits) < 5 || hits[0].Cosine == 0 {
 				t.Errorf("%s is searched by %s: %v", name, space, hits)
 			}
-			c, err := x.Spaces(t.Context(), name)
+			c, err := x.VectorStats(t.Context(), name)
 			if want := (index.Space{Name: "hash", Dim: 64, Vectors: c.Chunks, Complete: true}); err != nil || len(c.Spaces) != 1 || c.Spaces[0] != want {
 				t.Errorf("%s has %+v, %v", name, c, err)
 			}
 		}
-		if placed, err := k.Place(t.Context(), "one", "x", model.ForQuery); err != nil || placed.Weights.Vector != 0.04 {
+		if placed, err := k.SearchVector(t.Context(), "one", "x", model.ForQuery); err != nil || placed.Weights.Vector != 0.04 {
 			t.Errorf("placed %+v, %v", placed, err)
 		}
 		for _, c := range k.Progress().Collections {
@@ -237,7 +237,7 @@ func TestOldVectorsServe(t *testing.T) {
 			}
 		}
 		calls := fresh.asked()
-		k.Kick()
+		k.Notify()
 		synctest.Wait()
 		if fresh.asked() != calls {
 			t.Error("work where there is nothing to do")
@@ -267,7 +267,7 @@ func TestEmbedderFails(t *testing.T) {
 		stop := start(t, k)
 		defer stop()
 		synctest.Wait()
-		p, err := k.Place(t.Context(), "c", "danube", model.ForQuery)
+		p, err := k.SearchVector(t.Context(), "c", "danube", model.ForQuery)
 		if err != nil || p.Space != "hash" {
 			t.Errorf("placed %+v, %v", p, err)
 		}
@@ -277,7 +277,7 @@ func TestEmbedderFails(t *testing.T) {
 		before := e.asked()
 		for range 60 {
 			time.Sleep(time.Minute) // of the bubble
-			k.Kick()
+			k.Notify()
 		}
 		synctest.Wait()
 		if n := e.asked() - before; n < 20 || n > 100 {
@@ -377,7 +377,7 @@ func TestKilled(t *testing.T) {
 }
 
 func resume(t *testing.T, x *embedded.Index, old model.Embedder) {
-	c, err := x.Spaces(t.Context(), "c")
+	c, err := x.VectorStats(t.Context(), "c")
 	if err != nil || len(c.Spaces) != 2 || !c.Spaces[0].Complete || c.Spaces[1].Complete || c.Spaces[1].Vectors < 36 || c.Spaces[1].Vectors >= c.Chunks {
 		t.Fatalf("after the kill: %+v, %v", c, err)
 	}
@@ -392,7 +392,7 @@ func resume(t *testing.T, x *embedded.Index, old model.Embedder) {
 	synctest.Wait()
 	cancel()
 	wg.Wait()
-	census(t, x, "c", index.Census{Chunks: c.Chunks, Spaces: []index.Space{{Name: "hash", Dim: 64, Vectors: c.Chunks, Complete: true}}})
+	census(t, x, "c", index.VectorStats{Chunks: c.Chunks, Spaces: []index.Space{{Name: "hash", Dim: 64, Vectors: c.Chunks, Complete: true}}})
 	again := 0
 	for _, n := range e.texts {
 		again += n
@@ -425,11 +425,11 @@ func TestServing(t *testing.T) {
 				add(t, x, e, "col", map[string]string{fmt.Sprintf("%d.txt", i): "Some text."})
 			}
 			if test.complete != "" {
-				if err := x.Complete(t.Context(), "col", test.complete); err != nil {
+				if err := x.MarkComplete(t.Context(), "col", test.complete); err != nil {
 					t.Fatal(err)
 				}
 			}
-			e, err := reembed.New(x, c, []model.Embedder{a, b}, reembed.Options{}).Serving(t.Context(), "col")
+			e, err := reembed.New(x, c, []model.Embedder{a, b}, reembed.Options{}).ServingEmbedder(t.Context(), "col")
 			if err != nil || e.Space() != test.want {
 				t.Errorf("serving %v, %v", e, err)
 			}
@@ -445,16 +445,16 @@ func TestServingIsQuick(t *testing.T) {
 	counted := &looks{kept: x}
 	k := reembed.New(counted, e, nil, reembed.Options{})
 	for range 10 {
-		if _, err := k.Place(t.Context(), "col", "q", model.ForQuery); err != nil {
+		if _, err := k.SearchVector(t.Context(), "col", "q", model.ForQuery); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if counted.n != 1 {
 		t.Errorf("%d looks for ten questions", counted.n)
 	}
-	k.Kick()
+	k.Notify()
 	for range 10 {
-		if _, err := k.Serving(t.Context(), "col"); err != nil {
+		if _, err := k.ServingEmbedder(t.Context(), "col"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -462,7 +462,7 @@ func TestServingIsQuick(t *testing.T) {
 		t.Errorf("%d looks after a change", counted.n)
 	}
 	e.dim = 5 // another model behind the name
-	if p, err := k.Place(t.Context(), "col", "q", model.ForQuery); err == nil {
+	if p, err := k.SearchVector(t.Context(), "col", "q", model.ForQuery); err == nil {
 		t.Errorf("a vector of another dimension: %+v", p)
 	}
 }
@@ -480,7 +480,7 @@ func TestOlderEmbedderIsGone(t *testing.T) {
 	ctx := model.WithTrace(t.Context(), &model.Trace{Failed: func(err error, name, next string) {
 		told = append(told, fmt.Sprint(err, " ", name, " ", next))
 	}})
-	p, err := k.Place(ctx, "c", "ganges", model.ForQuery)
+	p, err := k.SearchVector(ctx, "c", "ganges", model.ForQuery)
 	if err != nil || p.Space != "wanted" || len(p.Vector) != 64 {
 		t.Errorf("placed %+v, %v", p, err)
 	}
@@ -530,7 +530,7 @@ func TestWaits(t *testing.T) {
 		if f := k.Progress().Failure; f != "the index failed" {
 			t.Errorf("failure %q", f)
 		}
-		if _, err := k.Place(t.Context(), "c", "danube", model.ForQuery); err == nil {
+		if _, err := k.SearchVector(t.Context(), "c", "danube", model.ForQuery); err == nil {
 			t.Error("placed without an index")
 		}
 		stop()
@@ -543,9 +543,9 @@ type looks struct {
 	n int
 }
 
-func (l *looks) Spaces(ctx context.Context, collection string) (index.Census, error) {
+func (l *looks) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
 	l.n++
-	return l.kept.Spaces(ctx, collection)
+	return l.kept.VectorStats(ctx, collection)
 }
 
 // TestReplacedModel has another model of the same dimension answer under the name of the space while everything runs: the vectors
@@ -555,8 +555,8 @@ func TestReplacedModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := openIndex(t, filepath.Join(dir, "index"))
 		h := &hashing{space: "hash", dim: 64}
-		var k *reembed.Keeper
-		known, err := fingerprint.New(filepath.Join(dir, "embedders.json"), h, fingerprint.Options{Replaced: func() { k.Kick() }})
+		var k *reembed.Worker
+		known, err := fingerprint.New(filepath.Join(dir, "embedders.json"), h, fingerprint.Options{Replaced: func() { k.Notify() }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -568,19 +568,19 @@ func TestReplacedModel(t *testing.T) {
 		k = reembed.New(x, cache, nil, reembed.Options{})
 		defer start(t, k)()
 		add(t, x, cache, "c", rivers(5))
-		k.Kick()
+		k.Notify()
 		for i, space := range []string{"hash", "hash#2"} {
 			if i == 1 {
 				h.mu.Lock()
 				h.salt = "second"
 				h.mu.Unlock()
 				time.Sleep(time.Minute) // of the bubble: the next question has the model checked
-				if _, err := k.Place(t.Context(), "c", "a question", model.ForQuery); err != nil {
+				if _, err := k.SearchVector(t.Context(), "c", "a question", model.ForQuery); err != nil {
 					t.Fatal(err)
 				}
 			}
 			synctest.Wait()
-			census(t, x, "c", index.Census{Chunks: 20, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 20, Complete: true}}})
+			census(t, x, "c", index.VectorStats{Chunks: 20, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 20, Complete: true}}})
 			if got, hits := ask(t, x, k, "c", "danube"); got != space || len(hits) == 0 || hits[0].Cosine == 0 {
 				t.Errorf("space %s, hits %v", got, hits)
 			}

@@ -1,7 +1,7 @@
-// Package cachetest makes questions to measure an answer cache on: from any list of questions, others that mean the same and others
-// that nearly do. The rules and their lists of words are its own. They were written apart from those by which the cache compares
-// questions, and are not to be made alike: a list that both shared would prove nothing.
-package cachetest
+// Package paraphrase generates questions to evaluate an answer cache with: from any list of questions, it makes paraphrases with
+// the same meaning and near misses with another meaning. Its rules and word lists are independent of those by which the cache
+// compares questions. Keep them so: a shared list would prove nothing.
+package paraphrase
 
 import (
 	"hash/fnv"
@@ -12,20 +12,20 @@ import (
 
 // Case is a pair of questions.
 type Case struct {
-	Question string // one of those given
-	Other    string // made of it
-	Same     bool   // an answer to one answers the other
-	Kind     string // the rule
+	Question string // a given question
+	Other    string // the question that was made from it
+	Same     bool   // whether both have the same answer
+	Kind     string // name of the rule
 }
 
-// rule makes another question of one, if it can. It is given a random source, and names from other questions.
+// rule makes another question from a question, and reports whether it applies. names come from other questions.
 type rule struct {
 	kind string
 	make func(r *rand.Rand, question string, names []string) (string, bool)
 }
 
-// Cases makes of each question all that the rules can make of it, one case a rule. The same questions and seed give the same
-// cases, and what is made of a question does not hang on the others but for the names that are put into it.
+// Cases applies each rule to each question. The same questions and seed give the same cases. The cases of a question depend on
+// other questions only by the names that are inserted.
 func Cases(questions []string, seed uint64) []Case {
 	var names []string
 	for _, q := range questions {
@@ -44,7 +44,7 @@ func Cases(questions []string, seed uint64) []Case {
 			rules []rule
 		}{{true, paraphrases}, {false, nearMisses}} {
 			for i, rule := range set.rules {
-				r := rand.New(rand.NewPCG(seed, h.Sum64()+uint64(i))) //nolint:gosec // it is to be repeatable
+				r := rand.New(rand.NewPCG(seed, h.Sum64()+uint64(i))) //nolint:gosec // it must be repeatable
 				if other, ok := rule.make(r, strings.TrimSpace(q), names); ok && other != q {
 					out = append(out, Case{q, other, set.same, rule.kind})
 				}
@@ -54,15 +54,15 @@ func Cases(questions []string, seed uint64) []Case {
 	return out
 }
 
-// Rate is how often a matcher took a pair for the same.
+// Rate counts how often a matcher judged pairs of one kind to be the same.
 type Rate struct {
 	Kind  string
-	Same  bool // whether it should have
+	Same  bool // the correct judgement
 	Cases int
 	Hits  int
 }
 
-// Share is hits over cases; 0 where there are none.
+// Share returns hits divided by cases, or 0 without cases.
 func (r Rate) Share() float64 {
 	if r.Cases == 0 {
 		return 0
@@ -70,8 +70,8 @@ func (r Rate) Share() float64 {
 	return float64(r.Hits) / float64(r.Cases)
 }
 
-// Rates counts by kind, in the order in which kinds first come, with the sums of both sorts, of kind "all", at the end: first of
-// pairs that mean the same, whose share is that of true hits, then of those that do not, whose share is that of false ones.
+// Rates counts by kind, in the order of first appearance. The last two rates have the kind "all": first that of all paraphrases,
+// whose share is the rate of true hits, then that of all near misses, whose share is the rate of false hits.
 func Rates(same func(a, b string) bool, cases []Case) []Rate {
 	var out []Rate
 	place := map[Case]int{}

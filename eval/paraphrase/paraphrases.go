@@ -1,4 +1,4 @@
-package cachetest
+package paraphrase
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package cachetest_test
+package paraphrase_test
 
 import (
 	"bufio"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/cache/cachetest"
 	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/eval/paraphrase"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 )
 
@@ -27,7 +27,7 @@ var some = []string{
 func TestCasesAreWhatTheyAreCalled(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
-	for _, c := range cachetest.Cases(some, 1) {
+	for _, c := range paraphrase.Cases(some, 1) {
 		if c.Other == c.Question || c.Other == "" {
 			t.Errorf("%s: nothing was changed in %q", c.Kind, c.Question)
 		}
@@ -46,23 +46,23 @@ func TestCasesAreWhatTheyAreCalled(t *testing.T) {
 			t.Errorf("%s: %q lacks %q", kind, got[kind], part)
 		}
 	}
-	if diff := cmp.Diff(cachetest.Cases(some, 1), cachetest.Cases(some, 1)); diff != "" {
+	if diff := cmp.Diff(paraphrase.Cases(some, 1), paraphrase.Cases(some, 1)); diff != "" {
 		t.Errorf("not repeatable: %s", diff)
 	}
-	if cmp.Equal(cachetest.Cases(some, 1), cachetest.Cases(some, 2)) {
+	if cmp.Equal(paraphrase.Cases(some, 1), paraphrase.Cases(some, 2)) {
 		t.Error("the seed does nothing")
 	}
 }
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	cases := []cachetest.Case{{"a", "a ", true, "x"}, {"a", "A", true, "x"}, {"a", "b", false, "y"}, {"a", "a\t", false, "y"}, {"b", "b ", true, "z"}}
-	got := cachetest.Rates(func(a, b string) bool { return a == strings.TrimSpace(b) }, cases)
-	want := []cachetest.Rate{{"x", true, 2, 1}, {"y", false, 2, 1}, {"z", true, 1, 1}, {"all", true, 3, 2}, {"all", false, 2, 1}}
+	cases := []paraphrase.Case{{"a", "a ", true, "x"}, {"a", "A", true, "x"}, {"a", "b", false, "y"}, {"a", "a\t", false, "y"}, {"b", "b ", true, "z"}}
+	got := paraphrase.Rates(func(a, b string) bool { return a == strings.TrimSpace(b) }, cases)
+	want := []paraphrase.Rate{{"x", true, 2, 1}, {"y", false, 2, 1}, {"z", true, 1, 1}, {"all", true, 3, 2}, {"all", false, 2, 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s := (cachetest.Rate{}).Share(); s != 0 {
+	if s := (paraphrase.Rate{}).Share(); s != 0 {
 		t.Errorf("the share of nothing is %v", s)
 	}
 }
@@ -109,7 +109,7 @@ func TestFigures(t *testing.T) {
 			}
 			for i, half := range halves {
 				for _, seed := range []uint64{1, 7} {
-					rates := cachetest.Rates(same, cachetest.Cases(half, seed))
+					rates := paraphrase.Rates(same, paraphrase.Cases(half, seed))
 					hits, wrong := rates[len(rates)-2], rates[len(rates)-1]
 					t.Logf("half %d, seed %d: true hits %d of %d (%.3f), false hits %d of %d", i, seed, hits.Hits, hits.Cases, hits.Share(), wrong.Hits, wrong.Cases)
 					if hits.Share() < 0.88 || wrong.Share() > 0.002 {
