@@ -11,13 +11,15 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Ask asks a question in the forge protocol. It is sent when the stream is read. A question that the server does not take now is sent again;
-// one that may have reached the server is not, since it would be asked twice.
+// Ask asks a question in the forge protocol. The request is sent when the stream is read. If the server is overloaded or
+// unavailable, it is sent again. It is not sent again after other failures, because the server might answer the question
+// twice.
 func (c *Client) Ask(ctx context.Context, q forge.Request) *Stream {
 	return c.asking(ctx, forge.Name, "", "/api/query/stream", q.Query, q)
 }
 
-// AskOnce asks a question and gives the whole answer when it is there. An answer that is not whole comes with the error that says why.
+// AskOnce asks a question and returns the complete answer. If the run failed, it returns the incomplete answer and an
+// error.
 func (c *Client) AskOnce(ctx context.Context, q forge.Request) (a forge.Answer, err error) {
 	if err = c.send(ctx, "ask", "/api/query", q, &a); err == nil && a.Error != nil {
 		err = fmt.Errorf("ask: %w", &fault.Error{Code: fault.Code(a.Error.Code), Message: a.Error.Message})
@@ -25,14 +27,14 @@ func (c *Client) AskOnce(ctx context.Context, q forge.Request) (a forge.Answer, 
 	return a, err
 }
 
-// Stream streams a run of the server, live or finished, in the forge protocol, from behind the cursor; the empty one is the start. What the
-// cursor leaves out is not in the stream's snapshots.
+// Stream streams a run in the forge protocol, whether it is live or has ended, from after the cursor. The empty cursor is
+// the start. The snapshots of the stream only contain what follows the cursor.
 func (c *Client) Stream(ctx context.Context, run, after string) *Stream {
 	return c.resume(ctx, forge.Name, "", run, after)
 }
 
-// StreamIn streams a run in a protocol of the server, whichever it was started in. Snapshots are made of forge and knowledge, in which a stream
-// is also resumed; of other protocols there are only the events of those that are server-sent.
+// StreamIn streams a run in any protocol of the server that uses server-sent events. Only forge and knowledge have
+// snapshots, and only their streams are resumed after a failure.
 func (c *Client) StreamIn(ctx context.Context, protocol, run, after string) *Stream {
 	return c.resume(ctx, protocol, "", run, after)
 }
@@ -43,7 +45,7 @@ func (c *Client) resume(ctx context.Context, protocol, view, run, after string) 
 	return s
 }
 
-// asking makes the stream of a question.
+// asking returns the stream of a question.
 func (c *Client) asking(ctx context.Context, protocol, view, path, question string, body any) *Stream {
 	return c.stream(ctx, protocol, view, question, func(ctx context.Context) (*http.Response, error) {
 		r, err := encoded(path, body)
@@ -55,7 +57,7 @@ func (c *Client) asking(ctx context.Context, protocol, view, path, question stri
 	})
 }
 
-// view gives the parameters of a run's stream that bring the form which the options ask for.
+// view returns the URL parameters of the mode and the rate of a stream.
 func view(o *knowledge.StreamOptions, perSecond float64) string {
 	mode := ""
 	if o != nil {

@@ -1,5 +1,5 @@
-// Package client speaks to a Sluice server: questions, files, vector stores, stored responses, runs. A stream that is cut goes on by itself: the same
-// run, from the next event. What a stream tells adds up to a [Snapshot], in whatever protocol it comes.
+// Package client is a client of a Sluice server: questions, files, vector stores, stored responses and runs. A stream that
+// is interrupted is resumed after its last event. Streams of the forge and knowledge protocols are folded to a [Snapshot].
 package client
 
 import (
@@ -16,35 +16,35 @@ import (
 	"time"
 )
 
-// Client talks to one server. Its methods may be called at once. Errors that the server answers are [fault.Error], to be asked for
-// with [errors.As]; others are of the network or of the context.
+// Client is a client of one server. Its methods are safe for concurrent use. Error replies of the server are of the type
+// [fault.Error]; see [errors.AsType]. Other errors are those of the network or the context.
 type Client struct {
 	base   string
-	name   string // by which the server knows whose questions a cancel takes back
+	name   string // identifies this client, so that it can only cancel its own questions
 	header http.Header
 	o      Options
 }
 
-// Options tune a client. The zero value works.
+// Options configures a client. The zero value works.
 type Options struct {
-	HTTP *http.Client // default: one without a time limit, since streams are long
-	// Header is sent with every request, such as Authorization. A user and password in the server's address become one too. The
-	// default HTTP client gives none of it to another host that it is redirected to.
+	HTTP *http.Client // default: a client without a timeout, since streams are long
+	// Header is sent with every request, for example Authorization. A user and password in the address of the server become
+	// a header too. The default HTTP client does not send these headers to other hosts after a redirect.
 	Header  http.Header
-	Retries int           // connections tried in a row without an event before a stream gives up, and times that a request is repeated; default 5
-	Backoff time.Duration // before the first of them, growing to 10 s, with jitter; default 200 ms
-	// Silence is how long a stream may bring nothing, not even a sign of life, before its connection is given up for a new one. Servers send
-	// one every 15 s; default 60 s.
-	Silence time.Duration
-	// Retrying is called before each wait, from the goroutine that waits.
-	Retrying func(err error, wait time.Duration)
+	Retries int           // consecutive failed connections before a stream fails, and repetitions of other requests; default 5
+	Backoff time.Duration // before the first retry; grows to 10 s, with jitter; default 200 ms
+	// IdleTimeout is the time after which a stream without events or heartbeats is resumed on a new connection. Servers
+	// send a heartbeat every 15 s. The default is 60 s.
+	IdleTimeout time.Duration
+	// OnRetry is called before each wait, from the goroutine that waits.
+	OnRetry func(err error, wait time.Duration)
 }
 
-// New makes a client of the server at base, such as http://127.0.0.1:8000.
+// New returns a client of the server at base, such as http://127.0.0.1:8000.
 func New(base string, o Options) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("make client: want an http or https URL of a server") // without the text, which may hold a password
+		return nil, errors.New("make client: want an http or https URL of a server") // does not show base, which may contain a password
 	}
 	c := &Client{o: o, name: rand.Text(), header: http.Header{}}
 	maps.Copy(c.header, o.Header.Clone())
@@ -64,8 +64,8 @@ func New(base string, o Options) (*Client, error) {
 	if c.o.Retries <= 0 {
 		c.o.Retries = 5
 	}
-	if c.o.Silence <= 0 {
-		c.o.Silence = time.Minute
+	if c.o.IdleTimeout <= 0 {
+		c.o.IdleTimeout = time.Minute
 	}
 	if c.o.Backoff <= 0 {
 		c.o.Backoff = 200 * time.Millisecond
@@ -73,7 +73,7 @@ func New(base string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// redirect keeps what is for this server's eyes from another's.
+// redirect removes the configured headers from a request to another host.
 func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -86,20 +86,20 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is one to be sent, and how often.
+// request describes an HTTP request and when to repeat it.
 type request struct {
 	method, path string
 	header       http.Header
 	kind         string                    // Content-Type of the body
-	body         func() (io.Reader, error) // makes the body anew for each try; nil: none
-	size         int64                     // of the body in bytes; negative: not known
-	again        func(err error) bool      // whether what failed may be sent again; nil: see [repeatable]
-	stream       bool                      // the answer goes on for as long as a run does; see Options.Silence
+	body         func() (io.Reader, error) // returns the body for each attempt; nil: none
+	size         int64                     // of the body in bytes; negative: unknown
+	again        func(err error) bool      // whether to send the request again after an error; nil: see [repeatable]
+	stream       bool                      // the reply lasts as long as the run; see Options.IdleTimeout
 }
 
 func get(path string) request { return request{method: http.MethodGet, path: path} }
 
-// encoded is a POST with a JSON body.
+// encoded returns a POST request with a JSON body.
 func encoded(path string, v any) (request, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -109,7 +109,7 @@ func encoded(path string, v any) (request, error) {
 		body: func() (io.Reader, error) { return strings.NewReader(string(b)), nil }}, nil
 }
 
-// do sends a request until it is answered, it may not be sent again, or it was tried often enough. The body is the caller's to close.
+// do sends a request, and repeats it after temporary failures. The caller closes the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	again := r.again
 	if again == nil {
@@ -127,12 +127,12 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// once sends a request. A status of 300 and over is an error: see [refusal].
+// once sends a request one time. A status of 300 or more is an error; see [refusal].
 func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 	if !r.stream {
 		return c.answer(ctx, r)
 	}
-	ctx, w := watch(ctx, c.o.Silence)
+	ctx, w := watch(ctx, c.o.IdleTimeout)
 	res, err := c.answer(ctx, r)
 	return w.answered(res, err)
 }
@@ -162,17 +162,17 @@ func (c *Client) answer(ctx context.Context, r request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode < 300 { // redirects that can be followed were
+	if res.StatusCode < 300 { // redirects that can be followed were followed
 		return res, nil
 	}
 	defer res.Body.Close()
 	return nil, refused(res)
 }
 
-// maxReply bounds a JSON reply, in bytes.
+// maxReply limits the size of a JSON reply, in bytes.
 const maxReply = 256 << 20
 
-// call sends a request and reads the JSON object of the reply into v, unless v is nil. What says what was being done, for errors.
+// call sends a request and decodes the reply into v, unless v is nil. The string what describes the call in errors.
 func (c *Client) call(ctx context.Context, what string, r request, v any) error {
 	res, err := c.do(ctx, r)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *Client) call(ctx context.Context, what string, r request, v any) error 
 	}
 	defer res.Body.Close()
 	if v == nil || res.StatusCode == http.StatusNoContent {
-		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // for the connection to be reused
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxReply)).Decode(v); err != nil {
@@ -189,7 +189,7 @@ func (c *Client) call(ctx context.Context, what string, r request, v any) error 
 	return nil
 }
 
-// send is call for a POST with a JSON body.
+// send is call for a POST request with a JSON body.
 func (c *Client) send(ctx context.Context, what, path string, body, v any) error {
 	r, err := encoded(path, body)
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *Client) send(ctx context.Context, what, path string, body, v any) error
 	return c.call(ctx, what, r, v)
 }
 
-// Get reads one JSON object of the server into v, from any path.
+// Get decodes the JSON reply for any path into v.
 func (c *Client) Get(ctx context.Context, path string, v any) error {
 	return c.call(ctx, "get "+path, get(path), v)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // recorder is a transport that keeps the body of the last reply.
@@ -78,7 +79,9 @@ func TestTypesMatchServer(t *testing.T) {
 		Highlights: []string{"x"}, Notes: []string{"y"}, RelatedDocs: []string{"z"}, Permissions: []string{"all"}, IsFavorite: &favourite, Metadata: object,
 		VectorStoreIDs: []string{"mining"}}))
 	same(s.c.Content(ctx, f.ID))
-	run, err := s.c.Respond(ctx, client.Question("Why does gold settle?")).Wait()
+	q := client.Question("Why does gold settle behind the riffles?")
+	q.Tools = []knowledge.Tool{client.FileSearch("mining")}
+	run, err := s.c.Respond(ctx, q).Wait()
 	if err != nil {
 		t.Fatal(err)
 	}

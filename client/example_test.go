@@ -74,7 +74,7 @@ func ExampleClient_Upload() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := c.Wait(ctx, file.TaskID, func(t client.Task) { fmt.Println(t.Progress) }); err != nil {
+	if _, err := c.WaitForTask(ctx, file.TaskID, func(t client.Task) { fmt.Println(t.Progress) }); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -16,21 +16,21 @@ import (
 	"sync"
 )
 
-// File is an upload, as POST /v1/files answers it.
+// File is an uploaded file.
 type File struct {
 	ID              string          `json:"id"`
 	Object          string          `json:"object"`
 	Filename        string          `json:"filename"`
-	Bytes           int64           `json:"bytes"` // 0 until a file of a URL was fetched.
+	Bytes           int64           `json:"bytes"` // 0 until a file was fetched from its URL
 	Purpose         string          `json:"purpose"`
-	CreatedAt       int64           `json:"created_at"` // Unix seconds.
+	CreatedAt       int64           `json:"created_at"` // Unix seconds
 	UpdatedAt       int64           `json:"updated_at"`
 	ContentType     string          `json:"content_type"`
 	MD5             string          `json:"md5"`
 	Status          string          `json:"status"`
-	TaskID          string          `json:"task_id"` // "upload-" and the file's id; also where the file was there already.
+	TaskID          string          `json:"task_id"` // see [Client.WaitForTask]
 	ProcessingError string          `json:"processing_error_message,omitempty"`
-	URL             string          `json:"url,omitempty"` // Where it was fetched.
+	URL             string          `json:"url,omitempty"` // where it was fetched
 	Metadata        json.RawMessage `json:"metadata"`
 }
 
@@ -39,12 +39,11 @@ type FileList struct {
 	Object  string `json:"object"`
 	Data    []File `json:"data"`
 	FirstID string `json:"first_id,omitempty"`
-	LastID  string `json:"last_id,omitempty"` // Give it as after to get the next page.
+	LastID  string `json:"last_id,omitempty"` // pass it as after to get the next page
 	HasMore bool   `json:"has_more"`
 }
 
-// Document is a file with its content: what the three readers of GET /v1/files/{id}/content want, in one object. Its texts, lists and objects
-// are never null.
+// Document is a file with its content.
 type Document struct {
 	ID              string `json:"id"`
 	Object          string `json:"object"`
@@ -58,7 +57,7 @@ type Document struct {
 	TaskID          string `json:"task_id"`
 	ProcessingError string `json:"processing_error_message,omitempty"`
 
-	CreatedAt      string          `json:"created_at"` // UTC, ISO 8601 with microseconds and without a zone.
+	CreatedAt      string          `json:"created_at"` // UTC, ISO 8601 with microseconds and without a time zone
 	UpdatedAt      string          `json:"updated_at"`
 	MD5Sum         string          `json:"md5sum"`
 	MimeType       string          `json:"mime_type"`
@@ -77,15 +76,15 @@ type Document struct {
 	IsFavorite     bool            `json:"is_favorite"`
 	IsDelete       bool            `json:"is_delete"`
 	Metadata       json.RawMessage `json:"metadata"`
-	Content        *Content        `json:"content,omitempty"` // Left out until the file is indexed.
+	Content        *Content        `json:"content,omitempty"` // nil until the file is indexed
 }
 
-// Content is a document's text in segments, which are what citations count: the index of a citation is that of a segment.
+// Content is the text of a document in segments. The index of a citation is the index of a segment.
 type Content struct {
-	ID             string          `json:"id"` // The MD5 of the bytes.
+	ID             string          `json:"id"` // MD5 of the file
 	Abstract       string          `json:"abstract"`
 	Summary        string          `json:"summary"`
-	Outline        string          `json:"outline"` // The headings, a line each.
+	Outline        string          `json:"outline"` // headings, one per line
 	Language       string          `json:"language"`
 	FileType       string          `json:"file_type"`
 	URL            string          `json:"url"`
@@ -98,29 +97,29 @@ type Content struct {
 	Contexts       []string        `json:"contexts"`
 	Images         []string        `json:"images"`
 	Segments       []Segment       `json:"segments"`
-	HasMore        bool            `json:"has_more"`               // Segments follow those that are here.
-	NextSegment    int             `json:"next_segment,omitempty"` // Give it as start_segment to get them.
+	HasMore        bool            `json:"has_more"`               // there are more segments
+	NextSegment    int             `json:"next_segment,omitempty"` // start_segment of the next request
 }
 
 // Segment is a passage of a document.
 type Segment struct {
 	ID       string          `json:"id"`
 	Content  string          `json:"content"`
-	Index    int             `json:"index"` // From 0.
+	Index    int             `json:"index"` // from 0
 	URL      string          `json:"url"`
 	Metadata SegmentMetadata `json:"metadata"`
 }
 
-// SegmentMetadata says where a segment stands.
+// SegmentMetadata is the position of a segment.
 type SegmentMetadata struct {
 	ChunkID string `json:"chunk_id"`
 	Heading string `json:"heading,omitempty"`
 	Pages   []int  `json:"pages,omitempty"`
-	Start   int    `json:"start"` // Byte offsets into the document's extracted text.
+	Start   int    `json:"start"` // byte offsets into the extracted text
 	End     int    `json:"end"`
 }
 
-// DocumentUpdate changes what people note on a file. Fields that are left out stay.
+// DocumentUpdate sets fields of a file. Fields that are left out do not change.
 type DocumentUpdate struct {
 	Title          *string         `json:"title,omitempty"`
 	Author         *string         `json:"author,omitempty"`
@@ -132,8 +131,8 @@ type DocumentUpdate struct {
 	RelatedDocs    []string        `json:"related_docs,omitempty"`
 	Permissions    []string        `json:"permissions,omitempty"`
 	IsFavorite     *bool           `json:"is_favorite,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`         // An object, which takes the place of the one before.
-	VectorStoreIDs []string        `json:"vector_store_ids,omitempty"` // The vector stores that the file shall be in, and no others.
+	Metadata       json.RawMessage `json:"metadata,omitempty"`         // an object; it replaces the previous one
+	VectorStoreIDs []string        `json:"vector_store_ids,omitempty"` // the vector stores that the file is to belong to
 }
 
 // Pages are pages of a document's text.
@@ -141,30 +140,31 @@ type Pages struct {
 	Object   string `json:"object"`
 	FileID   string `json:"file_id"`
 	Pages    []Page `json:"pages"`
-	HasMore  bool   `json:"has_more"`            // Pages of those asked for are left out.
-	NextPage int    `json:"next_page,omitempty"` // Give it as start_page to get them.
+	HasMore  bool   `json:"has_more"`            // there are more pages
+	NextPage int    `json:"next_page,omitempty"` // start_page of the next request
 }
 
-// Page is one of them: of the format's own, or, where it has none, as much as fits one.
+// Page is a page of the document. Formats without pages are divided into pages of a typical size.
 type Page struct {
-	Number  int    `json:"page_number"` // From 1.
+	Number  int    `json:"page_number"` // from 1
 	Content string `json:"content"`
 }
 
-// UploadOptions tune an upload. The zero value works.
+// UploadOptions configures an upload. The zero value works.
 type UploadOptions struct {
-	ID         string          // to be used as the file's; empty: the server makes one
+	ID         string          // id of the file; empty: chosen by the server
 	Purpose    string          // empty: general
-	MediaType  string          // empty: the server finds out
-	MD5        string          // that the bytes must have, in hex
-	SkipExists bool            // a file of the same bytes that is there already is given instead
-	Parse      json.RawMessage // parse_options: an object
-	// Progress is called as the bytes are sent, from the goroutine that sends them, with how many were so far.
+	MediaType  string          // empty: detected by the server
+	MD5        string          // expected MD5 of the file, in hex
+	SkipExists bool            // if a file with the same bytes exists, return that one
+	Parse      json.RawMessage // parse_options: a JSON object
+	// Progress is called with the number of bytes sent so far, from the goroutine that sends them.
 	Progress func(sent int64)
 }
 
-// Upload sends a file of a name and a size in bytes; a negative size is one that is not known. It is read once, from where it stands, unless it
-// can seek and the server has to be asked again. The file is indexed in the background: see [Client.Wait] and the file's TaskID.
+// Upload uploads a file. A negative size means unknown. The body is read once, from its current position; an upload is only
+// repeated if the body is an [io.Seeker]. The server indexes the file in the background: see [Client.WaitForTask] and the
+// TaskID of the file.
 func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size int64, o UploadOptions) (f File, err error) {
 	head, tail, kind, err := form(name, o)
 	if err != nil {
@@ -199,7 +199,8 @@ func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size i
 	return f, err
 }
 
-// sending is a body that tells when it is read no more. The server's answer does not: net/http may go on reading behind it.
+// sending is a request body that reports when it is no longer read. The HTTP transport may still read the body after the
+// reply.
 type sending struct {
 	io.Reader
 	once sync.Once
@@ -221,7 +222,7 @@ func (s *sending) wait(ctx context.Context) error {
 	}
 }
 
-// form gives what stands before and behind the file's bytes in the body, and its content type.
+// form returns the parts of the body before and after the bytes of the file, and the content type.
 func form(name string, o UploadOptions) (head, tail []byte, kind string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -246,10 +247,10 @@ func form(name string, o UploadOptions) (head, tail []byte, kind string, err err
 	return head, b.Bytes()[len(head):], w.FormDataContentType(), err
 }
 
-// escaped writes a file's name as the server reads it: in percent escapes, but for letters and digits of ASCII and what is harmless.
+// escaped percent-encodes the name of a file, as the server expects it.
 func escaped(name string) string { return strings.ReplaceAll(url.QueryEscape(name), "+", "%20") }
 
-// counted tells how much of a reader was read.
+// counted reports how many bytes of a reader were read.
 type counted struct {
 	r    io.Reader
 	tell func(int64)
@@ -264,7 +265,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// UploadURL has the server fetch a file. The name may be empty: then it is taken from the address.
+// UploadURL lets the server fetch a file. If the name is empty, it is taken from the URL.
 func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOptions) (f File, err error) {
 	v := url.Values{"url": {address}}
 	for key, value := range map[string]string{"name": name, "file_type": o.MediaType, "purpose": o.Purpose, "id": o.ID, "md5": o.MD5, "parse_options": string(o.Parse)} {
@@ -281,25 +282,26 @@ func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOp
 	return f, err
 }
 
-// File gets what is known of a file, without its text.
+// File returns a file without its text.
 func (c *Client) File(ctx context.Context, id string) (f File, err error) {
 	err = c.call(ctx, "get file", get("/v1/files/"+url.PathEscape(id)), &f)
 	return f, err
 }
 
-// Files lists files: at most limit, or the server's default for 0, behind the one of the id after.
+// Files lists at most limit files after the one with the id after. The limit 0 selects the server's default.
 func (c *Client) Files(ctx context.Context, limit int, after string) (l FileList, err error) {
 	err = c.call(ctx, "list files", get("/v1/files"+page(limit, after)), &l)
 	return l, err
 }
 
-// Content gets a file with its text in segments.
+// Content returns a file with its text in segments.
 func (c *Client) Content(ctx context.Context, id string) (d Document, err error) {
 	err = c.call(ctx, "get content", get("/v1/files/"+url.PathEscape(id)+"/content"), &d)
 	return d, err
 }
 
-// Pages gets pages of a file's text, from the first to the last, counted from 1; 0 is the first and the last there is.
+// Pages returns pages of a file's text, from first to last, counted from 1. 0 means the first and the last page of the
+// document.
 func (c *Client) Pages(ctx context.Context, id string, first, last int) (p Pages, err error) {
 	v := url.Values{}
 	if first > 0 {
@@ -316,18 +318,19 @@ func (c *Client) Pages(ctx context.Context, id string, first, last int) (p Pages
 	return p, err
 }
 
-// UpdateFile changes what is noted on a file.
+// UpdateFile changes fields of a file.
 func (c *Client) UpdateFile(ctx context.Context, id string, u DocumentUpdate) (d Document, err error) {
 	err = c.send(ctx, "update file", "/v1/files/"+url.PathEscape(id)+"/content", u, &d)
 	return d, err
 }
 
-// DeleteFile deletes a file from everywhere. It is in no answer to a question asked afterwards.
+// DeleteFile deletes a file. Questions that are asked afterwards do not find it.
 func (c *Client) DeleteFile(ctx context.Context, id string) error {
 	return c.delete(ctx, "delete file", "/v1/files/"+url.PathEscape(id))
 }
 
-// delete is sent again where the connection broke; that nothing was left by then is what was wanted.
+// delete sends a DELETE request. If an attempt failed without a reply, it may have succeeded: NotFound is then not an
+// error.
 func (c *Client) delete(ctx context.Context, what, path string) error {
 	broke := false
 	r := request{method: http.MethodDelete, path: path, again: func(err error) bool {

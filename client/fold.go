@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// Bounds of a fold, so that no server can fill the memory: texts in bytes, lists in entries. What is over them is left out.
+// Limits of a fold, so that a server cannot exhaust the memory. Texts are limited in bytes, and lists in entries. The rest
+// is dropped.
 const (
 	maxText      = 16 << 20
 	maxField     = 64 << 10 // a question, a reasoning's summary
@@ -23,8 +24,8 @@ const (
 	maxNames     = 50
 )
 
-// Fold adds a run's events up to a [Snapshot], in the forge or the knowledge protocol; those of others say nothing to it. The zero value stands before the first event. It is for one
-// goroutine; a [Stream] has one that is safe to look at.
+// Fold folds the events of a run to a [Snapshot]. It understands the forge and knowledge protocols and ignores the events of others. The
+// zero value is the state before the first event. It is not safe for concurrent use, unlike [Stream].
 type Fold struct {
 	s         Snapshot
 	text      strings.Builder
@@ -45,8 +46,7 @@ func (f *Fold) Snapshot() Snapshot {
 	return s
 }
 
-// Add takes up the next event. Events of names that it does not know change nothing; data that is not what its name says is an error, and
-// changes nothing either.
+// Add applies the next event. Unknown events change nothing. Invalid data is an error and changes nothing either.
 func (f *Fold) Add(ev Event) error {
 	if f.s.Run == "" {
 		f.s.Run = clip(ev.Run, maxLine)
@@ -61,10 +61,10 @@ func (f *Fold) Add(ev Event) error {
 	return nil
 }
 
-// open tells whether the run was told of, and its end was not.
+// open reports whether the run has started and not ended.
 func (f *Fold) open() bool { return f.s.Status != "" && !f.s.Status.Final() }
 
-// ended marks the run's end. Steps that are open end with it.
+// ended sets the final status of the run and of its open steps.
 func (f *Fold) ended(status Status) {
 	f.s.Status = status
 	if f.s.Answer == Running {
@@ -77,7 +77,7 @@ func (f *Fold) ended(status Status) {
 	}
 }
 
-// addText puts more of the answer behind what is there.
+// addText appends text to the answer.
 func (f *Fold) addText(s string) {
 	f.s.Answer = Running
 	f.text.WriteString(fitting(s, maxText-f.text.Len()))
@@ -92,7 +92,7 @@ func (f *Fold) addStep(s Step) {
 	f.s.Steps = append(f.s.Steps, s)
 }
 
-// changeStep changes a copy, since snapshots that were given out hold the list.
+// changeStep changes a step in a copy of the list, since earlier snapshots share the list.
 func (f *Fold) changeStep(i int, change func(*Step)) {
 	steps := make([]Step, len(f.s.Steps), len(f.s.Steps)+8)
 	copy(steps, f.s.Steps)
@@ -107,40 +107,41 @@ func (f *Fold) warn(code, message string) {
 	}
 }
 
-// clip gives at most so many bytes of a text that is one line: white space is one blank, and what controls a terminal is left out.
-func clip(s string, most int) string {
-	if len(s) > 8*most {
-		s = s[:8*most]
+// clip converts s to one line of at most limit bytes. White space becomes a single space, and control characters are
+// removed.
+func clip(s string, limit int) string {
+	if len(s) > 8*limit {
+		s = s[:8*limit]
 	}
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if len(s) <= most {
+	if len(s) <= limit {
 		return s
 	}
-	return fitting(s, most-len("…")) + "…"
+	return fitting(s, limit-len("…")) + "…"
 }
 
-// fitting gives as much of a text as fits so many bytes, cut at a character.
-func fitting(s string, most int) string {
-	if len(s) <= most {
+// fitting returns the beginning of s, at most limit bytes, cut between characters.
+func fitting(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	most = max(most, 0)
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	limit = max(limit, 0)
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most]
+	return s[:limit]
 }
 
 // Event is one event of a run's stream.
 type Event struct {
-	Run      string // the run's id
-	Protocol string // that it is of: forge or knowledge; empty: forge
-	ID       string // the cursor behind the event
-	Name     string // such as token
+	Run      string // id of the run
+	Protocol string // forge or knowledge; empty: forge
+	ID       string // cursor after the event
+	Name     string // for example token
 	Data     json.RawMessage
 }
 
-// Last tells whether no event follows.
+// Last reports whether this is the last event of the stream.
 func (e Event) Last() bool {
 	switch {
 	case e.Name == "done":

@@ -20,7 +20,7 @@ func decode[T any](ev Event) (v T, err error) {
 	return v, err
 }
 
-// on decodes an event and hands it over.
+// on decodes an event and calls f with the result.
 func on[T any](ev Event, f func(T)) error {
 	v, err := decode[T](ev)
 	if err == nil {
@@ -87,7 +87,7 @@ func (f *Fold) addForgeStage(ev Event) error {
 	return nil
 }
 
-// stage adds a step that is over when it is told.
+// stage adds a completed step.
 func (f *Fold) stage(name, detail string) {
 	f.addStep(Step{Kind: Stage, Name: name, Detail: detail, Status: Completed})
 }
@@ -116,14 +116,14 @@ func (f *Fold) calling(v forge.ToolCall) {
 	f.addStep(Step{ID: callID(v.CallID), Kind: Tool, Name: name, Tool: v.Tool, Reason: clip(v.Reason, maxLine), Detail: useOf(v.Tool), Status: Running})
 }
 
-// returned tells what a tool that is no search gave. A question that was taken apart is a step for each of its parts.
+// returned adds the result of a tool that is not a search. Each part of a decomposed question becomes a step.
 func (f *Fold) returned(v forge.ToolResult) {
 	var result struct {
 		Parts    []string `json:"sub_queries"`
 		Entities []string `json:"entities"`
 		Found    int      `json:"passages_found"`
 	}
-	_ = json.Unmarshal(v.Result, &result) // a result of another form has its name shown
+	_ = json.Unmarshal(v.Result, &result) // the result may have another form
 	outcome := ""
 	switch {
 	case len(result.Parts) > 0:
@@ -139,7 +139,7 @@ func (f *Fold) returned(v forge.ToolResult) {
 	}
 }
 
-// callID gives the id of the step of a call; none for a server that does not number its calls.
+// callID returns the id of the step of a call. It is empty if the server does not number its calls.
 func callID(n event.CallID) string {
 	if n <= 0 {
 		return ""
@@ -147,7 +147,7 @@ func callID(n event.CallID) string {
 	return "call_" + strconv.Itoa(int(n))
 }
 
-// finish ends the step of a call with its outcome. Where the server does not number its calls, it is the oldest one of the tool that is open.
+// finish ends the step of a call. If the server does not number its calls, it is the oldest open call of the tool.
 func (f *Fold) finish(kind Kind, call event.CallID, tool, outcome string, took event.Millis) {
 	id := callID(call)
 	tool = clip(tool, 200)
@@ -222,8 +222,9 @@ func (f *Fold) failed(v forge.Error) {
 	f.ended(status)
 }
 
-// marked gives a token as the snapshot's text has it. The blank of a citation is left out behind another blank or marker, as the
-// knowledge protocol does. Text that looks like a marker is kept from being one by an invisible joiner.
+// marked converts a token to the form that the text of a snapshot has. As in the knowledge protocol, there is no space
+// before a citation that follows a space or another citation. Text that looks like a marker is escaped with an invisible
+// joiner.
 func (f *Fold) marked(token forge.Token) string {
 	n := token.Citation
 	if n < 1 {
@@ -248,7 +249,7 @@ func count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// shorten cuts s at n characters and puts it on one line.
+// shorten returns s on one line of at most n characters.
 func shorten(s string, n int) string {
 	r := []rune(clip(s, 4*n))
 	if len(r) > n {

@@ -12,12 +12,12 @@ import (
 
 const protocolKnowledge = knowledge.Name
 
-// knowledgeFold is what a fold keeps of the knowledge protocol besides its snapshot.
-type knowledgeFold struct {
+// knowledgeFold is the state of a fold of the knowledge protocol that is not in its snapshot.
+type knowledgeFold struct { // snapshots only show the beginning of the text
 	truncated bool // the text is longer than snapshots show it
 }
 
-// frame is the data of any event of the protocol: a snapshot, which alone has an object, or a piece of one.
+// frame has the fields of all events of the protocol. Only a snapshot has Object.
 type frame struct {
 	Object       string                       `json:"object"`
 	ID           string                       `json:"id"`
@@ -41,7 +41,7 @@ type frame struct {
 	AnnotationIndex *int                  `json:"annotation_index"`
 	Annotation      *knowledge.Annotation `json:"annotation"`
 
-	Code    string `json:"code"` // of an event of the name error
+	Code    string `json:"code"` // of an event named error
 	Message string `json:"message"`
 }
 
@@ -63,7 +63,7 @@ func (f *Fold) addKnowledge(ev Event) error {
 	}
 	return on(ev, func(v frame) {
 		if f.s.Status == "" {
-			f.s.Status = Running // a stream that is taken up in its middle
+			f.s.Status = Running // a resumed stream
 		}
 		switch {
 		case v.Object == "response":
@@ -78,7 +78,7 @@ func (f *Fold) addKnowledge(ev Event) error {
 	})
 }
 
-// snapshot puts a whole state in the place of the one before.
+// snapshot replaces the whole state.
 func (f *Fold) snapshot(v frame) {
 	if f.s.Run == "" {
 		f.s.Run = clip(v.ID, 300)
@@ -106,7 +106,7 @@ func (f *Fold) snapshot(v frame) {
 			}
 		case knowledge.ItemReasoning:
 			if strings.Contains(item.ID, "_note_") {
-				continue // a warning, which the response tells too
+				continue // also in the warnings of the response
 			}
 			for _, s := range item.Summary {
 				if reasoning.Len() > 0 {
@@ -119,7 +119,7 @@ func (f *Fold) snapshot(v frame) {
 		}
 	}
 	replace(&f.text, text.String(), truncated)
-	replace(&f.reasoning, reasoning.String(), true) // it is shown in part
+	replace(&f.reasoning, reasoning.String(), true) // snapshots only show a part of it
 	f.knowledge.truncated = truncated && f.text.Len() == text.Len()
 	f.s.Citations = nil
 	for i, a := range notes[:min(len(notes), maxCitations)] {
@@ -128,7 +128,7 @@ func (f *Fold) snapshot(v frame) {
 	f.outcome(v)
 }
 
-// outcome takes up what a response has when it ends.
+// outcome sets the fields that a response has when it ends.
 func (f *Fold) outcome(v frame) {
 	f.s.Confidence, f.s.Verification, f.s.Usage, f.s.Failure, f.s.Warnings = 0, Verification{}, Usage{}, nil, nil
 	for _, w := range v.Warnings {
@@ -157,7 +157,8 @@ func (f *Fold) outcome(v frame) {
 	}
 }
 
-// replace puts a text in the place of another. What only grew costs only what is new; a beginning does not take the place of the whole.
+// replace sets the text of b. It only appends if the text has grown. If beginning is set, the text may be incomplete and
+// does not replace a longer one.
 func replace(b *strings.Builder, text string, beginning bool) {
 	have := b.String()
 	if rest, grown := strings.CutPrefix(text, have); grown {
@@ -167,7 +168,7 @@ func replace(b *strings.Builder, text string, beginning bool) {
 	if beginning && strings.HasPrefix(have, text) {
 		return
 	}
-	b.Reset() // snapshots that were given out keep the old memory
+	b.Reset() // earlier snapshots share the old memory
 	b.WriteString(text)
 }
 
@@ -203,7 +204,7 @@ func statusOf(s string) Status {
 	return Running
 }
 
-// quotedAll lists queries, the first few.
+// quotedAll lists the first queries.
 func quotedAll(queries []string) string {
 	var all []string
 	for _, q := range queries[:min(len(queries), 5)] {
@@ -212,7 +213,7 @@ func quotedAll(queries []string) string {
 	return strings.Join(all, ", ")
 }
 
-// stepOf gives a call's step. One of a type that is not known keeps it as its kind.
+// stepOf returns the step of a call. A call of an unknown type has that type as its kind.
 func stepOf(item knowledge.Item) Step {
 	s := Step{ID: item.ID, Kind: Tool, Name: "tool", Tool: item.Tool, Query: strings.Join(item.Queries[:min(len(item.Queries), maxNames)], "; "),
 		Status: statusOf(item.Status), Timed: item.DurationMS > 0, Took: max(item.DurationMS, 0)}

@@ -55,25 +55,25 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a page": {func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<html>"+token+over)
-		}, `200 with "text/html"`, "", 1},
-		"no type":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Type"] = nil }, "no stream of events", "", 1},
-		"nothing":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "answered 204", "", 1},
-		"a redirect to nowhere":  {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) }, "answered 302", "", 1},
-		"a stream without a run": {func(_ int, w http.ResponseWriter, _ *http.Request) { says(w, "", token) }, "told no run", "a", 1},
+		}, `200 and "text/html"`, "", 1},
+		"no type":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Type"] = nil }, "instead of an event stream", "", 1},
+		"nothing":                {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "replied with 204", "", 1},
+		"a redirect to nowhere":  {func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) }, "server answered 302", "", 1},
+		"a stream without a run": {func(_ int, w http.ResponseWriter, _ *http.Request) { says(w, "", token) }, "before the server sent the id", "a", 1},
 		"another run": {func(n int, w http.ResponseWriter, _ *http.Request) {
 			if n == 1 {
 				says(w, "run_1", token)
 				return
 			}
 			says(w, "run_2", "id: 3\nevent: token\ndata: {\"content\":\"of another\"}\n\n"+over)
-		}, "another, run_2", "a", 2},
+		}, "another run, run_2", "a", 2},
 		"an end that is not told": {func(n int, w http.ResponseWriter, _ *http.Request) {
 			if n == 1 {
 				says(w, "run_1", token)
 				return
 			}
 			w.WriteHeader(http.StatusNoContent)
-		}, "not how", "a", 2},
+		}, "without its last events", "a", 2},
 	} {
 		asked := 0
 		url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) { asked = n; test.answer(n, w, r) })
@@ -88,7 +88,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 // arrived and is not asked again.
 func TestSilenceBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
-	o := client.Options{Silence: 300 * time.Millisecond, Backoff: 1}
+	o := client.Options{IdleTimeout: 300 * time.Millisecond, Backoff: 1}
 	var first atomic.Bool
 	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -106,7 +106,7 @@ func TestSilenceBeforeAnAnswer(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	first.Store(true)
-	if _, err := dial(t, url, o).Ask(t.Context(), forge.Request{Query: "why?"}).Wait(); err == nil || !strings.Contains(err.Error(), "silent") {
+	if _, err := dial(t, url, o).Ask(t.Context(), forge.Request{Query: "why?"}).Wait(); err == nil || !strings.Contains(err.Error(), "nothing was received") {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,33 +18,33 @@ import (
 type ResponseSummary struct {
 	ID         string `json:"id"`
 	Object     string `json:"object"`
-	CreatedAt  int64  `json:"created_at"` // Unix seconds.
+	CreatedAt  int64  `json:"created_at"` // Unix seconds
 	Status     string `json:"status"`
-	Model      string `json:"model"` // As asked for.
+	Model      string `json:"model"` // requested model
 	Query      string `json:"query"`
 	Collection string `json:"collection"`
-	Protocol   string `json:"protocol"` // That it was asked by.
+	Protocol   string `json:"protocol"` // protocol of the request
 	Previous   string `json:"previous_response_id,omitempty"`
 }
 
-// ResponseList is a page of stored responses, the newest first.
+// ResponseList is a page of stored responses, newest first.
 type ResponseList struct {
 	Object  string            `json:"object"`
 	Data    []ResponseSummary `json:"data"`
 	FirstID string            `json:"first_id,omitempty"`
-	LastID  string            `json:"last_id,omitempty"` // Give it as after to get the next page.
+	LastID  string            `json:"last_id,omitempty"` // pass it as after to get the next page
 	HasMore bool              `json:"has_more"`
 }
 
-// Respond asks a question in the knowledge protocol, as [Client.Ask] does in forge. The request's Stream is set; its StreamOptions choose
-// between snapshots, the default, and deltas, which are fewer bytes and end in the same snapshot.
+// Respond asks a question in the knowledge protocol; see [Client.Ask]. It sets q.Stream. StreamOptions selects snapshots,
+// the default, or deltas, which need fewer bytes and end in the same snapshot.
 func (c *Client) Respond(ctx context.Context, q knowledge.Request) *Stream {
 	stream := true
 	q.Stream = &stream
 	return c.asking(ctx, knowledge.Name, view(q.StreamOptions, q.SnapshotsPerSecond), "/v1/responses", questionOf(q), q)
 }
 
-// RespondOnce asks a question and gives the response when it is whole. One that failed is an error too.
+// RespondOnce asks a question and returns the complete response. If the run failed, it returns the response and an error.
 func (c *Client) RespondOnce(ctx context.Context, q knowledge.Request) (r knowledge.Response, err error) {
 	stream := false
 	q.Stream = &stream
@@ -54,7 +54,7 @@ func (c *Client) RespondOnce(ctx context.Context, q knowledge.Request) (r knowle
 	return r, err
 }
 
-// Question makes a request of a question that follows the turns of a conversation.
+// Question returns the request for a question that follows the turns of a conversation.
 func Question(text string, before ...event.Turn) knowledge.Request {
 	if len(before) == 0 {
 		return knowledge.Request{Input: text}
@@ -66,7 +66,7 @@ func Question(text string, before ...event.Turn) knowledge.Request {
 	return knowledge.Request{Input: append(input, knowledge.Message{Role: event.RoleUser, Content: text})}
 }
 
-// questionOf finds what a request asks, as far as it is plain text.
+// questionOf returns the question of a request if it is plain text.
 func questionOf(q knowledge.Request) string {
 	if s, ok := q.Input.(string); ok {
 		return s
@@ -84,18 +84,19 @@ func questionOf(q knowledge.Request) string {
 	return ""
 }
 
-// FileSearch is the tool that looks in vector stores.
+// FileSearch returns the tool that searches vector stores.
 func FileSearch(stores ...string) knowledge.Tool {
 	return knowledge.Tool{Type: "file_search", VectorStoreIDs: stores}
 }
 
-// Response gets a stored response, as far as it is.
+// Response returns a stored response. It may still be incomplete.
 func (c *Client) Response(ctx context.Context, id string) (r knowledge.Response, err error) {
 	err = c.call(ctx, "get response", get("/v1/responses/"+url.PathEscape(id)), &r)
 	return r, err
 }
 
-// StreamResponse streams a stored response from behind the cursor, live or finished; the empty one is the start. The options may be nil.
+// StreamResponse streams a stored response, whether it is live or complete, from after the cursor. The empty cursor is the
+// start. The options may be nil.
 func (c *Client) StreamResponse(ctx context.Context, id, after string, o *knowledge.StreamOptions) *Stream {
 	return c.resume(ctx, knowledge.Name, view(o, 0), id, after)
 }
@@ -105,19 +106,20 @@ func (c *Client) DeleteResponse(ctx context.Context, id string) error {
 	return c.delete(ctx, "delete response", "/v1/responses/"+url.PathEscape(id))
 }
 
-// CancelResponse stops a response and gives it as far as it came.
+// CancelResponse cancels a response and returns it.
 func (c *Client) CancelResponse(ctx context.Context, id string) (r knowledge.Response, err error) {
 	err = c.call(ctx, "cancel response", request{method: http.MethodPost, path: "/v1/responses/" + url.PathEscape(id) + "/cancel"}, &r)
 	return r, err
 }
 
-// Responses lists stored responses, the newest first: at most limit, or the server's default for 0, behind the one of the id after.
+// Responses lists at most limit stored responses after the one with the id after, newest first. The limit 0 selects the
+// server's default.
 func (c *Client) Responses(ctx context.Context, limit int, after string) (l ResponseList, err error) {
 	err = c.call(ctx, "list responses", get("/v1/responses"+page(limit, after)), &l)
 	return l, err
 }
 
-// page gives the parameters of a list.
+// page returns the URL parameters of a list.
 func page(limit int, after string) string {
 	v := url.Values{}
 	if limit > 0 {
@@ -132,7 +134,7 @@ func page(limit int, after string) string {
 	return "?" + v.Encode()
 }
 
-// textOf gives the whole text of a response's messages.
+// textOf returns the text of all messages of a response.
 func textOf(r knowledge.Response) string {
 	var parts []string
 	for _, item := range r.Output {
@@ -148,7 +150,7 @@ func textOf(r knowledge.Response) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// absent tells whether an error says that there is no such thing.
+// absent reports whether err is a NotFound error of the server.
 func absent(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return ok && f.Code == fault.NotFound

@@ -17,23 +17,23 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// maxWait is the longest of the growing waits. A server may ask for six times as much.
+// maxWait limits the backoff. A server may ask for up to six times as much.
 const maxWait = 10 * time.Second
 
-// refusal is an answer of 400 and over: what the server says went wrong, as a [fault.Error].
+// refusal is an error reply.
 type refusal struct {
 	status int
-	after  time.Duration // when the server wants to be asked again; 0: it did not say
+	after  time.Duration // from the Retry-After header; 0: none
 	fault  *fault.Error
 }
 
-// Error is the fault's.
+// Error implements error.
 func (r *refusal) Error() string { return r.fault.Error() }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (r *refusal) Unwrap() error { return r.fault }
 
-// refused reads an error's answer: of this server's routes, of others in the manner of OpenAI's, or of a proxy between.
+// refused decodes an error reply of this server, of one with the format of OpenAI's API, or of a proxy.
 func refused(res *http.Response) error {
 	raw, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	var p struct {
@@ -50,7 +50,7 @@ func refused(res *http.Response) error {
 			Field string `json:"field"`
 		} `json:"detail"`
 	}
-	_ = json.Unmarshal(raw, &p) // what could be read of it counts
+	_ = json.Unmarshal(raw, &p) // fields that cannot be decoded stay empty
 	f := &fault.Error{Code: codeOf(res.StatusCode), Message: p.Message, Field: p.Field}
 	if f.Message == "" {
 		f.Message, f.Field = p.Inner.Message, p.Inner.Param
@@ -71,13 +71,13 @@ func refused(res *http.Response) error {
 
 func text(raw json.RawMessage) string {
 	var s string
-	_ = json.Unmarshal(raw, &s) // a number names no code of ours
+	_ = json.Unmarshal(raw, &s) // a number is not one of our codes
 	return s
 }
 
 func known(code fault.Code) bool { return slices.Contains(fault.Codes(), code) }
 
-// codeOf gives the code of a status that comes without one.
+// codeOf returns the code for the HTTP status of a reply without a code.
 func codeOf(status int) fault.Code {
 	switch status {
 	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -100,7 +100,7 @@ func codeOf(status int) fault.Code {
 	return fault.Internal
 }
 
-// retryAfter reads the header's seconds or date.
+// retryAfter parses the header, which is a number of seconds or a date.
 func retryAfter(v string) time.Duration {
 	if s, err := strconv.Atoi(v); err == nil && s >= 0 {
 		return time.Duration(min(s, 1<<20)) * time.Second
@@ -111,8 +111,8 @@ func retryAfter(v string) time.Duration {
 	return 0
 }
 
-// unsent tells whether a request surely did not reach the server, or was turned away there: no connection was made, or the server
-// says that it takes nothing now.
+// unsent reports whether the server cannot have processed the request: there was no connection, or the server was
+// overloaded or unavailable.
 func unsent(err error) bool {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
@@ -121,7 +121,7 @@ func unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// repeatable tells whether a request may be sent again after an error.
+// repeatable reports whether a request may be sent again after an error.
 func repeatable(method string, err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -132,7 +132,8 @@ func repeatable(method string, err error) bool {
 	return (method == http.MethodGet || method == http.MethodDelete) && passing(err)
 }
 
-// passing tells whether an error is of the connection, or of a server that may be better soon.
+// passing reports whether an error may be temporary: it is an error of the connection, or one that a server may recover
+// from.
 func passing(err error) bool {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status >= 500 || r.status == http.StatusTooManyRequests
@@ -140,7 +141,7 @@ func passing(err error) bool {
 	return true
 }
 
-// waits are the waits between the tries of one request.
+// waits returns the backoff of one request.
 func (c *Client) waits() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.Multiplier, b.RandomizationFactor, b.MaxInterval = c.o.Backoff, 2, 0.5, maxWait
@@ -148,17 +149,17 @@ func (c *Client) waits() *backoff.ExponentialBackOff {
 	return b
 }
 
-// pause waits before the next try: as long as the server asks for, or the next of the waits.
+// pause waits before the next attempt: the next backoff, or the Retry-After of the server if that is longer.
 func (c *Client) pause(ctx context.Context, waits *backoff.ExponentialBackOff, err error) error {
 	wait := waits.NextBackOff()
 	if r, ok := errors.AsType[*refusal](err); ok && r.after > wait {
 		if r.after > 6*maxWait {
-			return err // nobody wants to wait that long and not know
+			return err // too long to wait silently
 		}
 		wait = r.after
 	}
-	if c.o.Retrying != nil {
-		c.o.Retrying(err, wait)
+	if c.o.OnRetry != nil {
+		c.o.OnRetry(err, wait)
 	}
 	return sleep(ctx, wait)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// ServerStatus tells how the server is.
+// ServerStatus is the status of the server.
 type ServerStatus struct {
 	Status    string            `json:"status"`
 	Version   string            `json:"version"`
-	Timestamp int64             `json:"timestamp"` // Unix seconds.
-	Uptime    int64             `json:"uptime"`    // Seconds.
+	Timestamp int64             `json:"timestamp"` // Unix seconds
+	Uptime    int64             `json:"uptime"`    // seconds
 	Services  map[string]string `json:"services"`
 	Metrics   map[string]int64  `json:"metrics"`
 	Features  map[string]bool   `json:"features"`
@@ -26,7 +26,7 @@ type Run struct {
 	RunID      string       `json:"run_id"`
 	Query      string       `json:"query"`
 	Mode       event.Mode   `json:"mode"`
-	Protocol   string       `json:"protocol"` // that it was started in
+	Protocol   string       `json:"protocol"` // in which it was started
 	Collection string       `json:"collection"`
 	Status     event.Status `json:"status"`
 	ErrorCode  string       `json:"error_code,omitempty"`
@@ -36,13 +36,13 @@ type Run struct {
 	Events     event.Seq    `json:"events"`
 }
 
-// RunList is a page of runs, the newest first.
+// RunList is a page of runs, newest first.
 type RunList struct {
 	Runs []Run  `json:"runs"`
-	Next string `json:"next,omitempty"` // give it as before to get the next page
+	Next string `json:"next,omitempty"` // pass it as before to get the next page
 }
 
-// RunDetail is a run with what its stream added up to so far.
+// RunDetail is a run with its answer so far.
 type RunDetail struct {
 	Run
 	Answer    forge.Answer `json:"answer"`
@@ -51,13 +51,13 @@ type RunDetail struct {
 
 // Health is the state of the server.
 type Health struct {
-	Status   string `json:"status"` // ok, or draining while it is stopping
+	Status   string `json:"status"` // ok, or draining while the server stops
 	Version  string `json:"version"`
 	Live     int    `json:"live_runs"`
-	Instance string `json:"instance"` // another one after each start
+	Instance string `json:"instance"` // differs after each start of the server
 }
 
-// Runs lists runs: at most limit, or the server's default for 0, older than the one of the id before.
+// Runs lists at most limit runs that are older than the one with the id before. The limit 0 selects the server's default.
 func (c *Client) Runs(ctx context.Context, limit int, before string) (l RunList, err error) {
 	path := "/api/runs" + page(limit, "")
 	if before != "" {
@@ -71,31 +71,30 @@ func (c *Client) Runs(ctx context.Context, limit int, before string) (l RunList,
 	return l, err
 }
 
-// Run gets a run with its answer so far, if the server's default protocol is forge.
+// Run returns a run with its answer so far. The server's default protocol must be forge.
 func (c *Client) Run(ctx context.Context, id string) (r RunDetail, err error) {
 	err = c.call(ctx, "get run", get("/api/runs/"+url.PathEscape(id)), &r)
 	return r, err
 }
 
-// Cancel stops a run, in whatever protocol it was asked. It ends soon after. One that several questions share ends when each asker has
-// cancelled its own.
+// Cancel cancels a run of any protocol. A run that several clients asked for ends when each of them has cancelled it.
 func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.call(ctx, "cancel run", request{method: http.MethodPost, path: "/runs/" + url.PathEscape(run) + "/cancel"}, nil)
 }
 
-// Health tells whether the server lives.
+// Health returns the health of the server.
 func (c *Client) Health(ctx context.Context) (h Health, err error) {
 	err = c.call(ctx, "get health", get("/healthz"), &h)
 	return h, err
 }
 
-// ServerStatus tells how the server is and what it can do.
+// ServerStatus returns the status and the features of the server.
 func (c *Client) ServerStatus(ctx context.Context) (s ServerStatus, err error) {
 	err = c.call(ctx, "get server status", get("/v1/serverstatus"), &s)
 	return s, err
 }
 
-// Models lists the names of the models that a question may ask for, in the order in which they are asked.
+// Models lists the names of the models that a question may request, in order of preference.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	var l struct {
 		Data []struct {

@@ -106,7 +106,7 @@ func (s *site) uploaded(t *testing.T, name, text string) client.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.c.Wait(t.Context(), f.TaskID, nil); err != nil {
+	if _, err := s.c.WaitForTask(t.Context(), f.TaskID, nil); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -136,7 +136,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 		t.Errorf("%+v after %v", f, sent)
 	}
 	var progress []float64
-	task, err := s.c.Wait(ctx, f.TaskID, func(t client.Task) { progress = append(progress, t.Progress) })
+	task, err := s.c.WaitForTask(ctx, f.TaskID, func(t client.Task) { progress = append(progress, t.Progress) })
 	must(err)
 	if task.Status != "completed" || len(progress) == 0 || !slices.IsSorted(progress) {
 		t.Errorf("%+v by %v", task, progress)
@@ -150,12 +150,12 @@ func TestServiceFromEndToEnd(t *testing.T) {
 
 	store, err := s.c.CreateStore(ctx, client.VectorStoreRequest{ID: "mining", Name: "Mining", FileIDs: []string{f.ID}})
 	must(err)
-	store, err = s.c.Join(ctx, store.ID, g.ID)
+	store, err = s.c.AddFiles(ctx, store.ID, g.ID)
 	must(err)
 	if store.FileCounts.Total != 2 {
 		t.Errorf("%+v", store)
 	}
-	store, err = s.c.Leave(ctx, store.ID, g.ID)
+	store, err = s.c.RemoveFiles(ctx, store.ID, g.ID)
 	must(err)
 	if store.FileCounts.Total != 1 {
 		t.Errorf("%+v", store)
@@ -291,18 +291,18 @@ func TestTasksThatFail(t *testing.T) {
 	ctx, s := t.Context(), newSite(t)
 	f, err := s.c.UploadURL(ctx, "http://127.0.0.1:1/x.md", "x.md", client.UploadOptions{})
 	if err == nil {
-		_, err = s.c.Wait(ctx, f.TaskID, nil)
+		_, err = s.c.WaitForTask(ctx, f.TaskID, nil)
 	}
 	task, failed := errors.AsType[*client.TaskError](err)
 	if err == nil || failed && task.Task.Status != "failed" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := s.c.Wait(ctx, "upload-none", nil); !isFault(err, fault.NotFound) {
+	if _, err := s.c.WaitForTask(ctx, "upload-none", nil); !isFault(err, fault.NotFound) {
 		t.Errorf("%v", err)
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.c.Wait(gone, f.TaskID, nil); err == nil {
+	if _, err := s.c.WaitForTask(gone, f.TaskID, nil); err == nil {
 		t.Error("no error behind the end of the context")
 	}
 }

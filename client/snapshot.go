@@ -9,96 +9,96 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Status is where a run, a step or an answer is.
+// Status is the status of a run, a step or an answer.
 type Status string
 
-// The statuses. The last four are final.
+// Values of Status. The last four are final.
 const (
-	Waiting    Status = "waiting" // nothing was heard of it
+	Waiting    Status = "waiting" // no event yet
 	Running    Status = "running"
 	Completed  Status = "completed"
-	Incomplete Status = "incomplete" // it lacks its end
+	Incomplete Status = "incomplete" // the end is missing
 	Failed     Status = "failed"
 	Cancelled  Status = "cancelled"
 )
 
-// Final tells whether nothing follows.
+// Final reports whether the status is final.
 func (s Status) Final() bool {
 	return s == Completed || s == Incomplete || s == Failed || s == Cancelled
 }
 
-// Kind is what sort of step it is.
+// Kind is the kind of a step.
 type Kind string
 
-// The kinds. A server may tell of others, which keep the names that its protocol has for them; who does not know one passes it over.
+// Values of Kind. A step of an unknown kind has the name that the protocol uses.
 const (
 	Stage  Kind = "stage"  // of the pipeline: analysis, cache, grading, reranking, generation
 	Search Kind = "search" // of files or documents
-	Tool   Kind = "tool"   // anything else that was called
+	Tool   Kind = "tool"   // any other tool
 )
 
-// Snapshot is all that is known of a run at one moment, whatever protocol told it. Snapshots are values: nothing in them changes, so
-// they may be kept and read anywhere; their slices are not to be written to.
+// Snapshot is the state of a run at one moment, in a form that does not depend on the protocol. A snapshot does not change.
+// Its slices must not be modified.
 type Snapshot struct {
 	Run      string `json:"run_id,omitempty"`
 	Question string `json:"question,omitempty"`
-	Mode     string `json:"mode,omitempty"`  // as the server says: agentic, direct; an effort
+	Mode     string `json:"mode,omitempty"`  // agentic, direct, or an effort
 	Model    string `json:"model,omitempty"` // that writes the answer
 	Status   Status `json:"status"`
-	Cached   bool   `json:"cached,omitempty"` // the answer was given before, to a question that means the same
+	Cached   bool   `json:"cached,omitempty"` // answered from the cache
 
 	Steps     []Step `json:"steps"`
-	Reasoning string `json:"reasoning,omitempty"` // what models thought; no part of the answer
-	// Text is the answer so far, in Markdown. ⟦⟦n⟧⟧ stands behind what citation n carries; see [Snapshot.Plain].
+	Reasoning string `json:"reasoning,omitempty"` // reasoning of the models; not part of the answer
+	// Text is the answer so far, in Markdown. A marker ⟦⟦n⟧⟧ follows text that citation n supports; see [Snapshot.Plain].
 	Text      string     `json:"text"`
-	Answer    Status     `json:"answer"`            // of the text
-	Citations []Citation `json:"citations"`         // by number; those of the protocols that list sources last come with them
-	Uncited   int        `json:"uncited,omitempty"` // passages that were read and are not cited
+	Answer    Status     `json:"answer"`            // status of the text
+	Citations []Citation `json:"citations"`         // by number; in forge they are only known at the end
+	Uncited   int        `json:"uncited,omitempty"` // number of passages that were read but not cited
 
-	Confidence   float64      `json:"confidence"`            // 0..1; 0 where nothing was verified
-	Verification Verification `json:"verification,omitzero"` // zero where there was none
-	Usage        Usage        `json:"usage,omitzero"`        // zero where no model was asked
-	Elapsed      event.Millis `json:"elapsed_ms,omitempty"`  // of the run, by the server's clock; 0 until it ended
-	Abstained    bool         `json:"abstained,omitempty"`   // the documents hold no answer
-	Warnings     []Warning    `json:"warnings,omitempty"`    // what the run survived
-	Failure      *Failure     `json:"error,omitempty"`       // why it is not completed
-	// Events counts what the snapshot is folded from, so that two of a run can be told apart at no cost.
+	Confidence   float64      `json:"confidence"`            // 0..1; 0 if nothing was verified
+	Verification Verification `json:"verification,omitzero"` // zero if there was none
+	Usage        Usage        `json:"usage,omitzero"`        // zero if no model was called
+	Elapsed      event.Millis `json:"elapsed_ms,omitempty"`  // of the run, measured by the server; 0 until it ends
+	Abstained    bool         `json:"abstained,omitempty"`   // the documents do not hold an answer
+	Warnings     []Warning    `json:"warnings,omitempty"`    // failures that did not end the run
+	Failure      *Failure     `json:"error,omitempty"`       // why the run failed or was cancelled
+	// Events is the number of folded events. It serves to compare two snapshots of a run cheaply.
 	Events int `json:"-"`
 }
 
-// Step is something that the run does before it answers.
+// Step is a step of the run before the answer.
 type Step struct {
-	ID     string       `json:"id,omitempty"` // of the protocol; may be empty
+	ID     string       `json:"id,omitempty"` // from the protocol; may be empty
 	Kind   Kind         `json:"kind"`
-	Name   string       `json:"name"`           // a word for it, such as search
-	Tool   string       `json:"tool,omitempty"` // the tool's name
+	Name   string       `json:"name"`           // short name, for example search
+	Tool   string       `json:"tool,omitempty"` // name of the tool
 	Query  string       `json:"query,omitempty"`
-	Reason string       `json:"reason,omitempty"` // why the agent chose it
-	Detail string       `json:"detail"`           // one line for people: what it is to do or has given
+	Reason string       `json:"reason,omitempty"` // why the agent chose the tool
+	Detail string       `json:"detail"`           // a line for people: what the step does or has found
 	Status Status       `json:"status"`
-	Timed  bool         `json:"-"` // the server told how long it took
+	Timed  bool         `json:"-"` // the server reported the duration
 	Took   event.Millis `json:"took_ms,omitempty"`
 }
 
-// Citation is a passage that the answer rests on.
+// Citation is a passage that the answer cites.
 type Citation struct {
-	N        int      `json:"n"` // from 1, as in the text's markers
+	N        int      `json:"n"` // from 1, as in the markers of the text
 	Document string   `json:"document_id,omitempty"`
 	Chunk    string   `json:"chunk_id,omitempty"`
-	Title    string   `json:"title,omitempty"` // the document's, or its file's name
+	Title    string   `json:"title,omitempty"` // of the document; the name of the file if there is none
 	Heading  string   `json:"heading,omitempty"`
-	File     string   `json:"file,omitempty"`  // path of the document's file below the indexed folder, or its name
-	Pages    []int    `json:"pages,omitempty"` // that hold what is cited
-	Quote    string   `json:"quote,omitempty"` // the sentence that is cited
+	File     string   `json:"file,omitempty"`  // path of the file below the indexed folder, or its name
+	Pages    []int    `json:"pages,omitempty"` // that contain the cited text
+	Quote    string   `json:"quote,omitempty"` // the cited sentence
 	Segment  int      `json:"segment,omitempty"`
 	Snippet  string   `json:"snippet,omitempty"`
 	URL      string   `json:"url,omitempty"`
-	Score    float64  `json:"score,omitempty"`  // 0..1; 0 where the protocol has none
-	Weight   float64  `json:"weight,omitempty"` // share of the answer, 0..1; 0 where the protocol has none
-	Path     []string `json:"path,omitempty"`   // how the graph led to it
+	Score    float64  `json:"score,omitempty"`  // 0..1; 0 if the protocol does not report it
+	Weight   float64  `json:"weight,omitempty"` // share of the answer, 0..1; 0 if the protocol does not report it
+	Path     []string `json:"path,omitempty"`   // path in the graph that led to the passage
 }
 
-// PageList names the pages as people write them, such as "p. 3" or "pp. 3–5, 9"; empty if there are none.
+// PageList formats the pages, for example as "p. 3" or "pp. 3–5, 9". It is empty if there are none.
 func (c Citation) PageList() string {
 	if len(c.Pages) == 0 {
 		return ""
@@ -124,22 +124,22 @@ func (c Citation) PageList() string {
 	return "p. " + b.String()
 }
 
-// Verification counts the claims of the answer by what the sources say of them.
+// Verification counts the claims of the answer by verdict.
 type Verification struct {
 	Checked   int     `json:"claims_checked"`
 	Supported int     `json:"claims_supported"`
 	Partial   int     `json:"claims_partially_supported"`
 	Claims    []Claim `json:"claims,omitempty"`
-	Flagged   bool    `json:"flagged,omitempty"` // the sources do not carry the answer
+	Flagged   bool    `json:"flagged,omitempty"` // the sources do not support the answer
 }
 
-// Claim is one of them.
+// Claim is a claim of the answer.
 type Claim struct {
 	Text    string `json:"claim"`
 	Verdict string `json:"verdict"`
 }
 
-// Usage is what models cost, in tokens.
+// Usage counts the tokens that models have processed.
 type Usage struct {
 	Input     int      `json:"input_tokens"`
 	Output    int      `json:"output_tokens"`
@@ -150,24 +150,24 @@ type Usage struct {
 	Estimated bool     `json:"estimated,omitempty"`
 }
 
-// Warning is something that went wrong and was survived.
+// Warning is a failure that did not end the run.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Failure is why a run is not completed.
+// Failure is the reason why a run failed or was cancelled.
 type Failure struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 }
 
-// Plain is the text with its markers as [n], each behind a space.
+// Plain returns the text with citations in the form [n].
 func (s *Snapshot) Plain() string { return Plain(s.Text) }
 
 const opening, closing = "⟦⟦", "⟧⟧"
 
-// Plain gives a text's markers as [n].
+// Plain returns a text with citations in the form [n] instead of markers.
 func Plain(text string) string {
 	if !strings.Contains(text, opening) {
 		return text
@@ -191,7 +191,7 @@ func Plain(text string) string {
 	}
 }
 
-// cutMarker cuts a marker's number and its end off.
+// cutMarker splits s after the number and the closing brackets of a marker.
 func cutMarker(s string) (number, rest string, ok bool) {
 	n := 0
 	for n < len(s) && n < 6 && s[n] >= '0' && s[n] <= '9' {
@@ -201,5 +201,5 @@ func cutMarker(s string) (number, rest string, ok bool) {
 	return s[:n], rest, ok && n > 0
 }
 
-// marker gives the text's form of a citation.
+// marker returns the marker of citation n.
 func marker(n int) string { return opening + strconv.Itoa(n) + closing }

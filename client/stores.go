@@ -8,24 +8,24 @@ import (
 	"strconv"
 )
 
-// VectorStore is a named set of files, as its creation, its reading and its changes answer it.
+// VectorStore is a named set of files.
 type VectorStore struct {
 	ID          string          `json:"id"`
 	Object      string          `json:"object"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	CreatedAt   int64           `json:"created_at"` // Unix seconds.
+	CreatedAt   int64           `json:"created_at"` // Unix seconds
 	UpdatedAt   int64           `json:"updated_at"`
 	ExpiresAt   int64           `json:"expires_at,omitempty"`
 	Status      string          `json:"status"`
-	TaskID      string          `json:"task_id,omitempty"` // Of the creation, or of what the change set off.
-	FileIDs     []string        `json:"file_ids"`          // At most 10,000; GET …/files lists them all.
+	TaskID      string          `json:"task_id,omitempty"` // of the creation or the change
+	FileIDs     []string        `json:"file_ids"`          // at most 10,000; see [Client.StoreFiles]
 	FileCounts  FileCounts      `json:"file_counts"`
 	Bytes       int64           `json:"bytes"`
 	Metadata    json.RawMessage `json:"metadata"`
 }
 
-// FileCounts tell how many files of a vector store are where.
+// FileCounts counts the files of a vector store by status.
 type FileCounts struct {
 	InProgress int `json:"in_progress"`
 	Completed  int `json:"completed"`
@@ -37,28 +37,28 @@ type FileCounts struct {
 // VectorStoreList is a page of vector stores.
 type VectorStoreList struct {
 	Object  string        `json:"object"`
-	Data    []VectorStore `json:"data"` // Without the ids of their files.
+	Data    []VectorStore `json:"data"` // without FileIDs
 	FirstID string        `json:"first_id,omitempty"`
-	LastID  string        `json:"last_id,omitempty"` // Give it as after to get the next page.
+	LastID  string        `json:"last_id,omitempty"` // pass it as after to get the next page
 	HasMore bool          `json:"has_more"`
 }
 
 // VectorStoreRequest creates a vector store.
 type VectorStoreRequest struct {
-	ID           string          `json:"id,omitempty"` // To be used as the store's id: letters, digits, dashes and underscores.
+	ID           string          `json:"id,omitempty"` // letters, digits, dashes and underscores; empty: chosen by the server
 	Name         string          `json:"name,omitempty"`
 	Description  *string         `json:"description,omitempty"`
 	FileIDs      []string        `json:"file_ids,omitempty"`
-	Metadata     json.RawMessage `json:"metadata,omitempty"`      // An object.
-	ExpiresAfter *int64          `json:"expires_after,omitempty"` // Seconds from now; 0: never.
+	Metadata     json.RawMessage `json:"metadata,omitempty"`      // an object
+	ExpiresAfter *int64          `json:"expires_after,omitempty"` // seconds from now; 0: never
 }
 
-// VectorStoreUpdate changes a vector store. Fields that are left out stay.
+// VectorStoreUpdate changes a vector store. Fields that are left out do not change.
 type VectorStoreUpdate struct {
 	Name         *string         `json:"name,omitempty"`
 	Description  *string         `json:"description,omitempty"`
-	Metadata     json.RawMessage `json:"metadata,omitempty"`      // An object, which takes the place of the one before.
-	ExpiresAfter *int64          `json:"expires_after,omitempty"` // Seconds from now; 0: never.
+	Metadata     json.RawMessage `json:"metadata,omitempty"`      // an object; it replaces the previous one
+	ExpiresAfter *int64          `json:"expires_after,omitempty"` // seconds from now; 0: never
 	JoinFileIDs  []string        `json:"join_file_ids,omitempty"`
 	LeftFileIDs  []string        `json:"left_file_ids,omitempty"`
 }
@@ -67,14 +67,14 @@ type VectorStoreUpdate struct {
 type SearchRequest struct {
 	Query   string          `json:"query"`
 	TopK    int             `json:"top_k,omitempty"`
-	Filters json.RawMessage `json:"filters,omitempty"` // A comparison of an attribute, or several joined by and or or.
+	Filters json.RawMessage `json:"filters,omitempty"` // a comparison with an attribute, or filters joined by "and" or "or"
 }
 
-// SearchPage is what a search found. Nothing is cut off by its score.
+// SearchPage is the result of a search. There is no minimum score.
 type SearchPage struct {
 	Object      string      `json:"object"`
 	SearchQuery string      `json:"search_query"`
-	Data        []SearchRow `json:"data"` // Best first; first passages of other documents, at score 0, fill it up.
+	Data        []SearchRow `json:"data"` // best first, followed by the first passages of other documents with score 0
 	HasMore     bool        `json:"has_more"`
 	NextPage    *string     `json:"next_page"`
 	RequestID   string      `json:"request_id"`
@@ -89,7 +89,7 @@ type SearchRow struct {
 	Content    []SearchText     `json:"content"`
 }
 
-// SearchAttributes are what is known of a passage, and what filters may ask for, besides the keys of the file's metadata.
+// SearchAttributes are the attributes of a passage. Filters may refer to them and to the keys of the file's metadata.
 type SearchAttributes struct {
 	FileID       string `json:"file_id"`
 	Filename     string `json:"filename"`
@@ -98,46 +98,46 @@ type SearchAttributes struct {
 	SegmentIndex int    `json:"segment_index"`
 	ChunkID      string `json:"chunk_id"`
 	Heading      string `json:"heading,omitempty"`
-	Page         int    `json:"page,omitempty"` // The first that it is on.
+	Page         int    `json:"page,omitempty"` // the first page
 }
 
-// SearchText is its text.
+// SearchText is the text of a passage.
 type SearchText struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// VectorStoreSummary tells what a vector store is about.
+// VectorStoreSummary is a summary of the content of a vector store.
 type VectorStoreSummary struct {
 	VectorStoreID string `json:"vector_store_id"`
 	SummaryText   string `json:"summary_text"`
 	ModelUsed     string `json:"model_used"`
-	CreatedAt     int64  `json:"created_at"`  // Unix seconds.
-	TokenCount    int    `json:"token_count"` // Estimated.
+	CreatedAt     int64  `json:"created_at"`  // Unix seconds
+	TokenCount    int    `json:"token_count"` // estimated
 	DurationMS    int64  `json:"duration_ms"`
 }
 
 func storePath(id string) string { return "/v1/vector_stores/" + url.PathEscape(id) }
 
-// CreateStore makes a vector store, of files that are there already or of none.
+// CreateStore creates a vector store of existing files. It may be empty.
 func (c *Client) CreateStore(ctx context.Context, r VectorStoreRequest) (s VectorStore, err error) {
 	err = c.send(ctx, "create vector store", "/v1/vector_stores", r, &s)
 	return s, err
 }
 
-// Store gets a vector store with its files and how many are where.
+// Store returns a vector store with its files.
 func (c *Client) Store(ctx context.Context, id string) (s VectorStore, err error) {
 	err = c.call(ctx, "get vector store", get(storePath(id)), &s)
 	return s, err
 }
 
-// Stores lists vector stores: at most limit, or the server's default for 0, behind the one of the id after.
+// Stores lists at most limit vector stores after the one with the id after. The limit 0 selects the server's default.
 func (c *Client) Stores(ctx context.Context, limit int, after string) (l VectorStoreList, err error) {
 	err = c.call(ctx, "list vector stores", get("/v1/vector_stores"+page(limit, after)), &l)
 	return l, err
 }
 
-// StoreFiles lists the files of a vector store, as [Client.Files] does.
+// StoreFiles lists the files of a vector store; see [Client.Files].
 func (c *Client) StoreFiles(ctx context.Context, id string, limit int, after string) (l FileList, err error) {
 	err = c.call(ctx, "list files of vector store", get(storePath(id)+"/files"+page(limit, after)), &l)
 	return l, err
@@ -149,28 +149,28 @@ func (c *Client) ModifyStore(ctx context.Context, id string, u VectorStoreUpdate
 	return s, err
 }
 
-// Join puts files into a vector store. Those that are in it stay.
-func (c *Client) Join(ctx context.Context, id string, files ...string) (VectorStore, error) {
+// AddFiles adds files to a vector store.
+func (c *Client) AddFiles(ctx context.Context, id string, files ...string) (VectorStore, error) {
 	return c.ModifyStore(ctx, id, VectorStoreUpdate{JoinFileIDs: files})
 }
 
-// Leave takes files out of a vector store. They stay on the server.
-func (c *Client) Leave(ctx context.Context, id string, files ...string) (VectorStore, error) {
+// RemoveFiles removes files from a vector store. It does not delete them.
+func (c *Client) RemoveFiles(ctx context.Context, id string, files ...string) (VectorStore, error) {
 	return c.ModifyStore(ctx, id, VectorStoreUpdate{LeftFileIDs: files})
 }
 
-// SearchStore finds passages of a vector store, the best first.
+// SearchStore finds passages in a vector store, best first.
 func (c *Client) SearchStore(ctx context.Context, id string, q SearchRequest) (p SearchPage, err error) {
 	r, err := encoded(storePath(id)+"/search", q)
 	if err != nil {
 		return p, err
 	}
-	r.again = func(err error) bool { return repeatable(http.MethodGet, err) } // it changes nothing
+	r.again = func(err error) bool { return repeatable(http.MethodGet, err) } // a search changes nothing
 	err = c.call(ctx, "search vector store", r, &p)
 	return p, err
 }
 
-// SummarizeStore tells what a vector store is about, in about so many tokens; 0 is the server's default.
+// SummarizeStore summarizes the content of a vector store in about maxTokens tokens; 0 selects the server's default.
 func (c *Client) SummarizeStore(ctx context.Context, id string, maxTokens int) (s VectorStoreSummary, err error) {
 	path := storePath(id) + "/summary"
 	if maxTokens > 0 {
@@ -180,7 +180,7 @@ func (c *Client) SummarizeStore(ctx context.Context, id string, maxTokens int) (
 	return s, err
 }
 
-// DeleteStore deletes a vector store. Its files stay on the server.
+// DeleteStore deletes a vector store. Its files are not deleted.
 func (c *Client) DeleteStore(ctx context.Context, id string) error {
 	return c.delete(ctx, "delete vector store", storePath(id))
 }

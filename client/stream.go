@@ -16,14 +16,14 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// Stream is a run as it is told. [Stream.Events] reads it; meanwhile, and afterwards, [Stream.Snapshot] tells what it adds up to so far. Only
-// reading makes progress. Events is for one goroutine at a time, everything else may be called at once.
+// Stream is the stream of a run. [Stream.Events] reads it; [Stream.Snapshot] returns the state after the events that were
+// read so far. Nothing is read in the background. Events must not be called concurrently; all other methods may.
 type Stream struct {
-	connect func(run, after string) (*http.Response, error) // asks where there is no run, and goes on behind a cursor where there is one
-	retry   func(failures int, err error) error             // waits; an error ends the stream
-	whole   func(run string) (string, error)                // reads the text of a response whose snapshots show a part of it
+	connect func(run, after string) (*http.Response, error) // asks the question if there is no run; otherwise resumes after a cursor
+	retry   func(failures int, err error) error             // waits before the next connection; an error ends the stream
+	whole   func(run string) (string, error)                // returns the full text of a response that was truncated in snapshots
 	cancel  func(ctx context.Context, run string) error
-	source  iter.Seq2[Event, error] // in place of a server
+	source  iter.Seq2[Event, error] // used instead of a server
 	name    string                  // of the protocol
 
 	reading sync.Mutex
@@ -37,14 +37,14 @@ type Stream struct {
 	ending bool // Cancel was called
 }
 
-// NewStream is a stream of events that come from elsewhere than a server, such as an engine in the same process.
+// NewStream returns a stream of events that do not come from a server, for example those of an engine in the same process.
 func NewStream(question string, events iter.Seq2[Event, error]) *Stream {
-	s := &Stream{source: events, cancel: func(context.Context, string) error { return errors.New("cancel run: it has no server") }}
+	s := &Stream{source: events, cancel: func(context.Context, string) error { return errors.New("cancel run: the stream has no server") }}
 	s.fold.s.Question = question
 	return s
 }
 
-// stream makes one of a run of the server, or of a question that ask sends.
+// stream returns the stream of a run, or of a question that ask sends.
 func (c *Client) stream(ctx context.Context, protocol, view, question string, ask func(context.Context) (*http.Response, error)) *Stream {
 	s := &Stream{name: protocol, cancel: c.Cancel}
 	s.fold.s.Question = fitting(question, maxField)
@@ -81,26 +81,26 @@ func (c *Client) stream(ctx context.Context, protocol, view, question string, as
 	return s
 }
 
-// Run is the run's id; empty as long as the server has not told it.
+// Run returns the id of the run. It is empty until the server has sent it.
 func (s *Stream) Run() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.run
 }
 
-// Snapshot tells what the events so far add up to. It costs little: texts are shared and not copied.
+// Snapshot returns the state after the events that were read so far. It is cheap: texts are not copied.
 func (s *Stream) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fold.Snapshot()
 }
 
-// Cancel stops the run. The stream then ends by itself, with what the server tells of it. To leave a stream and let the run be, end its
-// context or break off reading.
+// Cancel cancels the run. The stream then ends with the events that the server sends for it. To stop reading without
+// cancelling the run, end the context or leave the loop over Events.
 func (s *Stream) Cancel(ctx context.Context) error {
 	run := s.Run()
 	if run == "" {
-		return errors.New("cancel run: the server has not told its id yet")
+		return errors.New("cancel run: the server has not sent its id yet")
 	}
 	mark := func(ending bool) (before bool) {
 		s.mu.Lock()
@@ -108,8 +108,8 @@ func (s *Stream) Cancel(ctx context.Context) error {
 		before, s.ending = s.ending, ending
 		return before
 	}
-	if mark(true) { // the run's end may be read before the answer to this
-		return nil // a second cancel would take back another question of this client
+	if mark(true) { // the end of the run may arrive before the reply to the cancellation
+		return nil // a second request would cancel another question of this client
 	}
 	err := s.cancel(ctx, run)
 	if err != nil {
@@ -118,23 +118,28 @@ func (s *Stream) Cancel(ctx context.Context) error {
 	return err
 }
 
-// Wait reads what is left of the stream and gives the last snapshot. A run that failed is no error: see [Snapshot.Failure].
+// Wait reads the rest of the stream and returns the final snapshot. If the run failed or was cancelled, the error is a
+// [fault.Error], and the snapshot has the answer so far.
 func (s *Stream) Wait() (Snapshot, error) {
 	for _, err := range s.Events() {
 		if err != nil {
 			return s.Snapshot(), err
 		}
 	}
-	return s.Snapshot(), nil
+	last := s.Snapshot()
+	if f := last.Failure; f != nil && (last.Status == Failed || last.Status == Cancelled) {
+		return last, fmt.Errorf("run %s: %w", last.Run, &fault.Error{Code: f.Code, Message: f.Message})
+	}
+	return last, nil
 }
 
-// Events gives the events, each once and in order. A connection that breaks is made anew, behind the last event. Who breaks off may call
-// Events again, which goes on behind the last event given. An error that the client cannot get over is the last thing yielded; the end of
-// the context is one. It leaves the run to the server's grace period.
+// Events returns an iterator over the events, each once and in order. A broken connection is replaced by a new one that
+// continues after the last event. After leaving the loop, a new call of Events continues where the last one stopped. If the
+// stream fails or the context ends, the error is the last value; the run then goes on for the server's grace period.
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if !s.reading.TryLock() {
-			yield(Event{}, errors.New("read stream: somebody reads it already"))
+			yield(Event{}, errors.New("read stream: it is being read already"))
 			return
 		}
 		defer s.reading.Unlock()
@@ -149,7 +154,7 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// relay gives the events of a source that is no server.
+// relay yields the events of a source that is not a server.
 func (s *Stream) relay(yield func(Event, error) bool) {
 	for ev, err := range s.source {
 		if err == nil {
@@ -165,7 +170,7 @@ func (s *Stream) relay(yield func(Event, error) bool) {
 	}
 }
 
-// follow reads a run to its end, over as many connections as that takes.
+// follow yields the events of a run, over as many connections as needed.
 func (s *Stream) follow(yield func(Event, error) bool) {
 	for failures := 0; ; {
 		begun, before := s.run != "", s.after
@@ -190,9 +195,9 @@ func (s *Stream) follow(yield func(Event, error) bool) {
 		}
 		failures++
 		if s.run == "" {
-			err = fmt.Errorf("ask: the stream broke off and the server told no run to go on with: %w", err)
+			err = fmt.Errorf("ask: the stream ended before the server sent the id of the run: %w", err)
 		} else if err = s.retry(failures, err); err != nil {
-			err = fmt.Errorf("stream run %s behind event %q: %w", s.run, s.after, err)
+			err = fmt.Errorf("stream run %s after event %q: %w", s.run, s.after, err)
 		}
 		if err != nil {
 			yield(Event{}, err)
@@ -201,23 +206,23 @@ func (s *Stream) follow(yield func(Event, error) bool) {
 	}
 }
 
-// answerError is an answer that is none to what was asked. Asking again would give the same.
+// answerError reports a reply that is not the expected stream. Retrying would not help.
 type answerError struct{ text string }
 
 func (e *answerError) Error() string { return e.text }
 
-// answered looks at what stands before a connection's events: whether they are any, and of which run. Of an answer that is none, the body is closed.
+// answered checks the header of a reply and sets the run. It closes the body if the reply is not the expected stream.
 func (s *Stream) answered(res *http.Response, begun bool) error {
 	id, wrong := res.Header.Get("Sluice-Run-Id"), ""
 	kind := res.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(kind)
 	switch ended := res.StatusCode == http.StatusNoContent; {
 	case ended && !begun, !ended && media != sse.ContentType:
-		wrong = fmt.Sprintf("ask: the server answered %d with %q, which is no stream of events", res.StatusCode, clip(kind, 60))
+		wrong = fmt.Sprintf("ask: the server replied with %d and %q instead of an event stream", res.StatusCode, clip(kind, 60))
 	case ended && s.fold.open():
-		wrong = fmt.Sprintf("stream run %s: the server says that it has ended, and not how", s.run)
+		wrong = fmt.Sprintf("stream run %s: the server reports the end of the run without its last events", s.run)
 	case begun && id != "" && id != s.run:
-		wrong = fmt.Sprintf("stream run %s: the server answered with another, %s", s.run, clip(id, 60))
+		wrong = fmt.Sprintf("stream run %s: the server replied with another run, %s", s.run, clip(id, 60))
 	}
 	if wrong != "" {
 		_ = res.Body.Close()
@@ -231,11 +236,11 @@ func (s *Stream) answered(res *http.Response, begun bool) error {
 	return nil
 }
 
-// read yields a connection's events. Stop: the last event was yielded, or nobody wants more.
+// read yields the events of a connection. It returns stop=true after the last event and if the caller has left the loop.
 func (s *Stream) read(res *http.Response, yield func(Event, error) bool) (stop bool, err error) {
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusNoContent {
-		s.over = true // the run has ended, and nothing is behind the cursor
+		s.over = true // the run has ended, and there are no events after the cursor
 		return true, nil
 	}
 	for raw, err := range sse.NewReader(res.Body, 0).All() {
@@ -245,7 +250,7 @@ func (s *Stream) read(res *http.Response, yield func(Event, error) bool) (stop b
 		ev := Event{Run: s.run, Protocol: s.name, ID: raw.ID, Name: raw.Name, Data: []byte(raw.Data)}
 		fresh, err := s.take(&ev)
 		if err != nil {
-			yield(Event{}, fmt.Errorf("stream run %s: %w", s.run, err)) // asking again would give the same
+			yield(Event{}, fmt.Errorf("stream run %s: %w", s.run, err)) // retrying would not help
 			return true, nil
 		}
 		if s.over {
@@ -258,7 +263,7 @@ func (s *Stream) read(res *http.Response, yield func(Event, error) bool) (stop b
 	return false, io.ErrUnexpectedEOF
 }
 
-// complete reads the rest of a text that the snapshots showed the beginning of. Where it is not to be had, the beginning stays.
+// complete replaces a text that was truncated in snapshots by the whole text. If that fails, the truncated text stays.
 func (s *Stream) complete() {
 	if !s.fold.knowledge.truncated {
 		return
@@ -270,7 +275,7 @@ func (s *Stream) complete() {
 	}
 }
 
-// take folds an event. Not fresh: it was there already.
+// take applies an event. It returns fresh=false for an event that was received before.
 func (s *Stream) take(ev *Event) (fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,12 +289,12 @@ func (s *Stream) take(ev *Event) (fresh bool, err error) {
 	if err := s.fold.Add(*ev); err != nil {
 		return false, err
 	}
-	if s.run == "" { // what is between left the header out
+	if s.run == "" { // a proxy has removed the header
 		s.run = s.fold.s.Run
 	}
 	if ev.Last() {
 		s.over = true
-		if s.ending && s.fold.s.Status == Incomplete { // the knowledge protocol has no word for it
+		if s.ending && s.fold.s.Status == Incomplete { // the knowledge protocol has no status for cancelled runs
 			s.fold.ended(Cancelled)
 			s.fold.s.Failure = &Failure{Code: fault.Cancelled, Message: "the run was cancelled by request"}
 		}

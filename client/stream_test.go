@@ -402,6 +402,18 @@ func TestCancelThroughTheStream(t *testing.T) {
 	}
 }
 
+// TestWaitOfFailedRun: Wait returns the error of a run that failed, with the snapshot.
+func TestWaitOfFailedRun(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, script(func(context.Context, *answer.Recorder) error { return fault.New(fault.Index, "the index is closed") }))
+	for name, ask := range forms {
+		got, err := ask(t.Context(), dial(t, url, client.Options{})).Wait()
+		if !isFault(err, fault.Index) || !strings.Contains(err.Error(), "the index is closed") || got.Status != client.Failed {
+			t.Errorf("%s: %v, %+v", name, err, got)
+		}
+	}
+}
+
 // TestHeadersAreSentAndNotTold: the password of the address and the headers given go with every request, and into no error.
 func TestHeadersAreSentAndNotTold(t *testing.T) {
 	t.Parallel()
@@ -494,7 +506,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 				return res, nil
 			})
 			waits := 0
-			_, err := ask(t.Context(), dial(t, url, client.Options{HTTP: &http.Client{Transport: tr}, Backoff: 1, Retrying: func(error, time.Duration) { waits++ }})).Wait()
+			_, err := ask(t.Context(), dial(t, url, client.Options{HTTP: &http.Client{Transport: tr}, Backoff: 1, OnRetry: func(error, time.Duration) { waits++ }})).Wait()
 			if (err == nil) != c.succeeded || asked != c.asked || waits != c.asked-1 {
 				t.Errorf("%s, %s: asked %d times with %d waits: %v", name, form, asked, waits, err)
 			}
@@ -548,9 +560,9 @@ func TestSilence(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	var errs []string
-	c := dial(t, h.URL, client.Options{Silence: 300 * time.Millisecond, Backoff: 1, Retrying: func(err error, _ time.Duration) { errs = append(errs, err.Error()) }})
+	c := dial(t, h.URL, client.Options{IdleTimeout: 300 * time.Millisecond, Backoff: 1, OnRetry: func(err error, _ time.Duration) { errs = append(errs, err.Error()) }})
 	got, err := c.Ask(t.Context(), forge.Request{Query: "why?"}).Wait()
-	if err != nil || got.Text != "aa" || got.Status != client.Completed || len(errs) != 2 || !strings.Contains(errs[0], "silent") {
+	if err != nil || got.Text != "aa" || got.Status != client.Completed || len(errs) != 2 || !strings.Contains(errs[0], "nothing was received") {
 		t.Errorf("%+v, %v after %q", got, err, errs)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Task is work in the background.
+// Task is a background task.
 type Task struct {
 	ID            string          `json:"id"`
 	Object        string          `json:"object"`
@@ -18,37 +18,37 @@ type Task struct {
 	Status        string          `json:"status"`
 	Progress      float64         `json:"progress"`
 	ResourceID    string          `json:"resource_id"`
-	CreatedAt     int64           `json:"created_at"` // Unix seconds.
+	CreatedAt     int64           `json:"created_at"` // Unix seconds
 	UpdatedAt     int64           `json:"updated_at"`
 	FailureReason string          `json:"failure_reason,omitempty"`
-	ErrorMessage  string          `json:"error_message,omitempty"` // The same.
+	ErrorMessage  string          `json:"error_message,omitempty"` // the same as FailureReason
 	Data          json.RawMessage `json:"data"`
 }
 
-// TaskError is a task that ended and is not completed.
+// TaskError is the error of a task that failed or was cancelled.
 type TaskError struct{ Task Task }
 
-// Error says why.
+// Error implements error.
 func (e *TaskError) Error() string {
 	reason := clip(e.Task.FailureReason, maxLine)
 	if reason == "" {
 		reason = clip(e.Task.ErrorMessage, maxLine)
 	}
 	if reason == "" {
-		reason = "no reason was told"
+		reason = "the server gave no reason"
 	}
 	return fmt.Sprintf("%s %s: %s", clip(e.Task.ID, 200), clip(e.Task.Status, 60), reason)
 }
 
-// Task tells how far work in the background is.
+// Task returns a background task.
 func (c *Client) Task(ctx context.Context, id string) (t Task, err error) {
 	err = c.call(ctx, "get task", get("/v1/tasks/"+url.PathEscape(id)), &t)
 	return t, err
 }
 
-// Wait asks for a task until it has ended: soon at first, then every 2 s. Progress, which may be nil, is called with each answer. A task that
-// failed or was cancelled is a [TaskError]. The context bounds the wait.
-func (c *Client) Wait(ctx context.Context, id string, progress func(Task)) (Task, error) {
+// WaitForTask waits until a task has ended. It polls often at first, and every 2 s later. If progress is not nil, it is
+// called with each reply. A task that failed or was cancelled is a [TaskError].
+func (c *Client) WaitForTask(ctx context.Context, id string, progress func(Task)) (Task, error) {
 	waits := backoff.NewExponentialBackOff()
 	waits.InitialInterval, waits.Multiplier, waits.RandomizationFactor, waits.MaxInterval = 50*time.Millisecond, 1.5, 0.2, 2*time.Second
 	for {

@@ -9,30 +9,32 @@ import (
 	"time"
 )
 
-// errSilent ends a connection that brings nothing any more: what is between may have forgotten it without a word.
-var errSilent = errors.New("the connection fell silent")
+// errSilent is the error of a connection on which nothing has arrived for too long. A firewall or proxy may have dropped it
+// silently.
+var errSilent = errors.New("nothing was received for too long")
 
-// watched is a stream that ends when nothing comes for a time: first its answer, then its body.
+// watched is a response body that fails if nothing arrives for some time. The time before the response counts too.
 type watched struct {
 	io.ReadCloser
-	most   time.Duration
+	limit  time.Duration
 	timer  *time.Timer
 	silent atomic.Bool
-	cancel context.CancelFunc // of the request
+	cancel context.CancelFunc // cancels the request
 }
 
-// watch begins to wait. The request is to be made with the context, and [watched.answered] told what came of it.
-func watch(ctx context.Context, most time.Duration) (context.Context, *watched) {
+// watch starts the timeout. The caller sends the request with the returned context and passes the result to
+// [watched.answered].
+func watch(ctx context.Context, limit time.Duration) (context.Context, *watched) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{most: most, cancel: cancel}
-	w.timer = time.AfterFunc(most, func() {
+	w := &watched{limit: limit, cancel: cancel}
+	w.timer = time.AfterFunc(limit, func() {
 		w.silent.Store(true)
 		cancel()
 	})
 	return ctx, w
 }
 
-// answered gives the response with the watched body in the place of its own.
+// answered replaces the body of the response by the watched one.
 func (w *watched) answered(res *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		w.timer.Stop()
@@ -42,7 +44,7 @@ func (w *watched) answered(res *http.Response, err error) (*http.Response, error
 		}
 		return nil, err
 	}
-	w.timer.Reset(w.most)
+	w.timer.Reset(w.limit)
 	w.ReadCloser, res.Body = res.Body, w
 	return res, nil
 }
@@ -51,7 +53,7 @@ func (w *watched) answered(res *http.Response, err error) (*http.Response, error
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if n > 0 {
-		w.timer.Reset(w.most)
+		w.timer.Reset(w.limit)
 	}
 	if err != nil && w.silent.Load() {
 		err = errSilent

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
@@ -181,19 +183,11 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 		}
 	}
 	u.Name = fileName(u.Name, u.URL)
-	u.Purpose = cmp.Or(u.Purpose, "general")
-	if len(u.Purpose) > maxPurpose || parse.ShowName(u.Purpose) != u.Purpose {
-		return fault.Invalid("purpose", "want at most %d printable bytes", maxPurpose)
+	if err := u.Validate(); err != nil {
+		return err
 	}
-	u.MD5 = strings.ToLower(u.MD5)
-	switch {
-	case u.MD5 != "" && (len(u.MD5) != 32 || strings.Trim(u.MD5, "0123456789abcdef") != ""):
-		return fault.Invalid("md5", "want 32 hexadecimal digits")
-	case u.MD5 != "" && st != nil && u.MD5 != st.md5:
+	if u.MD5 != "" && st != nil && u.MD5 != st.md5 {
 		return fault.Invalid("md5", "the bytes that came have another: %s", st.md5)
-	}
-	if len(u.Options) > maxOptions || len(u.Options) > 0 && !isObject(u.Options) {
-		return fault.Invalid("parse_options", "want a JSON object of at most %d bytes", maxOptions)
 	}
 	media, _, err := mime.ParseMediaType(u.MediaType)
 	if err != nil || len(media) > 127 {
@@ -208,6 +202,23 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 			}
 			return err
 		}
+	}
+	return nil
+}
+
+// Validate checks the purpose, the MD5 and the options, and sets the default purpose. [Service.Upload] calls it. A server that has these
+// fields before the file calls it earlier.
+func (u *Upload) Validate() error {
+	u.Purpose = cmp.Or(u.Purpose, "general")
+	if len(u.Purpose) > maxPurpose || parse.ShowName(u.Purpose) != u.Purpose {
+		return fault.Invalid("purpose", "want at most %d printable bytes", maxPurpose)
+	}
+	u.MD5 = strings.ToLower(u.MD5)
+	if u.MD5 != "" && (len(u.MD5) != 32 || strings.Trim(u.MD5, "0123456789abcdef") != "") {
+		return fault.Invalid("md5", "want 32 hexadecimal digits")
+	}
+	if len(u.Options) > maxOptions || len(u.Options) > 0 && !isObject(u.Options) {
+		return fault.Invalid("parse_options", "want a JSON object of at most %d bytes", maxOptions)
 	}
 	return nil
 }
@@ -237,24 +248,48 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &o) == nil && o != nil
 }
 
-// fileName is a name without folders, fit to be shown; without one, that of the URL.
+// fileName returns a name that can be shown. An empty name is taken from the URL.
 func fileName(name, from string) string {
 	if u, err := url.Parse(from); err == nil && strings.TrimSpace(name) == "" && from != "" {
 		name = cmp.Or(strings.Trim(path.Base(u.Path), "/."), u.Hostname())
 	}
-	name = strings.ReplaceAll(name, "\\", "/")
-	name = strings.TrimSpace(name[strings.LastIndex(name, "/")+1:])
-	name = parse.ShowName(strings.ToValidUTF8(name, "\uFFFD"))
-	if ext := path.Ext(name); len(name) > maxName { // its end tells the format
-		if len(ext) > 16 {
-			ext = ""
-		}
-		name = strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
-	}
+	name = shortName(parse.ShowName(strings.ToValidUTF8(baseName(name), "\uFFFD")))
 	if strings.Trim(name, ".") == "" {
 		return "file"
 	}
 	return name
+}
+
+// CleanName returns the name of an uploaded file without its folders. A long name is shortened and keeps its extension. A name
+// without text, with control characters or with invalid UTF-8 is an error.
+func CleanName(name string) (string, error) {
+	switch base := baseName(name); {
+	case !utf8.ValidString(name):
+		return "", fault.Invalid("filename", "not valid UTF-8")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "", fault.Invalid("filename", "no control characters")
+	case base == "", base == ".", base == "..":
+		return "", fault.Invalid("filename", "required")
+	default:
+		return shortName(base), nil
+	}
+}
+
+// baseName drops the folders of a name.
+func baseName(name string) string {
+	return strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
+}
+
+// shortName shortens a name to [maxName] bytes. It keeps the extension, which tells the format.
+func shortName(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	ext := path.Ext(name)
+	if len(ext) > 32 {
+		ext = ""
+	}
+	return strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
 }
 
 // bare is a URL without query and fragment, which may hold secrets; what was fetched is known by it.

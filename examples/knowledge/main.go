@@ -70,7 +70,7 @@ func upload(ctx context.Context, c *client.Client, path string) (id string, err 
 	if err != nil {
 		return "", err
 	}
-	_, err = c.Wait(ctx, file.TaskID, func(t client.Task) { fmt.Fprintf(os.Stderr, "%s: %.0f %%\n", t.Status, t.Progress) })
+	_, err = c.WaitForTask(ctx, file.TaskID, func(t client.Task) { fmt.Fprintf(os.Stderr, "%s: %.0f %%\n", t.Status, t.Progress) })
 	return file.ID, err
 }
 

@@ -65,7 +65,7 @@ func newSession(o Options, f face, retries int) (*session, error) {
 	for _, id := range o.Collections {
 		s.stores = append(s.stores, collection{id, id})
 	}
-	c, err := client.New(o.Server, client.Options{Retries: retries, Retrying: func(err error, wait time.Duration) {
+	c, err := client.New(o.Server, client.Options{Retries: retries, OnRetry: func(err error, wait time.Duration) {
 		s.link.set(reason(err), s.now().Add(wait))
 		if s.waiting != nil {
 			s.waiting()

@@ -53,7 +53,7 @@ func upload(ctx context.Context, s *session, args string) error {
 			s.face.print("! " + shown(source) + ": " + reason(err))
 			continue
 		}
-		if _, err := s.c.Join(ctx, into.id, f.ID); err != nil {
+		if _, err := s.c.AddFiles(ctx, into.id, f.ID); err != nil {
 			return fmt.Errorf("join %s: %w", display.Line(into.name), err)
 		}
 		if joined = append(joined, f.Filename); len(sources) == 1 || len(joined) <= 10 {
@@ -121,7 +121,7 @@ func (s *session) bring(ctx context.Context, source, of string) (f client.File, 
 	if s.heard(err) != nil {
 		return f, err
 	}
-	_, err = s.c.Wait(ctx, f.TaskID, func(t client.Task) {
+	_, err = s.c.WaitForTask(ctx, f.TaskID, func(t client.Task) {
 		_ = s.heard(nil)
 		s.face.progress(of+name+": reading", t.Progress/100)
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of a document in one reply. What is beyond them is asked for by the next segment or page.
+// Limits of a document in one reply. The rest can be requested from the next segment or page on.
 const (
 	maxSegments = 500
 	maxText     = 512 << 10 // bytes of text
@@ -73,7 +73,7 @@ func (s *routes) uploadFile(w http.ResponseWriter, r *http.Request) error {
 		err = fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
 	}
 	if err != nil && r.Header.Get("Expect") != "" {
-		return err // the client sends nothing before it is told to
+		return err // the client waits for permission to send the body
 	}
 	if err == nil {
 		err = s.upload(w, r, form)
@@ -96,7 +96,7 @@ func (s *routes) upload(w http.ResponseWriter, r *http.Request, form *form) erro
 	return err
 }
 
-// received reads a form up to its file, and lets the rest be read when the file was.
+// received reads a form up to its file. The fields after the file are read by Rest, once the file was read.
 func (f *form) received() (files.Upload, error) {
 	if err := f.next(); err != nil {
 		return files.Upload{}, err
@@ -180,7 +180,7 @@ func (s *routes) getTask(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// taskStatus is a task's status on the wire. Clients of the service know what runs by this name.
+// taskStatus returns the status of a task in JSON.
 func taskStatus(s store.Status) string {
 	if s == store.Running {
 		return "in_progress"
@@ -188,7 +188,7 @@ func taskStatus(s store.Status) string {
 	return string(s)
 }
 
-// fileStatus is a file's status on the wire.
+// fileStatus returns the status of a file in JSON.
 func fileStatus(s store.Status) string {
 	switch s {
 	case store.Pending:
@@ -209,7 +209,7 @@ func fileOf(f store.File) File {
 		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(notedOn(f).Metadata)}
 }
 
-// noted is what people noted on a file.
+// noted holds the fields that people have set on a file.
 type noted struct {
 	Title        string          `json:"title"`
 	Author       string          `json:"author"`
@@ -227,7 +227,7 @@ type noted struct {
 
 func notedOn(f store.File) noted {
 	var n noted
-	_ = json.Unmarshal(orEmpty(f.Fields), &n) // it was checked when it was noted
+	_ = json.Unmarshal(orEmpty(f.Fields), &n) // it was checked when it was stored
 	if bytes.Equal(n.Metadata, []byte("null")) {
 		n.Metadata = nil
 	}
@@ -255,7 +255,7 @@ func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// outline gives the document's headings, each indented by its depth. A document whose headings cannot be read has none.
+// outline returns the headings of a document, indented by depth. It is empty if the headings cannot be read.
 func (s *routes) outline(ctx context.Context, d files.Document) string {
 	collection := d.Document.Collection
 	if collection == files.Collection {
@@ -276,10 +276,10 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// scopeOf is the name of one file's part of the index; see package index/scope.
+// scopeOf returns the scope of a single file; see package index/scope.
 func scopeOf(id string) string { return "file:" + id }
 
-// documentOf gives a document with no more text than one reply may have.
+// documentOf returns the JSON of a document, with as much text as one reply may have.
 func documentOf(d files.Document) Document {
 	f, n := d.File, notedOn(d.File)
 	out := Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// The bounds of a filter.
+// Limits of a filter.
 const (
 	maxFilterDepth = 16
 	maxFilterTerms = 256
 )
 
-// truth is what is known of a filter before all attributes are.
+// truth is the value of a filter in three-valued logic: some attributes are only known for a passage.
 type truth int
 
 const (
@@ -26,16 +26,16 @@ const (
 	yes
 )
 
-// filter is a condition on the attributes of a passage, in the form of OpenAI's vector stores: a comparison of a key with a
-// value, or several filters joined by "and" or "or".
+// filter is a condition on the attributes of a passage, in the form that OpenAI's vector stores use: a comparison of a key
+// with a value, or filters joined by "and" or "or".
 type filter struct {
 	kind  string // eq ne gt gte lt lte in nin and or
 	key   string
-	value any // a string, float64 or bool, or for in and nin a list of them
+	value any // string, float64 or bool; for in and nin a list of these
 	parts []*filter
 }
 
-// parseFilter reads a filter; nil means none. Errors name the part at fault.
+// parseFilter parses a filter. It returns nil for no filter. Errors name the invalid part.
 func parseFilter(raw json.RawMessage) (*filter, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) || bytes.Equal(raw, []byte("{}")) {
@@ -105,10 +105,10 @@ func scalar(v any) bool {
 	return false
 }
 
-// attributes gives the value of a key; what of it is known only of a passage is unknown for a whole file.
+// attributes returns the value of a key. Attributes of a passage are unknown for a whole file.
 type attributes func(key string) (value any, t truth)
 
-// holds tells whether a filter holds. A key that is not there equals nothing; a nil filter holds.
+// holds evaluates a filter. A missing key is not equal to anything; a nil filter is true.
 func (f *filter) holds(of attributes) truth {
 	if f == nil {
 		return yes
@@ -163,7 +163,7 @@ func (f *filter) compare(v any, there bool) bool {
 }
 
 func same(v, w any) bool {
-	if list, ok := v.([]any); ok { // a list of a file's metadata has what it holds
+	if list, ok := v.([]any); ok { // a list in the metadata matches if one of its elements does
 		return slices.ContainsFunc(list, func(v any) bool { return scalar(v) && v == w })
 	}
 	return scalar(v) && v == w

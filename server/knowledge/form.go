@@ -10,7 +10,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,25 +22,24 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// The bounds of a form, besides that of its file.
+// Limits of a form without its file.
 const (
-	maxField  = 64 << 10 // bytes of one field
-	maxFields = 256 << 10
-	maxName   = 255 // bytes of a file's name, as file systems have it
+	maxField  = 64 << 10  // bytes of one field
+	maxFields = 256 << 10 // bytes of all fields
 )
 
-// form reads a form of an upload. Its parts may stand in any order: fields that follow the file are read when the file was.
+// form reads the form of an upload. Fields may follow the file; these are read after the file.
 type form struct {
-	parts  *multipart.Reader // nil: read to the end
-	pairs  io.Reader         // of one that is of keys and values, and has no file
+	parts  *multipart.Reader // nil at the end of the form
+	pairs  io.Reader         // body of a form of key and value pairs, which has no file
 	body   *source
 	fields map[string]string
-	size   int // bytes of fields
+	size   int // bytes of the fields so far
 	file   *multipart.Part
 	name   string // of the file
 }
 
-// openForm gives the form of an upload, of which nothing is read yet.
+// openForm returns the form of an upload. It reads nothing of the body yet.
 func openForm(r *http.Request) (*form, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -87,10 +85,10 @@ func (f *form) urlencoded(r io.Reader) error {
 	return nil
 }
 
-// formFields are the fields that a form may have.
+// formFields are the names of the fields.
 var formFields = []string{"file", "url", "name", "file_type", "purpose", "id", "md5", "skip_exists", "parse_options", "request_id"}
 
-// known returns an error for a field that no form has, or that was read already.
+// known returns an error for an unknown or repeated field.
 func (f *form) known(name string) error {
 	if !slices.Contains(formFields, name) {
 		return wire.UnknownField("", shown(name), formFields)
@@ -101,7 +99,7 @@ func (f *form) known(name string) error {
 	return nil
 }
 
-// next reads fields up to the file, or to the end of the form.
+// next reads fields up to the file or the end of the form.
 func (f *form) next() error {
 	if f.pairs != nil {
 		return f.urlencoded(f.pairs)
@@ -153,7 +151,7 @@ func (f *form) field(name string, part io.Reader) error {
 	return nil
 }
 
-// shown is the name of a field as an error may name it.
+// shown returns the name of a field for an error.
 func shown(name string) string {
 	if len(name) > 64 || !printable(name) || name == "" {
 		return "body"
@@ -161,7 +159,7 @@ func shown(name string) string {
 	return name
 }
 
-// source is a body that knows what broke it off. The reader of forms tells no more than that the form is not whole.
+// source keeps the error of reading the body, because the reader of forms only reports that the form is incomplete.
 type source struct {
 	io.Reader
 	err error
@@ -176,7 +174,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken tells why a form could not be read on.
+// broken returns the reason why the form is incomplete.
 func (f *form) broken() error {
 	if f.body.err != nil {
 		return f.body.err
@@ -184,7 +182,7 @@ func (f *form) broken() error {
 	return fault.Invalid("body", "not a whole form")
 }
 
-// fileBody gives the file's bytes; a form that breaks off is an error and not the file's end.
+// fileBody reads the file. An incomplete form is an error, and not the end of the file.
 type fileBody struct{ form *form }
 
 // Read implements [io.Reader].
@@ -196,7 +194,7 @@ func (b fileBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest reads what follows the file.
+// rest reads the fields after the file.
 func (f *form) rest() error {
 	if f.parts == nil || f.file == nil {
 		return nil
@@ -210,8 +208,8 @@ func hasFilename(part *multipart.Part) bool {
 	return err == nil && ok
 }
 
-// filename gives the name of a part's file without its folders. Of the two spellings, filename* counts; a plain one may be
-// percent-encoded as browsers and aiohttp do it, which is undone where it is so all through.
+// filename returns the name of a file without its folders. The parameter filename* takes precedence; filename may be
+// percent-encoded, as browsers and aiohttp do.
 func filename(disposition string) (string, error) {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {
@@ -223,46 +221,14 @@ func filename(disposition string) (string, error) {
 			name = plain
 		}
 	}
-	return cleanName(name)
+	return files.CleanName(name)
 }
 
-// cleanName drops a name's folders and holds it to what a file system takes. A name that is too long keeps its ending.
-func cleanName(name string) (string, error) {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.TrimSpace(name)
-	switch {
-	case !utf8.ValidString(name):
-		return "", fault.Invalid("filename", "not valid UTF-8")
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return "", fault.Invalid("filename", "no control characters")
-	case name == "" || name == "." || name == "..":
-		return "", fault.Invalid("filename", "required")
-	}
-	if len(name) > maxName {
-		ext := path.Ext(name)
-		if len(ext) > 32 {
-			ext = ""
-		}
-		stem := name[:maxName-len(ext)]
-		for !utf8.ValidString(stem) {
-			stem = stem[:len(stem)-1]
-		}
-		name = stem + ext
-	}
-	return name, nil
-}
-
-// upload gives what the fields say. The file's name and type are not among them.
+// upload returns the upload that the fields describe, without the name and the type of the file.
 func (f *form) upload() (files.Upload, error) {
-	u := files.Upload{ID: f.fields["id"], Purpose: f.fields["purpose"], MD5: strings.ToLower(f.fields["md5"])}
-	if u.Purpose == "" {
-		u.Purpose = "general"
-	}
-	if len(u.Purpose) > 64 || !printable(u.Purpose) {
-		return u, fault.Invalid("purpose", "want at most 64 bytes of text")
-	}
-	if u.MD5 != "" && (len(u.MD5) != 32 || strings.Trim(u.MD5, "0123456789abcdef") != "") {
-		return u, fault.Invalid("md5", "want 32 hexadecimal digits")
+	u := files.Upload{ID: f.fields["id"], Purpose: f.fields["purpose"], MD5: f.fields["md5"], Options: json.RawMessage(strings.TrimSpace(f.fields["parse_options"]))}
+	if err := u.Validate(); err != nil {
+		return u, err
 	}
 	if v := f.fields["skip_exists"]; v != "" {
 		skip, err := strconv.ParseBool(v)
@@ -271,18 +237,12 @@ func (f *form) upload() (files.Upload, error) {
 		}
 		u.SkipExists = skip
 	}
-	if v := strings.TrimSpace(f.fields["parse_options"]); v != "" {
-		if v[0] != '{' || !json.Valid([]byte(v)) {
-			return u, fault.Invalid("parse_options", "want a JSON object")
-		}
-		u.Options = json.RawMessage(v)
-	}
 	if f.file == nil {
 		u.URL = f.fields["url"]
 		u.MediaType = f.fields["file_type"]
 		if name := f.fields["name"]; name != "" {
 			var err error
-			if u.Name, err = cleanName(name); err != nil {
+			if u.Name, err = files.CleanName(name); err != nil {
 				return u, fault.Invalid("name", "want a file's name without control characters")
 			}
 		}

@@ -2,16 +2,16 @@ package knowledge
 
 import "encoding/json"
 
-// The statuses of a file on the wire.
+// Statuses of a file.
 const (
-	FileUploaded   = "uploaded"   // taken, and not looked at yet
+	FileUploaded   = "uploaded"   // accepted, not processed yet
 	FileProcessing = "processing" // being read and indexed
-	FileProcessed  = "processed"  // found by searches
-	FileError      = "error"      // ProcessingError says why
+	FileProcessed  = "processed"  // can be found by searches
+	FileError      = "error"      // see ProcessingError
 	FileCancelled  = "cancelled"
 )
 
-// File is an upload, as POST /v1/files answers it.
+// File is an uploaded file.
 type File struct {
 	ID              string          `json:"id"`
 	Object          string          `json:"object" enum:"file"`
@@ -38,7 +38,7 @@ type FileList struct {
 	HasMore bool   `json:"has_more"`
 }
 
-// Upload are the fields of an upload: a multipart form with the part "file", or a URL in a form of key and value.
+// Upload has the fields of an upload: a multipart form with the part "file", or a form of key and value pairs with a URL.
 type Upload struct {
 	URL          string `formData:"url" description:"Fetched in the background; http or https. In the part \"file\"'s place."`
 	Name         string `formData:"name" description:"Of the file of the URL."`
@@ -51,8 +51,8 @@ type Upload struct {
 	RequestID    string `formData:"request_id"`
 }
 
-// Document is a file with its content: what the three readers of GET /v1/files/{id}/content want, in one object. Its texts, lists and objects
-// are never null.
+// Document is a file with its content. It has the fields that three different clients of GET /v1/files/{id}/content expect.
+// Strings, lists and objects are never null.
 type Document struct {
 	ID              string `json:"id"`
 	Object          string `json:"object" enum:"file"`
@@ -88,7 +88,7 @@ type Document struct {
 	Content        *Content        `json:"content,omitempty" description:"Left out until the file is indexed."`
 }
 
-// Content is a document's text in segments, which are what citations count: the index of a citation is that of a segment.
+// Content is the text of a document in segments. The index of a citation is the index of a segment.
 type Content struct {
 	ID             string          `json:"id" description:"The MD5 of the bytes."`
 	Abstract       string          `json:"abstract"`
@@ -119,7 +119,7 @@ type Segment struct {
 	Metadata SegmentMetadata `json:"metadata"`
 }
 
-// SegmentMetadata says where a segment stands.
+// SegmentMetadata is the position of a segment.
 type SegmentMetadata struct {
 	ChunkID string `json:"chunk_id"`
 	Heading string `json:"heading,omitempty"`
@@ -128,7 +128,7 @@ type SegmentMetadata struct {
 	End     int    `json:"end"`
 }
 
-// DocumentUpdate changes what people note on a file. Fields that are left out stay.
+// DocumentUpdate sets fields of a file. Fields that are left out do not change.
 type DocumentUpdate struct {
 	Title          *string         `json:"title,omitempty"`
 	Author         *string         `json:"author,omitempty"`
@@ -153,13 +153,13 @@ type Pages struct {
 	NextPage int    `json:"next_page,omitempty" description:"Give it as start_page to get them."`
 }
 
-// Page is one of them: of the format's own, or, where it has none, as much as fits one.
+// Page is a page of the document. Formats without pages are divided into pages of a typical size.
 type Page struct {
 	Number  int    `json:"page_number" description:"From 1."`
 	Content string `json:"content"`
 }
 
-// Deleted answers a deletion.
+// Deleted is the reply to a deletion.
 type Deleted struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -167,7 +167,7 @@ type Deleted struct {
 	TaskID  string `json:"task_id,omitempty"`
 }
 
-// Task is work in the background.
+// Task is a background task.
 type Task struct {
 	ID            string          `json:"id"`
 	Object        string          `json:"object" enum:"task"`
@@ -182,7 +182,7 @@ type Task struct {
 	Data          json.RawMessage `json:"data"`
 }
 
-// ServerStatus tells how the server is.
+// ServerStatus is the status of the server.
 type ServerStatus struct {
 	Status    string            `json:"status" enum:"healthy,degraded,unhealthy"`
 	Version   string            `json:"version"`
@@ -193,7 +193,7 @@ type ServerStatus struct {
 	Features  map[string]bool   `json:"features"`
 }
 
-// ServerHealth is the short form of it.
+// ServerHealth is the short form of [ServerStatus].
 type ServerHealth struct {
 	Status    string   `json:"status" enum:"healthy,degraded,unhealthy"`
 	Timestamp int64    `json:"timestamp" description:"Unix seconds."`

@@ -2,7 +2,7 @@ package knowledge
 
 import "encoding/json"
 
-// VectorStore is a named set of files, as its creation, its reading and its changes answer it.
+// VectorStore is a named set of files.
 type VectorStore struct {
 	ID          string          `json:"id"`
 	Object      string          `json:"object" enum:"vector_store"`
@@ -19,7 +19,7 @@ type VectorStore struct {
 	Metadata    json.RawMessage `json:"metadata"`
 }
 
-// FileCounts tell how many files of a vector store are where.
+// FileCounts counts the files of a vector store by status.
 type FileCounts struct {
 	InProgress int `json:"in_progress"`
 	Completed  int `json:"completed"`
@@ -47,7 +47,7 @@ type VectorStoreRequest struct {
 	ExpiresAfter *int64          `json:"expires_after,omitempty" description:"Seconds from now; 0: never."`
 }
 
-// VectorStoreUpdate changes a vector store. Fields that are left out stay.
+// VectorStoreUpdate changes a vector store. Fields that are left out do not change.
 type VectorStoreUpdate struct {
 	Name         *string         `json:"name,omitempty"`
 	Description  *string         `json:"description,omitempty"`
@@ -62,11 +62,11 @@ type SearchRequest struct {
 	Query   string          `json:"query"`
 	TopK    int             `json:"top_k,omitempty" minimum:"1" maximum:"100" default:"10"`
 	Filters json.RawMessage `json:"filters,omitempty" description:"A comparison of an attribute, or several joined by and or or."`
-	// MaxNumResults is another name of TopK.
+	// MaxNumResults is an alias of TopK.
 	MaxNumResults int `json:"max_num_results,omitempty"`
 }
 
-// SearchPage is what a search found. Nothing is cut off by its score.
+// SearchPage is the result of a search. There is no minimum score.
 type SearchPage struct {
 	Object      string      `json:"object" enum:"vector_store.search_results.page"`
 	SearchQuery string      `json:"search_query"`
@@ -85,7 +85,7 @@ type SearchRow struct {
 	Content    []SearchText     `json:"content"`
 }
 
-// SearchAttributes are what is known of a passage, and what filters may ask for, besides the keys of the file's metadata.
+// SearchAttributes are the attributes of a passage. Filters may refer to them and to the keys of the file's metadata.
 type SearchAttributes struct {
 	FileID       string `json:"file_id"`
 	Filename     string `json:"filename"`
@@ -97,13 +97,13 @@ type SearchAttributes struct {
 	Page         int    `json:"page,omitempty" description:"The first that it is on."`
 }
 
-// SearchText is its text.
+// SearchText is the text of a passage.
 type SearchText struct {
 	Type string `json:"type" enum:"text"`
 	Text string `json:"text"`
 }
 
-// VectorStoreSummary tells what a vector store is about.
+// VectorStoreSummary is a summary of the content of a vector store.
 type VectorStoreSummary struct {
 	VectorStoreID string `json:"vector_store_id"`
 	SummaryText   string `json:"summary_text"`
@@ -126,7 +126,7 @@ type ResponseSummary struct {
 	Previous   string `json:"previous_response_id,omitempty"`
 }
 
-// ResponseList is a page of stored responses, the newest first.
+// ResponseList is a page of stored responses, newest first.
 type ResponseList struct {
 	Object  string            `json:"object" enum:"list"`
 	Data    []ResponseSummary `json:"data"`

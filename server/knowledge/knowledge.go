@@ -1,5 +1,5 @@
-// Package knowledge is the routes of the knowledge service besides its questions: files, tasks, vector stores, stored
-// responses and the server's state. Their JSON objects are those of package wire/knowledge.
+// Package knowledge provides the routes of the knowledge service other than questions: files, tasks, vector stores, stored
+// responses and the status of the server.
 package knowledge
 
 import (
@@ -29,54 +29,54 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Index is what the routes read of an index. The name of a vector store, as package index/scope resolves it, stands in a
-// collection's place.
+// Index is the part of an index that the routes read. Collections are names of vector stores, which package index/scope
+// resolves.
 type Index interface {
 	index.Reader
 	index.DocumentReader
 }
 
-// Options are what the routes need. Files, Engine and Index are required.
+// Options configures the routes. Files, Engine and Index are required.
 type Options struct {
 	Files  *files.Service
 	Engine *engine.Engine
 	Index  Index
-	// Search finds passages, by vectors too where there are some; default: Index.Search, by words alone.
+	// Search finds passages. The default is Index.Search, which is lexical only.
 	Search func(ctx context.Context, q index.Query) ([]index.Hit, error)
-	// Parts gives the state of each part of the server; default: none.
+	// Parts returns the health of the parts of the server. The default reports none.
 	Parts func(ctx context.Context) map[string]server.Part
 
-	Models []string // names by which a question may ask for one, the first to be asked first
+	Models []string // names of the models that a question may request; the first is the default
 
-	MaxFileBytes int64  // of an upload; default 64 MiB
-	MaxQuery     int    // bytes of a search's query; default 32 KiB
-	Version      string // shown in the server's status
+	MaxFileBytes int64  // limit of an upload; default 64 MiB
+	MaxQuery     int    // limit of a search query in bytes; default 32 KiB
+	Version      string // shown in the server status
 
 	Now   func() time.Time
-	NewID func() string // of requests
+	NewID func() string // makes request ids
 }
 
-// The limits of the routes.
+// Limits of the routes.
 const (
-	maxForm     = 1 << 20          // bytes of a form besides its file
+	maxForm     = 1 << 20          // bytes of a form without its file
 	maxIDs      = 1 << 20          // bytes of a body that may list files
 	maxPage     = 100              // entries of a list
-	maxDepth    = 16               // of metadata
-	bodyIdle    = 30 * time.Second // in which some of an upload must come
-	uploadTime  = 2 * time.Minute  // from an upload's last byte to its reply
-	readingTime = time.Minute      // of what reads much of an index
+	maxDepth    = 16               // nesting of metadata
+	bodyIdle    = 30 * time.Second // time in which more of an upload must arrive
+	uploadTime  = 2 * time.Minute  // from the last byte of an upload to the reply
+	readingTime = time.Minute      // for routes that read much of the index
 )
 
-// routes serve the options' parts.
+// routes holds what the handlers share.
 type routes struct {
 	o       Options
 	entry   wire.Entry
 	started time.Time
 }
 
-// Routes gives the routes. Their errors have the form of the knowledge protocol's.
+// Routes returns the routes. Their errors have the form of the knowledge protocol.
 func Routes(o Options) []server.Route {
-	if o.Search == nil && o.Index != nil { // a document of the routes needs neither
+	if o.Search == nil && o.Index != nil { // nil in the routes of the OpenAPI document
 		o.Search = o.Index.Search
 	}
 	if o.Parts == nil {
@@ -108,7 +108,7 @@ func Routes(o Options) []server.Route {
 	return all
 }
 
-// Parameters of routes, for the document.
+// Parameters of the routes, for the OpenAPI document.
 type (
 	idParam struct {
 		ID string `path:"id"`
@@ -129,7 +129,7 @@ func page(r *http.Request) (after string, limit int, err error) {
 	return after, limit, err
 }
 
-// number reads a parameter that is a whole number; def stands for one that is left out.
+// number reads an integer parameter. The default is def.
 func number(r *http.Request, name string, def, least, most int) (int, error) {
 	v := r.URL.Query().Get(name)
 	if v == "" {
@@ -142,7 +142,7 @@ func number(r *http.Request, name string, def, least, most int) (int, error) {
 	return n, nil
 }
 
-// read reads the JSON object of a body into v. Fields that v does not have are errors.
+// read decodes the JSON body of a request into v. Unknown fields are errors.
 func read(r *http.Request, v any) error {
 	body, err := server.ReadJSON(r)
 	if err != nil {
@@ -151,7 +151,7 @@ func read(r *http.Request, v any) error {
 	return parse(body, v, v)
 }
 
-// parse reads a JSON object into v. Its fields must be those of the struct type of like.
+// parse decodes a JSON object into v. Its fields must be those of the struct type of like.
 func parse(body []byte, v, like any) error {
 	body = bytes.TrimSpace(body)
 	switch {
@@ -171,7 +171,7 @@ func parse(body []byte, v, like any) error {
 	return wire.CheckFields(body, like)
 }
 
-// wanted names what a field of a type holds.
+// wanted describes the JSON type of a field, for errors.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -188,8 +188,8 @@ func wanted(t reflect.Type) string {
 	return "another type"
 }
 
-// object gives a field that is an object of bounded size and depth, written anew: what one client sent, such as half a surrogate pair, must
-// not be what others cannot read. None and null are none.
+// object checks a field that is an object of limited size and depth, and encodes it again: input such as half a surrogate
+// pair must not reach other clients. The result is nil if the field is left out or null.
 func object(field string, raw json.RawMessage, most int) (json.RawMessage, error) {
 	switch {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
@@ -217,7 +217,7 @@ func object(field string, raw json.RawMessage, most int) (json.RawMessage, error
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// readable holds a value to what every client's parser reads.
+// readable returns an error if a value holds something that not every JSON parser reads.
 func readable(field string, v any, depth int) error {
 	var inner iter.Seq[any]
 	switch v := v.(type) {
@@ -244,7 +244,7 @@ func readable(field string, v any, depth int) error {
 	return nil
 }
 
-// orEmpty gives an object that is never null.
+// orEmpty returns raw, or an empty object if there is none.
 func orEmpty(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("{}")
@@ -252,7 +252,7 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// naive writes a time as the service's recordings have it: UTC, with microseconds and without a zone.
+// naive formats a time as the service does: in UTC, with microseconds and without a time zone.
 func naive(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000") }
 
 func unix(t time.Time) int64 {
@@ -262,7 +262,7 @@ func unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// lost gives what is not there the code that says so.
+// lost converts the error for a missing object to [fault.NotFound].
 func lost(err error, what string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such %s", what)
@@ -270,5 +270,6 @@ func lost(err error, what string) error {
 	return err
 }
 
-// drain reads what is left of a body, which a client that is told nothing before its last byte would otherwise never hear of.
+// drain reads the rest of a body. Otherwise a client that reads the reply only after it has sent everything would not
+// receive the error.
 func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, maxForm) }

@@ -19,3 +19,17 @@ func (s *routes) models(w http.ResponseWriter, _ *http.Request) error {
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
 }
+
+// ModelList lists the models that a question may request, in order of preference.
+type ModelList struct {
+	Object string  `json:"object" enum:"list"`
+	Data   []Model `json:"data"`
+}
+
+// Model is an entry of [ModelList].
+type Model struct {
+	ID      string `json:"id" description:"To be given as model."`
+	Object  string `json:"object" enum:"model"`
+	Created int64  `json:"created" description:"Always 0: it is not known."`
+	OwnedBy string `json:"owned_by"`
+}

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// cancelling is how long a cancel waits for the run's end, so that its reply can tell of it.
-const cancelling = 2 * time.Second
+// cancelTimeout limits how long a cancellation waits for the end of the run, to include it in the reply.
+const cancelTimeout = 2 * time.Second
 
-// unnamed is the model of a response whose question names none, as the response itself has it.
+// unnamed is the model of a response whose request names none.
 const unnamed = "sluice"
 
 type responseParams struct {
@@ -47,7 +47,7 @@ func (s *routes) archive() (eventlog.Archive, error) {
 	return nil, fault.New(fault.NotFound, "this server's store does not list responses")
 }
 
-// summaryOf gives the summary of a stored response. One that was not to be stored is there while it lasts.
+// summaryOf returns the summary of a stored response. A response with store=false exists only while it runs.
 func (s *routes) summaryOf(r *http.Request) (eventlog.Summary, error) {
 	id := event.RunID(r.PathValue("id"))
 	if !id.Valid() {
@@ -111,13 +111,13 @@ func summaryResponse(sum eventlog.Summary) ResponseSummary {
 	return out
 }
 
-// log reads a run's log up to where its summary was taken.
+// log reads the log of a run up to the time of its summary.
 func (s *routes) log(ctx context.Context, sum eventlog.Summary) ([]event.Event, error) {
 	log, err := eventlog.Read(ctx, s.o.Engine.Store(), sum.Start.Run, 0, sum.Last)
 	return log, gone(err)
 }
 
-// gone says of a run that was deleted meanwhile that it is not there.
+// gone converts the error for a run that was deleted in the meantime.
 func gone(err error) error {
 	if errors.Is(err, eventlog.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such response")
@@ -138,7 +138,7 @@ func (s *routes) getResponse(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// streamResponse gives the reading of a request that wants a stream.
+// streamResponse returns the run to stream, or nil if the request does not want a stream.
 func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
 	q := r.URL.Query()
 	switch q.Get("stream") {
@@ -185,7 +185,7 @@ func (s *routes) deleteResponse(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelResponse stops a run and gives the response as it then is; one that others asked for too goes on.
+// cancelResponse cancels a run and returns the response. A run that other clients asked for too goes on.
 func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 	sum, err := s.summaryOf(r)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 		return gone(err)
 	}
 	var log []event.Event
-	waiting, stop := context.WithTimeout(r.Context(), cancelling)
+	waiting, stop := context.WithTimeout(r.Context(), cancelTimeout)
 	defer stop()
 	for batch, err := range s.o.Engine.Events(waiting, run, 0) {
 		if err != nil && waiting.Err() == nil {

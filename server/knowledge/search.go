@@ -14,16 +14,17 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// listing is the query by which the service's client lists the files of a vector store: it is answered with one row a file.
+// listing is the query by which the client of the service lists the files of a vector store. The reply has one row for each
+// file.
 const listing = "document content text information"
 
-// The bounds of a search.
+// Limits of a search.
 const (
 	defaultTopK = 10
 	maxTopK     = 100
-	maxSifted   = 10_000 // documents that a filter is held against
-	maxNamed    = 64     // documents that a search names one by one
-	maxDeep     = 6_400  // hits of which a filter takes some
+	maxSifted   = 10_000 // documents that a filter is evaluated for
+	maxNamed    = 64     // documents that one search is restricted to
+	maxDeep     = 6_400  // hits that a filter is evaluated for
 )
 
 type searchRequest struct {
@@ -31,7 +32,7 @@ type searchRequest struct {
 	SearchRequest
 }
 
-// acceptedSearch are the fields that a search may have: besides ours, those of OpenAI's search, which have no effect.
+// acceptedSearch has the fields that a search may have: ours, and those of OpenAI's API that are ignored.
 type acceptedSearch struct {
 	SearchRequest
 	Filters        acceptedFilter `json:"filters"`
@@ -46,20 +47,20 @@ type acceptedFilter struct {
 	Filters []acceptedFilter `json:"filters"`
 }
 
-// searching is one search under way.
+// searching is the state of one search.
 type searching struct {
 	*routes
 	ctx    context.Context
-	store  string // id
+	store  string // id of the vector store
 	filter *filter
 	known  map[corpus.DocumentID]*about
 }
 
-// about is what is known of a document.
+// about is what is known about a document.
 type about struct {
-	file  store.File // zero: it is from a folder
+	file  store.File // zero for a document of a folder
 	doc   corpus.Document
-	noted map[string]any // the file's metadata
+	noted map[string]any // metadata of the file
 }
 
 func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
@@ -105,8 +106,8 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rows gives the best passages, and fills up with the first passages of documents of which none is there. More tells that
-// there are better ones than some that were left out.
+// rows returns the best passages, followed by the first passages of documents without a hit. More reports whether hits were
+// left out.
 func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, err error) {
 	docs, err := x.documents(topK)
 	if err != nil {
@@ -156,8 +157,8 @@ func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, e
 	return rows, false, nil
 }
 
-// documents gives the documents of the vector store that the filter may let pass: all of them if there is one, and otherwise as
-// many as may be needed.
+// documents returns the documents of the vector store that may match the filter. Without a filter it returns only as many
+// as are needed.
 func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
 	const step = 500
 	var out []corpus.DocumentID
@@ -196,8 +197,8 @@ func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
 	return out, nil
 }
 
-// hits gives the best passages that the filter lets pass. Where it lets few documents pass, only they are searched; otherwise
-// the best of all are looked through, ever deeper.
+// hits returns the best passages that match the filter. If few documents can match, only they are searched. Otherwise all
+// are searched, with a limit that grows until there are enough matches.
 func (x *searching) hits(query string, want int, docs []corpus.DocumentID) ([]index.Hit, error) {
 	q := index.Query{Collection: x.store, Text: query, Limit: want}
 	if x.filter == nil {
@@ -233,7 +234,7 @@ func (x *searching) hits(query string, want int, docs []corpus.DocumentID) ([]in
 	}
 }
 
-// named gives a few files' names in a collection's place, if they are files.
+// named returns the scope of a few files, if all documents are uploaded files.
 func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
 	if len(docs) > maxNamed {
 		return "", false
@@ -268,7 +269,7 @@ func (x *searching) about(id corpus.DocumentID) (*about, error) {
 	return x.known[id], nil
 }
 
-// files gives what is known of the files of documents. Those from folders have none, nor has one that was just deleted.
+// files returns the files of the documents. Documents of folders and deleted files have none.
 func (x *searching) files(docs []corpus.Document) (map[string]store.File, error) {
 	ids := make([]string, len(docs))
 	for i := range docs {
@@ -280,7 +281,7 @@ func (x *searching) files(docs []corpus.Document) (map[string]store.File, error)
 func describe(doc corpus.Document, named map[string]store.File) *about {
 	a := &about{doc: doc, file: named[string(doc.ID)]}
 	if meta := notedOn(a.file).Metadata; len(meta) > 0 {
-		_ = json.Unmarshal(meta, &a.noted) // an object, as it was checked
+		_ = json.Unmarshal(meta, &a.noted) // an object; it was checked when it was stored
 	}
 	return a
 }
@@ -302,7 +303,7 @@ func (a *about) title() string {
 	return a.doc.Title
 }
 
-// of gives the attributes of a passage, or, without one, of the whole document.
+// of returns the attributes of a passage, or of the whole document if c is nil.
 func (a *about) of(c *corpus.Chunk) attributes {
 	return func(key string) (any, truth) {
 		switch key {

@@ -16,7 +16,7 @@ func (s *routes) ofStatus() []server.Route {
 	}
 }
 
-// issues says what does not work or needs attention, by service, and the state of the whole.
+// issues returns the overall status, the status of each service, and the problems.
 func (s *routes) issues(r *http.Request) (status string, services map[string]string, issues []string) {
 	status, services = healthy, map[string]string{"responses": healthy}
 	note := func(name, state, issue string) {

@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of a vector store's fields.
+// Limits of the fields of a vector store.
 const (
 	maxTitle       = 512 // bytes of a name
 	maxDescription = 8 << 10
 	maxMetadata    = 64 << 10
-	maxListed      = 10_000               // ids of files that a vector store shows
+	maxListed      = 10_000               // ids of files in a reply
 	maxLifetime    = 10 * 365 * 24 * 3600 // seconds
 )
 

@@ -13,17 +13,17 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// summarizer names what makes summaries here: no model does.
+// summarizer is reported as the model of a summary. Summaries are made without a model.
 const summarizer = "extractive"
 
-// The bounds of what a summary is made of: the first passages of the first documents.
+// Limits of the passages that a summary is made from: the first ones of the first documents.
 const (
 	maxSummarized = 64    // documents
-	maxSample     = 400   // passages of all of them
-	maxSentence   = 600   // bytes; longer ones are no sentences
-	perToken      = 4     // bytes that a token has, about
+	maxSample     = 400   // passages of all documents
+	maxSentence   = 600   // bytes; longer text is not a sentence
+	perToken      = 4     // approximate bytes of a token
 	maxCandidates = 1_000 // sentences
-	tooAlike      = 0.5   // share of a sentence's words that another has said
+	tooAlike      = 0.5   // share of words that two sentences may have in common
 )
 
 type summaryParams struct {
@@ -57,7 +57,7 @@ func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sample gives passages of a vector store's documents, of each as many as of the others.
+// sample returns passages of the documents of a vector store, the same number for each document.
 func (s *routes) sample(ctx context.Context, collection string) ([]corpus.Chunk, error) {
 	docs, err := s.o.Index.Documents(ctx, collection, "", maxSummarized)
 	if err != nil || len(docs) == 0 {
@@ -82,10 +82,10 @@ type sentence struct {
 	place int
 }
 
-// summarize picks the sentences that say most of what the passages have in common, by the centroid of Radev et al. 2004 (MEAD):
-// a term weighs what it is worth over all passages, a sentence what its terms weigh, for its length. Sentences that say again what was
-// picked already are passed over. Those picked stand in the order of the text, in at most most bytes.
-func summarize(passages []corpus.Chunk, most int) string {
+// summarize selects the sentences that are closest to the centroid of the passages (Radev et al. 2004, MEAD). The weight of
+// a term is its value over all passages; the weight of a sentence is that of its terms, normalized by length. Sentences
+// that are too similar to a selected one are skipped. The result is in the order of the text and has at most limit bytes.
+func summarize(passages []corpus.Chunk, limit int) string {
 	candidates, weight := candidatesOf(passages)
 	for i := range candidates {
 		c := &candidates[i]
@@ -99,7 +99,7 @@ func summarize(passages []corpus.Chunk, most int) string {
 	var picked []sentence
 	size := 0
 	for _, c := range candidates {
-		if size+len(c.text)+1 > most && len(picked) > 0 {
+		if size+len(c.text)+1 > limit && len(picked) > 0 {
 			break
 		}
 		again := 0
@@ -125,10 +125,11 @@ func summarize(passages []corpus.Chunk, most int) string {
 		}
 		b.WriteString(c.text)
 	}
-	return lang.Head(b.String(), most)
+	return lang.Head(b.String(), limit)
 }
 
-// candidatesOf gives the sentences of passages, and what each term is worth: how often it is there, times how few passages have it.
+// candidatesOf returns the sentences of the passages, and the weight of each term: its frequency times its inverse passage
+// frequency.
 func candidatesOf(passages []corpus.Chunk) ([]sentence, map[string]float64) {
 	tf, df := map[string]float64{}, map[string]int{}
 	var out []sentence

@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// maxStores is how many vector stores one update may put a file into.
+// maxStores is the maximum number of vector stores in one update.
 const maxStores = 100
 
-// updateContent notes what a body says on a file, and puts the file into the vector stores that it names.
+// updateContent sets the fields of a file that people edit, and the vector stores that it belongs to.
 func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	body, err := server.ReadJSON(r)
 	if err != nil {
@@ -48,12 +48,12 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 		return lost(err, "file")
 	}
 	out := documentOf(d)
-	out.Content = nil // it is what nobody changed
+	out.Content = nil // an update does not change it
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
 }
 
-// changes gives the fields of an update as they are kept, each held to its form and its size.
+// changes returns the validated fields of an update as they are stored.
 func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
@@ -91,7 +91,7 @@ func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMes
 	return changes, nil
 }
 
-// moveFile makes a file's vector stores those of a list. One that is not there is the request's fault, and nothing is changed then.
+// moveFile sets the vector stores that a file belongs to. Nothing is changed if one of them does not exist.
 func (s *routes) moveFile(ctx context.Context, id string, want []string) error {
 	if len(want) > maxStores {
 		return fault.Invalid("vector_store_ids", "want at most %d", maxStores)

@@ -113,7 +113,7 @@ func ingestOne(ctx context.Context, c *client.Client, name string, content []byt
 	if err != nil {
 		return "", err
 	}
-	if _, err = c.Wait(ctx, f.TaskID, nil); err != nil {
+	if _, err = c.WaitForTask(ctx, f.TaskID, nil); err != nil {
 		failed, ok := errors.AsType[*client.TaskError](err)
 		if !ok {
 			return "", err

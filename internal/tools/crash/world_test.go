@@ -160,11 +160,11 @@ func (w *world) upload(ctx context.Context, c *client.Client) {
 		return
 	}
 	w.set(f, uploaded)
-	if _, err := c.Wait(ctx, "upload-"+f.id, nil); err != nil {
+	if _, err := c.WaitForTask(ctx, "upload-"+f.id, nil); err != nil {
 		w.interrupted(ctx, "wait for the upload", err)
 		return
 	}
-	if _, err := c.Join(ctx, storeID, f.id); err != nil {
+	if _, err := c.AddFiles(ctx, storeID, f.id); err != nil {
 		w.interrupted(ctx, "join", err)
 		return
 	}
@@ -326,7 +326,7 @@ func (w *world) verifyFile(ctx context.Context, c *client.Client, f *file) {
 
 // await waits until an uploaded file is indexed.
 func (w *world) await(ctx context.Context, c *client.Client, f *file) {
-	if _, err := c.Wait(ctx, "upload-"+f.id, nil); err != nil && ctx.Err() == nil {
+	if _, err := c.WaitForTask(ctx, "upload-"+f.id, nil); err != nil && ctx.Err() == nil {
 		w.unexplained("the task of %s: %v", f.id, err)
 	}
 	if f.state == uploading {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// The words of steps. A step says what is done, and when it has ended, after a colon, what came of it.
+// The descriptions of steps. A description says what the step does and, after a colon, its result.
 
 func quoted(s string) string {
 	return "“" + shorten(strings.Join(strings.Fields(s), " "), 80) + "”"
@@ -26,7 +26,7 @@ func difficulty(c event.Complexity) string {
 	return shorten(string(c), 60)
 }
 
-// searchFor says what a search looks for.
+// searchFor describes a search.
 func searchFor(tool, query string) string {
 	switch tool {
 	case event.ToolHybridSearch:
@@ -35,13 +35,13 @@ func searchFor(tool, query string) string {
 		return "Looking for passages close in meaning to " + quoted(query)
 	case event.ToolPropositionSearch:
 		return "Looking for single statements about " + quoted(query)
-	case event.ToolHydeSearch: // whose query is a draft
+	case event.ToolHydeSearch: // its query is a draft of an answer
 		return "Looking for passages that resemble a possible answer"
 	}
 	return shorten(tool, 60) + " " + quoted(query)
 }
 
-// useOf says what a tool does that is no search.
+// useOf describes a call of a tool that is not a search.
 func useOf(tool string) string {
 	switch tool {
 	case event.ToolDecomposeQuery:
@@ -63,7 +63,7 @@ func foundPassages(n int) string {
 	return fmt.Sprintf("%d found", n)
 }
 
-// reasonOf says why the agent starts another round.
+// reasonOf describes why the agent starts another round.
 func reasonOf(reason string) string {
 	if reason == "" {
 		return "Looking again"
