@@ -10,10 +10,11 @@ import (
 // package directly below that has no row of its own; /... in a value allows everything below. Tests may import any package.
 // A new protocol or back end gets one row.
 var allowedImports = map[string]string{
-	".":            "",
-	"engine":       "answer corpus event eventlog fault model",
-	"cmd/sluice":   "ingest/sandbox internal/cli",
-	"internal/cli": "engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/bench internal/chat internal/config lang model model/probe server wire wire/forge wire/knowledge wire/sse",
+	".":                "",
+	"engine":           "answer corpus event eventlog fault model",
+	"cmd/sluice":       "ingest/sandbox internal/cli",
+	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
+	"internal/cli":     "engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog fault files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/knowledge wire/sse",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "engine answer/... cache/... corpus event eventlog/... fault files/... forrst index/... ingest/... internal/config internal/reserve lang ledger model/... prompt server/... session store/... web wire/...",
@@ -79,7 +80,7 @@ var allowedImports = map[string]string{
 	"client/display": "client corpus event fault",
 	"internal/chat":  "client client/display event fault lang wire/knowledge",
 	"web":            "",
-	"internal/bench": "engine answer corpus eval event eventlog fault lang server wire/...",
+	"internal/bench": "engine answer corpus eval event eventlog fault internal/app internal/cli internal/config lang server wire/...",
 }
 
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.

@@ -7,48 +7,48 @@ import (
 	"time"
 )
 
-// Freed is how soon a provider saw the end of requests whose answers nobody wanted any more, in milliseconds.
-type Freed struct {
-	Asked   Ending `json:"by_request"` // from the request to cancel the run
-	Left    Ending `json:"by_leaving"` // from the close of its only reader's connection
-	Streams int    `json:"streams"`    // at the beginning
-	// Connections are those to the provider that were open at the end: one may be kept for what comes next.
+// cancelResult tells how soon the provider saw the end of cancelled requests.
+type cancelResult struct {
+	Cancelled    latencyRange `json:"by_request"` // since the request to cancel the run
+	Disconnected latencyRange `json:"by_leaving"` // since the only reader closed its connection
+	Streams      int          `json:"streams"`    // number of answers that were started
+	// Connections is the number of open connections to the provider at the end. Idle connections may be kept open.
 	Connections int64 `json:"connections_left"`
 }
 
-// Ending is a distribution, in milliseconds.
-type Ending struct {
+// latencyRange is a distribution in milliseconds.
+type latencyRange struct {
 	Answers int     `json:"answers"`
 	P50     float64 `json:"p50"`
 	Max     float64 `json:"max"`
 }
 
-func ending(delays []int64) Ending {
+func latencyRangeOf(delays []int64) latencyRange {
 	all := sorted([][]int64{delays})
-	return Ending{Answers: len(all), P50: percentile(all, 0.5), Max: percentile(all, 1)}
+	return latencyRange{Answers: len(all), P50: percentile(all, 0.5), Max: percentile(all, 1)}
 }
 
-// cancel breaks off answers while the others go on: every other one by request, and the rest by leaving.
-func (m *modelBench) cancel(ctx context.Context, p *side, s *program) (*Freed, error) {
-	var l load
+// cancel starts concurrent answers, then cancels half of them by request and the other half by closing the connection.
+func (m *modelBench) cancel(ctx context.Context, p *child, s *sluiceServer) (*cancelResult, error) {
+	var l subscriberSet
 	defer l.close()
-	runs, tags := make([]string, m.o.Cancels), make([]string, m.o.Cancels)
+	runs, tags := make([]string, m.options.Cancels), make([]string, m.options.Cancels)
 	t := answers(s)
 	var err error
-	for i := range m.o.Cancels {
+	for i := range m.options.Cancels {
 		var question string
 		question, tags[i] = m.question()
 		if runs[i], err = l.open(ctx, t.addr, "POST", t.path, t.body(question)); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := p.until(ctx, "the answers to begin", func(s Provided) bool { return s.Open == int64(m.o.Cancels) }); err != nil {
+	if _, err := p.until(ctx, "the answers to start", func(s providerStats) bool { return s.Open == int64(m.options.Cancels) }); err != nil {
 		return nil, err
 	}
-	if err := wait(ctx, m.o.Warmup); err != nil {
+	if err := wait(ctx, m.options.Warmup); err != nil {
 		return nil, err
 	}
-	began := make([]time.Time, m.o.Cancels)
+	began := make([]time.Time, m.options.Cancels)
 	for i, run := range runs {
 		began[i] = time.Now()
 		if i%2 == 0 {
@@ -63,7 +63,7 @@ func (m *modelBench) cancel(ctx context.Context, p *side, s *program) (*Freed, e
 			return nil, err
 		}
 	}
-	seen, err := p.until(ctx, "the provider to see that", func(s Provided) bool {
+	seen, err := p.until(ctx, "the provider to see the end of the requests", func(s providerStats) bool {
 		for _, tag := range tags {
 			if s.Cancelled[tag] == 0 {
 				return false
@@ -74,16 +74,16 @@ func (m *modelBench) cancel(ctx context.Context, p *side, s *program) (*Freed, e
 	if err != nil {
 		return nil, err
 	}
-	var asked, left []int64
+	var cancelled, disconnected []int64
 	for i, tag := range tags {
 		d := seen.Cancelled[tag] - began[i].UnixNano()
 		if i%2 == 0 {
-			asked = append(asked, d)
+			cancelled = append(cancelled, d)
 		} else {
-			left = append(left, d)
+			disconnected = append(disconnected, d)
 		}
 	}
-	return &Freed{Asked: ending(asked), Left: ending(left), Streams: m.o.Cancels, Connections: seen.Connections}, nil
+	return &cancelResult{Cancelled: latencyRangeOf(cancelled), Disconnected: latencyRangeOf(disconnected), Streams: m.options.Cancels, Connections: seen.Connections}, nil
 }
 
 func post(ctx context.Context, url string) error {

@@ -1,4 +1,4 @@
-package bench_test
+package bench
 
 import (
 	"bufio"
@@ -16,16 +16,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/internal/bench"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/openai"
 )
 
-func newProvider(t *testing.T, rate float64, tokens int) (*bench.Provider, string) {
+func startProvider(t *testing.T, rate float64, tokens int) (*provider, string) {
 	t.Helper()
-	p := bench.NewProvider(rate, tokens)
+	p := newProvider(rate, tokens)
 	s := httptest.NewUnstartedServer(p)
-	s.Config.ConnState = p.Track
+	s.Config.ConnState = p.track
 	s.Start()
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -34,7 +33,7 @@ func newProvider(t *testing.T, rate float64, tokens int) (*bench.Provider, strin
 	return p, s.URL
 }
 
-// chunk is an event of a stream as the protocol has it.
+// chunk is an event of a streamed chat completion.
 type chunk struct {
 	Object  string `json:"object"`
 	Choices []struct {
@@ -51,7 +50,7 @@ type chunk struct {
 	} `json:"usage"`
 }
 
-func ask(t *testing.T, url, body string) (status int, data []string) {
+func complete(t *testing.T, url, body string) (status int, data []string) {
 	t.Helper()
 	res, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -67,9 +66,9 @@ func ask(t *testing.T, url, body string) (status int, data []string) {
 }
 
 func TestProviderSpeaksTheProtocol(t *testing.T) {
-	p, url := newProvider(t, 5000, 0)
+	p, url := startProvider(t, 5000, 0)
 	before := time.Now().UnixNano()
-	_, data := ask(t, url, `{"model":"bench","stream":true,"max_tokens":17,"stream_options":{"include_usage":true},
+	_, data := complete(t, url, `{"model":"bench","stream":true,"max_tokens":17,"stream_options":{"include_usage":true},
 		"messages":[{"role":"user","content":"What burns in lamp 7?"}]}`)
 	after := time.Now().UnixNano()
 	if len(data) != 1+17+3 || data[len(data)-1] != "[DONE]" {
@@ -111,15 +110,15 @@ func TestProviderSpeaksTheProtocol(t *testing.T) {
 	if u := all[19].Usage; u == nil || u.CompletionTokens != 17 || u.TotalTokens != u.PromptTokens+17 || len(all[19].Choices) != 0 {
 		t.Errorf("usage %+v", all[19])
 	}
-	if s := p.Seen(); s.Requests != 1 || s.Open != 0 || s.Tokens != 17 || s.Dials != 1 || len(s.Cancelled) != 0 {
-		t.Errorf("seen %+v", s)
+	if s := p.stats(); s.Requests != 1 || s.Open != 0 || s.Tokens != 17 || s.Dials != 1 || len(s.Cancelled) != 0 {
+		t.Errorf("stats %+v", s)
 	}
 }
 
-func TestProviderRefuses(t *testing.T) {
-	_, url := newProvider(t, 5000, 2)
+func TestProviderRejectsInvalidRequests(t *testing.T) {
+	_, url := startProvider(t, 5000, 2)
 	for _, body := range []string{``, `{`, `{"messages":[]}`, `{"stream":false}`} {
-		if status, _ := ask(t, url, body); status != http.StatusBadRequest {
+		if status, _ := complete(t, url, body); status != http.StatusBadRequest {
 			t.Errorf("%q: status %d", body, status)
 		}
 	}
@@ -133,9 +132,9 @@ func TestProviderRefuses(t *testing.T) {
 	}
 }
 
-// TestProviderSuitsTheAdapter asks it as a server does.
-func TestProviderSuitsTheAdapter(t *testing.T) {
-	p, url := newProvider(t, 5000, 30)
+// TestProviderWorksWithOpenAIClient reads an answer with the client that the server uses.
+func TestProviderWorksWithOpenAIClient(t *testing.T) {
+	p, url := startProvider(t, 5000, 30)
 	chat, err := openai.New(openai.Options{URL: url + "/v1"})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +142,7 @@ func TestProviderSuitsTheAdapter(t *testing.T) {
 	var used []model.Usage
 	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used = append(used, u) }})
 	text, stop, pieces := "", model.StopReason(""), 0
-	for piece, err := range chat.Complete(ctx, asks("What burns in lamp 7?")) {
+	for piece, err := range chat.Complete(ctx, userMessage("What burns in lamp 7?")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,17 +160,17 @@ func TestProviderSuitsTheAdapter(t *testing.T) {
 	if name := chat.Name(); name != "bench" {
 		t.Errorf("its name is %q", name)
 	}
-	if s := p.Seen(); s.Requests != 1 || s.Tokens != 30 || len(s.Cancelled) != 0 {
-		t.Errorf("seen %+v", s)
+	if s := p.stats(); s.Requests != 1 || s.Tokens != 30 || len(s.Cancelled) != 0 {
+		t.Errorf("stats %+v", s)
 	}
 }
 
-func asks(question string) model.Request {
+func userMessage(question string) model.Request {
 	return model.Request{Messages: []model.Message{{Role: model.User, Text: question}}}
 }
 
-func TestProviderSeesWhoLeaves(t *testing.T) {
-	p := bench.NewProvider(1000, 0)
+func TestProviderRecordsCancelledRequests(t *testing.T) {
+	p := newProvider(1000, 0)
 	over := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.ServeHTTP(w, r)
@@ -185,7 +184,7 @@ func TestProviderSeesWhoLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := time.Now().UnixNano()
-	for piece, err := range chat.Complete(t.Context(), asks("Lamp 1? No, lamp 2? What burns in lamp 7?")) {
+	for piece, err := range chat.Complete(t.Context(), userMessage("Lamp 1? No, lamp 2? What burns in lamp 7?")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,35 +193,35 @@ func TestProviderSeesWhoLeaves(t *testing.T) {
 		}
 	}
 	<-over
-	seen := p.Seen()
+	seen := p.stats()
 	if at := seen.Cancelled["7"]; len(seen.Cancelled) != 1 || seen.Open != 0 || at < before || at > time.Now().UnixNano() {
-		t.Errorf("seen %+v", seen)
+		t.Errorf("stats %+v", seen)
 	}
 }
 
-// TestRelayPassesOn runs both processes of a measurement, as far as they have no process of their own here.
-func TestRelayPassesOn(t *testing.T) {
+// TestProxyForwardsStream runs the provider and the proxy within the process of the test.
+func TestProxyForwardsStream(t *testing.T) {
 	provider, _ := process(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return bench.Provide(ctx, 5000, 4, in, out)
+		return serveProvider(ctx, 5000, 4, in, out)
 	})
 	relay, control := process(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return bench.Relay(ctx, "http://"+provider, in, out)
+		return serveProxy(ctx, "http://"+provider, in, out)
 	})
-	if _, data := ask(t, "http://"+relay, `{"stream":true}`); len(data) != 1+4+2 {
-		t.Errorf("through the relay came %q", data)
+	if _, data := complete(t, "http://"+relay, `{"stream":true}`); len(data) != 1+4+2 {
+		t.Errorf("the proxy forwarded %q", data)
 	}
 	res, err := http.Get("http://" + control + "/usage")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var u bench.Usage
+	var u processUsage
 	if err := json.NewDecoder(res.Body).Decode(&u); err != nil || u.CPU <= 0 {
 		t.Errorf("usage %+v, %v", u, err)
 	}
 }
 
-// process runs what is a process otherwise, gives its addresses, and ends it with the test.
+// process runs a server that is otherwise a process of its own, returns its addresses, and stops it at the end of the test.
 func process(t *testing.T, run func(ctx context.Context, in io.Reader, out io.Writer) error) (addr, control string) {
 	t.Helper()
 	in, end := io.Pipe()

@@ -38,7 +38,6 @@ type program struct {
 	Calibrate calibrateCmd `cmd:"" help:"Fit the grading of passages to questions whose passages were judged."`
 	Models    modelsCmd    `cmd:"" help:"What models can do."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
-	Bench     benchCmd     `cmd:"" help:"Measure the server on this machine."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 

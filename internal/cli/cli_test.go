@@ -266,7 +266,7 @@ func TestHelpNamesEverything(t *testing.T) {
 	if status != 0 {
 		t.Errorf("status %d", status)
 	}
-	for _, command := range []string{"serve", "ask", "ingest", "runs", "replay", "eval", "bench"} {
+	for _, command := range []string{"serve", "ask", "ingest", "runs", "replay", "eval"} {
 		if !strings.Contains(out, command) {
 			t.Errorf("the help lacks %s:\n%s", command, out)
 		}

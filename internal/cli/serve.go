@@ -39,7 +39,7 @@ type serveCmd struct {
 
 // Run listens, opens the data folder, and serves until it is told to stop. Documents are indexed meanwhile.
 func (c *serveCmd) Run(e *env) (err error) {
-	tuneRuntime()
+	TuneRuntime()
 	defer limitGarbage()()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
@@ -135,11 +135,10 @@ func freeAddr(ctx context.Context, addr string) string {
 	return net.JoinHostPort(host, "0")
 }
 
-// tuneRuntime suits Go's runtime to streams. The user's own GOGC, GOMEMLIMIT and GOMAXPROCS stand. Memory is traded for less
-// work of the collector, since what lives is small beside what streams leave behind. A thread that waits for the disk keeps
-// its place among the running ones until the runtime notices, milliseconds later; with two places more, streams do not wait
-// for it.
-func tuneRuntime() {
+// TuneRuntime adjusts Go's runtime for many streams, unless GOGC, GOMEMLIMIT or GOMAXPROCS are set. A higher GOGC trades memory
+// for less garbage collection, because streams allocate far more than they keep. GOMAXPROCS is raised by two because a thread
+// that waits for the disk occupies its slot until the scheduler notices, some milliseconds later.
+func TuneRuntime() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	}

@@ -25,19 +25,19 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// mark precedes a token's time of append, in nanoseconds since 1970, in its text.
-const mark = '@'
+// timeMark precedes the time of append, in Unix nanoseconds, in the text of a token.
+const timeMark = '@'
 
-// Usage is what a side's process has used.
-type Usage struct {
-	CPU    time.Duration `json:"cpu_ns"`       // user and system, since the start
-	Memory int64         `json:"memory_bytes"` // resident, after a collection
+// processUsage holds the resources that a process has used.
+type processUsage struct {
+	CPU    time.Duration `json:"cpu_ns"`       // user and system time since the start
+	Memory int64         `json:"memory_bytes"` // resident, after garbage collection
 }
 
-// Serve is the process of one side. It prints its addresses to out and serves until in ends. store is the log of the real
-// server, nil for one in memory. With profile, a file of that name gets the process's CPU profile. The path /usage of the
-// second address gives its Usage.
-func Serve(ctx context.Context, side string, rate float64, store eventlog.Store, profile string, in io.Reader, out io.Writer) error {
+// serveStreams runs one measured server until in ends. It prints two addresses to out: that of the server, and that of a
+// handler that returns the processUsage. store is the log of the Sluice server; nil is a log in memory. If profile is not
+// empty, the CPU profile of the process is written to that file.
+func serveStreams(ctx context.Context, name string, rate float64, store eventlog.Store, profile string, in io.Reader, out io.Writer) error {
 	ctx, cancel := whileOpen(ctx, in)
 	defer cancel()
 	l, control, err := listen(ctx)
@@ -57,8 +57,8 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 	}
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
-	if side != Sluice {
-		return serveBare(ctx, l, rate, side == Fed)
+	if name != serverSluice {
+		return serveBare(ctx, l, rate, name == serverChannel)
 	}
 	engine := engine.New(synthetic{rate}, engine.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
 	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Drain: time.Second})
@@ -68,7 +68,7 @@ func Serve(ctx context.Context, side string, rate float64, store eventlog.Store,
 	return s.Serve(ctx, l)
 }
 
-// whileOpen gives a context that ends with in too: the parent holds it open for as long as it wants this process.
+// whileOpen returns a context that is also cancelled at the end of in. The parent process closes in to stop this process.
 func whileOpen(ctx context.Context, in io.Reader) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -78,7 +78,7 @@ func whileOpen(ctx context.Context, in io.Reader) (context.Context, context.Canc
 	return ctx, cancel
 }
 
-// listen opens the two addresses of a process: what is measured, and what tells the parent of it.
+// listen opens the listener of the measured server and the listener of its statistics.
 func listen(ctx context.Context) (l, control net.Listener, err error) {
 	var c net.ListenConfig
 	if l, err = c.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
@@ -92,17 +92,17 @@ func listen(ctx context.Context) (l, control net.Listener, err error) {
 }
 
 func usage(w http.ResponseWriter, r *http.Request) {
-	var u Usage
+	var u processUsage
 	if r.URL.Query().Has("memory") {
 		runtime.GC()
 		debug.FreeOSMemory()
 		u.Memory = resident()
 	}
 	u.CPU = cpuTime()
-	_ = json.NewEncoder(w).Encode(u) // the parent has left
+	_ = json.NewEncoder(w).Encode(u) // fails only if the parent process is gone
 }
 
-// resident is the process's resident memory in bytes, by /proc; 0 where there is none.
+// resident returns the resident memory of the process in bytes, from /proc, or 0 on systems without /proc.
 func resident() int64 {
 	var size, pages int64
 	raw, err := os.ReadFile("/proc/self/statm")
@@ -115,8 +115,8 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// ticks calls do at the rate, beginning at a random moment of the first period so that runs do not march in step, until it
-// fails or ctx ends. A rate of 0 is silence.
+// ticks calls do at the rate until it fails or ctx ends. It starts at a random time within the first period, so that runs do
+// not tick at the same time. With a rate of 0 it only waits for ctx.
 func ticks(ctx context.Context, rate float64, do func() error) error {
 	if rate <= 0 {
 		<-ctx.Done()
@@ -141,10 +141,10 @@ func ticks(ctx context.Context, rate float64, do func() error) error {
 }
 
 func appendToken(dst []byte) []byte {
-	return strconv.AppendInt(append(dst, ' ', mark), time.Now().UnixNano(), 10)
+	return strconv.AppendInt(append(dst, ' ', timeMark), time.Now().UnixNano(), 10)
 }
 
-// synthetic is a model that goes on for ever.
+// synthetic answers each question with an endless stream of tokens.
 type synthetic struct{ rate float64 }
 
 // Answer implements [answer.Answerer].
@@ -163,7 +163,7 @@ func (s synthetic) Answer(ctx context.Context, r *answer.Recorder) error {
 	})
 }
 
-// rateOf is the rate that a question asks for: none for one that waits.
+// rateOf returns the rate of a query: 0 for idleQuery.
 func rateOf(query string, rate float64) float64 {
 	if query == idleQuery {
 		return 0
@@ -173,9 +173,9 @@ func rateOf(query string, rate float64) float64 {
 
 const idleQuery = "wait"
 
-// serveBare is the handler that there is nothing below: it writes each event and flushes it. Its events come from a timer
-// of its own or, fed, from another goroutine by a channel, as those of a model do in a program that is put together by hand.
-func serveBare(ctx context.Context, l net.Listener, rate float64, fed bool) error {
+// serveBare serves the simplest possible handler, which writes and flushes each event. With channel, another goroutine sends
+// it the events, as a model's client would; otherwise the handler creates them itself by a timer.
+func serveBare(ctx context.Context, l net.Listener, rate float64, channel bool) error {
 	h := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var q forge.Request
@@ -184,10 +184,10 @@ func serveBare(ctx context.Context, l net.Listener, rate float64, fed bool) erro
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		b := &bare{w: w, flusher: w.(http.Flusher)} // net/http's writer is one
+		b := &eventWriter{w: w, flusher: w.(http.Flusher)} // net/http's writer is one
 		b.flusher.Flush()
 		rate := rateOf(q.Query, rate)
-		if fed {
+		if channel {
 			b.relay(r.Context(), rate)
 			return
 		}
@@ -196,7 +196,7 @@ func serveBare(ctx context.Context, l net.Listener, rate float64, fed bool) erro
 	return serveUntil(ctx, h, l)
 }
 
-// serveUntil serves until ctx ends, and closes all connections.
+// serveUntil serves until ctx ends, then closes all connections.
 func serveUntil(ctx context.Context, s *http.Server, l net.Listener) error {
 	go func() {
 		<-ctx.Done()
@@ -208,14 +208,15 @@ func serveUntil(ctx context.Context, s *http.Server, l net.Listener) error {
 	return nil
 }
 
-type bare struct {
+// eventWriter writes and flushes events.
+type eventWriter struct {
 	w       io.Writer
 	flusher http.Flusher
 	buf     []byte
 	n       int
 }
 
-func (b *bare) write(text string) error {
+func (b *eventWriter) write(text string) error {
 	b.n++
 	b.buf = strconv.AppendInt(append(b.buf[:0], "id: "...), int64(b.n), 10)
 	b.buf = append(b.buf, "\nevent: token\ndata: {\"type\":\"token\",\"content\":\""...)
@@ -226,8 +227,8 @@ func (b *bare) write(text string) error {
 	return err
 }
 
-// relay writes what another goroutine sends.
-func (b *bare) relay(ctx context.Context, rate float64) {
+// relay writes the tokens that another goroutine sends.
+func (b *eventWriter) relay(ctx context.Context, rate float64) {
 	ctx, cancel := context.WithCancel(ctx)
 	tokens := make(chan string, 16)
 	done := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the process's user and system time.
+// cpuTime returns the user and system time of the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -17,18 +17,19 @@ import (
 	"time"
 )
 
-// patience bounds the wait for what should take no time at all.
-const patience = 10 * time.Second
+// controlTimeout bounds operations that should take no time.
+const controlTimeout = 10 * time.Second
 
-// side is a process that serves for a measurement, as [Serve], [Provide] and [Relay] do.
-type side struct {
-	cmd           *exec.Cmd
-	stdin         io.Closer
-	addr, control string
+// child is a server process of a measurement. It ends when its standard input is closed.
+type child struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	addr    string // of the measured server
+	control string // address of the statistics of the process
 }
 
-func start(ctx context.Context, exe string, args []string) (*side, error) {
-	s := &side{cmd: exec.CommandContext(ctx, exe, args...)}
+func start(ctx context.Context, exe string, args []string) (*child, error) {
+	s := &child{cmd: exec.CommandContext(ctx, exe, args...)}
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -38,24 +39,24 @@ func start(ctx context.Context, exe string, args []string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said bytes.Buffer
-	s.cmd.Stderr = &said
+	var stderr bytes.Buffer
+	s.cmd.Stderr = &stderr
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}
 	if _, err := fmt.Fscan(bufio.NewReader(out), &s.addr, &s.control); err != nil {
 		err = errors.Join(err, s.stop())
-		return nil, fmt.Errorf("start server: %s: %w", strings.TrimSpace(said.String()), err)
+		return nil, fmt.Errorf("start server: %s: %w", strings.TrimSpace(stderr.String()), err)
 	}
 	return s, nil
 }
 
-func (s *side) stop() error {
-	_ = s.stdin.Close() // it is open until here
+func (s *child) stop() error {
+	_ = s.stdin.Close() // fails only if it is closed already
 	return s.cmd.Wait()
 }
 
-func (s *side) usage(ctx context.Context, query string) (u Usage, err error) {
+func (s *child) usage(ctx context.Context, query string) (u processUsage, err error) {
 	err = getJSON(ctx, "http://"+s.control+"/usage"+query, &u)
 	return u, err
 }
@@ -88,30 +89,30 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
-// program is this program's own server, with a data folder that goes with it.
-type program struct {
+// sluiceServer is a process of "sluice serve" with a temporary data folder.
+type sluiceServer struct {
 	cmd *exec.Cmd
 	dir string
 	url string
 }
 
-// serve starts this program's server with its usual settings and what args say, in an environment (nil: this process's).
-func serve(ctx context.Context, exe string, env, args []string) (p *program, err error) {
+// startSluice starts a server with additional arguments, and waits until it is ready. A nil env is the environment of this process.
+func startSluice(ctx context.Context, exe string, env, args []string) (p *sluiceServer, err error) {
 	dir, err := os.MkdirTemp("", "sluice-bench-")
 	if err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, exe, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", dir}, args...)...)
+	cmd := exec.CommandContext(ctx, exe, append([]string{sluiceCommand, "serve", "--addr", "127.0.0.1:0", "--data", dir}, args...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = env
 	out, err := cmd.StderrPipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("bench: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start server: %w", err), os.RemoveAll(dir))
 	}
-	p = &program{cmd: cmd, dir: dir}
+	p = &sluiceServer{cmd: cmd, dir: dir}
 	if p.url, err = listening(out); err == nil {
 		err = p.ready(ctx)
 	}
@@ -122,7 +123,7 @@ func serve(ctx context.Context, exe string, env, args []string) (p *program, err
 }
 
 // ready waits until the server has indexed its documents.
-func (p *program) ready(ctx context.Context) error {
+func (p *sluiceServer) ready(ctx context.Context) error {
 	for {
 		if _, err := get(ctx, p.url+"/readyz"); err == nil || ctx.Err() != nil {
 			return ctx.Err()
@@ -134,23 +135,23 @@ func (p *program) ready(ctx context.Context) error {
 	}
 }
 
-// ownSettings is the environment without settings and keys, for measurements that no setting is to change.
-func ownSettings() []string {
+// cleanEnv returns the environment without settings and keys of Sluice, so that they do not affect a measurement.
+func cleanEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "SLUICE_") || strings.HasPrefix(v, "OPENAI_") || strings.HasPrefix(v, "ANTHROPIC_")
 	})
 }
 
-// addr is where it listens.
-func (p *program) addr() string { return strings.TrimPrefix(p.url, "http://") }
+// addr returns the address of the server.
+func (p *sluiceServer) addr() string { return strings.TrimPrefix(p.url, "http://") }
 
-func (p *program) stop() error {
+func (p *sluiceServer) stop() error {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	return errors.Join(p.cmd.Wait(), os.RemoveAll(p.dir))
 }
 
-// cpu is the server's processor time, user and system, as its metrics tell it: in hundredths of a second.
-func (p *program) cpu(ctx context.Context) (time.Duration, error) {
+// cpu returns the processor time of the server, user and system, from its metrics. The resolution is 10 ms.
+func (p *sluiceServer) cpu(ctx context.Context) (time.Duration, error) {
 	body, err := get(ctx, p.url+"/metrics")
 	if err != nil {
 		return 0, err
@@ -158,7 +159,7 @@ func (p *program) cpu(ctx context.Context) (time.Duration, error) {
 	return cpuOf(body)
 }
 
-// cpuOf finds the processor time in figures of the Prometheus text format.
+// cpuOf parses the processor time from metrics in the Prometheus text format.
 func cpuOf(metrics []byte) (time.Duration, error) {
 	for line := range bytes.Lines(metrics) {
 		if v, ok := bytes.CutPrefix(line, []byte("process_cpu_seconds_total ")); ok {
@@ -169,19 +170,19 @@ func cpuOf(metrics []byte) (time.Duration, error) {
 			return time.Duration(seconds * float64(time.Second)), nil
 		}
 	}
-	return 0, errors.New("read metrics: they do not tell the processor time")
+	return 0, errors.New("read metrics: no processor time")
 }
 
-// listening reads what a server says until it says where it listens, and goes on reading.
+// listening reads the output of a server until it reports its address, and discards the rest in the background.
 func listening(out io.Reader) (url string, err error) {
 	lines := bufio.NewScanner(out)
-	var said []string
+	var output []string
 	for lines.Scan() {
 		if u, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return u, nil
 		}
-		said = append(said, lines.Text())
+		output = append(output, lines.Text())
 	}
-	return "", fmt.Errorf("the server did not start: %s", strings.Join(said, "; "))
+	return "", fmt.Errorf("start server: %s", strings.Join(output, "; "))
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,46 +14,46 @@ import (
 	"time"
 )
 
-// args are those of a side's process.
-func (o Options) args(name string) []string {
-	args := []string{"--side", name, "--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64)}
+// args returns the arguments of a server's process.
+func (o *streamCmd) args(server string) []string {
+	args := []string{"stream-server", "--server", server, "--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64)}
 	if o.Memory {
 		args = append(args, "--memory")
 	}
 	if o.Profile != "" {
-		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "").Replace(name)+".pprof")
+		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "").Replace(server)+".pprof")
 	}
 	return args
 }
 
-// measure runs one side for a turn.
-func measure(ctx context.Context, exe string, args []string, name string, o Options) (Figures, error) {
-	f := Figures{Side: name}
-	s, err := start(ctx, exe, append(slices.Clip(args), o.args(name)...))
+// measureStream measures one server for one turn.
+func measureStream(ctx context.Context, exe, server string, o *streamCmd) (streamResult, error) {
+	f := streamResult{Server: server}
+	s, err := start(ctx, exe, o.args(server))
 	if err != nil {
 		return f, err
 	}
-	f, err = s.load(ctx, f, o)
+	f, err = s.subscriberSet(ctx, f, o)
 	if err == nil && o.Idle > 0 {
 		f.Idle, err = s.idle(ctx, o)
 	}
 	return f, errors.Join(err, s.stop())
 }
 
-// going is a question whose answer has no end. Each asking wants a run of its own.
-const going = `{"query":"go","mode":"direct","no_cache":true}`
+// endlessQuery starts a run that has no end. Each request starts a run of its own.
+const endlessQuery = `{"query":"go","mode":"direct","no_cache":true}`
 
-func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) {
-	var l load
+func (s *child) subscriberSet(ctx context.Context, f streamResult, o *streamCmd) (streamResult, error) {
+	var l subscriberSet
 	defer l.close()
 	for range o.Runs {
-		run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", going)
+		run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", endlessQuery)
 		if err != nil {
 			return f, err
 		}
 		for range o.Readers - 1 {
-			if f.Side != Sluice { // which knows no runs: another reader costs it another stream
-				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", going)
+			if f.Server != serverSluice { // the bare handlers have no runs: each reader has its own stream
+				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", endlessQuery)
 			} else {
 				_, err = l.open(ctx, s.addr, "GET", "/runs/"+run+"/stream", "")
 			}
@@ -92,10 +91,10 @@ func (s *side) load(ctx context.Context, f Figures, o Options) (Figures, error) 
 	return f, nil
 }
 
-// idle gives the resident memory of a reader that waits for the next event of a run that all of them read, in KiB. Some
-// come first, so that what the first ones cost once is not counted.
-func (s *side) idle(ctx context.Context, o Options) (float64, error) {
-	var l load
+// idle returns the resident memory in KiB of one reader that waits for the next event. All readers read the same run. A
+// quarter of them is started before the measurement, so that one-time costs are not counted.
+func (s *child) idle(ctx context.Context, o *streamCmd) (float64, error) {
+	var l subscriberSet
 	defer l.close()
 	const question = `{"query":"` + idleQuery + `","mode":"direct","no_cache":true}`
 	run, err := l.open(ctx, s.addr, "POST", "/api/query/stream", question)
@@ -103,7 +102,7 @@ func (s *side) idle(ctx context.Context, o Options) (float64, error) {
 		return 0, err
 	}
 	method, path, body := "GET", "/runs/"+run+"/stream", ""
-	if run == "" { // the bare handler knows no runs
+	if run == "" { // the bare handlers have no runs
 		method, path, body = "POST", "/", question
 	}
 	memory := func(n int) (int64, error) {
@@ -137,8 +136,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// load is a set of streams being read, by as little code as can be: the machine's cores are shared with the server.
-type load struct {
+// subscriberSet reads streams with as little code as possible, because it shares the processors with the server.
+type subscriberSet struct {
 	counting atomic.Bool
 	conns    []net.Conn
 	readers  []*reader
@@ -146,13 +145,13 @@ type load struct {
 }
 
 type reader struct {
-	load    *load
-	conn    net.Conn
-	samples []int64 // nanoseconds from append to receipt
+	subscriberSet *subscriberSet
+	conn          net.Conn
+	samples       []int64 // nanoseconds from append to receipt
 }
 
-// open begins a stream and gives its run's id.
-func (l *load) open(ctx context.Context, addr, method, path, body string) (run string, err error) {
+// open starts reading a stream and returns the id of its run.
+func (l *subscriberSet) open(ctx context.Context, addr, method, path, body string) (run string, err error) {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return "", err
@@ -178,34 +177,35 @@ func (l *load) open(ctx context.Context, addr, method, path, body string) (run s
 			break
 		}
 	}
-	r := &reader{load: l, conn: c}
+	r := &reader{subscriberSet: l, conn: c}
 	l.readers = append(l.readers, r)
 	l.wg.Go(r.read)
 	return run, nil
 }
 
-// read finds the marks in the bytes as they come; what is buffered in front of them is not looked at, being head.
+// read records the latency of each event. It finds the times by their mark. Bytes that were buffered with the HTTP header are
+// not searched: they hold no tokens.
 func (r *reader) read() {
 	buf := make([]byte, 4096)
-	kept := 0
+	rest := 0 // bytes of an incomplete time
 	for {
-		n, err := r.conn.Read(buf[kept:])
+		n, err := r.conn.Read(buf[rest:])
 		if err != nil {
 			return
 		}
 		now := time.Now().UnixNano()
-		data := buf[:kept+n]
+		data := buf[:rest+n]
 		for {
-			i := bytes.IndexByte(data, mark)
+			i := bytes.IndexByte(data, timeMark)
 			if i < 0 {
-				kept = 0
+				rest = 0
 				break
 			}
 			if len(data)-i < 20 { // a time has 19 digits
-				kept = copy(buf, data[i:])
+				rest = copy(buf, data[i:])
 				break
 			}
-			if at, err := strconv.ParseInt(string(data[i+1:i+20]), 10, 64); err == nil && r.load.counting.Load() {
+			if at, err := strconv.ParseInt(string(data[i+1:i+20]), 10, 64); err == nil && r.subscriberSet.counting.Load() {
 				r.samples = append(r.samples, now-at)
 			}
 			data = data[i+20:]
@@ -213,14 +213,14 @@ func (r *reader) read() {
 	}
 }
 
-func (l *load) close() {
+func (l *subscriberSet) close() {
 	for _, c := range l.conns {
 		_ = c.Close()
 	}
 	l.wg.Wait()
 }
 
-func (l *load) samples() [][]int64 {
+func (l *subscriberSet) samples() [][]int64 {
 	var out [][]int64
 	for _, r := range l.readers {
 		out = append(out, r.samples)

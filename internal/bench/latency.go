@@ -14,40 +14,37 @@ import (
 	"time"
 )
 
-// AskOptions say what is asked of which documents.
-type AskOptions struct {
-	Paths     []string // documents
-	Questions []string // asked one after another, from the beginning again where there are fewer than Times
-	Times     int      // questions in each mode
-	Modes     []string // direct, agentic
+type askOptions struct {
+	paths     []string // documents
+	questions []string // asked one after another, repeated if there are fewer than times
+	times     int      // number of questions in each mode
+	modes     []string // direct, agentic
 }
 
-// Delays are the times from sending a question to what its stream brings, in milliseconds.
-type Delays struct {
-	Mode      string  `json:"mode"`
-	Questions int     `json:"questions"`
-	First     Quantum `json:"first_event_ms"`
-	Token     Quantum `json:"first_token_ms"`
-	Done      Quantum `json:"done_ms"`
+// latencies holds the time from sending a question to the events of its stream, in milliseconds.
+type latencies struct {
+	Mode      string       `json:"mode"`
+	Questions int          `json:"questions"`
+	First     distribution `json:"first_event_ms"`
+	Token     distribution `json:"first_token_ms"`
+	Done      distribution `json:"done_ms"`
 }
 
-// Quantum is a distribution.
-type Quantum struct {
+type distribution struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// AllDelays are the delays of each mode.
-type AllDelays []Delays
+// latencyReport is the result of the command ask, by mode.
+type latencyReport []latencies
 
-// Ask starts this program as a server of the documents and asks it questions, one after another, from this process: each in
-// every mode before the next.
-func Ask(ctx context.Context, exe string, o AskOptions) (AllDelays, error) {
-	args := make([]string, 0, 2*len(o.Paths))
-	for _, p := range o.Paths {
+// measureAsk starts a server over the documents and asks it the questions one after another, each in every mode before the next.
+func measureAsk(ctx context.Context, exe string, o askOptions) (latencyReport, error) {
+	args := make([]string, 0, 2*len(o.paths))
+	for _, p := range o.paths {
 		args = append(args, "--docs", p)
 	}
-	p, err := serve(ctx, exe, nil, args)
+	p, err := startSluice(ctx, exe, nil, args)
 	if err != nil {
 		return nil, err
 	}
@@ -55,31 +52,31 @@ func Ask(ctx context.Context, exe string, o AskOptions) (AllDelays, error) {
 	return d, errors.Join(err, p.stop())
 }
 
-func askAll(ctx context.Context, url string, o AskOptions) (AllDelays, error) {
+func askAll(ctx context.Context, url string, o askOptions) (latencyReport, error) {
 	type times struct{ first, token, done []int64 }
-	all := make([]times, len(o.Modes))
-	warm := o.Times/10 + 1 // the first ones warm the connection and the caches
-	for i := range o.Times + warm {
-		for m, mode := range o.Modes {
-			f, t, d, err := askOnce(ctx, url, o.Questions[i%len(o.Questions)], mode)
+	all := make([]times, len(o.modes))
+	warmup := o.times/10 + 1 // not measured: they fill connection pools and caches
+	for i := range o.times + warmup {
+		for m, mode := range o.modes {
+			f, t, d, err := askOnce(ctx, url, o.questions[i%len(o.questions)], mode)
 			if err != nil {
 				return nil, err
 			}
-			if i >= warm {
+			if i >= warmup {
 				all[m].first, all[m].token, all[m].done = append(all[m].first, f), append(all[m].token, t), append(all[m].done, d)
 			}
 		}
 	}
-	var out AllDelays
-	for m, mode := range o.Modes {
-		out = append(out, Delays{Mode: mode, Questions: o.Times, First: quantum(all[m].first), Token: quantum(all[m].token), Done: quantum(all[m].done)})
+	var out latencyReport
+	for m, mode := range o.modes {
+		out = append(out, latencies{Mode: mode, Questions: o.times, First: distributionOf(all[m].first), Token: distributionOf(all[m].token), Done: distributionOf(all[m].done)})
 	}
 	return out, nil
 }
 
-func quantum(v []int64) Quantum {
+func distributionOf(v []int64) distribution {
 	slices.Sort(v)
-	return Quantum{percentile(v, 0.5), percentile(v, 0.99)}
+	return distribution{percentile(v, 0.5), percentile(v, 0.99)}
 }
 
 func askOnce(ctx context.Context, url, question, mode string) (first, token, done int64, err error) {
@@ -118,10 +115,10 @@ func askOnce(ctx context.Context, url, question, mode string) (first, token, don
 	return first, token, done, nil
 }
 
-// WriteTable writes the delays for a person.
-func (all AllDelays) WriteTable(w io.Writer) error {
+// writeTable writes the report as text.
+func (all latencyReport) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "mode\tquestion to\tp50 ms\tp99 ms\t")
+	fmt.Fprintln(t, "mode\tevent\tp50 ms\tp99 ms\t")
 	for _, d := range all {
 		fmt.Fprintf(t, "%s\tfirst event\t%.2f\t%.2f\t\n", d.Mode, d.First.P50, d.First.P99)
 		fmt.Fprintf(t, "%s\tfirst token\t%.2f\t%.2f\t\n", d.Mode, d.Token.P50, d.Token.P99)
