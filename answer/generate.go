@@ -153,8 +153,8 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
 }
 
-// modelFault gives an error of a model that nothing took over from its code and the reason that may leave the process: the
-// model's name, how it failed and the HTTP status. What the provider said besides may hold a part of the key or of the prompt.
+// modelFault returns the error of a model that no other took over from, with the text that may leave the process:
+// [model.Error.Public].
 func modelFault(err error) error {
 	reason := "the model failed"
 	if e, ok := errors.AsType[*model.Error](err); ok {

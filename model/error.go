@@ -40,6 +40,7 @@ type Error struct {
 	SkipReason Failure       // for [Skipped]: the last failure of the model; empty if unknown
 	Status     int           // HTTP status; 0 without a reply
 	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	Reason     string        // the provider's explanation, without secrets; empty if there is none that may be shown
 	Cause      error         // for logs; may be nil
 }
 
@@ -52,7 +53,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Public returns the text for users: model, failure and HTTP status.
+// Public returns the text for users: model, failure, HTTP status and the provider's reason.
 func (e *Error) Public() string {
 	text := e.Failure.text()
 	if e.Failure == Skipped && e.SkipReason != "" {
@@ -63,6 +64,9 @@ func (e *Error) Public() string {
 	}
 	if e.Failure == Skipped && e.SkipReason != "" {
 		text += " a moment ago and was not asked"
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
 	}
 	return e.Model + " " + text
 }

@@ -251,7 +251,8 @@ func TestModelFailsTheRun(t *testing.T) {
 			})
 			for range 2 {
 				_, st := ask(t, a, question)
-				if st.Failure == nil || st.Failure.Code != fault.Model || !strings.HasPrefix(st.Failure.Message, "named "+reason) || st.Generation != nil {
+				if st.Failure == nil || st.Failure.Code != fault.Model || !strings.HasPrefix(st.Failure.Message, "named "+reason) ||
+					strings.HasSuffix(st.Failure.Message, ": server_error: the script says so") != (status != 401) || st.Generation != nil {
 					t.Errorf("%d, judged by %s: %+v, generation %+v", status, judge, st.Failure, st.Generation)
 				}
 			}

@@ -113,7 +113,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 			return
 		}
 		if err != nil {
-			yield(model.Piece{}, broke(ctx, c.name, watch.Cause(err)))
+			yield(model.Piece{}, transport.AfterResponse(ctx, c.name, watch.Cause(err), res.Request))
 			return
 		}
 		if yield(model.Piece{Stop: reason}, nil) && s.done {

@@ -15,39 +15,34 @@ import (
 
 var errRequest = errors.New("the request holds a schema or parameters that are no JSON object")
 
-// fail gives the error for a request that failed.
+// fail returns the error of a failed request.
 func fail(ctx context.Context, name string, err error) error {
 	if errors.Is(err, errRequest) && ctx.Err() == nil {
 		return &model.Error{Model: name, Failure: model.Rejected, Cause: errRequest}
 	}
-	return transport.NewError(ctx, name, err, func(r *transport.StatusError) model.Failure { return classify(r.Status, readTrouble(r.Body)) })
+	return transport.NewError(ctx, name, err, func(r *transport.StatusError) transport.Problem { return problem(r.Status, r.Body) })
 }
 
-// broke gives the error for a request that was taken and whose reply then broke off.
-func broke(ctx context.Context, name string, err error) error {
-	return transport.AfterResponse(fail(ctx, name, err))
-}
-
-// trouble is what the API says of an error: {"type": "error", "error": {"type", "message"}}.
-type trouble struct {
-	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-func readTrouble(body []byte) (t trouble) {
-	if json.Unmarshal(body, &t) != nil {
-		return trouble{}
+// problem reads and classifies the API's error object: {"type": "error", "error": {"type", "message"}}.
+func problem(status int, body []byte) transport.Problem {
+	var v struct {
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
 	}
-	t.Error.Message = strings.ToLower(t.Error.Message)
-	return t
+	if json.Unmarshal(body, &v) != nil {
+		v.Error.Type, v.Error.Message = "", ""
+	}
+	p := transport.Problem{Code: v.Error.Type, Message: v.Error.Message}
+	p.Failure = classify(status, p.Code, strings.ToLower(p.Message))
+	return p
 }
 
-// classify says how a request failed, from the API's type of error or, where it has none, the status. A status of 0 is an
-// error in a stream. See https://docs.anthropic.com/en/api/errors.
-func classify(status int, t trouble) model.Failure {
-	switch shared.ErrorType(t.Error.Type) {
+// classify returns the failure for the API's type of error or, without one, the status. Status 0 is an error in a stream. The
+// message is in lower case. See https://docs.anthropic.com/en/api/errors.
+func classify(status int, kind, message string) model.Failure {
+	switch shared.ErrorType(kind) {
 	case shared.ErrorTypeAuthenticationError, shared.ErrorTypePermissionError:
 		return model.Unauthorized
 	case shared.ErrorTypeRateLimitError, shared.ErrorTypeBillingError:
@@ -55,10 +50,10 @@ func classify(status int, t trouble) model.Failure {
 	case shared.ErrorTypeOverloadedError, shared.ErrorTypeAPIError, shared.ErrorTypeTimeoutError:
 		return model.ServerError
 	case shared.ErrorTypeInvalidRequestError:
-		switch m := t.Error.Message; {
-		case tooLong(m):
+		switch {
+		case tooLong(message):
 			return model.TooLong
-		case strings.Contains(m, "credit balance"): // is too low: it comes with status 400
+		case strings.Contains(message, "credit balance"): // is too low: it comes with status 400
 			return model.RateLimited
 		}
 		return model.Rejected
@@ -66,7 +61,7 @@ func classify(status int, t trouble) model.Failure {
 		return model.Rejected
 	}
 	switch {
-	case t.Error.Type == "request_too_large", status == http.StatusRequestEntityTooLarge:
+	case kind == "request_too_large", status == http.StatusRequestEntityTooLarge:
 		return model.TooLong
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.Unauthorized
@@ -78,7 +73,7 @@ func classify(status int, t trouble) model.Failure {
 	return model.Rejected
 }
 
-// tooLong finds the words that the API has for a request that does not fit into the context.
+// tooLong reports whether a message is about a request that exceeds the context window.
 func tooLong(message string) bool {
 	for _, words := range []string{"prompt is too long", "exceed context limit", "exceeds the maximum allowed", "context window"} {
 		if strings.Contains(message, words) {

@@ -155,10 +155,10 @@ func learn(r *transport.StatusError, p sdk.MessageNewParams) (found quirk) {
 	if r.Status != 400 {
 		return 0
 	}
-	t := readTrouble(r.Body)
+	message := strings.ToLower(problem(r.Status, r.Body).Message)
 	names := func(words ...string) bool {
 		for _, w := range words {
-			if strings.Contains(t.Error.Message, w) {
+			if strings.Contains(message, w) {
 				return true
 			}
 		}

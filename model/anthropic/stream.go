@@ -157,7 +157,7 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	case "message_stop":
 		s.done = true
 	case "error":
-		return true, &transport.StreamError{Failure: classify(0, readTrouble(data))}
+		return true, &transport.StreamError{Problem: problem(0, data)}
 	}
 	return true, nil // a ping, or what is new to us
 }

@@ -151,7 +151,7 @@ func (l *link) skip() *model.Error {
 	defer l.mu.Unlock()
 	e := &model.Error{Model: l.chat.Name(), Failure: model.Skipped}
 	if l.failed != nil {
-		e.SkipReason, e.Status = l.failed.Failure, l.failed.Status
+		e.SkipReason, e.Status, e.Reason = l.failed.Failure, l.failed.Status, l.failed.Reason
 	}
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -62,7 +64,7 @@ func TestChat(t *testing.T, open Open, recorded fs.FS) {
 	}
 	for name, run := range map[string]func(*testing.T, Open, map[string]*Recording){
 		"Break": breakOff, "BreakStalled": breakStalled, "Cancel": cancel, "CancelSilent": cancelSilent, "Cancelled": cancelled,
-		"Redirect": redirect, "Unreachable": unreachable, "AtOnce": atOnce, "Count": count,
+		"Redirect": redirect, "Echo": echo, "Unreachable": unreachable, "AtOnce": atOnce, "Count": count,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,6 +90,9 @@ func play(t *testing.T, open Open, r *Recording) {
 		t.Errorf("the error is a %T and no *model.Error: %v", got.err, got.err)
 	}
 	if got.err != nil {
+		if failed != nil {
+			failed.Reason = "" // which is in r.Want
+		}
 		discreet(t, got.err.Error(), r)
 	}
 	p.finished(t)
@@ -215,6 +220,9 @@ func (h heard) lines() []string {
 		if failed.RetryAfter != 0 {
 			line += fmt.Sprint(" after=", failed.RetryAfter)
 		}
+		if failed.Reason != "" {
+			line += fmt.Sprintf(" reason=%q", failed.Reason)
+		}
 		out = append(out, line)
 	} else if h.err != nil {
 		out = append(out, "error "+h.err.Error())
@@ -330,6 +338,48 @@ func redirect(t *testing.T, open Open, all map[string]*Recording) {
 		var failed *model.Error
 		if !errors.As(got.err, &failed) {
 			t.Errorf("status %d: the error is %v and no *model.Error", status, got.err)
+		}
+	}
+}
+
+// echo asks a server whose error messages repeat the key and the request.
+func echo(t *testing.T, open Open, all map[string]*Recording) {
+	ask := all["good"].Ask
+	prompt := "The keeper of the gate hides\n\"4,711 barrels\" of ålegræs behind the mill."
+	ask.Messages = append(slices.Clip(ask.Messages), model.Message{Role: model.User, Text: prompt})
+	var message atomic.Pointer[func(key, body string) string]
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		text, err := json.Marshal((*message.Load())(r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"), string(body)))
+		if err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprintf(w, `{"type":"error","error":{"type":"rate_limit_error","message":%s}}`, text)
+	}))
+	t.Cleanup(s.Close)
+	for name, c := range map[string]struct {
+		message func(key, body string) string
+		want    string
+	}{
+		"nothing":      {func(string, string) string { return "slow down" }, "rate_limit_error: slow down"},
+		"key":          {func(key, _ string) string { return "slow down, " + key }, ""},
+		"end of key":   {func(key, _ string) string { return "slow down, ***" + key[len(key)-4:] }, ""},
+		"request":      {func(_, body string) string { return body }, ""},
+		"prompt":       {func(string, string) string { return "slow down: " + prompt }, ""},
+		"quoted":       {func(string, string) string { return fmt.Sprintf("slow down: %q", prompt) }, ""},
+		"ASCII":        {func(string, string) string { return fmt.Sprintf("slow down: %+q", prompt) }, ""},
+		"upper case":   {func(string, string) string { return strings.ToUpper(prompt) }, ""},
+		"a part of it": {func(string, string) string { return "slow down: barrels of ålegræs" }, ""},
+	} {
+		message.Store(&c.message)
+		got := collect(t, t.Context(), open(s.URL, patient), ask, -1)
+		failed, ok := errors.AsType[*model.Error](got.err)
+		if !ok || failed.Failure != model.RateLimited || failed.Reason != c.want {
+			t.Errorf("%s: the error is %v", name, got.err)
 		}
 	}
 }

@@ -37,7 +37,7 @@ import (
 //	                    reasoning "..."          likewise
 //	                    call ID NAME JSON
 //	                    stop REASON
-//	                    error FAILURE [status=N] [after=DURATION]
+//	                    error FAILURE [status=N] [after=DURATION] [reason="..."]
 //	                    used input=N output=N reasoning=N cached=N
 //	                    used estimated           anything above 0
 //

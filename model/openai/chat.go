@@ -95,7 +95,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
 		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
 		if err != nil && wanted {
-			yield(model.Piece{}, broke(ctx, name, watch.Cause(err)))
+			yield(model.Piece{}, transport.AfterResponse(ctx, name, watch.Cause(err), res.Request))
 			return
 		}
 		if s.done {

@@ -296,7 +296,7 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 	defer func() { model.Used(ctx, e.model, used) }()
 	text, err := readAll(watch.Reader(res.Body), maxBody)
 	if err != nil {
-		return nil, broke(ctx, e.model, watch.Cause(err))
+		return nil, transport.AfterResponse(ctx, e.model, watch.Cause(err), res.Request)
 	}
 	vectors, input, err := readVectors(text, len(batch))
 	if err != nil {

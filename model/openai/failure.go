@@ -11,19 +11,29 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// fail gives the error for a request that failed.
+// fail returns the error of a failed request.
 func fail(ctx context.Context, name string, err error) error {
-	return transport.NewError(ctx, name, err, func(r *transport.StatusError) model.Failure {
-		return classify(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
+	return transport.NewError(ctx, name, err, func(r *transport.StatusError) transport.Problem {
+		return problem(r.Status, gjson.ParseBytes(r.Body), string(r.Body))
 	})
 }
 
-// broke gives the error for a request that was taken and whose reply then broke off.
-func broke(ctx context.Context, name string, err error) error {
-	return transport.AfterResponse(fail(ctx, name, err))
+// problem reads an error object and classifies it. Only OpenAI's and Ollama's formats have a message that may be shown.
+func problem(status int, v gjson.Result, text string) transport.Problem {
+	p := transport.Problem{Failure: classify(status, v, text)}
+	switch e := v.Get("error"); {
+	case e.IsObject():
+		p.Message = e.Get("message").Str
+		if p.Code = e.Get("code").Str; p.Code == "" {
+			p.Code = e.Get("type").Str
+		}
+	default:
+		p.Message = e.Str
+	}
+	return p
 }
 
-// reported reads an error object, which servers place differently: {"error": {"message", "type", "code", "param"}},
+// reported reads the error object of a stream, which servers place differently: {"error": {"message", "type", "code", "param"}},
 // {"error": "message"}, and vLLM's {"object": "error", "message", "type", "code"}.
 func reported(v gjson.Result, text string) *transport.StreamError {
 	status := 0
@@ -33,7 +43,7 @@ func reported(v gjson.Result, text string) *transport.StreamError {
 			break
 		}
 	}
-	return &transport.StreamError{Failure: classify(status, v, text)}
+	return &transport.StreamError{Problem: problem(status, v, text)}
 }
 
 // classify says how a request failed, from the status and the error's own words. A status of 0 is an error in a stream.

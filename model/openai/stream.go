@@ -79,7 +79,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			return true, c.failed
 		}
 		if s.finish == "error" {
-			return true, &transport.StreamError{Failure: model.ServerError}
+			return true, &transport.StreamError{Problem: transport.Problem{Failure: model.ServerError}}
 		}
 		if whole && s.finish == "" {
 			s.finish = "stop"

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 
 	"github.com/sluice-rag/sluice/model"
 )
 
-// The ways in which a reply is none.
+// Errors of a reply with status 2xx.
 var (
 	ErrUnreadable = errors.New("the reply cannot be read")
 	ErrTooLarge   = errors.New("the reply is too large")
@@ -18,15 +19,15 @@ var (
 	errReported   = errors.New("the server reported an error in its reply")
 )
 
-// Reported is an error that came in place of an answer or within it.
-type StreamError struct{ Failure model.Failure }
+// StreamError is an error object that a server sent within or instead of an answer.
+type StreamError struct{ Problem Problem }
 
-// Error says that there was one.
+// Error returns a fixed text.
 func (*StreamError) Error() string { return errReported.Error() }
 
-// Fail gives the error for a request to the model of the name that failed: ctx's own if that is why, and one that says so
-// already as it is. Classify tells how a refusal failed. What it does not know is an unreachable server.
-func NewError(ctx context.Context, name string, err error, classify func(*StatusError) model.Failure) error {
+// NewError returns the error of a request to the named model: the error of ctx if it has ended, an [*model.Error] as it is, and
+// otherwise an [*model.Error] for err. Classify reads the body of a [StatusError]. Unknown errors are [model.Unreachable].
+func NewError(ctx context.Context, name string, err error, classify func(*StatusError) Problem) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -38,10 +39,11 @@ func NewError(ctx context.Context, name string, err error, classify func(*Status
 	var reported *StreamError
 	switch {
 	case errors.As(err, &refused):
+		p := classify(refused)
 		e.Status, e.RetryAfter, e.Cause = refused.Status, refused.RetryAfter(), refused.Cause()
-		e.Failure = classify(refused)
+		e.Failure, e.Reason = p.Failure, Reason(refused.Request, refused.Status, p)
 	case errors.As(err, &reported):
-		e.Failure, e.Cause = reported.Failure, errReported
+		e.Failure, e.Cause = reported.Problem.Failure, errReported
 	case errors.Is(err, ErrStalled):
 		e.Failure = model.Stalled
 	case errors.Is(err, ErrUnreadable), errors.Is(err, ErrTooLarge), errors.Is(err, bufio.ErrTooLong):
@@ -54,10 +56,18 @@ func NewError(ctx context.Context, name string, err error, classify func(*Status
 	return e
 }
 
-// Broke gives the error of Fail for a request that was taken and whose reply then broke off: the server could be reached.
-func AfterResponse(err error) error {
-	if e, ok := errors.AsType[*model.Error](err); ok && e.Failure == model.Unreachable {
+// AfterResponse returns the error of a request whose reply began with status 2xx: the server was reachable.
+func AfterResponse(ctx context.Context, name string, err error, sent *http.Request) error {
+	failed := NewError(ctx, name, err, nil)
+	e, ok := errors.AsType[*model.Error](failed)
+	if !ok {
+		return failed
+	}
+	if e.Failure == model.Unreachable {
 		e.Failure = model.Truncated
 	}
-	return err
+	if reported, ok := errors.AsType[*StreamError](err); ok {
+		e.Reason = Reason(sent, 0, reported.Problem)
+	}
+	return e
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrMoved is the cause of a refusal that is a redirect.
+// ErrRedirect is the cause of a [StatusError] that is a redirect.
 var ErrRedirect = errors.New("the server redirects to another address, which is not followed")
 
 const (
@@ -18,8 +18,8 @@ const (
 	maxRefused = 64 << 10  // bytes of a refusal that are read
 )
 
-// Client gives a client that follows no redirect: where a server sends it, neither the key nor the prompt should go. Given is
-// what to make it of; nil is [New].
+// Client returns a copy of a client that follows no redirects, so that key and prompt only go to the configured server. For nil
+// it returns a client with the transport of [New].
 func Client(given *http.Client) *http.Client {
 	var c http.Client
 	if given != nil {
@@ -31,18 +31,18 @@ func Client(given *http.Client) *http.Client {
 	return &c
 }
 
-// Refusal is a reply that is no success. Error does not tell the body.
+// StatusError is a reply with another status than 2xx. Error does not return the body.
 type StatusError struct {
-	Status int
-	Header http.Header
-	Body   []byte
+	Status  int
+	Header  http.Header
+	Body    []byte
+	Request *http.Request
 }
 
-// Error gives the status alone.
+// Error returns the status alone.
 func (r *StatusError) Error() string { return fmt.Sprintf("HTTP status %d", r.Status) }
 
-// Refuse sends a request by next and turns each reply that is no success into a [Refusal], reading no more of it than an
-// error needs.
+// CheckStatus sends a request with next. It returns a [StatusError] for a status other than 2xx.
 func CheckStatus(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(r)
 	if err != nil || res.StatusCode/100 == 2 {
@@ -50,10 +50,10 @@ func CheckStatus(r *http.Request, next func(*http.Request) (*http.Response, erro
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefused))
-	return nil, &StatusError{Status: res.StatusCode, Header: res.Header, Body: body}
+	return nil, &StatusError{Status: res.StatusCode, Header: res.Header, Body: body, Request: r}
 }
 
-// Cause gives what may be logged of the refusal besides its status.
+// Cause returns what may be logged besides the status.
 func (r *StatusError) Cause() error {
 	if r.Status/100 == 3 {
 		return ErrRedirect
@@ -61,7 +61,7 @@ func (r *StatusError) Cause() error {
 	return nil
 }
 
-// After reads how long the server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
+// RetryAfter returns how long the server asks to wait, at most an hour: retry-after-ms, or Retry-After (RFC 9110, 10.2.3) in seconds
 // or as a date.
 func (r *StatusError) RetryAfter() time.Duration {
 	var d time.Duration
@@ -75,7 +75,7 @@ func (r *StatusError) RetryAfter() time.Duration {
 	return max(0, min(d, maxWait))
 }
 
-// Bare takes the address off an error of net/http: it may hold a password or a key in its query.
+// WithoutURL removes the URL from an error of net/http, which may hold a password or a key.
 func WithoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
