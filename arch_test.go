@@ -33,7 +33,7 @@ var allowedImports = map[string]string{
 	"eventlog/eventlogtest": "corpus event eventlog fault",
 
 	// Documents and retrieval.
-	"ingest":                 "corpus fault index ingest/entities ingest/parse ingest/propose lang model",
+	"ingest":                 "corpus fault index ingest/entities ingest/parse ingest/proposition lang model",
 	"ingest/*":               "prompt corpus fault lang model",
 	"ingest/parse":           "corpus fault lang",
 	"ingest/parse/parsetest": "",

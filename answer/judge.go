@@ -153,7 +153,7 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 func read(hits []index.Hit) []index.Hit {
 	out := slices.Clone(hits)
 	for i := range out {
-		out[i].Chunk.Text = out[i].Chunk.Statement()
+		out[i].Chunk.Text = out[i].Chunk.SearchText()
 	}
 	return out
 }

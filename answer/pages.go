@@ -55,7 +55,7 @@ func (j *job) onOwn(ctx context.Context, id corpus.DocumentID, from, to int) (hi
 	return hits, on, err
 }
 
-// onCounted does the same where the format has no pages: [corpus.Paging] counts them.
+// onCounted does the same where the format has no pages: [corpus.PageCounter] counts them.
 func (j *job) onCounted(ctx context.Context, id corpus.DocumentID, from, to int) (hits []index.Hit, on []int, err error) {
 	err = j.counted(ctx, id, func(c corpus.Chunk, page int) bool {
 		if page >= from && page <= to {
@@ -69,7 +69,7 @@ func (j *job) onCounted(ctx context.Context, id corpus.DocumentID, from, to int)
 
 // counted gives the first passages of a document with their pages, while more are wanted.
 func (j *job) counted(ctx context.Context, id corpus.DocumentID, more func(c corpus.Chunk, page int) bool) error {
-	var paging corpus.Paging
+	var paging corpus.PageCounter
 	for at := 0; at < maxCounted; {
 		chunks, err := j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, at, perLook)
 		if err != nil || len(chunks) == 0 {
@@ -129,7 +129,7 @@ func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candida
 		c := &found[i].Chunk
 		span, known := on[c.ID]
 		if start, end := span[0]-c.Start, span[1]-c.Start; over(found[i]) && known && start >= 0 && start < end && end <= len(c.Text) {
-			*c = c.Part(start, end)
+			*c = c.Slice(start, end)
 			if len(c.PageStarts) == 0 {
 				c.Pages = slices.DeleteFunc(slices.Clone(c.Pages), func(n int) bool { return n < from || n > to })
 			}

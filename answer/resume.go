@@ -165,7 +165,7 @@ func (p *past) candidates(passages []event.Passage, asked string) []candidate {
 		}
 		part := r.Start != c.Start || r.End != c.End
 		if start, end := r.Start-c.Start, r.End-c.Start; part && start >= 0 && start < end && end <= len(c.Text) {
-			c = c.Part(start, end)
+			c = c.Slice(start, end)
 		}
 		if len(c.PageStarts) == 0 {
 			c.Pages = r.Pages

@@ -86,8 +86,8 @@ type Chunk struct {
 	Proposition string `json:"proposition,omitempty"`
 }
 
-// Statement is what a search and a judgement read of the chunk.
-func (c Chunk) Statement() string { return cmp.Or(c.Proposition, c.Text) }
+// SearchText is what a search and a judgement read of the chunk.
+func (c Chunk) SearchText() string { return cmp.Or(c.Proposition, c.Text) }
 
 // PagesOf returns the pages that Text[start:end] is on: all pages of the chunk if it is not known where they begin.
 func (c Chunk) PagesOf(start, end int) []int {
@@ -95,8 +95,8 @@ func (c Chunk) PagesOf(start, end int) []int {
 	return c.Pages[first:last]
 }
 
-// Part returns the chunk with Text[start:end] as its text.
-func (c Chunk) Part(start, end int) Chunk {
+// Slice returns the chunk with Text[start:end] as its text.
+func (c Chunk) Slice(start, end int) Chunk {
 	first, last := c.pageRange(start, end)
 	if len(c.PageStarts) > 0 {
 		starts := make([]int, 0, last-first)
@@ -135,11 +135,11 @@ func (c Chunk) Heading() string {
 // PageBytes is how much text a page has of a document whose format has no pages: as many whole passages as fit, and one at least.
 const PageBytes = 3000
 
-// Paging counts the pages of such a document over its passages in their order. The zero value stands before the first.
-type Paging struct{ page, bytes int }
+// PageCounter counts the pages of such a document over its passages in their order. The zero value stands before the first.
+type PageCounter struct{ page, bytes int }
 
 // Next gives the page, from 1, of the next passage.
-func (p *Paging) Next(text string) int {
+func (p *PageCounter) Next(text string) int {
 	if p.page == 0 || p.bytes+len(text) > PageBytes {
 		p.page, p.bytes = p.page+1, 0
 	}

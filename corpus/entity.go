@@ -19,6 +19,6 @@ type Mention struct {
 
 // Relation is what a chunk says of two entities, both of which it mentions.
 type Relation struct {
-	From, To string // names of mentions
-	Says     string // the words between them, such as "was directed by"
+	From, To  string // names of mentions
+	Predicate string // the words between them, such as "was directed by"
 }

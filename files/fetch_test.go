@@ -39,7 +39,7 @@ type counted struct {
 	now, most atomic.Int32
 }
 
-func (c *counted) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+func (c *counted) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	n := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {

@@ -221,7 +221,7 @@ func TestUploadOfWhatFailed(t *testing.T) {
 // panicky fails in the ways that only a fault of ours can.
 type panicky struct{ files.Ingester }
 
-func (i panicky) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+func (i panicky) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	if f.ID == "panics" {
 		panic("secret text")
 	}

@@ -269,7 +269,7 @@ func newHeld(inner files.Ingester) *held {
 	return &held{Ingester: inner, begun: make(chan corpus.DocumentID, 100), letGo: make(chan struct{})}
 }
 
-func (h *held) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+func (h *held) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	progress(ingest.Parsing, 1)
 	h.begun <- f.ID
 	ended := ctx.Done()
@@ -279,7 +279,7 @@ func (h *held) IngestFile(ctx context.Context, f ingest.File, progress func(inge
 	select {
 	case <-h.letGo:
 	case <-ended:
-		return ingest.Taken{}, fmt.Errorf("read file: %w", ctx.Err())
+		return ingest.FileResult{}, fmt.Errorf("read file: %w", ctx.Err())
 	}
 	return h.Ingester.IngestFile(ctx, f, progress)
 }

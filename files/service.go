@@ -45,7 +45,7 @@ type Store interface {
 
 // Ingester puts one file into the index, as [ingest.Ingester] does.
 type Ingester interface {
-	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error)
+	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error)
 }
 
 // Fetcher gets URLs, as that of package fetch does. Errors are fit to be shown and name no more of a URL than its host.

@@ -248,9 +248,9 @@ type flaky struct {
 	n *atomic.Int32
 }
 
-func (f flaky) IngestFile(ctx context.Context, in ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+func (f flaky) IngestFile(ctx context.Context, in ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	if f.n.Add(1)%3 == 0 {
-		return ingest.Taken{}, fault.New(fault.InvalidRequest, "it is the third")
+		return ingest.FileResult{}, fault.New(fault.InvalidRequest, "it is the third")
 	}
 	return f.Ingester.IngestFile(ctx, in, progress)
 }

@@ -50,7 +50,7 @@ func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus
 
 // asFile is what is known of a folder's document, as of a file.
 func asFile(doc corpus.Document) store.File {
-	return store.File{ID: string(doc.ID), Name: parse.ShowName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes,
+	return store.File{ID: string(doc.ID), Name: parse.PrintableName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes,
 		Status: store.Completed, CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
 }
 

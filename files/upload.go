@@ -210,7 +210,7 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 // fields before the file calls it earlier.
 func (u *Upload) Validate() error {
 	u.Purpose = cmp.Or(u.Purpose, "general")
-	if len(u.Purpose) > maxPurpose || parse.ShowName(u.Purpose) != u.Purpose {
+	if len(u.Purpose) > maxPurpose || parse.PrintableName(u.Purpose) != u.Purpose {
 		return fault.Invalid("purpose", "want at most %d printable bytes", maxPurpose)
 	}
 	u.MD5 = strings.ToLower(u.MD5)
@@ -253,7 +253,7 @@ func fileName(name, from string) string {
 	if u, err := url.Parse(from); err == nil && strings.TrimSpace(name) == "" && from != "" {
 		name = cmp.Or(strings.Trim(path.Base(u.Path), "/."), u.Hostname())
 	}
-	name = shortName(parse.ShowName(strings.ToValidUTF8(baseName(name), "\uFFFD")))
+	name = shortName(parse.PrintableName(strings.ToValidUTF8(baseName(name), "\uFFFD")))
 	if strings.Trim(name, ".") == "" {
 		return "file"
 	}

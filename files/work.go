@@ -46,7 +46,7 @@ func (a *attempt) reach(share float64) {
 
 // stages are where, of 100, each stage begins and ends.
 var stages = map[ingest.Stage][2]float64{
-	ingest.Reading: {10, 15}, ingest.Parsing: {15, 30}, ingest.Embedding: {30, 90}, ingest.Putting: {90, 99},
+	ingest.Reading: {10, 15}, ingest.Parsing: {15, 30}, ingest.Embedding: {30, 90}, ingest.Indexing: {90, 99},
 }
 
 // rouse tells a worker of each kind that a task is in the queue.
@@ -171,7 +171,7 @@ func (s *Service) attempt(a *attempt) (full error) {
 		close(a.done)
 		s.tellNews()
 	}()
-	var taken ingest.Taken
+	var taken ingest.FileResult
 	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
 	sits := !a.fetches
 	if a.task.Tries <= maxTries {
@@ -204,7 +204,7 @@ func (s *Service) attempt(a *attempt) (full error) {
 }
 
 // end records how an attempt ended.
-func (s *Service) end(a *attempt, taken ingest.Taken, err error) {
+func (s *Service) end(a *attempt, taken ingest.FileResult, err error) {
 	status, reason := store.Completed, ""
 	if err != nil {
 		status, reason = store.Failed, reasonOf(err)
@@ -264,10 +264,10 @@ func reasonOf(err error) string {
 
 // guarded fetches or reads a file within its deadline. Where that panics, that is its failure; where it does not end, it is left to itself
 // after a while: it holds no lock, and puts nothing into the index any more.
-func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Context, *attempt) (ingest.Taken, error)) (ingest.Taken, error) {
+func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Context, *attempt) (ingest.FileResult, error)) (ingest.FileResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
-	var taken ingest.Taken
+	var taken ingest.FileResult
 	var err error
 	done := make(chan struct{})
 	go func() {
@@ -292,22 +292,22 @@ func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Conte
 		return taken, err
 	case <-grace.C:
 		s.opts.Logger.Error("reading a file does not end; it is left to itself", "file", a.task.Resource)
-		return ingest.Taken{}, ctx.Err()
+		return ingest.FileResult{}, ctx.Err()
 	}
 }
 
 // read puts a file into the index.
-func (s *Service) read(ctx context.Context, a *attempt) (ingest.Taken, error) {
+func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, error) {
 	f, err := s.opts.Store.File(ctx, a.task.Resource)
 	if err != nil {
-		return ingest.Taken{}, err
+		return ingest.FileResult{}, err
 	}
 	a.reach(10)
 	// A worker may be quicker than the upload that it found: its bytes are in their place once the lock was free.
 	s.blobs.Lock()
 	s.blobs.Unlock() //nolint:staticcheck // only to wait
 	if err := verifyBlob(s.blobPath(f.SHA256), f.SHA256); errors.Is(err, errDamaged) {
-		return ingest.Taken{}, s.damagedFile(f)
+		return ingest.FileResult{}, s.damagedFile(f)
 	}
 	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
 	if f.URL != "" {
@@ -321,7 +321,7 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.Taken, error) {
 
 // readable is a file's name, with the extension of its media type where its own tells no format.
 func readable(f store.File) string {
-	if parse.Known(f.Name) {
+	if parse.Supported(f.Name) {
 		return f.Name
 	}
 	if i := slices.Index(mediaTypes, f.MediaType); i >= 0 {
@@ -335,7 +335,7 @@ var mediaTypes = []string{"text/markdown", ".md", "text/x-markdown", ".md", "tex
 	"text/tab-separated-values", ".tsv", "application/pdf", ".pdf"}
 
 // fetch gets the bytes of a file that came as a URL.
-func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.Taken, err error) {
+func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult, err error) {
 	f, err := s.opts.Store.File(ctx, a.task.Resource)
 	if err != nil {
 		return none, err

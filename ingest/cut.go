@@ -72,7 +72,7 @@ func (c *cutter) links() [][]entities.Link {
 		p := &c.l2[n]
 		for i := c.atomAt(p.Start); i < len(c.atoms) && c.atoms[i].start < p.End; i++ {
 			for _, l := range c.atoms[i].links {
-				if at := c.atoms[i].start + l.At; at < p.Start || at+len(l.Text) > p.End {
+				if at := c.atoms[i].start + l.Offset; at < p.Start || at+len(l.Text) > p.End {
 					continue
 				}
 				if out == nil {
@@ -93,7 +93,7 @@ type atom struct {
 	tight      bool
 	fenced     bool // its fences are part of it, and it is not cut
 	page       int
-	turns      []parse.Turn
+	turns      []parse.PageBreak
 	links      []parse.Link
 }
 
@@ -131,7 +131,7 @@ func layOut(p parse.Parsed) *layout {
 	for _, blk := range p.Blocks {
 		if blk.Kind == parse.Heading {
 			inner := len(path) == 0 || blk.Level > path[len(path)-1].Level
-			small := blk.Silent && inner && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
+			small := blk.Synthetic && inner && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
 			if onlyHeadings := bare > 0 && bare < headingsMax; !onlyHeadings && !small {
 				closeSection()
 			}
@@ -139,7 +139,7 @@ func layOut(p parse.Parsed) *layout {
 				path = path[:len(path)-1]
 			}
 			path = append(path, blk)
-			if blk.Silent {
+			if blk.Synthetic {
 				continue
 			}
 		}
@@ -149,7 +149,7 @@ func layOut(p parse.Parsed) *layout {
 				b.WriteByte('\n')
 			}
 		}
-		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.Turns, links: blk.Links}
+		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.PageBreaks, links: blk.Links}
 		body := blk.Text
 		if blk.Fenced {
 			body, a.fenced = lang.Fence(body)
@@ -399,7 +399,7 @@ func (c *cutter) pages(s span) (pages, starts []int) {
 		a := c.atoms[i]
 		page, begins := a.page, max(a.start, s.start)
 		for _, t := range a.turns {
-			switch at := a.start + t.At; {
+			switch at := a.start + t.Offset; {
 			case at <= s.start:
 				page = t.Page
 			case at < s.end:

@@ -47,7 +47,7 @@ func laws(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
 		if d := cmp.Diff(c.Pages, parent.PagesOf(c.Start-parent.Start, c.End-parent.Start)); d != "" {
 			t.Fatalf("pages of %s %d in its parent: %s", c.Level, c.Ordinal, d)
 		}
-		if part := parent.Part(c.Start-parent.Start, c.End-parent.Start); part.Text != c.Text || part.Start != c.Start || part.End != c.End ||
+		if part := parent.Slice(c.Start-parent.Start, c.End-parent.Start); part.Text != c.Text || part.Start != c.Start || part.End != c.End ||
 			cmp.Diff(c.Pages, part.Pages) != "" || cmp.Diff(c.PageStarts, part.PageStarts, cmpopts.EquateEmpty()) != "" {
 			t.Fatalf("part of the parent: %+v, want %+v", part, c)
 		}
@@ -70,7 +70,7 @@ func laws(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
 		t.Fatalf("after the last passage: %q", text[at:])
 	}
 	for _, b := range p.Blocks {
-		if !b.Silent && !strings.Contains(text, b.Text) {
+		if !b.Synthetic && !strings.Contains(text, b.Text) {
 			t.Fatalf("text lacks %q", b.Text)
 		}
 	}
@@ -154,7 +154,7 @@ func TestCutKeepsFences(t *testing.T) {
 func TestCutPages(t *testing.T) {
 	p := parse.Parsed{Title: "T", Blocks: []parse.Block{
 		{Kind: parse.Heading, Level: 1, Text: "H", Page: 1},
-		{Text: "One on page one. Two goes on and ends here. Three.", Page: 1, Turns: []parse.Turn{{At: 31, Page: 2}}},
+		{Text: "One on page one. Two goes on and ends here. Three.", Page: 1, PageBreaks: []parse.PageBreak{{Offset: 31, Page: 2}}},
 		{Text: "Four.", Page: 3},
 	}}
 	text, chunks := ingest.Cut("d", p)

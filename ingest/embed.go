@@ -23,9 +23,9 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	var texts []string
 	for _, es := range entries {
 		for _, e := range es {
-			if _, ok := place[e.Statement()]; !ok {
-				place[e.Statement()] = len(texts)
-				texts = append(texts, e.Statement())
+			if _, ok := place[e.SearchText()]; !ok {
+				place[e.SearchText()] = len(texts)
+				texts = append(texts, e.SearchText())
 			}
 		}
 	}
@@ -39,8 +39,8 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	}
 	for _, es := range entries {
 		for i := range es {
-			at := place[es[i].Statement()]
-			if !made[at/r.opts.EmbedTexts] {
+			at := place[es[i].SearchText()]
+			if !made[at/r.opts.EmbedBatch] {
 				r.report.Unembedded++
 				continue
 			}
@@ -52,7 +52,7 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 
 // embedAll embeds texts in calls of EmbedTexts; made says by call which of them did it.
 func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32, made []bool, err error) {
-	n := r.opts.EmbedTexts
+	n := r.opts.EmbedBatch
 	vectors = make([][]float32, len(texts))
 	made = make([]bool, (len(texts)+n-1)/n)
 	var mu sync.Mutex // guards mute, the report and what follows

@@ -20,9 +20,9 @@ import (
 // maxFailures is how many documents are remembered; of more, the newest.
 const maxFailures = 10_000
 
-// Failures remembers the documents whose parsing took too much time or memory, by their bytes, so that they are not parsed again at each start.
+// FailureStore remembers the documents whose parsing took too much time or memory, by their bytes, so that they are not parsed again at each start.
 // A document is parsed again with higher limits or another version of the parsers. Its methods may be called concurrently.
-type Failures struct {
+type FailureStore struct {
 	path   string
 	memory int64
 	time   time.Duration
@@ -43,10 +43,10 @@ type failed struct {
 	Reason  string        `json:"reason"`
 }
 
-// OpenFailures reads what the file at path remembers; there need not be one. Memory and time are the limits of parsing from now on. A file
+// OpenFailureStore reads what the file at path remembers; there need not be one. Memory and time are the limits of parsing from now on. A file
 // that is damaged is as good as none.
-func OpenFailures(path string, memory int64, limit time.Duration) (*Failures, error) {
-	f := &Failures{path: path, memory: memory, time: limit}
+func OpenFailureStore(path string, memory int64, limit time.Duration) (*FailureStore, error) {
+	f := &FailureStore{path: path, memory: memory, time: limit}
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read failed documents: %w", err)
@@ -61,7 +61,7 @@ func OpenFailures(path string, memory int64, limit time.Duration) (*Failures, er
 }
 
 // find gives the error with which a document failed before, or nil.
-func (f *Failures) find(name string, data []byte) error {
+func (f *FailureStore) find(name string, data []byte) error {
 	if f == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (f *Failures) find(name string, data []byte) error {
 }
 
 // search returns the position of a document in f.known, or -1. The caller holds f.mu.
-func (f *Failures) search(name string, data []byte) int {
+func (f *FailureStore) search(name string, data []byte) int {
 	hash, format := "", filepath.Ext(name)
 	return slices.IndexFunc(f.known, func(k failed) bool {
 		if k.Bytes != len(data) || k.Format != format {
@@ -88,7 +88,7 @@ func (f *Failures) search(name string, data []byte) int {
 }
 
 // remove forgets a document.
-func (f *Failures) remove(name string, data []byte) error {
+func (f *FailureStore) remove(name string, data []byte) error {
 	if f == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (f *Failures) remove(name string, data []byte) error {
 }
 
 // add remembers a document if parsing it took too much. The reason does not name it.
-func (f *Failures) add(name string, data []byte, err error) error {
+func (f *FailureStore) add(name string, data []byte, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if f == nil || !ok || !errors.Is(err, parse.ErrExhausted) {
 		return nil
@@ -120,7 +120,7 @@ func (f *Failures) add(name string, data []byte, err error) error {
 }
 
 // Forget has all documents parsed again.
-func (f *Failures) Forget() error {
+func (f *FailureStore) Forget() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known = nil
@@ -128,7 +128,7 @@ func (f *Failures) Forget() error {
 }
 
 // write replaces the file as a whole, so that a crash leaves the old one or the new one.
-func (f *Failures) write() error {
+func (f *FailureStore) write() error {
 	raw, err := json.Marshal(f.known)
 	if err == nil {
 		err = os.WriteFile(f.path+".new", raw, 0o600)

@@ -18,7 +18,7 @@ import (
 func TestUploadIsParsedAgain(t *testing.T) {
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "failures.json")
 	write(t, dir, map[string]string{"file.md": "# Good\n\nText.\n"})
-	f, err := ingest.OpenFailures(kept, 1, time.Second)
+	f, err := ingest.OpenFailureStore(kept, 1, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +74,13 @@ func TestFailuresAreRemembered(t *testing.T) {
 		name   string
 		memory int64
 		time   time.Duration
-		before func(*ingest.Failures)
+		before func(*ingest.FailureStore)
 		parsed bool // the bomb is parsed again
 	}{
 		{"first start", 512 * mib, 30 * second, nil, true},
 		{"second start", 512 * mib, 30 * second, nil, false},
 		{"lower limits", 256 * mib, 10 * second, nil, false},
-		{"under another name", 512 * mib, 30 * second, func(*ingest.Failures) {
+		{"under another name", 512 * mib, 30 * second, func(*ingest.FailureStore) {
 			if err := os.Rename(filepath.Join(dir, "bomb.md"), filepath.Join(dir, "other.md")); err != nil {
 				t.Fatal(err)
 			}
@@ -88,20 +88,20 @@ func TestFailuresAreRemembered(t *testing.T) {
 		{"more memory", 1024 * mib, 30 * second, nil, true},
 		{"remembered with more memory", 1024 * mib, 30 * second, nil, false},
 		{"more time", 1024 * mib, 60 * second, nil, true},
-		{"forgotten", 1024 * mib, 60 * second, func(f *ingest.Failures) {
+		{"forgotten", 1024 * mib, 60 * second, func(f *ingest.FailureStore) {
 			if err := f.Forget(); err != nil {
 				t.Fatal(err)
 			}
 		}, true},
-		{"damaged", 1024 * mib, 60 * second, func(*ingest.Failures) {
+		{"damaged", 1024 * mib, 60 * second, func(*ingest.FailureStore) {
 			if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, false}, // what this start read before is still known
 		{"after the damage", 1024 * mib, 60 * second, nil, true},
-		{"changed", 1024 * mib, 60 * second, func(*ingest.Failures) { write(t, dir, map[string]string{"other.md": "bomb!"}) }, true},
+		{"changed", 1024 * mib, 60 * second, func(*ingest.FailureStore) { write(t, dir, map[string]string{"other.md": "bomb!"}) }, true},
 	} {
-		f, err := ingest.OpenFailures(kept, tt.memory, tt.time)
+		f, err := ingest.OpenFailureStore(kept, tt.memory, tt.time)
 		if err != nil {
 			t.Fatal(err)
 		}

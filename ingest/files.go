@@ -64,7 +64,7 @@ func (l *listing) close() {
 }
 
 func (l *listing) fail(uri string, err error) {
-	l.failed = append(l.failed, Failure{Path: parse.ShowName(uri), Reason: reasonOf(err)})
+	l.failed = append(l.failed, Failure{Path: parse.PrintableName(uri), Reason: reasonOf(err)})
 }
 
 // reasonOf says in words fit for a person why a file cannot be had.
@@ -183,7 +183,7 @@ func (l *listing) vanished(docs map[corpus.DocumentID]corpus.Document, collectio
 	}
 	under := func(uri string, folders []string) bool {
 		for _, f := range folders {
-			if strings.HasPrefix(uri, strings.TrimSuffix(parse.ShowName(f), "/")+"/") {
+			if strings.HasPrefix(uri, strings.TrimSuffix(parse.PrintableName(f), "/")+"/") {
 				return true
 			}
 		}

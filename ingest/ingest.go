@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -28,14 +28,14 @@ import (
 type Options struct {
 	Workers      int // files read and parsed at once, and calls to the embedder at once; the number of processors
 	MaxFileBytes int64
-	Limits       parse.Limits       // of parsing; Bytes is MaxFileBytes, 64 MiB; Text 32 MiB and Blocks 200,000 unless they are given
-	Parse        Parser             // [parse.Parse]; programs that read untrusted files use that of package sandbox
-	Failures     *Failures          // documents that are not parsed again; nil: none are remembered
-	BatchDocs    int                // documents put at once at most; 64
-	BatchBytes   int                // text put at once, about; 4 MiB
-	EmbedTexts   int                // texts in one call to the embedder; 128
-	Entities     entities.Extractor // finds what passages name; [entities.Rules]. Where its name changes, documents are put again
-	Proposer     propose.Proposer   // makes sentences stand alone; [propose.Rules]. Where its name changes, documents are put again
+	Limits       parse.Limits          // of parsing; Bytes is MaxFileBytes, 64 MiB; Text 32 MiB and Blocks 200,000 unless they are given
+	Parse        Parser                // [parse.Parse]; programs that read untrusted files use that of package sandbox
+	Failures     *FailureStore         // documents that are not parsed again; nil: none are remembered
+	BatchDocs    int                   // documents put at once at most; 64
+	BatchBytes   int                   // text put at once, about; 4 MiB
+	EmbedBatch   int                   // texts in one call to the embedder; 128
+	Entities     entities.Extractor    // finds what passages name; [entities.Rules]. Where its name changes, documents are put again
+	Propositions proposition.Generator // makes sentences stand alone; [proposition.Rules]. Where its name changes, documents are put again
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
@@ -51,15 +51,15 @@ func (o Options) withDefaults() Options {
 	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), maxChunks)
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 64)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
-	o.EmbedTexts = cmp.Or(max(o.EmbedTexts, 0), 128)
+	o.EmbedBatch = cmp.Or(max(o.EmbedBatch, 0), 128)
 	if o.Parse == nil {
 		o.Parse = parse.Parse
 	}
 	if o.Entities == nil {
 		o.Entities = entities.Rules{}
 	}
-	if o.Proposer == nil {
-		o.Proposer = propose.Rules{}
+	if o.Propositions == nil {
+		o.Propositions = proposition.Rules{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -217,7 +217,7 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 // cutting and of making propositions. The embedder has no part in it: vectors are made anew without the document.
 func (g *Ingester) hash(j job, data []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Proposer.Name(), g.opts.Entities.Name(), j.name, j.title)
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Propositions.Name(), g.opts.Entities.Name(), j.name, j.title)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -305,7 +305,7 @@ func TestIngestWithoutEmbedder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ix := newMemory()
 			c.e.name, c.e.calls = "s", new(atomic.Int32)
-			r := run(t, ingest.New(ix, c.e, ingest.Options{BatchDocs: 4, EmbedTexts: 1, Workers: 1}), dir)
+			r := run(t, ingest.New(ix, c.e, ingest.Options{BatchDocs: 4, EmbedBatch: 1, Workers: 1}), dir)
 			same(t, "report", r, ingest.Report{Added: 21, Unembedded: c.without, EmbedFailure: c.says})
 			if n := c.e.calls.Load(); n > c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
@@ -402,7 +402,7 @@ func TestModelReplacedWhileEmbedding(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"a.txt": "One text.", "b.txt": "Another text."})
 	ix := newMemory()
-	r := run(t, ingest.New(ix, replaced{lengths{name: "s", calls: new(atomic.Int32)}, new(atomic.Int32)}, ingest.Options{EmbedTexts: 1, Workers: 1}), dir)
+	r := run(t, ingest.New(ix, replaced{lengths{name: "s", calls: new(atomic.Int32)}, new(atomic.Int32)}, ingest.Options{EmbedBatch: 1, Workers: 1}), dir)
 	if r.Added != 2 || r.Unembedded != 6 {
 		t.Errorf("report %+v", r)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 )
 
-// slowProposer counts how many documents are worked on at once, by whether they are large.
-type slowProposer struct{ large, small, mostLarge, mostSmall atomic.Int32 }
+// slowGenerator counts how many documents are worked on at once, by whether they are large.
+type slowGenerator struct{ large, small, mostLarge, mostSmall atomic.Int32 }
 
-func (*slowProposer) Name() string { return "slow" }
+func (*slowGenerator) Name() string { return "slow" }
 
-func (p *slowProposer) Propose(_ context.Context, chunks []corpus.Chunk) error {
+func (p *slowGenerator) Generate(_ context.Context, chunks []corpus.Chunk) error {
 	now, most := &p.small, &p.mostSmall
 	if len(chunks) > 100 {
 		now, most = &p.large, &p.mostLarge
@@ -39,8 +39,8 @@ func TestOneLargeDocumentAtATime(t *testing.T) {
 		sources = append(sources, ingest.Source{URI: fmt.Sprintf("small%d.txt", i), Data: []byte("A few words.")})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := &slowProposer{}
-		g := ingest.New(newMemory(), nil, ingest.Options{Workers: 8, Proposer: p})
+		p := &slowGenerator{}
+		g := ingest.New(newMemory(), nil, ingest.Options{Workers: 8, Propositions: p})
 		report, err := g.IngestDocuments(t.Context(), "", sources, nil)
 		if err != nil || report.Added != len(sources) {
 			t.Fatalf("%+v, %v", report, err)

@@ -66,7 +66,7 @@ type blind struct{ entities.Rules }
 
 func (blind) Name() string { return "blind" }
 
-func (b blind) Extract(ctx context.Context, chunks []corpus.Chunk, _ [][]entities.Link) ([]entities.Found, error) {
+func (b blind) Extract(ctx context.Context, chunks []corpus.Chunk, _ [][]entities.Link) ([]entities.Extraction, error) {
 	return b.Rules.Extract(ctx, chunks, nil)
 }
 
@@ -76,7 +76,7 @@ type seen struct {
 	links map[string][]string
 }
 
-func (s seen) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]entities.Link) ([]entities.Found, error) {
+func (s seen) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]entities.Link) ([]entities.Extraction, error) {
 	for i, of := range links {
 		for _, l := range of {
 			s.links[chunks[i].Text] = append(s.links[chunks[i].Text], l.Text)

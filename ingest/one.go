@@ -27,11 +27,11 @@ const (
 	Reading   Stage = iota // the bytes
 	Parsing                // until its text is cut
 	Embedding              // its chunks
-	Putting                // it into the index
+	Indexing               // it into the index
 )
 
-// Taken is what a file came to.
-type Taken struct {
+// FileResult is what a file came to.
+type FileResult struct {
 	Document     corpus.Document
 	Chunks       int
 	Unembedded   int    // as in [Report]
@@ -39,11 +39,11 @@ type Taken struct {
 }
 
 // IngestFile puts one file, in the place of a document of its id if there is one. Nothing else of the collection is read. The file is
-// parsed even if [Failures] remembers its bytes.
+// parsed even if [FailureStore] remembers its bytes.
 // Progress, which may be nil, gets each stage with the share of it that is done, from one goroutine at a time. An error that is
 // due to the file is fit for [fault.Public]; what [Ingester.Ingest] says of embedders that fail holds here too. Nothing is put
 // once ctx has ended.
-func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, float64)) (Taken, error) {
+func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, float64)) (FileResult, error) {
 	r := g.newRun(f.Collection, nil)
 	if progress != nil {
 		r.stage = progress
@@ -54,7 +54,7 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		if _, coded := errors.AsType[*fault.Error](err); !coded {
 			err = fault.Wrap(fault.InvalidRequest, err, "%s", reasonOf(err))
 		}
-		return Taken{}, err
+		return FileResult{}, err
 	}
 	r.stage(Parsing, 0)
 	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title, upload: true}
@@ -63,13 +63,13 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		defer d.release()
 	}
 	if d.err != nil {
-		return Taken{}, d.err
+		return FileResult{}, d.err
 	}
 	doc := d.doc
 	r.batch = []ready{d} // from here on the chunks are the batch's, which lets them go
 	if err := r.flush(ctx); err != nil {
-		return Taken{}, err
+		return FileResult{}, err
 	}
-	r.stage(Putting, 1)
-	return Taken{Document: doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
+	r.stage(Indexing, 1)
+	return FileResult{Document: doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
 }

@@ -24,7 +24,7 @@ func TestIngestFile(t *testing.T) {
 	dir, ix := t.TempDir(), newMemory()
 	body := strings.Repeat("Alpha is a letter, and so are the others.\n\n", 60)
 	write(t, dir, map[string]string{"blob": "# Heading\n\n" + body, "empty": "", "bin": "a\x00b"})
-	g := ingest.New(unlistable{ix}, lengths{name: "a"}, ingest.Options{EmbedTexts: 1})
+	g := ingest.New(unlistable{ix}, lengths{name: "a"}, ingest.Options{EmbedBatch: 1})
 	var told []string
 	f := ingest.File{Collection: "files", ID: "file_1", Path: filepath.Join(dir, "blob"), Name: "letters.md"}
 	got, err := g.IngestFile(t.Context(), f, func(s ingest.Stage, share float64) { told = append(told, fmt.Sprintf("%d %.2f", s, share)) })
@@ -60,7 +60,7 @@ func TestIngestFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f.ID = "late"
 	if _, err := g.IngestFile(ctx, f, func(s ingest.Stage, share float64) {
-		if s == ingest.Putting {
+		if s == ingest.Indexing {
 			cancel()
 		}
 	}); err == nil || len(ix.docs["files"]) != 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
-	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -51,11 +51,11 @@ func TestPropositions(t *testing.T) {
 		{URI: "a.py", Data: []byte("# Riffle Box\nx = 1\n\n# It is a box.\ny = 2\n")},
 	}
 	for _, c := range []struct {
-		proposer propose.Proposer
+		proposer proposition.Generator
 		want     string
-	}{{nil, means}, {propose.None{}, said}, {propose.Rules{}, means}} {
+	}{{nil, means}, {proposition.None{}, said}, {proposition.Rules{}, means}} {
 		e := &heard{}
-		g := ingest.New(ix, e, ingest.Options{Proposer: c.proposer})
+		g := ingest.New(ix, e, ingest.Options{Propositions: c.proposer})
 		r, err := g.IngestDocuments(t.Context(), "", sources, nil)
 		if err != nil || r.Added+r.Updated != 2 {
 			t.Fatalf("%+v, %v", r, err)
@@ -64,7 +64,7 @@ func TestPropositions(t *testing.T) {
 			t.Errorf("embedded %q", e.texts)
 		}
 		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "gravel miners", Levels: []corpus.Level{corpus.Sentence}})
-		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.Statement() != c.want {
+		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.SearchText() != c.want {
 			t.Fatalf("%+v, %v", hits, err)
 		}
 		named, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "riffle", Levels: []corpus.Level{corpus.Sentence}})

@@ -30,7 +30,7 @@ type job struct {
 type ready struct {
 	doc    corpus.Document
 	chunks []corpus.Chunk
-	found  []entities.Found // by chunk
+	found  []entities.Extraction // by chunk
 	same   bool
 	uri    string
 	bytes  int
@@ -87,10 +87,10 @@ func (r *run) load(ctx context.Context) error {
 func (r *run) fail(uri string, err error) {
 	reason := reasonOf(err)
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		reason = strings.TrimPrefix(e.Message, parse.ShowName(uri)+": ")
+		reason = strings.TrimPrefix(e.Message, parse.PrintableName(uri)+": ")
 	}
-	r.report.Failed = append(r.report.Failed, Failure{Path: parse.ShowName(uri), Reason: reason})
-	r.opts.Logger.Debug("ingest document", "path", parse.ShowName(uri), "error", err)
+	r.report.Failed = append(r.report.Failed, Failure{Path: parse.PrintableName(uri), Reason: reason})
+	r.opts.Logger.Debug("ingest document", "path", parse.PrintableName(uri), "error", err)
 }
 
 func (r *run) done(started time.Time) Report {
@@ -192,7 +192,7 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	}
 	out.chunks = cutting.chunks()
 	if prose(p) {
-		if err := r.opts.Proposer.Propose(ctx, out.chunks); err != nil {
+		if err := r.opts.Propositions.Generate(ctx, out.chunks); err != nil {
 			out.err = err
 			return out
 		}
@@ -201,7 +201,7 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 		return out
 	}
 	out.doc = corpus.Document{
-		ID: id, Collection: r.collection, Title: p.Title, URI: parse.ShowName(j.uri), Path: parse.ShowName(j.path), MediaType: p.MediaType, Hash: hash,
+		ID: id, Collection: r.collection, Title: p.Title, URI: parse.PrintableName(j.uri), Path: parse.PrintableName(j.path), MediaType: p.MediaType, Hash: hash,
 		Bytes: int64(out.bytes), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
 	}
 	return out
@@ -220,7 +220,7 @@ func (r *run) parse(ctx context.Context, j job, data []byte) (parse.Parsed, erro
 	}
 	p, err := r.opts.Parse(ctx, name, data, r.opts.Limits)
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.ShowName(name)+": "))
+		err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.PrintableName(name)+": "))
 		if werr := r.opts.Failures.add(name, data, err); werr != nil {
 			r.opts.Logger.Error("remember a document that failed", "error", werr)
 		}
@@ -269,7 +269,7 @@ func (r *run) take(ctx context.Context, d ready) error {
 	}
 	r.progress.Done++
 	r.progress.Bytes += int64(d.bytes)
-	r.progress.Current = parse.ShowName(d.uri)
+	r.progress.Current = parse.PrintableName(d.uri)
 	r.tell(r.progress)
 	return nil
 }
@@ -295,7 +295,7 @@ func (r *run) flush(ctx context.Context) error {
 	if err := r.vectors(ctx, entries, chunks); err != nil {
 		return err
 	}
-	r.stage(Putting, 0)
+	r.stage(Indexing, 0)
 	if err := ctx.Err(); err != nil { // who gave up on a document may have deleted it since
 		return err
 	}

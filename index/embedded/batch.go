@@ -22,7 +22,7 @@ type addition struct {
 
 // bytes is about how much text is analysed.
 func (a *addition) bytes() int {
-	n := 2*len(a.chunk.Title) + len(a.chunk.Statement())
+	n := 2*len(a.chunk.Title) + len(a.chunk.SearchText())
 	for _, h := range a.chunk.Headings {
 		n += len(h)
 	}

@@ -35,7 +35,7 @@ func document(id, text string, n int) (corpus.Document, []index.Entry) {
 			if l == corpus.Passage {
 				name := "Name " + text[:min(60, len(text))]
 				es[len(es)-1].Mentions = []corpus.Mention{{Name: d.Title, Kind: corpus.Subject}, {Name: name, Kind: corpus.Named}}
-				es[len(es)-1].Relations = []corpus.Relation{{From: d.Title, To: name, Says: "is not " + name}}
+				es[len(es)-1].Relations = []corpus.Relation{{From: d.Title, To: name, Predicate: "is not " + name}}
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func graphIndex(b *testing.B) *embedded.Index {
 		for range 10 {
 			name := benchName(z.Uint64())
 			e.Mentions = append(e.Mentions, corpus.Mention{Name: name, Kind: corpus.Named})
-			e.Relations = append(e.Relations, corpus.Relation{From: title, To: name, Says: fmt.Sprintf("was w%dx by", words.Uint64())})
+			e.Relations = append(e.Relations, corpus.Relation{From: title, To: name, Predicate: fmt.Sprintf("was w%dx by", words.Uint64())})
 			fmt.Fprintf(&s, "It was w%dx w%dx by %s. ", words.Uint64(), words.Uint64(), name)
 		}
 		id := fmt.Sprintf("d%06d", i)

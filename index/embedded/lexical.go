@@ -64,7 +64,7 @@ func analyse(c *corpus.Chunk, n *named) analysed {
 			a.text = appendTerms(a.text, h)
 		}
 	}
-	a.text = appendTerms(a.text, c.Statement())
+	a.text = appendTerms(a.text, c.SearchText())
 	return a
 }
 

@@ -65,13 +65,13 @@ func namedBy(e *index.Entry) (*named, error) {
 	for _, r := range e.Relations {
 		from, okFrom := place[r.From]
 		to, okTo := place[r.To]
-		if !okFrom || !okTo || len(r.Says) > maxSaysBytes || !utf8.ValidString(r.Says) || strings.TrimSpace(r.Says) == "" {
+		if !okFrom || !okTo || len(r.Predicate) > maxSaysBytes || !utf8.ValidString(r.Predicate) || strings.TrimSpace(r.Predicate) == "" {
 			continue
 		}
 		if len(out.relations) == maxRelations {
 			break
 		}
-		out.relations = append(out.relations, related{from, to, r.Says})
+		out.relations = append(out.relations, related{from, to, r.Predicate})
 	}
 	if len(out.mentions) == 0 {
 		return nil, nil

@@ -198,7 +198,7 @@ func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit 
 				if err != nil {
 					return nil, "", err
 				}
-				chunks = append(chunks, index.UnembeddedChunk{Ref: refOf(row, i, chunk.ID), Text: chunk.Statement()})
+				chunks = append(chunks, index.UnembeddedChunk{Ref: refOf(row, i, chunk.ID), Text: chunk.SearchText()})
 				if len(chunks) == limit {
 					return chunks, string(rowKey(row)) + string(k[len(prefix):]), nil
 				}

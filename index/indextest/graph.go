@@ -32,7 +32,7 @@ func naming(collection, id, title, text string, names ...string) (corpus.Documen
 	for _, n := range names {
 		es[0].Mentions = append(es[0].Mentions, corpus.Mention{Name: n, Kind: corpus.Named})
 		if i := strings.Index(text, n); i > 0 {
-			es[0].Relations = append(es[0].Relations, corpus.Relation{From: title, To: n, Says: text[max(0, i-20):i]})
+			es[0].Relations = append(es[0].Relations, corpus.Relation{From: title, To: n, Predicate: text[max(0, i-20):i]})
 		}
 	}
 	return d, es
@@ -260,7 +260,7 @@ func graphSame(t *testing.T, open Open) {
 	for i := range words {
 		d, es := naming("c", fmt.Sprintf("d%d", i), fmt.Sprintf("Mine %d", i), strings.Join(words[i:], " "), "Hull", "Leeds")
 		says := strings.Join(words[:i+1], " ")
-		es[0].Relations = []corpus.Relation{{From: d.Title, To: "Hull", Says: says}, {From: "Hull", To: "Leeds", Says: says[:len(says)/2]}}
+		es[0].Relations = []corpus.Relation{{From: d.Title, To: "Hull", Predicate: says}, {From: "Hull", To: "Leeds", Predicate: says[:len(says)/2]}}
 		docs, entries = append(docs, d), append(entries, es)
 	}
 	if err := x.Put(t.Context(), docs, entries); err != nil {
@@ -415,9 +415,9 @@ func graphHostile(t *testing.T, open Open) {
 		{Name: "POLAND", Kind: corpus.Subject}, {Name: "𝔓oland 🙂", Kind: corpus.Named}, {Name: "日本", Kind: corpus.Subject}}
 	for i := range 1000 {
 		es[0].Mentions = append(es[0].Mentions, corpus.Mention{Name: fmt.Sprintf("Many %d", i), Kind: corpus.Named})
-		es[0].Relations = append(es[0].Relations, corpus.Relation{From: fmt.Sprintf("Many %d", i), To: "Poland", Says: strings.Repeat("says ", i)})
+		es[0].Relations = append(es[0].Relations, corpus.Relation{From: fmt.Sprintf("Many %d", i), To: "Poland", Predicate: strings.Repeat("says ", i)})
 	}
-	es[0].Relations = append(es[0].Relations, corpus.Relation{From: "Nobody", To: "Poland", Says: "x"}, corpus.Relation{From: "Poland", To: "Poland", Says: "\xff"})
+	es[0].Relations = append(es[0].Relations, corpus.Relation{From: "Nobody", To: "Poland", Predicate: "x"}, corpus.Relation{From: "Poland", To: "Poland", Predicate: "\xff"})
 	es[1].Mentions = []corpus.Mention{{Name: "Only Sentence", Kind: corpus.Named}}
 	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
 		t.Fatal(err)

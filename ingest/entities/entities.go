@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Found is what a chunk names. Relations are between names of Mentions.
-type Found struct {
+// Extraction is what a chunk names. Relations are between names of Mentions.
+type Extraction struct {
 	Mentions  []corpus.Mention
 	Relations []corpus.Relation
 }
@@ -20,7 +20,7 @@ type Extractor interface {
 	Name() string
 	// Extract gives for each chunk of one document what it names; passages alone name something. Links are those of each
 	// chunk, in order; nil if there are none in any. An error is the context's, or that of a model that was asked.
-	Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error)
+	Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error)
 }
 
 // None is the [Extractor] that finds nothing: there is no graph then.
@@ -30,6 +30,6 @@ type None struct{}
 func (None) Name() string { return "none" }
 
 // Extract implements [Extractor]. There is no error.
-func (None) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]Link) ([]Found, error) {
-	return make([]Found, len(chunks)), nil
+func (None) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]Link) ([]Extraction, error) {
+	return make([]Extraction, len(chunks)), nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-func extract(t testing.TB, chunks ...corpus.Chunk) []entities.Found {
+func extract(t testing.TB, chunks ...corpus.Chunk) []entities.Extraction {
 	t.Helper()
 	out, err := entities.Rules{}.Extract(t.Context(), chunks, nil)
 	if err != nil || len(out) != len(chunks) {
@@ -80,8 +80,8 @@ func TestRelations(t *testing.T) {
 	got := extract(t, passage("Polish-Russian War (film)", "It was directed by Xawery Żuławski, son of Małgorzata Braunek. "+
 		"A long way "+strings.Repeat("of words ", 30)+"to Warsaw."))[0].Relations
 	want := []corpus.Relation{
-		{From: "Polish-Russian War (film)", To: "Xawery Żuławski", Says: "It was directed by"},
-		{From: "Xawery Żuławski", To: "Małgorzata Braunek", Says: ", son of"},
+		{From: "Polish-Russian War (film)", To: "Xawery Żuławski", Predicate: "It was directed by"},
+		{From: "Xawery Żuławski", To: "Małgorzata Braunek", Predicate: ", son of"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("relations (-want +got):\n%s", d)
@@ -119,7 +119,7 @@ func TestCancelled(t *testing.T) {
 }
 
 // check checks what holds of whatever is found.
-func check(t *testing.T, f entities.Found) {
+func check(t *testing.T, f entities.Extraction) {
 	t.Helper()
 	if len(f.Mentions) > 64 || len(f.Relations) > 64 {
 		t.Errorf("%d mentions, %d relations", len(f.Mentions), len(f.Relations))
@@ -133,7 +133,7 @@ func check(t *testing.T, f entities.Found) {
 		names[m.Name], keys[key] = true, true
 	}
 	for _, r := range f.Relations {
-		if !names[r.From] || !names[r.To] || r.From == r.To || r.Says == "" || len(r.Says) > 120 {
+		if !names[r.From] || !names[r.To] || r.From == r.To || r.Predicate == "" || len(r.Predicate) > 120 {
 			t.Errorf("relation %+v", r)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/entities"
 )
 
-func linked(t testing.TB, c corpus.Chunk, links ...entities.Link) entities.Found {
+func linked(t testing.TB, c corpus.Chunk, links ...entities.Link) entities.Extraction {
 	t.Helper()
 	out, err := entities.Rules{}.Extract(t.Context(), []corpus.Chunk{{Level: corpus.Section, Text: c.Text}, c}, [][]entities.Link{nil, links})
 	if err != nil || len(out) != 2 || len(out[0].Mentions) > 0 {

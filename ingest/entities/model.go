@@ -60,7 +60,7 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Extractor, o Options) E
 func (m *asking) Name() string { return "model-1 " + m.then.Name() }
 
 // Extract implements [Extractor]. Its errors are those of then, and that of the context.
-func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error) {
+func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
 	out, err := m.then.Extract(ctx, chunks, links)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ type reply struct {
 }
 
 // merge joins what a model found to what the rules did. The model's names come before the rules' guesses where room ends.
-func merge(ruled Found, r reply, c *corpus.Chunk) Found {
+func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 	out := &collector{place: map[string]int{}}
 	for _, m := range ruled.Mentions {
 		if m.Kind <= corpus.Link {
@@ -166,10 +166,10 @@ func merge(ruled Found, r reply, c *corpus.Chunk) Found {
 	for _, x := range ruled.Relations {
 		from, to := known(x.From), known(x.To)
 		if !pairs[[2]string{from, to}] && !pairs[[2]string{to, from}] {
-			out.relate(from, to, x.Says)
+			out.relate(from, to, x.Predicate)
 		}
 	}
-	return out.Found
+	return out.Extraction
 }
 
 // holder finds names in a passage, whatever their accents, letters' size and punctuation.

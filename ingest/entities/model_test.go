@@ -35,12 +35,12 @@ type ruled struct{ fails error }
 
 func (ruled) Name() string { return "ruled" }
 
-func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]entities.Link) ([]entities.Found, error) {
-	out := make([]entities.Found, len(chunks))
+func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]entities.Link) ([]entities.Extraction, error) {
+	out := make([]entities.Extraction, len(chunks))
 	for i, c := range chunks {
 		if c.Level == corpus.Passage {
-			out[i] = entities.Found{Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named}},
-				Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Says: "Its keeper is"}}}
+			out[i] = entities.Extraction{Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named}},
+				Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Predicate: "Its keeper is"}}}
 		}
 	}
 	return out, r.fails
@@ -61,15 +61,15 @@ func TestModel(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	for _, c := range []struct {
 		name, says string
-		want       entities.Found
+		want       entities.Extraction
 	}{
-		{"names and relations", `{"names": ["ada brook", "Zukowo", "the Mill"], "relations": [{"from": "Ada Brook", "says": "came\n from", "to": "ŻUKOWO"}]}`, entities.Found{
+		{"names and relations", `{"names": ["ada brook", "Zukowo", "the Mill"], "relations": [{"from": "Ada Brook", "says": "came\n from", "to": "ŻUKOWO"}]}`, entities.Extraction{
 			Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named},
 				{Name: "żukowo", Kind: corpus.Named}, {Name: "mill", Kind: corpus.Named}},
-			Relations: []corpus.Relation{{From: "Ada Brook", To: "żukowo", Says: "came from"}, {From: "Farland lighthouse", To: "Ada Brook", Says: "Its keeper is"}}}},
+			Relations: []corpus.Relation{{From: "Ada Brook", To: "żukowo", Predicate: "came from"}, {From: "Farland lighthouse", To: "Ada Brook", Predicate: "Its keeper is"}}}},
 		{"it says more of the same", `{"names": [], "relations": [{"from": "Farland lighthouse", "says": "is kept by", "to": "Ada Brook"},
-			{"from": "Farland lighthouse", "says": "is guarded by", "to": "Ada Brook"}]}`, entities.Found{
-			Mentions: alone[1].Mentions, Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Says: "is kept by"}}}},
+			{"from": "Farland lighthouse", "says": "is guarded by", "to": "Ada Brook"}]}`, entities.Extraction{
+			Mentions: alone[1].Mentions, Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Predicate: "is kept by"}}}},
 		{"names that the passage does not hold", `{"names": ["Joan Marsh", "Brook Ada", "Ada Brooks", "", "?!", "brook, who came from the mill at żukowo. She burns rapeseed oil. She", "` + long + `"],
 			"relations": [{"from": "Ada Brook", "says": "is the sister of", "to": "Joan Marsh"}]}`, alone[1]},
 		{"relations of no use", `{"names": [], "relations": [{"from": "Ada Brook", "says": "is", "to": "Ada Brook"}, {"from": "Ada Brook", "says": "—", "to": "Farland lighthouse"},
@@ -90,7 +90,7 @@ func TestModel(t *testing.T) {
 			if d := cmp.Diff(c.want, got[1]); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(entities.Found{}, got[0]) + cmp.Diff(alone[1], got[2]); d != "" {
+			if d := cmp.Diff(entities.Extraction{}, got[0]) + cmp.Diff(alone[1], got[2]); d != "" {
 				t.Error(d)
 			}
 		})

@@ -40,8 +40,8 @@ var _ Extractor = Rules{}
 func (Rules) Name() string { return "rules-2" }
 
 // Extract implements [Extractor]. Its error is that of the context.
-func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Found, error) {
-	out := make([]Found, len(chunks))
+func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
+	out := make([]Extraction, len(chunks))
 	d := newDocument()
 	cut := make([][]line, len(chunks)) // of the first chunks: cutting costs more than all else
 	kept := 0
@@ -149,7 +149,7 @@ func (d *document) lastNames(ls []line) {
 
 // collector gathers what one passage names.
 type collector struct {
-	Found
+	Extraction
 	place map[string]int // by lang.Name
 }
 
@@ -178,11 +178,11 @@ func (c *collector) relate(from, to, says string) {
 		!strings.ContainsFunc(says, unicode.IsLetter) {
 		return
 	}
-	c.Relations = append(c.Relations, corpus.Relation{From: from, To: to, Says: says})
+	c.Relations = append(c.Relations, corpus.Relation{From: from, To: to, Predicate: says})
 }
 
 // find gives what a passage names.
-func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Found {
+func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Extraction {
 	out := &collector{place: map[string]int{}}
 	topic := ""
 	for _, title := range append([]string{c.Title}, c.Headings...) {
@@ -225,7 +225,7 @@ func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Found {
 			}
 		}
 	}
-	return out.Found
+	return out.Extraction
 }
 
 func countWords(s string) int {

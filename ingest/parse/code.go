@@ -58,7 +58,7 @@ func (c *codeCutter) line(i int) {
 		c.flush(start)
 	}
 	c.from = start
-	c.out = append(c.out, Block{Kind: Heading, Level: level, Text: declarationName(l), Silent: true})
+	c.out = append(c.out, Block{Kind: Heading, Level: level, Text: declarationName(l), Synthetic: true})
 }
 
 // declares gives the level of the declaration that the line begins, or 0.

@@ -47,16 +47,16 @@ func check(t *testing.T, name string, data []byte) {
 		}
 		at := 0
 		for _, l := range b.Links {
-			if l.At < at || l.Text == "" || !strings.HasPrefix(b.Text[l.At:], l.Text) || len(l.Text) > 200 || len(l.Target) > 200 || !utf8.ValidString(l.Target) {
+			if l.Offset < at || l.Text == "" || !strings.HasPrefix(b.Text[l.Offset:], l.Text) || len(l.Text) > 200 || len(l.Target) > 200 || !utf8.ValidString(l.Target) {
 				t.Fatalf("link %+v in %q", l, b.Text)
 			}
-			at = l.At + len(l.Text)
+			at = l.Offset + len(l.Text)
 		}
 		if len(b.Links) > 64 {
 			t.Fatalf("%d links", len(b.Links))
 		}
-		for _, turn := range b.Turns {
-			if turn.At < 0 || turn.At > len(b.Text) || !utf8.ValidString(b.Text[:turn.At]) {
+		for _, turn := range b.PageBreaks {
+			if turn.Offset < 0 || turn.Offset > len(b.Text) || !utf8.ValidString(b.Text[:turn.Offset]) {
 				t.Fatalf("turn %+v in %q", turn, b.Text)
 			}
 		}

@@ -40,8 +40,8 @@ func placed(links []Link, body string) []Link {
 	at := 0
 	for _, l := range links[:min(len(links), maxLinks)] {
 		if i := strings.Index(body[at:], l.Text); i >= 0 {
-			l.At = at + i
-			at = l.At + len(l.Text)
+			l.Offset = at + i
+			at = l.Offset + len(l.Text)
 			out = append(out, l)
 		}
 	}

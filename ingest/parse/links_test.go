@@ -45,8 +45,8 @@ func TestLinks(t *testing.T) {
 			for _, b := range p.Blocks {
 				s := b.Text
 				for _, l := range b.Links {
-					if !strings.HasPrefix(b.Text[l.At:], l.Text) {
-						t.Errorf("%q is not at %d of %q", l.Text, l.At, b.Text)
+					if !strings.HasPrefix(b.Text[l.Offset:], l.Text) {
+						t.Errorf("%q is not at %d of %q", l.Text, l.Offset, b.Text)
 					}
 					s += " " + l.Text + ">" + l.Target
 				}

@@ -38,16 +38,16 @@ func (k Kind) String() string {
 
 // Block is a piece of a document in reading order.
 type Block struct {
-	Kind  Kind
-	Level int    // of a heading: from 1, the outermost; of a list item: how deep, from 1
-	Text  string // never empty; no newline in a heading
-	Page  int    // where it begins, from 1; 0: the format has no pages
-	Turns []Turn // the pages that begin within Text, in order
-	Links []Link // of Text, in order and apart: the first 64; only Markdown and HTML have some
+	Kind       Kind
+	Level      int         // of a heading: from 1, the outermost; of a list item: how deep, from 1
+	Text       string      // never empty; no newline in a heading
+	Page       int         // where it begins, from 1; 0: the format has no pages
+	PageBreaks []PageBreak // the pages that begin within Text, in order
+	Links      []Link      // of Text, in order and apart: the first 64; only Markdown and HTML have some
 
-	// Silent is a heading that what follows repeats, as a declaration's name does: it names its section and is no
+	// Synthetic is a heading that what follows repeats, as a declaration's name does: it names its section and is no
 	// part of the text.
-	Silent bool
+	Synthetic bool
 	// Fenced is code that stands in prose, and not a source file's: the document's text keeps it between fences. It is
 	// no longer than a passage may be, so that no cut parts it from them.
 	Fenced bool
@@ -55,15 +55,15 @@ type Block struct {
 	Tight bool
 }
 
-// Turn is where a page begins within a block.
-type Turn struct {
-	At   int // byte offset in the block's text
-	Page int
+// PageBreak is where a page begins within a block.
+type PageBreak struct {
+	Offset int // byte offset in the block's text
+	Page   int
 }
 
 // Link is a link of a block's text. What links a picture is none.
 type Link struct {
-	At     int    // byte offset in the block's text
+	Offset int    // byte offset in the block's text
 	Text   string // its words there; at most 200 bytes, and never empty
 	Target string // where it leads, as the document writes it; empty if that is longer than 200 bytes
 }
@@ -119,7 +119,7 @@ func (l Limits) WithDefaults() Limits {
 // person; an ended ctx gives its own error.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed, error) {
 	limits = limits.WithDefaults()
-	shown := ShowName(name)
+	shown := PrintableName(name)
 	if len(data) > limits.Bytes {
 		return Parsed{}, fault.New(fault.TooLarge, "%s: larger than the limit of %d bytes", shown, limits.Bytes)
 	}
@@ -188,7 +188,7 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		switch {
 		case b.Kind == Heading:
 			b.Text = clip(oneLine(b.Text), 400)
-		case len(b.Turns) == 0:
+		case len(b.PageBreaks) == 0:
 			b.Text = tidy(b.Text)
 			if b.Kind != Code {
 				b.Text = strings.TrimSpace(b.Text)
@@ -204,7 +204,7 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		if links += len(b.Links); links > maxAllLinks {
 			b.Links = nil
 		}
-		solid = solid || !b.Silent
+		solid = solid || !b.Synthetic
 		for b.Fenced && len(b.Text) > maxFenced {
 			at := codeSeam(b.Text)
 			if part := strings.TrimRight(b.Text[:at], " \t\n"); part != "" {
@@ -321,8 +321,8 @@ func baseTitle(name string) string {
 	return clip(oneLine(base), 300)
 }
 
-// ShowName is a file's name fit for a message: bytes that are no UTF-8 and characters that do not print are escaped.
-func ShowName(name string) string {
+// PrintableName is a file's name fit for a message: bytes that are no UTF-8 and characters that do not print are escaped.
+func PrintableName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])

@@ -38,7 +38,7 @@ func render(p parse.Parsed) string {
 		if k.Level > 0 {
 			kind += fmt.Sprint(" ", k.Level)
 		}
-		if k.Silent {
+		if k.Synthetic {
 			kind += " silent"
 		}
 		if k.Tight {
@@ -47,8 +47,8 @@ func render(p parse.Parsed) string {
 		if k.Page > 0 {
 			kind += fmt.Sprint(" p", k.Page)
 		}
-		for _, t := range k.Turns {
-			kind += fmt.Sprintf(" p%d@%d", t.Page, t.At)
+		for _, t := range k.PageBreaks {
+			kind += fmt.Sprintf(" p%d@%d", t.Page, t.Offset)
 		}
 		fmt.Fprintf(&b, "[%s] %s\n", kind, strings.ReplaceAll(k.Text, "\n", "\n    | "))
 	}

@@ -310,7 +310,7 @@ func (l *pdfLayout) flush() {
 		}
 		if line.page != page {
 			page = line.page
-			b.Turns = append(b.Turns, Turn{At: len(text), Page: page})
+			b.PageBreaks = append(b.PageBreaks, PageBreak{Offset: len(text), Page: page})
 		}
 		text = append(text, line.text...)
 	}

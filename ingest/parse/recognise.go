@@ -41,9 +41,9 @@ var extensions = map[string]format{
 	".csv": formatCSV, ".tsv": formatTSV,
 }
 
-// Known reports whether a name's extension is that of a format that can be read. [Parse] also takes other names, when
+// Supported reports whether a name's extension is that of a format that can be read. [Parse] also takes other names, when
 // the bytes are text.
-func Known(name string) bool {
+func Supported(name string) bool {
 	ext := extOf(name)
 	_, ok := extensions[ext]
 	return ok || languageOf(name) != nil

@@ -52,7 +52,7 @@ func encode(p parse.Parsed) []byte {
 	e.number(len(p.Blocks))
 	for _, b := range p.Blocks {
 		flags := 0
-		for i, set := range []bool{b.Silent, b.Fenced, b.Tight} {
+		for i, set := range []bool{b.Synthetic, b.Fenced, b.Tight} {
 			if set {
 				flags |= 1 << i
 			}
@@ -62,14 +62,14 @@ func encode(p parse.Parsed) []byte {
 		e.number(flags)
 		e.number(b.Page)
 		e.text(b.Text)
-		e.number(len(b.Turns))
-		for _, t := range b.Turns {
-			e.number(t.At)
+		e.number(len(b.PageBreaks))
+		for _, t := range b.PageBreaks {
+			e.number(t.Offset)
 			e.number(t.Page)
 		}
 		e.number(len(b.Links))
 		for _, l := range b.Links {
-			e.number(l.At)
+			e.number(l.Offset)
 			e.number(len(l.Text))
 			e.text(l.Target)
 		}
@@ -100,15 +100,15 @@ func decode(body []byte, limits parse.Limits) (p parse.Parsed, err error) {
 		b.Kind = parse.Kind(d.number(int(parse.Code)))
 		b.Level = d.number(1 << 20)
 		flags := d.number(flagSilent | flagFenced | flagTight)
-		b.Silent, b.Fenced, b.Tight = flags&flagSilent != 0, flags&flagFenced != 0, flags&flagTight != 0
+		b.Synthetic, b.Fenced, b.Tight = flags&flagSilent != 0, flags&flagFenced != 0, flags&flagTight != 0
 		b.Page = d.number(limits.Pages)
 		if b.Text = d.text(); b.Kind == parse.Heading {
 			b.Text = strings.Clone(b.Text) // it outlives the document's text
 		}
 		if n := d.number(limits.Pages); n > 0 && n <= len(d.rest)/2 {
-			b.Turns = make([]parse.Turn, n)
-			for j := range b.Turns {
-				b.Turns[j] = parse.Turn{At: d.number(len(b.Text)), Page: d.number(limits.Pages)}
+			b.PageBreaks = make([]parse.PageBreak, n)
+			for j := range b.PageBreaks {
+				b.PageBreaks[j] = parse.PageBreak{Offset: d.number(len(b.Text)), Page: d.number(limits.Pages)}
 			}
 		}
 		d.links(b)
@@ -132,7 +132,7 @@ func (d *decoder) links(b *parse.Block) {
 	for i := range b.Links {
 		at := d.number(len(b.Text))
 		size := d.number(len(b.Text) - at)
-		b.Links[i] = parse.Link{At: at, Text: strings.Clone(b.Text[at : at+size]), Target: d.ownText()}
+		b.Links[i] = parse.Link{Offset: at, Text: strings.Clone(b.Text[at : at+size]), Target: d.ownText()}
 	}
 }
 

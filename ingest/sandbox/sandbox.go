@@ -110,7 +110,7 @@ const overloadedHint = " because the machine is overloaded; try again later"
 
 // explain returns the error for the caller. Only failures that the same document causes again wrap [parse.ErrExhausted].
 func (p *Pool) explain(name string, err error, limit time.Duration) error {
-	shown := parse.ShowName(name)
+	shown := parse.PrintableName(name)
 	switch {
 	case errors.Is(err, errMemory):
 		return fault.Wrap(fault.TooLarge, parse.ErrExhausted, "%s: needs more than %d MiB of memory to read", shown, p.opts.Memory>>20)
@@ -130,7 +130,7 @@ func (p *Pool) explain(name string, err error, limit time.Duration) error {
 func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits parse.Limits, fresh bool) (parse.Parsed, error) {
 	w, err := p.take(fresh)
 	if err != nil {
-		return parse.Parsed{}, fault.Wrap(fault.Internal, err, "%s: no process to read it could be started", parse.ShowName(name))
+		return parse.Parsed{}, fault.Wrap(fault.Internal, err, "%s: no process to read it could be started", parse.PrintableName(name))
 	}
 	started := time.Now()
 	parsed, err := w.parse(ctx, name, data, limits)

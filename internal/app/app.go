@@ -48,7 +48,7 @@ type App struct {
 	Log      *filelog.Log
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
-	Failures *ingest.Failures // documents that are not parsed again
+	Failures *ingest.FailureStore // documents that are not parsed again
 	parsers  *sandbox.Pool
 	Instance string           // of the server, as its health check shows it; empty: a random text
 	Now      func() time.Time // of the health checks
@@ -107,14 +107,14 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
-	a.Failures, err = ingest.OpenFailures(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
+	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
 	if err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
 	a.parsers = sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 		Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})
 	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: a.parsers.Parse, Failures: a.Failures,
-		Proposer: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
+		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)

@@ -91,7 +91,7 @@ type noticing struct {
 }
 
 // IngestFile implements [files.Ingester].
-func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.Taken, error) {
+func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	taken, err := n.Ingester.IngestFile(ctx, f, progress)
 	if taken.Unembedded > 0 {
 		n.app.VectorsChanged()

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/entities"
-	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
@@ -172,15 +172,15 @@ func (m *Models) writer(chain model.Chat, cfg config.Models) model.Generator {
 }
 
 // proposer gives what makes sentences stand alone.
-func (m *Models) proposer(how string, logger *slog.Logger) propose.Proposer {
+func (m *Models) proposer(how string, logger *slog.Logger) proposition.Generator {
 	switch {
 	case how == "off":
-		return propose.None{}
+		return proposition.None{}
 	case how == "model" && len(m.Chats) > 0:
 		chain := failover.New(m.Chats, failover.Options{Logger: logger})
-		return propose.NewModel(prompt.NewJudge(chain), m.Prompts, propose.Rules{}, propose.Options{Logger: logger})
+		return proposition.NewModel(prompt.NewJudge(chain), m.Prompts, proposition.Rules{}, proposition.Options{Logger: logger})
 	}
-	return propose.Rules{}
+	return proposition.Rules{}
 }
 
 // extractor gives what finds the entities that passages name.

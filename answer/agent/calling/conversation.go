@@ -265,7 +265,7 @@ func (w *writer) excerpt(c corpus.Chunk, query string) string {
 	of := excerptOf{c.ID, query}
 	s, ok := w.clipped[of]
 	if !ok {
-		s = prompt.Clip(lang.Head(c.Statement(), maxClipped), w.question+"\n"+query, maxPassage)
+		s = prompt.Clip(lang.Head(c.SearchText(), maxClipped), w.question+"\n"+query, maxPassage)
 		w.clipped[of] = s
 	}
 	return s

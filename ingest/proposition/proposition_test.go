@@ -1,4 +1,4 @@
-package propose_test
+package proposition_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
@@ -29,7 +29,7 @@ func chunksOf(t testing.TB, name, data string) []corpus.Chunk {
 func proposed(t testing.TB, name, data string) (sentences []corpus.Chunk) {
 	t.Helper()
 	chunks := chunksOf(t, name, data)
-	if err := (propose.Rules{}).Propose(t.Context(), chunks); err != nil {
+	if err := (proposition.Rules{}).Generate(t.Context(), chunks); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range chunks {
@@ -205,7 +205,7 @@ func TestBounds(t *testing.T) {
 func checkOne(t testing.TB, c corpus.Chunk) {
 	t.Helper()
 	switch p := c.Proposition; {
-	case len(p) > len(c.Text)+propose.MaxGrowth:
+	case len(p) > len(c.Text)+proposition.MaxGrowth:
 		t.Fatalf("%d bytes became %d", len(c.Text), len(p))
 	case !utf8.ValidString(p), p != strings.TrimSpace(p):
 		t.Fatalf("%q", p)
@@ -216,7 +216,7 @@ func checkOne(t testing.TB, c corpus.Chunk) {
 
 func TestNone(t *testing.T) {
 	chunks := chunksOf(t, "a.md", box+"It was patented.")
-	if err := (propose.None{}).Propose(t.Context(), chunks); err != nil {
+	if err := (proposition.None{}).Generate(t.Context(), chunks); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range chunks {
@@ -229,8 +229,8 @@ func TestNone(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, p := range []propose.Proposer{propose.Rules{}, propose.None{}} {
-		if err := p.Propose(ctx, chunksOf(t, "a.md", box)); !errors.Is(err, context.Canceled) {
+	for _, p := range []proposition.Generator{proposition.Rules{}, proposition.None{}} {
+		if err := p.Generate(ctx, chunksOf(t, "a.md", box)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", p.Name(), err)
 		}
 	}
@@ -251,10 +251,10 @@ func FuzzRules(f *testing.F) {
 		}
 		_, chunks := ingest.Cut("doc_1", p)
 		again := append([]corpus.Chunk(nil), chunks...)
-		if err := (propose.Rules{}).Propose(t.Context(), chunks); err != nil {
+		if err := (proposition.Rules{}).Generate(t.Context(), chunks); err != nil {
 			t.Fatal(err)
 		}
-		if err := (propose.Rules{}).Propose(t.Context(), again); err != nil {
+		if err := (proposition.Rules{}).Generate(t.Context(), again); err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range chunks {
@@ -276,7 +276,7 @@ func BenchmarkRules(b *testing.B) {
 			chunks := chunksOf(b, "a.md", data)
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				if err := (propose.Rules{}).Propose(b.Context(), chunks); err != nil {
+				if err := (proposition.Rules{}).Generate(b.Context(), chunks); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,4 +1,4 @@
-package propose
+package proposition
 
 import (
 	"cmp"
@@ -36,11 +36,11 @@ type asking struct {
 	until time.Time // when the model is asked again
 }
 
-// NewModel returns the [Proposer] that asks a model, once for each passage. What the model says of a sentence is taken only where it
+// NewModel returns the [Generator] that asks a model, once for each passage. What the model says of a sentence is taken only where it
 // keeps what the sentence says and adds nothing that its passage, the one before and their headings do not hold (see check);
 // else, and where the model fails, the form of the rules stands. The trace of the context is told each reason of failures once a
 // document.
-func NewModel(chat model.Chat, prompts *prompt.Set, then Rules, o Options) Proposer {
+func NewModel(chat model.Chat, prompts *prompt.Set, then Rules, o Options) Generator {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
 	o.Most = cmp.Or(max(o.Most, 0), 500)
@@ -51,7 +51,7 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Rules, o Options) Propo
 	return &asking{chat: chat, prompts: prompts, then: then, Options: o}
 }
 
-// Name implements [Proposer]. The model's name is no part of it: servers change theirs, and documents would be ingested anew.
+// Name implements [Generator]. The model's name is no part of it: servers change theirs, and documents would be ingested anew.
 func (m *asking) Name() string { return "model-1 + " + m.then.Name() }
 
 // passage is what one request is about.
@@ -60,9 +60,9 @@ type passage struct {
 	sentences           []*corpus.Chunk
 }
 
-// Propose implements [Proposer].
-func (m *asking) Propose(ctx context.Context, chunks []corpus.Chunk) error {
-	if err := m.then.Propose(ctx, chunks); err != nil {
+// Generate implements [Generator].
+func (m *asking) Generate(ctx context.Context, chunks []corpus.Chunk) error {
+	if err := m.then.Generate(ctx, chunks); err != nil {
 		return err
 	}
 	all := passages(chunks)
@@ -136,7 +136,7 @@ func passages(chunks []corpus.Chunk) []passage {
 		}
 		p := &out[len(out)-1]
 		p.sentences = append(p.sentences, c)
-		before = c.Statement()
+		before = c.SearchText()
 	}
 	return out
 }

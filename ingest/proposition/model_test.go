@@ -1,4 +1,4 @@
-package propose_test
+package proposition_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/ingest/propose"
+	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -31,10 +31,10 @@ func says(texts ...string) string {
 	return `{"statements": [` + strings.Join(out, ", ") + `]}`
 }
 
-func statements(t *testing.T, p propose.Proposer, data string) (out []string) {
+func statements(t *testing.T, p proposition.Generator, data string) (out []string) {
 	t.Helper()
 	chunks := chunksOf(t, "a.md", data)
-	if err := p.Propose(t.Context(), chunks); err != nil {
+	if err := p.Generate(t.Context(), chunks); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range chunks {
@@ -63,13 +63,13 @@ func TestModel(t *testing.T) {
 		{"too long", []string{"", "The owner lived there with 12 cats." + strings.Repeat(" The mill was built in 1871 by Joan Marsh.", 6), "", ""}, make([]string, 4)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
+			got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 				user := r.Messages[1].Text
 				if r.Schema.Name != "propose" || !strings.Contains(user, "Farland Mill\n</passage ") || !strings.Contains(user, ">\nOthers were.\n</passage ") {
 					t.Errorf("asked %s", user)
 				}
 				return says(c.said...), nil
-			}), nil, propose.Rules{}, propose.Options{}), mill)
+			}), nil, proposition.Rules{}, proposition.Options{}), mill)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -80,10 +80,10 @@ func TestModel(t *testing.T) {
 // TestModelKeepsRules holds that the form of the rules stands where the model has none of its own that is fit.
 func TestModelKeepsRules(t *testing.T) {
 	data := box + "It was patented in 1871. No."
-	want := statements(t, propose.Rules{}, data)
-	got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
+	want := statements(t, proposition.Rules{}, data)
+	got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		return says("", "It was patented in 1999 by Ann Hale.", ""), nil
-	}), nil, propose.Rules{}, propose.Options{}), data)
+	}), nil, proposition.Rules{}, proposition.Options{}), data)
 	if d := cmp.Diff(want, got); d != "" || want[1] == "" {
 		t.Error(d, want)
 	}
@@ -92,13 +92,13 @@ func TestModelKeepsRules(t *testing.T) {
 // TestModelAsksOnceAPassage holds what is asked of a document of several: code and tables are not.
 func TestModelAsksOnceAPassage(t *testing.T) {
 	var asked atomic.Int32
-	statements(t, propose.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
+	statements(t, proposition.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		asked.Add(1)
 		if strings.Contains(r.Messages[1].Text, "--on") || strings.Contains(r.Messages[1].Text, "£4") {
 			t.Errorf("asked %s", r.Messages[1].Text)
 		}
 		return says(make([]string, strings.Count(r.Messages[1].Text, "<passage id=")-1)...), nil
-	}), nil, propose.Rules{}, propose.Options{}), document)
+	}), nil, proposition.Rules{}, proposition.Options{}), document)
 	if n := asked.Load(); n != 3 {
 		t.Errorf("asked %d times", n)
 	}
@@ -109,13 +109,13 @@ func TestModelRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, told := modeltest.RecordTrace(t.Context())
 		var asked atomic.Int32
-		p := propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
+		p := proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 			asked.Add(1)
 			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
-		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
+		}), nil, proposition.Rules{}, proposition.Options{Parallel: 1})
 		chunks := chunksOf(t, "a.md", document)
 		for range 2 {
-			if err := p.Propose(ctx, chunks); err != nil {
+			if err := p.Generate(ctx, chunks); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -123,7 +123,7 @@ func TestModelRests(t *testing.T) {
 			t.Error(asked.Load(), *told)
 		}
 		time.Sleep(2 * time.Minute)
-		if err := p.Propose(ctx, chunks); err != nil || asked.Load() != 2 {
+		if err := p.Generate(ctx, chunks); err != nil || asked.Load() != 2 {
 			t.Error(err, asked.Load())
 		}
 	})
@@ -132,17 +132,17 @@ func TestModelRests(t *testing.T) {
 func TestModelLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, told := modeltest.RecordTrace(t.Context())
-		p := propose.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
+		p := proposition.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
-		}), nil, propose.Rules{}, propose.Options{Parallel: 1})
-		if err := p.Propose(ctx, chunksOf(t, "a.md", document)); err != nil || len(*told) != 1 {
+		}), nil, proposition.Rules{}, proposition.Options{Parallel: 1})
+		if err := p.Generate(ctx, chunksOf(t, "a.md", document)); err != nil || len(*told) != 1 {
 			t.Error(err, *told)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		time.Sleep(2 * time.Minute)
-		if err := p.Propose(ctx, chunksOf(t, "a.md", document)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := p.Generate(ctx, chunksOf(t, "a.md", document)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})
@@ -150,8 +150,8 @@ func TestModelLate(t *testing.T) {
 
 func TestModelNonsense(t *testing.T) {
 	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
-		got := statements(t, propose.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
-			nil, propose.Rules{}, propose.Options{}), box+"It was patented in 1871.")
+		got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
+			nil, proposition.Rules{}, proposition.Options{}), box+"It was patented in 1871.")
 		if got[1] != "The Riffle Box was patented in 1871." {
 			t.Errorf("%s: %q", said, got)
 		}

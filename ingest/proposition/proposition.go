@@ -4,7 +4,7 @@
 //
 // A wrong proposition is worse than none, since it says what the document does not. Where it is not certain what a pronoun
 // stands for, it stays, and the headings before it say what the text is about.
-package propose
+package proposition
 
 import (
 	"context"
@@ -15,41 +15,41 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Proposer makes the sentences of documents stand alone. Its methods may be called at once.
-type Proposer interface {
+// Generator makes the sentences of documents stand alone. Its methods may be called at once.
+type Generator interface {
 	// Name tells propositions of one form from those of another: documents are ingested again where it changes.
 	Name() string
-	// Propose sets the Proposition of each sentence among all chunks of one document, in their order: "" where the sentence
+	// Generate sets the Proposition of each sentence among all chunks of one document, in their order: "" where the sentence
 	// stands alone, and else at most [MaxGrowth] bytes more than the sentence has. The error is that of ctx alone.
-	Propose(ctx context.Context, chunks []corpus.Chunk) error
+	Generate(ctx context.Context, chunks []corpus.Chunk) error
 }
 
 // MaxGrowth is how many bytes a proposition may have more than its sentence.
 const MaxGrowth = 200
 
-// None is the [Proposer] that leaves sentences as they stand.
+// None is the [Generator] that leaves sentences as they stand.
 type None struct{}
 
-// Name implements [Proposer].
+// Name implements [Generator].
 func (None) Name() string { return "none" }
 
-// Propose implements [Proposer].
-func (None) Propose(ctx context.Context, _ []corpus.Chunk) error { return ctx.Err() }
+// Generate implements [Generator].
+func (None) Generate(ctx context.Context, _ []corpus.Chunk) error { return ctx.Err() }
 
 // shortPassage is the length in bytes below which a passage need not show its language anew.
 const shortPassage = 300
 
-// Rules is the [Proposer] that asks no model. It resolves he, she, it and they, their possessives, and "the" or "this" with
+// Rules is the [Generator] that asks no model. It resolves he, she, it and they, their possessives, and "the" or "this" with
 // the noun that something was called, where they stand for the subject: to what the document or the section is about, as
 // its title says and a sentence shows, or to what the sentence before was about. Pronouns are English ones; of texts in other
 // languages only the headings are used. It takes time in proportion to the text.
 type Rules struct{}
 
-// Name implements [Proposer].
+// Name implements [Generator].
 func (Rules) Name() string { return "rules-1" }
 
-// Propose implements [Proposer].
-func (Rules) Propose(ctx context.Context, chunks []corpus.Chunk) error {
+// Generate implements [Generator].
+func (Rules) Generate(ctx context.Context, chunks []corpus.Chunk) error {
 	passages := make(map[corpus.ChunkID]string, len(chunks)/8)
 	w := walker{}
 	for i := range chunks {

@@ -1,4 +1,4 @@
-package propose
+package proposition
 
 import "strings"
 
