@@ -76,7 +76,7 @@ func (p *Pipeline) Equal(ctx context.Context, q event.RunStarted) string {
 	asked := q
 	q.History = nil // it is compared word for word
 	docs, ok := p.caching(q)
-	if !ok || q.Session != "" || len(q.Request) > 0 && !q.Unstored {
+	if !ok || q.Session != "" || len(q.Request) > 0 && !q.Ephemeral {
 		return ""
 	}
 	version, err := docs.Version(ctx, q.Collection)
@@ -192,7 +192,7 @@ func (j *job) current(ctx context.Context, kept []event.Source) ([]candidate, bo
 // costs no more than answering again.
 func (j *job) remember(ctx context.Context) {
 	docs, ok := j.caching(j.q)
-	if !ok || !j.cacheable || j.q.Unstored {
+	if !ok || !j.cacheable || j.q.Ephemeral {
 		return
 	}
 	log, err := eventlog.Read(ctx, j.rec.store, j.q.Run, 0, j.rec.State().Seq)

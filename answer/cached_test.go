@@ -143,7 +143,7 @@ func TestCachedAnswerStopsAtEveryStep(t *testing.T) {
 func TestEqual(t *testing.T) {
 	t.Parallel()
 	p := caching(t)
-	q := event.RunStarted{Query: keeper, Mode: event.Direct, Collection: "default", TopK: 5, Run: "run_1", Protocol: "forge"}
+	q := event.RunStarted{Question: event.Question{Query: keeper, Mode: event.Direct, Collection: "default", TopK: 5}, Run: "run_1", Protocol: "forge"}
 	key := p.Equal(t.Context(), q)
 	if key == "" {
 		t.Fatal("no key")

@@ -61,7 +61,7 @@ var aboutKeeper = talked(keeper, "The keeper of the Farland lighthouse is Ada Br
 func TestFollowUpIsAnsweredAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []event.Mode{event.Agentic, event.Direct} {
-		log := begin(t, library(), event.RunStarted{Query: "What does its lamp burn?", Mode: mode, History: aboutKeeper})
+		log := begin(t, library(), event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", Mode: mode, History: aboutKeeper}})
 		s := event.Fold(log)
 		const want = "What does the Farland lighthouse's lamp burn?"
 		if s.Analysis.Standalone != want || s.Query != "What does its lamp burn?" || !strings.Contains(string(s.Text), "rapeseed oil") {
@@ -71,7 +71,7 @@ func TestFollowUpIsAnsweredAsAWhole(t *testing.T) {
 			t.Errorf("%s: searched for %q", mode, s.Searches[0].Query)
 		}
 	}
-	if s := event.Fold(begin(t, library(), event.RunStarted{Query: "How long does sourdough rise?", History: aboutKeeper})); s.Analysis.Standalone != "" {
+	if s := event.Fold(begin(t, library(), event.RunStarted{Question: event.Question{Query: "How long does sourdough rise?", History: aboutKeeper}})); s.Analysis.Standalone != "" {
 		t.Errorf("%q", s.Analysis.Standalone)
 	}
 }
@@ -95,7 +95,7 @@ func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
 		return func(func(model.Delta, error) bool) {}
 	})
 	heat := 0.7
-	begin(t, p, event.RunStarted{Query: "What does its lamp burn?", History: aboutKeeper, Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99})
+	begin(t, p, event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", History: aboutKeeper, Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99}})
 	got.Passages, got.IDF = nil, nil
 	want := model.Task{Question: "What does the Farland lighthouse's lamp burn?", Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99,
 		History: []model.Message{{Role: model.User, Text: aboutKeeper[0].Text}, {Role: model.Assistant, Text: aboutKeeper[1].Text}}}
@@ -108,9 +108,9 @@ func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
 // one of a model that reads the history is not kept, nor taken.
 func TestCacheOfConversations(t *testing.T) {
 	t.Parallel()
-	follow := event.RunStarted{Query: "What does its lamp burn?", History: aboutKeeper}
-	alone := event.RunStarted{Query: "What does the Farland lighthouse's lamp burn?"}
-	elsewhere := event.RunStarted{Query: follow.Query, History: talked("What is heated to 250 degrees?", "The oven is.")}
+	follow := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", History: aboutKeeper}}
+	alone := event.RunStarted{Question: event.Question{Query: "What does the Farland lighthouse's lamp burn?"}}
+	elsewhere := event.RunStarted{Question: event.Question{Query: follow.Query, History: talked("What is heated to 250 degrees?", "The oven is.")}}
 	for _, heeds := range []bool{false, true} {
 		p := caching(t)
 		said := speaking(model.Delta{Text: "The lamp of the Farland lighthouse burns whale-free rapeseed oil."}, model.Delta{Cite: 1})
@@ -145,15 +145,15 @@ func TestWishesHaveTheirOwnAnswers(t *testing.T) {
 		two   event.RunStarted
 		same  bool
 	}{
-		"instructions":             {true, event.RunStarted{Instructions: "Rhyme."}, event.RunStarted{}, false},
-		"instructions not heeded":  {false, event.RunStarted{Instructions: "Rhyme."}, event.RunStarted{}, true},
-		"temperature":              {true, event.RunStarted{Temperature: &hot}, event.RunStarted{Temperature: &cold}, false},
-		"length":                   {true, event.RunStarted{MaxTokens: 10}, event.RunStarted{}, false},
-		"the same wishes":          {true, event.RunStarted{Instructions: "Rhyme.", Temperature: &hot}, event.RunStarted{Instructions: "Rhyme.", Temperature: &hot}, true},
-		"another model":            {true, event.RunStarted{Model: "other"}, event.RunStarted{}, false},
-		"a model that there's not": {true, event.RunStarted{Model: "none"}, event.RunStarted{}, true},
-		"rounds":                   {false, event.RunStarted{Iterations: 1}, event.RunStarted{}, false},
-		"tools":                    {false, event.RunStarted{Tools: []string{event.ToolListDocuments}}, event.RunStarted{}, false},
+		"instructions":             {true, event.RunStarted{Question: event.Question{Instructions: "Rhyme."}}, event.RunStarted{}, false},
+		"instructions not heeded":  {false, event.RunStarted{Question: event.Question{Instructions: "Rhyme."}}, event.RunStarted{}, true},
+		"temperature":              {true, event.RunStarted{Question: event.Question{Temperature: &hot}}, event.RunStarted{Question: event.Question{Temperature: &cold}}, false},
+		"length":                   {true, event.RunStarted{Question: event.Question{MaxTokens: 10}}, event.RunStarted{}, false},
+		"the same wishes":          {true, event.RunStarted{Question: event.Question{Instructions: "Rhyme.", Temperature: &hot}}, event.RunStarted{Question: event.Question{Instructions: "Rhyme.", Temperature: &hot}}, true},
+		"another model":            {true, event.RunStarted{Question: event.Question{Model: "other"}}, event.RunStarted{}, false},
+		"a model that there's not": {true, event.RunStarted{Question: event.Question{Model: "none"}}, event.RunStarted{}, true},
+		"rounds":                   {false, event.RunStarted{Question: event.Question{Iterations: 1}}, event.RunStarted{}, false},
+		"tools":                    {false, event.RunStarted{Question: event.Question{Tools: []string{event.ToolListDocuments}}}, event.RunStarted{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +190,7 @@ func TestEqualQuestions(t *testing.T) {
 	t.Cleanup(func() { _ = c.Close() })
 	p := library()
 	p.Cache, p.Generator = c, heeding{speaking(), "speaker", true}
-	base := event.RunStarted{Run: "run_1", Protocol: "a", Query: "What does  it burn?", Collection: corpus.DefaultCollection, TopK: 5, Mode: event.Direct, History: aboutKeeper}
+	base := event.RunStarted{Run: "run_1", Protocol: "a", Question: event.Question{Query: "What does  it burn?", Collection: corpus.DefaultCollection, TopK: 5, Mode: event.Direct, History: aboutKeeper}}
 	key := p.Equal(t.Context(), base)
 	for name, c := range map[string]struct {
 		change func(q *event.RunStarted)
@@ -200,7 +200,7 @@ func TestEqualQuestions(t *testing.T) {
 		"another conversation": {func(q *event.RunStarted) { q.History = talked("What is the oven?", "It is hot.") }, false},
 		"no conversation":      {func(q *event.RunStarted) { q.History = nil }, false},
 		"wishes":               {func(q *event.RunStarted) { q.Instructions = "Rhyme." }, false},
-		"not kept":             {func(q *event.RunStarted) { q.Unstored = true }, false},
+		"not kept":             {func(q *event.RunStarted) { q.Ephemeral = true }, false},
 	} {
 		q := base
 		c.change(&q)
@@ -231,7 +231,7 @@ func TestModelIsAskedFor(t *testing.T) {
 		return nil
 	}
 	for asked, want := range map[string]string{"other": "other", "none": "sluice-extractive", "": "sluice-extractive"} {
-		s := event.Fold(begin(t, p, event.RunStarted{Query: keeper, Model: asked}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: keeper, Model: asked}}))
 		if s.Generation.Model != want {
 			t.Errorf("%q: %s", asked, s.Generation.Model)
 		}
@@ -243,7 +243,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	for _, c := range []struct{ asked, budget, want int }{{1, 0, 1}, {2, 0, 2}, {2, 1, 1}, {100, 3, 3}, {0, 2, 2}, {-1, 2, 2}} {
 		p := library()
 		p.Budget.Iterations = c.budget
-		s := event.Fold(begin(t, p, event.RunStarted{Query: "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?", Iterations: c.asked}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?", Iterations: c.asked}}))
 		if s.Iterations != c.want {
 			t.Errorf("%+v: %d", c, s.Iterations)
 		}
@@ -257,7 +257,7 @@ func TestSmallTalk(t *testing.T) {
 	history := []event.Turn{{Role: event.RoleUser, Text: keeper}, {Role: event.RoleAssistant, Text: "Ada Brook."}}
 	for _, h := range [][]event.Turn{nil, history} {
 		for query, talk := range map[string]bool{"thanks": true, "Vielen Dank!": true, "Thanks. Who is the keeper of the Farland lighthouse?": false} {
-			s := event.Fold(begin(t, library(), event.RunStarted{Query: query, History: h}))
+			s := event.Fold(begin(t, library(), event.RunStarted{Question: event.Question{Query: query, History: h}}))
 			if got := len(s.Searches) == 0 && len(s.Sources) == 0 && len(s.Citations) == 0; got != talk || len(s.Text) == 0 || s.Abstained() {
 				t.Errorf("%q: %q, %d searches, %d citations, abstained %v", query, s.Text, len(s.Searches), len(s.Citations), s.Abstained())
 			}

@@ -124,7 +124,7 @@ func TestPagesAreRead(t *testing.T) {
 			"Read page 1 of rye.md":                                          {nil, "baked from sourdough"},
 			"What is on page 2 of doc_report1?":                              {[]int{2}, "102 crowns"},
 		} {
-			s := event.Fold(begin(t, p, event.RunStarted{Query: q, Mode: mode, Tools: bothTools}))
+			s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Mode: mode, Tools: bothTools}}))
 			input, result := called(t, s, event.ToolReadPages)
 			if !strings.Contains(string(s.Text), want.says) || s.Confidence() < 0.9 || s.Check.Flagged {
 				t.Errorf("%s: %q: %q, confidence %v", mode, q, s.Text, s.Confidence())
@@ -146,7 +146,7 @@ func TestPagesThatAreNot(t *testing.T) {
 	for q, calls := range map[string]int{
 		"What is on page 41 of annual_report-2021.pdf?": 1, "What is on page 2 of rye.md?": 1, "What is on page 3 of unknown.pdf?": 0, "What is on page 3?": 0,
 	} {
-		s := event.Fold(begin(t, p, event.RunStarted{Query: q, Tools: bothTools}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Tools: bothTools}}))
 		if len(s.Calls) != calls || len(s.Searches) == 0 || len(s.Warnings) > 0 {
 			t.Errorf("%q: %+v, %d searches, %v", q, s.Calls, len(s.Searches), s.Warnings)
 		}
@@ -161,12 +161,12 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	for _, q := range []string{"What is on page 3 of annual_report-2021.pdf?", "List the documents"} {
-		if s := event.Fold(begin(t, p, event.RunStarted{Query: q})); len(s.Calls) != 0 || len(s.Searches) == 0 {
+		if s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q}})); len(s.Calls) != 0 || len(s.Searches) == 0 {
 			t.Errorf("%q: %+v", q, s.Calls)
 		}
 		plain := *p
 		plain.Index = struct{ index.Reader }{p.Index}
-		if s := event.Fold(begin(t, &plain, event.RunStarted{Query: q, Tools: bothTools})); len(s.Calls) != 0 || len(s.Searches) == 0 {
+		if s := event.Fold(begin(t, &plain, event.RunStarted{Question: event.Question{Query: q, Tools: bothTools}})); len(s.Calls) != 0 || len(s.Searches) == 0 {
 			t.Errorf("%q of such an index: %+v", q, s.Calls)
 		}
 	}
@@ -176,7 +176,7 @@ func TestDocumentsAreListed(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 30)
 	for _, mode := range []event.Mode{event.Agentic, event.Direct} {
-		s := event.Fold(begin(t, p, event.RunStarted{Query: "Which documents do you have?", Mode: mode, Tools: bothTools}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which documents do you have?", Mode: mode, Tools: bothTools}}))
 		_, result := called(t, s, event.ToolListDocuments)
 		want := "Documents (20 of 33):\n\n- Annual Report (annual_report-2021.pdf)\n- Rye bread (rye.md)\n- Farland tower (tower.txt)\n- Ledger 0 (ledger_0.csv)\n"
 		if !strings.HasPrefix(string(s.Text), want) || strings.Count(string(s.Text), "\n- ") != 20 || len(s.Sources) != 20 || len(s.Citations) != 20 {
@@ -196,12 +196,12 @@ func TestDocumentsAreListed(t *testing.T) {
 func TestDocumentsAboutSomethingAreListed(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 30)
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "Which documents mention sourdough?", Tools: bothTools}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which documents mention sourdough?", Tools: bothTools}}))
 	input, _ := called(t, s, event.ToolListDocuments)
 	if want := "Documents about sourdough (1):\n\n- Rye bread (rye.md)"; string(s.Text) != want || input["query"] != "sourdough" || len(s.Sources) != 1 || s.Confidence() < 0.5 {
 		t.Errorf("%q, %v, confidence %v", s.Text, input, s.Confidence())
 	}
-	s = event.Fold(begin(t, p, event.RunStarted{Query: "Which documents mention xenon isotopes?", Tools: bothTools}))
+	s = event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which documents mention xenon isotopes?", Tools: bothTools}}))
 	if len(s.Citations) != 0 || len(s.Searches) == 0 {
 		t.Errorf("%q", s.Text)
 	}
@@ -213,7 +213,7 @@ func TestListsAreNotKept(t *testing.T) {
 	p := archive(t, 1)
 	p.Cache = caching(t).Cache
 	for _, q := range []string{"List the documents", "What is on page 3 of the Annual Report?", "Summarize this document"} {
-		begin(t, p, event.RunStarted{Query: q, Tools: bothTools})
+		begin(t, p, event.RunStarted{Question: event.Question{Query: q, Tools: bothTools}})
 		if p.Cache.Stats().Entries != 0 {
 			t.Errorf("%q was kept", q)
 		}
@@ -238,7 +238,7 @@ func TestAccountOfAWholeDocument(t *testing.T) {
 		{30, "Summarize the history of the tower", 0, "", true},
 	} {
 		p := archive(t, c.more)
-		s := event.Fold(begin(t, p, event.RunStarted{Query: c.ask, Mode: event.Direct}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: c.ask, Mode: event.Direct}}))
 		if (len(s.Searches) > 0) != c.search {
 			t.Fatalf("%q of %d: searches %v", c.ask, c.more, s.Searches)
 		}
@@ -273,12 +273,12 @@ func TestLongDocumentIsSampled(t *testing.T) {
 	}
 	counted := &reading{Index: p.Index.(*embedded.Index)}
 	p.Index = counted
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "Summarize long.pdf"}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Summarize long.pdf"}}))
 	if counted.chunks.Load() > 900 || len(s.Sources) == 0 || len(s.Citations) < 2 {
 		t.Errorf("%d chunks were read: %q", counted.chunks.Load(), s.Text)
 	}
 	counted.chunks.Store(0)
-	s = event.Fold(begin(t, p, event.RunStarted{Query: "What is on page 599 of long.pdf?", Tools: bothTools}))
+	s = event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What is on page 599 of long.pdf?", Tools: bothTools}}))
 	if counted.chunks.Load() > 200 || !strings.Contains(string(s.Text), "4193 crowns") {
 		t.Errorf("%d chunks were read: %q", counted.chunks.Load(), s.Text)
 	}
@@ -303,7 +303,7 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 	p := archive(t, 3)
 	p.Index = &reading{Index: p.Index.(*embedded.Index), fails: errors.New("secret")}
 	for _, q := range []string{"What is on page 3 of the Annual Report?", "List the documents", "Summarize the Annual Report"} {
-		s := event.Fold(begin(t, p, event.RunStarted{Query: q, Tools: bothTools}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Tools: bothTools}}))
 		if s.Failure == nil || s.Failure.Code != fault.Index || len(s.Warnings) == 0 || len(s.Searches) == 0 || strings.Contains(fmt.Sprint(s.Warnings), "secret") {
 			t.Errorf("%q: %s, %v, %d searches", q, s.Status, s.Warnings, len(s.Searches))
 		}
@@ -317,11 +317,11 @@ func TestNameAmongMany(t *testing.T) {
 		t.Skip("makes many documents")
 	}
 	p := archive(t, 2100)
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "What is on page 1 of ledger 2071?", Tools: bothTools}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What is on page 1 of ledger 2071?", Tools: bothTools}}))
 	if !strings.Contains(string(s.Text), "Ledger 2071 has") {
 		t.Errorf("%q", s.Text)
 	}
-	s = event.Fold(begin(t, p, event.RunStarted{Query: "List all documents", Tools: bothTools}))
+	s = event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "List all documents", Tools: bothTools}}))
 	if !strings.HasPrefix(string(s.Text), "Documents (20 of over 2000):") {
 		t.Errorf("%.60q", s.Text)
 	}
@@ -333,7 +333,7 @@ func TestPlannerReadsDocuments(t *testing.T) {
 	p := archive(t, 3)
 	p.Planner = plans{{{Tool: event.ToolListDocuments, Query: "sourdough"}, {Tool: event.ToolReadPages, Document: "annual_report-2021.pdf", From: 17, To: 18},
 		{Tool: event.ToolReadPages, Document: "nothing.pdf", From: 1, To: 1}, {Tool: event.ToolReadPages, Document: "rye", From: 3, To: 2}}}
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "Which storm sank the ship?", Tools: bothTools}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which storm sank the ship?", Tools: bothTools}}))
 	if len(s.Calls) != 3 || len(s.Searches) != 0 || len(s.Warnings) != 0 {
 		t.Fatalf("%+v, %d searches, %v", s.Calls, len(s.Searches), s.Warnings)
 	}
@@ -345,7 +345,7 @@ func TestPlannerReadsDocuments(t *testing.T) {
 			t.Errorf("%s: %s", s.Calls[i].Input, s.Calls[i].Result.Result)
 		}
 	}
-	if s := event.Fold(begin(t, p, event.RunStarted{Query: "Which storm sank the ship?"})); len(s.Calls) != 0 {
+	if s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which storm sank the ship?"}})); len(s.Calls) != 0 {
 		t.Errorf("not offered: %+v", s.Calls)
 	}
 }
@@ -355,7 +355,7 @@ func TestPagesAreKept(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "rye bread sourdough"}, {Tool: event.ToolReadPages, Document: "annual report", From: 30, To: 30}}}
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "What is rye bread baked from?", Tools: bothTools}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What is rye bread baked from?", Tools: bothTools}}))
 	if got := pagesOf(s); !slices.Equal(got, []int{30}) || !strings.Contains(string(s.Text), "sourdough") {
 		t.Errorf("reads pages %v: %q", got, s.Text)
 	}
@@ -382,7 +382,7 @@ func TestAnyReadingMakesALegalRun(t *testing.T) {
 		if seed%4 == 0 {
 			with.Index = &reading{Index: p.Index.(*embedded.Index), fails: errors.New("secret")}
 		}
-		log := begin(t, &with, event.RunStarted{Query: "Which storm sank the ship?", Tools: bothTools})
+		log := begin(t, &with, event.RunStarted{Question: event.Question{Query: "Which storm sank the ship?", Tools: bothTools}})
 		if code(log) != "" && seed%4 != 0 {
 			t.Errorf("seed %d: %s", seed, code(log))
 		}

@@ -70,7 +70,7 @@ func level(s event.State, id corpus.ChunkID) corpus.Level {
 
 func recorder(t *testing.T, store eventlog.Store, now func() time.Time) *answer.Recorder {
 	t.Helper()
-	r, err := answer.NewRecorder(t.Context(), store, now, event.RunStarted{Run: "run_1", Query: "why?"})
+	r, err := answer.NewRecorder(t.Context(), store, now, event.RunStarted{Run: "run_1", Question: event.Question{Query: "why?"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestNoAbstentionAfterFailure(t *testing.T) {
 			if c.planner != nil {
 				p.Planner, mode = c.planner, event.Agentic
 			}
-			log := begin(t, p, event.RunStarted{Query: c.question, Mode: mode, Tools: c.tools})
+			log := begin(t, p, event.RunStarted{Question: event.Question{Query: c.question, Mode: mode, Tools: c.tools}})
 			s := event.Fold(log)
 			switch {
 			case c.answered && (code(log) != "" || len(s.Citations) == 0 || len(s.Warnings) == 0):

@@ -55,7 +55,7 @@ func TestPagesThatShareAPassage(t *testing.T) {
 		"What does page 2 of harbour.pdf say of cargo": {"timber", "Olsen"},
 		"Summarize harbour.pdf":                        {"Olsen", "nothing of this"},
 	} {
-		s := event.Fold(begin(t, p, event.RunStarted{Query: q, Mode: event.Direct, Tools: bothTools}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Mode: event.Direct, Tools: bothTools}}))
 		if !strings.Contains(string(s.Text), want.has) || strings.Contains(string(s.Text), want.not) || len(s.Sources) != 1 {
 			t.Errorf("%q: %q of %+v", q, s.Text, s.Sources)
 			continue
@@ -83,13 +83,13 @@ func TestPagesOfAFormatWithoutThem(t *testing.T) {
 		"What does the last page of diary.txt say about the lamp?": "burned 301 litres",
 	} {
 		for _, mode := range []event.Mode{event.Agentic, event.Direct} {
-			s := event.Fold(begin(t, p, event.RunStarted{Query: q, Mode: mode, Tools: bothTools}))
+			s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Mode: mode, Tools: bothTools}}))
 			if called(t, s, event.ToolReadPages); !strings.Contains(string(s.Text), want) {
 				t.Errorf("%s: %q: %q", mode, q, s.Text)
 			}
 		}
 	}
-	s := event.Fold(begin(t, p, event.RunStarted{Query: "What is on page 3 of diary.txt?", Tools: bothTools}))
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What is on page 3 of diary.txt?", Tools: bothTools}}))
 	if !strings.Contains(string(s.Calls[0].Result.Result), "no such pages") {
 		t.Errorf("%s", s.Calls[0].Result.Result)
 	}

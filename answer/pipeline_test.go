@@ -77,7 +77,7 @@ func run(t *testing.T, ctx context.Context, a answer.Answerer, store eventlog.St
 
 func runIn(t *testing.T, ctx context.Context, mode event.Mode, a answer.Answerer, store eventlog.Store, question string) []event.Event {
 	t.Helper()
-	start := event.RunStarted{Run: "run_1", Protocol: "test", Query: question, Mode: mode, Collection: corpus.DefaultCollection, TopK: 5}
+	start := event.RunStarted{Run: "run_1", Protocol: "test", Question: event.Question{Query: question, Mode: mode, Collection: corpus.DefaultCollection, TopK: 5}}
 	rec, err := answer.NewRecorder(ctx, store, time.Now, start)
 	if err != nil {
 		t.Fatal(err)

@@ -216,9 +216,13 @@ var withoutTimes = cmp.Options{
 // whole run, and no step that the log holds is done again.
 func TestResumeAfterEveryEvent(t *testing.T) {
 	t.Parallel()
-	ask := func(query string) event.RunStarted { return event.RunStarted{Query: query} }
-	direct := func(query string) event.RunStarted { return event.RunStarted{Query: query, Mode: event.Direct} }
-	tools := func(query string) event.RunStarted { return event.RunStarted{Query: query, Tools: bothTools} }
+	ask := func(query string) event.RunStarted { return event.RunStarted{Question: event.Question{Query: query}} }
+	direct := func(query string) event.RunStarted {
+		return event.RunStarted{Question: event.Question{Query: query, Mode: event.Direct}}
+	}
+	tools := func(query string) event.RunStarted {
+		return event.RunStarted{Question: event.Question{Query: query, Tools: bothTools}}
+	}
 	type scenario struct {
 		start    event.RunStarted
 		pipeline func(t *testing.T) *answer.Pipeline
@@ -232,7 +236,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 		"agentic":               {ask(keeper), plain, "graded reranked generation_started token", true},
 		"abstaining":            {ask("How do volcanic eruptions change the orbit of comets?"), plain, "graded retrieval_started", false},
 		"small talk":            {ask("thanks!"), plain, "query_analyzed cache_checked generation_started token", false},
-		"follow-up":             {event.RunStarted{Query: "How long has she kept it?", History: aboutKeeper}, plain, "token", false},
+		"follow-up":             {event.RunStarted{Question: event.Question{Query: "How long has she kept it?", History: aboutKeeper}}, plain, "token", false},
 		"linked documents":      {ask(nested), sailing, "tool_called", false},
 		"comparison":            {ask("Which film has the director who was born first, The Salt Road or A Lantern at Noon?"), sailing, "tool_called tool_returned", false},
 		"several questions":     {ask("Who is the keeper of the Farland lighthouse? How long does sourdough rise?"), plain, "tool_called tool_returned", false},
@@ -326,7 +330,9 @@ func TestResumeAfterAChange(t *testing.T) {
 	broken := func(p *answer.Pipeline) {
 		p.Generator = generate.NewModel(failover.New([]model.Chat{mute{}}, failover.Options{Rounds: 1}), nil, p.Generator, generate.Options{})
 	}
-	tools := func(query string) event.RunStarted { return event.RunStarted{Query: query, Tools: bothTools} }
+	tools := func(query string) event.RunStarted {
+		return event.RunStarted{Question: event.Question{Query: query, Tools: bothTools}}
+	}
 	for name, test := range map[string]struct {
 		start    event.RunStarted
 		pipeline func(*testing.T) *answer.Pipeline
@@ -334,15 +340,15 @@ func TestResumeAfterAChange(t *testing.T) {
 		stop     string     // of an answer that was cut off in its text
 		fails    fault.Code // where it cannot go on
 	}{
-		"documents are deleted":                  {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }, deleted, event.StopIncomplete, fault.NoDocuments},
-		"linked documents are deleted":           {event.RunStarted{Query: nested}, sailing, deleted, event.StopIncomplete, fault.NoDocuments},
+		"documents are deleted":                  {event.RunStarted{Question: event.Question{Query: keeper}}, func(*testing.T) *answer.Pipeline { return library() }, deleted, event.StopIncomplete, fault.NoDocuments},
+		"linked documents are deleted":           {event.RunStarted{Question: event.Question{Query: nested}}, sailing, deleted, event.StopIncomplete, fault.NoDocuments},
 		"listed documents are deleted":           {tools("List the documents"), archived, deleted, event.StopIncomplete, fault.NoDocuments},
 		"pages are deleted":                      {tools("What is on pages 17 to 18 of the Annual Report?"), archived, deleted, event.StopIncomplete, fault.NoDocuments},
-		"another generator":                      {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }, rewritten, event.StopIncomplete, ""},
-		"a model continues the extracts":         {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }, modelled, "stop", ""},
-		"a model that is down cannot continue":   {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }, broken, event.StopIncomplete, ""},
-		"the cached answer is there no more":     {event.RunStarted{Query: keeper}, primed, func(p *answer.Pipeline) { p.Cache.Clear() }, "", fault.Unavailable},
-		"an answer from the cache, and none now": {event.RunStarted{Query: keeper}, primed, func(p *answer.Pipeline) { p.Cache = nil }, "", fault.Unavailable},
+		"another generator":                      {event.RunStarted{Question: event.Question{Query: keeper}}, func(*testing.T) *answer.Pipeline { return library() }, rewritten, event.StopIncomplete, ""},
+		"a model continues the extracts":         {event.RunStarted{Question: event.Question{Query: keeper}}, func(*testing.T) *answer.Pipeline { return library() }, modelled, "stop", ""},
+		"a model that is down cannot continue":   {event.RunStarted{Question: event.Question{Query: keeper}}, func(*testing.T) *answer.Pipeline { return library() }, broken, event.StopIncomplete, ""},
+		"the cached answer is there no more":     {event.RunStarted{Question: event.Question{Query: keeper}}, primed, func(p *answer.Pipeline) { p.Cache.Clear() }, "", fault.Unavailable},
+		"an answer from the cache, and none now": {event.RunStarted{Question: event.Question{Query: keeper}}, primed, func(p *answer.Pipeline) { p.Cache = nil }, "", fault.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -391,7 +397,7 @@ func TestResumeAfterAChange(t *testing.T) {
 // run fails and does not say that the documents hold no answer.
 func TestGradesWithoutTheirSearch(t *testing.T) {
 	t.Parallel()
-	whole := stored(t, begin(t, library(), event.RunStarted{Query: keeper}))
+	whole := stored(t, begin(t, library(), event.RunStarted{Question: event.Question{Query: keeper}}))
 	tested := 0
 	for cut := 1; cut < len(whole); cut++ {
 		log := stored(t, whole[:cut])
@@ -424,9 +430,9 @@ func TestDeadlineOfAResumedRun(t *testing.T) {
 		start    event.RunStarted
 		pipeline func(*testing.T) *answer.Pipeline
 	}{
-		"agentic":    {event.RunStarted{Query: keeper}, func(*testing.T) *answer.Pipeline { return library() }},
-		"list":       {event.RunStarted{Query: "List the documents", Tools: bothTools}, archived},
-		"from cache": {event.RunStarted{Query: keeper}, primed},
+		"agentic":    {event.RunStarted{Question: event.Question{Query: keeper}}, func(*testing.T) *answer.Pipeline { return library() }},
+		"list":       {event.RunStarted{Question: event.Question{Query: "List the documents", Tools: bothTools}}, archived},
+		"from cache": {event.RunStarted{Question: event.Question{Query: keeper}}, primed},
 	} {
 		p := c.pipeline(t)
 		whole := stored(t, begin(t, p, c.start))
@@ -460,7 +466,7 @@ func TestDeadlineOfAResumedRun(t *testing.T) {
 func primed(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	p := caching(t)
-	begin(t, p, event.RunStarted{Query: keeper})
+	begin(t, p, event.RunStarted{Question: event.Question{Query: keeper}})
 	return p
 }
 

@@ -56,14 +56,14 @@ func TestQuestionsStayInTheirStores(t *testing.T) {
 		{"file:doc_rye1,vs_bread", "When is the starter fed?", "every morning", 0},
 		{"default", "What is the oven heated to?", "250 degrees", 0},
 	} {
-		s := event.Fold(begin(t, p, event.RunStarted{Collection: c.collection, Query: c.ask, Tools: bothTools}))
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Collection: c.collection, Query: c.ask, Tools: bothTools}}))
 		if !strings.Contains(string(s.Text), c.says) || c.lists > 0 && len(s.Sources) != c.lists || len(s.Citations) == 0 {
 			t.Errorf("%s: %s: %q", c.collection, c.ask, s.Text)
 		}
 	}
 	for collection, want := range map[string]string{"vs_none": "no documents are in vs_none", "vs_none,vs_other": "no documents are in vs_none, vs_other", "file:doc_none": "no documents are in file:doc_none"} {
 		for _, q := range []string{"What is the oven heated to?", "List the documents", "Summarize this document"} {
-			log := begin(t, p, event.RunStarted{Collection: collection, Query: q, Tools: bothTools})
+			log := begin(t, p, event.RunStarted{Question: event.Question{Collection: collection, Query: q, Tools: bothTools}})
 			if f, _ := log[len(log)-1].Body.(event.RunFailed); f.Code != fault.NoDocuments || f.Message != want || len(event.Fold(log).Calls) != 0 {
 				t.Errorf("%s: %s: %+v", collection, q, f)
 			}
@@ -76,7 +76,7 @@ func TestWordsOfCollectionStayInQuestion(t *testing.T) {
 	t.Parallel()
 	p := stores(t)
 	for _, ask := range []string{"What does the contract say?", "doc_rye1 What is rye bread baked from?", "contract"} {
-		log := begin(t, p, event.RunStarted{Collection: "file:contract,file:doc_rye1", Query: ask, History: []event.Turn{{Role: event.RoleUser, Text: "What is the contract?"}}})
+		log := begin(t, p, event.RunStarted{Question: event.Question{Collection: "file:contract,file:doc_rye1", Query: ask, History: []event.Turn{{Role: event.RoleUser, Text: "What is the contract?"}}}})
 		s := event.Fold(log)
 		for _, r := range s.Searches {
 			if strings.Contains(ask, "contract") && !strings.Contains(r.Query, "contract") {

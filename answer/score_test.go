@@ -142,7 +142,7 @@ func TestScoresAreGradedOnce(t *testing.T) {
 			if p.Grader != nil {
 				p.Grader = p.Scorer
 			}
-			s := event.Fold(stored(t, begin(t, p, event.RunStarted{Query: query, Mode: event.Direct})))
+			s := event.Fold(stored(t, begin(t, p, event.RunStarted{Question: event.Question{Query: query, Mode: event.Direct}})))
 			return s, c.n["grade"]
 		}
 		p := library()

@@ -250,7 +250,7 @@ func TestFormsAgree(t *testing.T) {
 // frames are the events of a log in a form of the knowledge protocol, an event of the log at a time.
 func frames(p knowledge.Protocol, bodies []event.Body) []client.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	bodies = append([]event.Body{event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Query: "why?", Mode: event.Agentic, Collection: "default", TopK: 5}}, bodies...)
+	bodies = append([]event.Body{event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Question: event.Question{Query: "why?", Mode: event.Agentic, Collection: "default", TopK: 5}}}, bodies...)
 	bodies = append(bodies, event.RunFinished{})
 	var evs []client.Event
 	proj := p.New()

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Admission says how the engine's places are shared between clients: those that [Question] names as Client. Questions without
+// Admission says how the engine's places are shared between clients: see [Caller]. Questions without
 // one are bounded by [Options.MaxRuns] alone. The zero value shares nothing.
 type Admission struct {
 	PerClient int           // places of one client; 0: no such bound
@@ -26,7 +27,7 @@ type Admission struct {
 const costUnit = 16 << 10
 
 // cost is how many places a question takes.
-func (q *Question) cost() int {
+func cost(q *event.Question) int {
 	n := len(q.Query) + len(q.Instructions)
 	for _, t := range q.History {
 		n += len(t.Text)
@@ -166,14 +167,14 @@ func (f *fairSemaphore) dispatch() {
 }
 
 // place waits for the place of a question. Questions that can join a run need none.
-func (e *Engine) place(ctx context.Context, q *Question, key string) (release func(), err error) {
+func (e *Engine) place(ctx context.Context, q *event.Question, client, key string) (release func(), err error) {
 	e.mu.Lock()
 	joins := e.joinable(key) != nil
 	e.mu.Unlock()
-	if e.places == nil || q.Client == "" || joins {
+	if e.places == nil || client == "" || joins {
 		return func() {}, nil
 	}
-	return e.places.acquire(ctx, q.Client, q.cost())
+	return e.places.acquire(ctx, client, cost(q))
 }
 
 // fairAnswerer answers while it holds one of the engine's workers, which it releases while it waits for a model.

@@ -140,9 +140,9 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestLongQuestionsCostMore(t *testing.T) {
 	t.Parallel()
-	short, long := Question{Query: "why?"}, Question{Query: "why?", History: []event.Turn{{Role: event.RoleUser, Text: strings.Repeat("x", 5*costUnit)}}}
-	if short.cost() != 1 || long.cost() != 6 {
-		t.Errorf("costs %d and %d, want 1 and 6", short.cost(), long.cost())
+	short, long := event.Question{Query: "why?"}, event.Question{Query: "why?", History: []event.Turn{{Role: event.RoleUser, Text: strings.Repeat("x", 5*costUnit)}}}
+	if cost(&short) != 1 || cost(&long) != 6 {
+		t.Errorf("costs %d and %d, want 1 and 6", cost(&short), cost(&long))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(newFairSemaphore(8, 4, 100, time.Minute))

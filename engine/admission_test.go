@@ -19,7 +19,7 @@ import (
 func took(t *testing.T, e *engine.Engine, client string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	id, err := e.Ask(t.Context(), engine.Question{Query: "why?", Client: client})
+	id, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{Client: client})
 	if err != nil {
 		t.Error(err)
 		return 0
@@ -78,24 +78,24 @@ func TestWaitingQuestionCanLeave(t *testing.T) {
 			<-open
 			return saying(answered()...)(ctx, r)
 		}), engine.Options{Deadline: time.Minute, Admission: engine.Admission{PerClient: 1, Queue: 2, Wait: time.Second}})
-		q := engine.Question{Query: "why?", Client: "a"}
-		if _, err := e.Ask(t.Context(), q); err != nil {
+		q, by := event.Question{Query: "why?"}, engine.Caller{Client: "a"}
+		if _, err := e.Ask(t.Context(), q, by); err != nil {
 			t.Fatal(err)
 		}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := e.Ask(gone, q); !errors.Is(err, context.Canceled) {
+		if _, err := e.Ask(gone, q, by); !errors.Is(err, context.Canceled) {
 			t.Errorf("a question that left: %v", err)
 		}
-		_, err := e.Ask(t.Context(), q)
+		_, err := e.Ask(t.Context(), q, by)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Overloaded {
 			t.Errorf("a question that waited too long: %v", err)
 		}
-		if _, err := e.Ask(t.Context(), engine.Question{Query: "why?"}); err != nil {
+		if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); err != nil {
 			t.Errorf("a question without a client: %v", err)
 		}
 		close(open)
-		if id, err := e.Ask(t.Context(), q); err != nil || logged(t, e, id)[0].Body.Kind() != (event.RunStarted{}).Kind() {
+		if id, err := e.Ask(t.Context(), q, by); err != nil || logged(t, e, id)[0].Body.Kind() != (event.RunStarted{}).Kind() {
 			t.Errorf("after a run has ended: %v", err)
 		}
 		if err := e.Close(t.Context()); err != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,13 +11,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sluice-rag/sluice/answer"
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -34,7 +30,7 @@ type Options struct {
 	// once, say a nanosecond.
 	Grace time.Duration
 	// Equal gives a key of a question. One that is asked while another of its key is being answered, in the first half of the
-	// deadline, joins that run: see [Engine.CancelAs]. An empty key has a run of its own; nil: all have.
+	// deadline, joins that run: see [Engine.Cancel]. An empty key has a run of its own; nil: all have.
 	Equal  func(context.Context, event.RunStarted) string
 	Logger *slog.Logger      // default: silent
 	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine; without the text
@@ -72,53 +68,22 @@ type run struct {
 	lose    context.CancelFunc
 	ended   chan struct{} // closed when it is no longer live
 	forget  bool          // nothing is kept of it
-	client  string        // see [Question]
+	client  string        // see [Caller]
 	release func()        // gives its place back; nil: it has none
 	shared
 
 	recovered bool // an earlier process began it
 }
 
-// Question is what is asked. Zero fields stand for the defaults.
-type Question struct {
-	Query      string
-	Mode       event.Mode // default agentic
-	Collection string     // default [corpus.DefaultCollection]
-	TopK       int        // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
-	Session    string
-	NoCache    bool   // the answer is neither taken from a cache nor kept in one, and the run is not shared
-	Protocol   string // the protocol that it came by; default "library"
-	// Asker is who asks, so that of askers who share a run each can cancel only its own questions: see [Engine.CancelAs].
-	Asker string
-	// Client is who the question's place is counted for: see [Admission].
+// Caller is who asks a question. The zero value is an anonymous program that uses the library.
+type Caller struct {
+	// ID identifies the caller among those who share a run, so that each can cancel only its own questions: see [Engine.Cancel].
+	ID string
+	// Client is whose share of the run slots the question takes: see [Admission]. Empty: it takes none.
 	Client string
-
-	// As in [event.RunStarted].
-	History      []event.Turn
-	Previous     event.RunID
-	Instructions string
-	Model        string
-	Temperature  *float64
-	MaxTokens    int
-	Tools        []string
-	Iterations   int
-	Unstored     bool
-	Request      json.RawMessage
+	// Protocol is the protocol of the request; default "library".
+	Protocol string
 }
-
-// The bounds of a question's fields, in bytes but for MaxTurns.
-const (
-	MaxTurns        = 200
-	MaxHistory      = 256 << 10
-	MaxInstructions = 32 << 10
-	MaxRequest      = 64 << 10
-)
-
-// MaxTopK is the most passages that a question may have given to the generator.
-const MaxTopK = 50
-
-// DefaultTopK is how many passages are given to the generator where nobody says.
-const DefaultTopK = 5
 
 // New makes an engine. Close it when done; the store stays open, it is the caller's.
 func New(a answer.Answerer, o Options) *Engine {
@@ -162,31 +127,32 @@ func (e *Engine) Store() eventlog.Store { return e.o.Store }
 
 // Ask starts a run, or joins one that answers an equal question (see [Options]), and returns once its first event is in the
 // log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
-func (e *Engine) Ask(ctx context.Context, q Question) (event.RunID, error) {
-	return e.ask(ctx, q, false)
+func (e *Engine) Ask(ctx context.Context, q event.Question, c Caller) (event.RunID, error) {
+	return e.ask(ctx, q, c, false)
 }
 
 // AskAttached is Ask with a reader already counted: the caller calls detach once when it stops reading.
-func (e *Engine) AskAttached(ctx context.Context, q Question) (id event.RunID, detach func(), err error) {
-	if id, err = e.ask(ctx, q, true); err != nil {
+func (e *Engine) AskAttached(ctx context.Context, q event.Question, c Caller) (id event.RunID, detach func(), err error) {
+	if id, err = e.ask(ctx, q, c, true); err != nil {
 		return "", nil, err
 	}
 	return id, e.detacher(id), nil
 }
 
-func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunID, error) {
-	start, err := e.begin(q)
-	if err != nil {
+func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (event.RunID, error) {
+	if err := q.Validate(); err != nil {
 		return "", err
 	}
+	q.SetDefaults()
+	start := event.RunStarted{Run: e.o.NewID(), Protocol: cmp.Or(c.Protocol, "library"), Question: q}
 	key := e.key(ctx, start)
 	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	release, err := e.place(ctx, &q, key)
+	release, err := e.place(ctx, &q, c.Client, key)
 	if err != nil {
 		cancel(nil)
 		return "", err
 	}
-	by := asker{q.Asker, attached}
+	by := asker{c.ID, attached}
 	r, joined, err := e.admit(start, key, cancel, by)
 	if joined {
 		release()
@@ -198,7 +164,7 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 		cancel(nil)
 		return "", err
 	}
-	r.client, r.release = q.Client, release
+	r.client, r.release = c.Client, release
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
 	r.begin(err)
 	if err != nil {
@@ -212,67 +178,10 @@ func (e *Engine) ask(ctx context.Context, q Question, attached bool) (event.RunI
 
 // key gives the key under which equal questions join a run; empty: none do.
 func (e *Engine) key(ctx context.Context, start event.RunStarted) string {
-	if e.o.Equal == nil || start.NoCache || start.Unstored {
+	if e.o.Equal == nil || start.NoCache || start.Ephemeral {
 		return ""
 	}
 	return e.o.Equal(ctx, start)
-}
-
-func (e *Engine) begin(q Question) (event.RunStarted, error) {
-	switch {
-	case strings.TrimSpace(q.Query) == "":
-		return event.RunStarted{}, fault.Invalid("query", "required")
-	case q.TopK > MaxTopK:
-		return event.RunStarted{}, fault.Invalid("top_k", "want at most %d", MaxTopK)
-	}
-	if err := q.bounded(); err != nil {
-		return event.RunStarted{}, err
-	}
-	s := event.RunStarted{Run: e.o.NewID(), Protocol: q.Protocol, Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions, Model: q.Model,
-		Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored, Request: q.Request}
-	if s.Protocol == "" {
-		s.Protocol = "library"
-	}
-	if s.Mode == "" {
-		s.Mode = event.Agentic
-	}
-	if s.Collection == "" {
-		s.Collection = corpus.DefaultCollection
-	}
-	if s.TopK <= 0 {
-		s.TopK = DefaultTopK
-	}
-	return s, nil
-}
-
-// bounded holds the texts of a question to their form and their limits.
-func (q *Question) bounded() error {
-	said := 0
-	for _, t := range q.History {
-		if t.Role != event.RoleUser && t.Role != event.RoleAssistant {
-			return fault.Invalid("history", "want the roles %s and %s", event.RoleUser, event.RoleAssistant)
-		}
-		if !utf8.ValidString(t.Text) {
-			return fault.Invalid("history", "not valid UTF-8")
-		}
-		said += len(t.Text)
-	}
-	switch {
-	case !utf8.ValidString(q.Query + q.Collection + q.Session + q.Model):
-		return fault.Invalid("query", "not valid UTF-8")
-	case strings.ContainsFunc(q.Collection, unicode.IsControl):
-		return fault.Invalid("collection", "no control characters")
-	case len(q.History) > MaxTurns || said > MaxHistory:
-		return fault.Invalid("history", "want at most %d turns and %d bytes", MaxTurns, MaxHistory)
-	case len(q.Instructions) > MaxInstructions || !utf8.ValidString(q.Instructions):
-		return fault.Invalid("instructions", "want at most %d bytes of UTF-8", MaxInstructions)
-	case len(q.Request) > MaxRequest:
-		return fault.New(fault.TooLarge, "the request's own fields have over %d bytes", MaxRequest)
-	case q.Previous != "" && !q.Previous.Valid():
-		return fault.Invalid("previous", "not a run's id")
-	}
-	return nil
 }
 
 // admit gives a run its place, or finds the one to join.
@@ -307,7 +216,7 @@ func (e *Engine) mayStart(id event.RunID) error {
 
 // enter makes a run live.
 func (e *Engine) enter(start event.RunStarted, cancel context.CancelCauseFunc) *run {
-	r := &run{id: start.Run, cancel: cancel, ended: make(chan struct{}), forget: start.Unstored}
+	r := &run{id: start.Run, cancel: cancel, ended: make(chan struct{}), forget: start.Ephemeral}
 	r.over, r.lose = context.WithCancel(context.Background())
 	e.live[r.id] = r
 	e.busy++
@@ -446,16 +355,13 @@ func (e *Engine) abandon(id event.RunID, grace int) {
 	}
 }
 
-// Cancel is [Engine.CancelAs] for questions without an asker.
-func (e *Engine) Cancel(ctx context.Context, id event.RunID) error { return e.CancelAs(ctx, id, "") }
-
-// CancelAs takes back one of the asker's questions that a live run answers. The run stops if it was the last, and its terminal
-// event says so soon after. A run that only ever answered one question is stopped for any asker. A run that has ended is
-// left as it is. Errors: [eventlog.ErrNotFound].
-func (e *Engine) CancelAs(ctx context.Context, id event.RunID, by string) error {
+// Cancel withdraws one question of the caller, whose [Caller.ID] it is given, from a live run. The run stops when no question is
+// left, and its terminal event follows soon after. Any caller can cancel a run that only ever answered one question. Cancel
+// does not change a run that has ended. Errors: [eventlog.ErrNotFound].
+func (e *Engine) Cancel(ctx context.Context, id event.RunID, caller string) error {
 	e.mu.Lock()
 	r := e.live[id]
-	stop := r != nil && e.withdraw(r, by)
+	stop := r != nil && e.withdraw(r, caller)
 	e.mu.Unlock()
 	if r != nil && !stop {
 		return nil

@@ -50,7 +50,7 @@ func hanging(ctx context.Context, r *answer.Recorder) error {
 
 func ask(t *testing.T, e *engine.Engine) event.RunID {
 	t.Helper()
-	id, err := e.Ask(t.Context(), engine.Question{Query: "why?"})
+	id, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestStoreThatRefusesTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	store := faulty{eventlog.NewMemory(), func(event.Event) bool { return true }}
 	e := engine.New(saying(answered()...), engine.Options{Store: store})
-	if _, err := e.Ask(t.Context(), engine.Question{Query: "why?"}); err == nil {
+	if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); err == nil {
 		t.Error("asked all the same")
 	}
 	if e.Live() != 0 {
@@ -208,7 +208,7 @@ func TestIDGivenTwiceIsRefused(t *testing.T) {
 			return saying(answered()...)(ctx, r)
 		}), engine.Options{NewID: func() event.RunID { return "run_1" }})
 		id := ask(t, e)
-		if _, err := e.Ask(t.Context(), engine.Question{Query: "why?"}); err == nil {
+		if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); err == nil {
 			t.Error("the second run has the first one's id")
 		}
 		if e.Live() != 1 {
@@ -228,7 +228,7 @@ func TestQuestionNeedsText(t *testing.T) {
 	t.Parallel()
 	e := engine.New(saying(answered()...), engine.Options{})
 	for _, q := range []string{"", " \t\n"} {
-		_, err := e.Ask(t.Context(), engine.Question{Query: q})
+		_, err := e.Ask(t.Context(), event.Question{Query: q}, engine.Caller{})
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.InvalidRequest || f.Field != "query" {
 			t.Errorf("%q: %v", q, err)
 		}
@@ -244,7 +244,7 @@ func TestRunGoesOnWhenItsAskerIsGone(t *testing.T) {
 			<-release
 			return saying(answered()...)(ctx, r)
 		}), engine.Options{})
-		id, err := e.Ask(ctx, engine.Question{Query: "why?"})
+		id, err := e.Ask(ctx, event.Question{Query: "why?"}, engine.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestRunGoesOnWhenItsAskerIsGone(t *testing.T) {
 
 func attached(t *testing.T, e *engine.Engine) (event.RunID, func()) {
 	t.Helper()
-	id, detach, err := e.AskAttached(t.Context(), engine.Question{Query: "why?"})
+	id, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestCancel(t *testing.T) {
 		id := ask(t, e)
 		synctest.Wait()
 		for range 3 {
-			if err := e.Cancel(t.Context(), id); err != nil {
+			if err := e.Cancel(t.Context(), id, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -346,10 +346,10 @@ func TestCancel(t *testing.T) {
 		if reason := log[5].Body.(event.GenerationFinished).Reason; reason != "cancelled" {
 			t.Errorf("generation ended with %q", reason)
 		}
-		if err := e.Cancel(t.Context(), id); err != nil {
+		if err := e.Cancel(t.Context(), id, ""); err != nil {
 			t.Errorf("of a run that has ended: %v", err)
 		}
-		if err := e.Cancel(t.Context(), "unknown"); !errors.Is(err, eventlog.ErrNotFound) {
+		if err := e.Cancel(t.Context(), "unknown", ""); !errors.Is(err, eventlog.ErrNotFound) {
 			t.Errorf("of none: %v", err)
 		}
 	})
@@ -361,11 +361,11 @@ func TestTooManyRunsAreRefused(t *testing.T) {
 		e := engine.New(script(hanging), engine.Options{MaxRuns: 2})
 		first := ask(t, e)
 		ask(t, e)
-		_, err := e.Ask(t.Context(), engine.Question{Query: "why?"})
+		_, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 		if fault.Public(err).Code != fault.Overloaded {
 			t.Errorf("the third: %v", err)
 		}
-		if err := e.Cancel(t.Context(), first); err != nil {
+		if err := e.Cancel(t.Context(), first, ""); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -392,7 +392,7 @@ func TestClose(t *testing.T) {
 			go func() { done <- e.Close(ctx) }()
 		}
 		synctest.Wait()
-		if _, err := e.Ask(t.Context(), engine.Question{Query: "why?"}); fault.Public(err).Code != fault.Unavailable {
+		if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); fault.Public(err).Code != fault.Unavailable {
 			t.Errorf("asked while closing: %v", err)
 		}
 		for range 2 {

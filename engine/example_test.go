@@ -52,7 +52,7 @@ func Example() {
 	eng := engine.New(&answer.Pipeline{Index: ix, Vectors: answer.By(m), Generator: m,
 		Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}, engine.Options{})
 	defer eng.Close(ctx)
-	run, err := eng.Ask(ctx, engine.Question{Query: "Why does gold settle behind the riffles?"})
+	run, err := eng.Ask(ctx, event.Question{Query: "Why does gold settle behind the riffles?"}, engine.Caller{})
 	if err != nil {
 		panic(err)
 	}
@@ -117,7 +117,7 @@ func ExampleEngine_Events() {
 	ctx := context.Background()
 	eng := engine.New(parrot{}, engine.Options{})
 	defer eng.Close(ctx)
-	run, err := eng.Ask(ctx, engine.Question{Query: "Who is there?"})
+	run, err := eng.Ask(ctx, event.Question{Query: "Who is there?"}, engine.Caller{})
 	if err != nil {
 		panic(err)
 	}

@@ -40,7 +40,7 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 		for _, s := range runs {
 			before = s.Start.Run
 			if s.Ended {
-				if s.Start.Unstored {
+				if s.Start.Ephemeral {
 					e.recoverEphemeral(before)
 				}
 				continue
@@ -115,7 +115,7 @@ func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovere
 // ended counts a run that was ended. Its readers can get the end, also of an ephemeral run.
 func (e *Engine) ended(s eventlog.Summary, n *Recovered) {
 	n.Failed++
-	if s.Start.Unstored {
+	if s.Start.Ephemeral {
 		e.recoverEphemeral(s.Start.Run)
 	}
 }

@@ -125,7 +125,7 @@ func TestResumedRunIsLiveBeforeItIsReady(t *testing.T) {
 			detach()
 		}, ""},
 		"cancelled": {func(t *testing.T, e *engine.Engine, _ chan struct{}) {
-			if err := e.Cancel(t.Context(), "run_1"); err != nil {
+			if err := e.Cancel(t.Context(), "run_1", ""); err != nil {
 				t.Error(err)
 			}
 		}, fault.Cancelled},
@@ -194,7 +194,7 @@ func TestEqualQuestionDoesNotJoinAResumedRun(t *testing.T) {
 		if id := ask(t, e); id == "run_1" {
 			t.Error("an equal question joined the resumed run")
 		}
-		if err := e.CancelAs(t.Context(), "run_1", "its asker"); err != nil {
+		if err := e.Cancel(t.Context(), "run_1", "its asker"); err != nil {
 			t.Error(err)
 		}
 		if log := logged(t, e, "run_1"); failed(log) != fault.Cancelled {
@@ -206,14 +206,14 @@ func TestEqualQuestionDoesNotJoinAResumedRun(t *testing.T) {
 	})
 }
 
-func TestUnstoredRunIsDeletedAfterRecovery(t *testing.T) {
+func TestEphemeralRunIsDeletedAfterRecovery(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fail        bool
 		grace, kept time.Duration
 	}{{false, 15 * time.Second, 15 * time.Second}, {true, 15 * time.Second, 15 * time.Second}, {false, time.Nanosecond, 10 * time.Second}, {true, time.Nanosecond, 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			e := engine.New(script(continuing), engine.Options{Store: crashed(t, 0, 5, event.RunStarted{Unstored: true}), Grace: c.grace})
+			e := engine.New(script(continuing), engine.Options{Store: crashed(t, 0, 5, event.RunStarted{Question: event.Question{Ephemeral: true}}), Grace: c.grace})
 			want := engine.Recovered{Resumed: 1}
 			if c.fail {
 				want = engine.Recovered{Failed: 1}

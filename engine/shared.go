@@ -22,7 +22,7 @@ type shared struct {
 
 // asker is who asked one of the questions that a run answers.
 type asker struct {
-	id       string // see [Question]
+	id       string // see [Caller]
 	attached bool   // asked by [Engine.AskAttached]
 }
 

@@ -41,7 +41,7 @@ func TestEqualQuestionsShareOneRun(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			id, detach, err := e.AskAttached(t.Context(), engine.Question{Query: "why?"})
+			id, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -73,29 +73,29 @@ func TestWhatIsNotShared(t *testing.T) {
 		var runs atomic.Int32
 		open := make(chan struct{})
 		e := engine.New(held(&runs, open), engine.Options{Equal: byWords, Deadline: time.Minute})
-		q := engine.Question{Query: "why?"}
-		first, _ := e.Ask(t.Context(), q)
+		q := event.Question{Query: "why?"}
+		first, _ := e.Ask(t.Context(), q, engine.Caller{})
 		for _, c := range []struct {
 			name   string
-			q      engine.Question
+			q      event.Question
 			wait   time.Duration
 			joined bool
 		}{
 			{"the same", q, 0, true},
-			{"another", engine.Question{Query: "how?"}, 0, false},
-			{"no cache", engine.Question{Query: "why?", NoCache: true}, 0, false},
+			{"another", event.Question{Query: "how?"}, 0, false},
+			{"no cache", event.Question{Query: "why?", NoCache: true}, 0, false},
 			{"soon after", q, 29 * time.Second, true},
 			{"when half of the time is over", q, 2 * time.Second, false},
 		} {
 			time.Sleep(c.wait)
-			id, err := e.Ask(t.Context(), c.q)
+			id, err := e.Ask(t.Context(), c.q, engine.Caller{})
 			if err != nil || (id == first) != c.joined {
 				t.Errorf("%s: run %s, %v; the first is %s", c.name, id, err, first)
 			}
 		}
 		close(open)
 		synctest.Wait()
-		if id, err := e.Ask(t.Context(), q); err != nil || id == first {
+		if id, err := e.Ask(t.Context(), q, engine.Caller{}); err != nil || id == first {
 			t.Errorf("a run that is over was joined: %v", err)
 		}
 		if err := e.Close(t.Context()); err != nil {
@@ -110,10 +110,10 @@ func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
 		leave func(t *testing.T, e *engine.Engine, id event.RunID, detach []func())
 		lives bool
 	}{
-		"cancelled once": {func(t *testing.T, e *engine.Engine, id event.RunID, _ []func()) { _ = e.Cancel(t.Context(), id) }, true},
+		"cancelled once": {func(t *testing.T, e *engine.Engine, id event.RunID, _ []func()) { _ = e.Cancel(t.Context(), id, "") }, true},
 		"cancelled twice": {func(t *testing.T, e *engine.Engine, id event.RunID, _ []func()) {
-			_ = e.Cancel(t.Context(), id)
-			_ = e.Cancel(t.Context(), id)
+			_ = e.Cancel(t.Context(), id, "")
+			_ = e.Cancel(t.Context(), id, "")
 		}, false},
 		"one reader left":   {func(_ *testing.T, _ *engine.Engine, _ event.RunID, d []func()) { d[0]() }, true},
 		"both readers left": {func(_ *testing.T, _ *engine.Engine, _ event.RunID, d []func()) { d[0](); d[1]() }, false},
@@ -126,7 +126,7 @@ func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
 				var detach []func()
 				var id event.RunID
 				for range 2 {
-					i, d, err := e.AskAttached(t.Context(), engine.Question{Query: "why?"})
+					i, d, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 					if err != nil || id != "" && i != id {
 						t.Fatal(i, id, err)
 					}
@@ -173,24 +173,24 @@ func TestAskerCancelsItsOwnQuestions(t *testing.T) {
 				e := engine.New(held(new(atomic.Int32), open), engine.Options{Equal: byWords, Grace: time.Second})
 				var id event.RunID
 				for _, who := range c.asked {
-					q := engine.Question{Query: "why?", Asker: string(who)}
+					q, by := event.Question{Query: "why?"}, engine.Caller{ID: string(who)}
 					var err error
 					if strings.ContainsRune(c.attach, who) {
 						var detach func()
-						id, detach, err = e.AskAttached(t.Context(), q)
+						id, detach, err = e.AskAttached(t.Context(), q, by)
 						defer detach()
 						if err == nil {
 							detach()
 						}
 					} else {
-						id, err = e.Ask(t.Context(), q)
+						id, err = e.Ask(t.Context(), q, by)
 					}
 					if err != nil {
 						t.Fatal(err)
 					}
 				}
 				for _, who := range c.cancels {
-					if err := e.CancelAs(t.Context(), id, string(who)); err != nil {
+					if err := e.Cancel(t.Context(), id, string(who)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -215,7 +215,7 @@ func TestSharedRunWaitsForWhoHasNoReader(t *testing.T) {
 		open := make(chan struct{})
 		e := engine.New(held(new(atomic.Int32), open), engine.Options{Equal: byWords, Grace: time.Second})
 		id := ask(t, e)
-		_, detach, err := e.AskAttached(t.Context(), engine.Question{Query: "why?"})
+		_, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,14 +240,14 @@ func TestWhoJoinsARunThatCannotBeginHearsWhy(t *testing.T) {
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := e.Ask(t.Context(), engine.Question{Query: "why?"})
+				_, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 				errs <- err
 			}()
 		}
 		synctest.Wait()
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := e.Ask(gone, engine.Question{Query: "why?"}); !errors.Is(err, context.Canceled) {
+		if _, err := e.Ask(gone, event.Question{Query: "why?"}, engine.Caller{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("who leaves while it begins gets %v", err)
 		}
 		close(open)

@@ -205,13 +205,13 @@ func Through(eng *engine.Engine, ix index.Reader, set *Set, collection string, m
 		names[ingest.DocumentID(collection, set.uri(d))] = d.ID
 	}
 	return func(ctx context.Context, question string) (out Outcome, err error) {
-		id, err := eng.Ask(ctx, engine.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true, Protocol: "eval"})
+		id, err := eng.Ask(ctx, event.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true}, engine.Caller{Protocol: "eval"})
 		if err != nil {
 			return out, err
 		}
 		for batch, err := range eng.Events(ctx, id, 0) {
 			if err != nil {
-				_ = eng.Cancel(context.WithoutCancel(ctx), id)
+				_ = eng.Cancel(context.WithoutCancel(ctx), id, "")
 				return out, err
 			}
 			for _, e := range batch {

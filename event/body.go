@@ -47,43 +47,12 @@ type Millis int64
 // MillisOf rounds a duration down to milliseconds; a negative one is 0.
 func MillisOf(d time.Duration) Millis { return Millis(max(d.Milliseconds(), 0)) }
 
-// RunStarted is the first event: what was asked.
+// RunStarted is the first event.
 type RunStarted struct {
-	Run        RunID  `json:"run"`
-	Protocol   string `json:"protocol"` // the one that the run was started in; it can be read in any
-	Query      string `json:"query"`
-	Mode       Mode   `json:"mode"`
-	Collection string `json:"collection"`
-	TopK       int    `json:"top_k"` // passages given to the generator
-	Session    string `json:"session,omitempty"`
-	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither taken from the cache nor kept in it
-
-	History      []Turn   `json:"history,omitempty"`      // what was said before, the oldest first
-	Previous     RunID    `json:"previous,omitempty"`     // the run whose answer this one follows
-	Instructions string   `json:"instructions,omitempty"` // how the asker wants to be answered; models heed it, rules do not
-	Model        string   `json:"model,omitempty"`        // asked for; one that there is not is another word for the first
-	Temperature  *float64 `json:"temperature,omitempty"`
-	MaxTokens    int      `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
-	Tools        []string `json:"tools,omitempty"`      // that the run may use besides searching: [ToolReadPages], [ToolListDocuments]
-	Iterations   int      `json:"iterations,omitempty"` // rounds of tools at most; 0: as many as the pipeline allows
-	Unstored     bool     `json:"unstored,omitempty"`   // nothing is kept of the run once it was read
-
-	// Request is what the run's protocol wants to find again in its projections, such as fields that it repeats; nobody else
-	// reads it. At most 64 KiB.
-	Request json.RawMessage `json:"request,omitempty"`
+	Run      RunID  `json:"run"`
+	Protocol string `json:"protocol"` // the protocol of the request; the run can be read in any other
+	Question
 }
-
-// Turn is something that was said before the question.
-type Turn struct {
-	Role string `json:"role"` // [RoleUser] or [RoleAssistant]
-	Text string `json:"text"`
-}
-
-// The roles of a [Turn].
-const (
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-)
 
 // QueryAnalyzed says what the analysis made of the question.
 type QueryAnalyzed struct {

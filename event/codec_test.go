@@ -22,7 +22,7 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 89_012_000, time.UTC)
 // bodies holds one of each kind with every field set.
 func bodies() []event.Body {
 	return []event.Body{
-		event.RunStarted{Run: "r1", Protocol: "forge", Query: "why <b> & \"c\"?", Mode: event.Agentic, Collection: "default", TopK: 5, Session: "s"},
+		event.RunStarted{Run: "r1", Protocol: "forge", Question: event.Question{Query: "why <b> & \"c\"?", Mode: event.Agentic, Collection: "default", TopK: 5, Session: "s"}},
 		event.QueryAnalyzed{Complexity: event.Complex, Decomposed: true, Mode: event.Direct, By: "rules"},
 		event.CacheChecked{Hit: true, Similarity: 0.97, Query: "why?", CachedAt: at.Add(-time.Hour)},
 		event.ToolCalled{Call: 1, Tool: event.ToolDecomposeQuery, Input: json.RawMessage(`{"a":"<&>","n":1.0}`), Iteration: 2},
@@ -68,6 +68,25 @@ func TestCodecRoundTrip(t *testing.T) {
 	}
 	if len(seen) != 18 {
 		t.Errorf("%d kinds of 18", len(seen))
+	}
+}
+
+// TestStoredQuestion checks that the JSON of a run's first event stays as it is in existing logs.
+func TestStoredQuestion(t *testing.T) {
+	line := `{"seq":1,"at":"2026-03-04T05:06:07.089012Z","kind":"run_started","body":{"run":"r1","protocol":"forge","query":"why?","mode":"direct",` +
+		`"collection":"a,b","top_k":7,"session":"s","no_cache":true,"history":[{"role":"user","text":"hi"}],"previous":"r0","instructions":"Be brief.",` +
+		`"model":"m","temperature":0.5,"max_tokens":9,"tools":["page_reader"],"iterations":2,"unstored":true,"request":{"a":1}}}`
+	heat := 0.5
+	want := event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r1", Protocol: "forge", Question: event.Question{Query: "why?", Mode: event.Direct,
+		Collection: "a,b", TopK: 7, Session: "s", NoCache: true, History: []event.Turn{{Role: event.RoleUser, Text: "hi"}}, Previous: "r0",
+		Instructions: "Be brief.", Model: "m", Temperature: &heat, MaxTokens: 9, Tools: []string{event.ToolReadPages}, Iterations: 2,
+		Ephemeral: true, Request: json.RawMessage(`{"a":1}`)}}}
+	got, err := event.ParseJSON([]byte(line))
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if back, err := event.AppendJSON(nil, want); err != nil || string(back) != line {
+		t.Errorf("%v\n%s, want\n%s", err, back, line)
 	}
 }
 

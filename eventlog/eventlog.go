@@ -161,7 +161,7 @@ func Stored(ctx context.Context, a Archive, before event.RunID, limit int) ([]Su
 			return nil, err
 		}
 		for _, s := range page {
-			if before = s.Start.Run; !s.Start.Unstored && len(out) < limit {
+			if before = s.Start.Run; !s.Start.Ephemeral && len(out) < limit {
 				out = append(out, s)
 			}
 		}

@@ -90,7 +90,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 		s := inMemory(t, byQuestion(map[string]script{
 			"first": saying(everything(2, 1)...), "then": saying(everything(1, 1)...), "slow": stepwise(steps, everything(1, 1)),
 			"silent": saying(analysed()...),
-			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", engine.MaxHistory-10)})...)}),
+			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", event.MaxHistory-10)})...)}),
 			engine.Options{}, pacedOptions)
 		defer s.close()
 		ask := func(body string, want int) string {
@@ -135,7 +135,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 		for range 101 {
 			third = ask(after("then", third, ""), http.StatusOK)
 		}
-		if n := len(history(third)); n != engine.MaxTurns {
+		if n := len(history(third)); n != event.MaxTurns {
 			t.Errorf("%d turns", n)
 		}
 		ask(after("then", "run_unknown", ""), http.StatusNotFound)

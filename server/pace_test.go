@@ -48,7 +48,7 @@ func (p paced) view(q func(string) string) (wire.Protocol, error) {
 
 func (p paced) entry() wire.Entry {
 	return wire.Entry{Protocol: p, Stream: "/paced", View: p.view,
-		Decode: func(body []byte, maxQuery int) (wire.Question, error) {
+		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			var q struct {
 				Query    string
 				NoCache  bool `json:"no_cache"`
@@ -58,11 +58,11 @@ func (p paced) entry() wire.Entry {
 				History  []event.Turn
 			}
 			if err := json.Unmarshal(body, &q); err != nil {
-				return wire.Question{}, fault.Invalid("body", "no object")
+				return wire.Request{}, fault.Invalid("body", "no object")
 			}
 			body, err := json.Marshal(forge.Request{Query: q.Query, Mode: event.Agentic, NoCache: q.NoCache})
 			if err != nil {
-				return wire.Question{}, err
+				return wire.Request{}, err
 			}
 			w, err := forge.Entry().Decode(body, maxQuery)
 			if err != nil {

@@ -115,10 +115,10 @@ func collect(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Eve
 }
 
 // decode reads a request's question. Errors are written to w.
-func (p port) decode(w http.ResponseWriter, r *http.Request) (wire.Question, bool) {
+func (p port) decode(w http.ResponseWriter, r *http.Request) (wire.Request, bool) {
 	body, ok := p.readJSON(w, r)
 	if !ok {
-		return wire.Question{}, false
+		return wire.Request{}, false
 	}
 	q, err := p.Decode(body, p.o.MaxQuery)
 	if err == nil && q.Previous != "" {
@@ -126,22 +126,19 @@ func (p port) decode(w http.ResponseWriter, r *http.Request) (wire.Question, boo
 	}
 	if err != nil {
 		p.replyError(w, err)
-		return wire.Question{}, false
+		return wire.Request{}, false
 	}
 	return q, true
 }
 
-func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Question) (event.RunID, func(), bool) {
+func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (event.RunID, func(), bool) {
 	if p.o.Accept != nil {
 		if err := p.o.Accept(r.Context(), q.Collection); err != nil {
 			p.replyError(w, err)
 			return "", nil, false
 		}
 	}
-	id, detach, err := p.engine.AskAttached(r.Context(), engine.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Session: q.Session, NoCache: q.NoCache, History: q.History, Previous: q.Previous, Instructions: q.Instructions,
-		Model: q.Model, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Tools: q.Tools, Iterations: q.Iterations, Unstored: q.Unstored,
-		Request: q.Request, Protocol: p.Name(), Asker: AskerOf(r), Client: addressOf(r)})
+	id, detach, err := p.engine.AskAttached(r.Context(), q.Question, engine.Caller{ID: CallerOf(r), Client: addressOf(r), Protocol: p.Name()})
 	if err != nil {
 		p.replyError(w, err)
 		return "", nil, false
@@ -166,7 +163,7 @@ func (p port) following(ctx context.Context, previous event.RunID, history []eve
 	if len(state.Text) > 0 {
 		said = append(said, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
 	}
-	turns, size := engine.MaxTurns-len(history), engine.MaxHistory
+	turns, size := event.MaxTurns-len(history), event.MaxHistory
 	for _, t := range history {
 		size -= len(t.Text)
 	}

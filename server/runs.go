@@ -127,7 +127,7 @@ func (p port) getRun(w http.ResponseWriter, r *http.Request) {
 func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
 	sum, err := p.summary(r)
 	if err == nil {
-		err = p.engine.CancelAs(r.Context(), sum.Start.Run, AskerOf(r))
+		err = p.engine.Cancel(r.Context(), sum.Start.Run, CallerOf(r))
 	}
 	if err != nil {
 		p.replyError(w, err)

@@ -31,7 +31,7 @@ func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 		defer s.close()
 		var want []event.RunID
 		for i := range 12 {
-			id, err := s.engine.Ask(t.Context(), engine.Question{Query: "secret?", Unstored: i%3 != 0})
+			id, err := s.engine.Ask(t.Context(), event.Question{Query: "secret?", Ephemeral: i%3 != 0}, engine.Caller{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 		store := eventlog.NewMemory()
 		const kept, seen = 9, 14
 		bodies := everything(10, 1)
-		es := []event.Event{{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: "cut", Query: "why?", Mode: event.Agentic}}}
+		es := []event.Event{{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: "cut", Question: event.Question{Query: "why?", Mode: event.Agentic}}}}
 		for i, b := range bodies[:kept-1] {
 			es = append(es, event.Event{Seq: event.Seq(i + 2), At: es[0].At, Body: b})
 		}

@@ -22,8 +22,7 @@ import (
 // snapshotBatches cuts the run as a pace does: perSecond times a second, and behind what is no text. 0: at each event.
 func snapshotBatches(p knowledge.Protocol, bodies []event.Body, perSecond int) [][]event.Event {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	log := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "run_0123456789", Query: "what may I do with it?", Mode: event.Direct, Collection: "default", TopK: 5,
-		Protocol: knowledge.Name, Request: json.RawMessage(`{}`)}}}
+	log := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "run_0123456789", Protocol: knowledge.Name, Question: event.Question{Query: "what may I do with it?", Mode: event.Direct, Collection: "default", TopK: 5, Request: json.RawMessage(`{}`)}}}}
 	for _, b := range bodies {
 		if _, text := b.(event.Token); text {
 			at = at.Add(time.Second / SnapshotRate)

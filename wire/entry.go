@@ -1,34 +1,15 @@
 package wire
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Question is what a request asks, in whatever protocol. Zero fields stand for the defaults.
-type Question struct {
-	Query      string
-	Mode       event.Mode
-	Collection string
-	TopK       int
-	Session    string
-	NoCache    bool
-
-	// As in [event.RunStarted].
-	History      []event.Turn
-	Previous     event.RunID // its question and answer go before History
-	Instructions string
-	Model        string
-	Temperature  *float64
-	MaxTokens    int
-	Tools        []string
-	Iterations   int
-	Unstored     bool
-	Request      json.RawMessage
-
+// Request is a decoded request: the question, and how the client wants the reply.
+type Request struct {
+	event.Question
 	Once bool // a request to [Entry.Stream] that wants one JSON object
 	// As is the protocol in the form that the request wants, such as one at another pace; nil: the entry's own.
 	As Protocol
@@ -51,7 +32,7 @@ type Entry struct {
 	Once   string // path whose POST is answered with one JSON object; empty: none
 	// Decode reads a request's JSON body; a question over maxQuery bytes is an error. Errors are [fault.InvalidRequest]
 	// and name the field.
-	Decode func(body []byte, maxQuery int) (Question, error)
+	Decode func(body []byte, maxQuery int) (Request, error)
 	// View gives the protocol in the form that parameters of a request for a run's stream ask for, by their names; nil: it has
 	// but one. Forms that equal each other are the same form. Errors are as those of Decode.
 	View func(parameter func(name string) string) (Protocol, error)

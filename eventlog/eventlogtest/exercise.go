@@ -50,7 +50,7 @@ func Exercise(t *testing.T, open func(t *testing.T) eventlog.Store) {
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
 
 func started(run event.RunID) event.Event {
-	return event.Event{Seq: 1, At: epoch, Body: event.RunStarted{Run: run, Query: "why?", Mode: event.Direct}}
+	return event.Event{Seq: 1, At: epoch, Body: event.RunStarted{Run: run, Question: event.Question{Query: "why?", Mode: event.Direct}}}
 }
 
 func token(seq event.Seq) event.Event {

@@ -77,12 +77,12 @@ func (g *gen) maybeWarn(step string) {
 func (g *gen) start() {
 	g.mode = pick(g, event.Agentic, event.Direct)
 	b := event.RunStarted{
-		Run:        event.RunID(fmt.Sprintf("run-%012x-%016x", g.at.UnixMicro(), g.rng.Uint64())),
-		Protocol:   pick(g, "forge", "knowledge", "ragevents", "turns"),
-		Query:      g.text(1 + g.rng.IntN(12)),
-		Mode:       g.mode,
-		Collection: pick(g, corpus.DefaultCollection, "handbooks", "größe"),
-		TopK:       1 + g.rng.IntN(20),
+		Run:      event.RunID(fmt.Sprintf("run-%012x-%016x", g.at.UnixMicro(), g.rng.Uint64())),
+		Protocol: pick(g, "forge", "knowledge", "ragevents", "turns"),
+		Question: event.Question{Query: g.text(1 + g.rng.IntN(12)),
+			Mode:       g.mode,
+			Collection: pick(g, corpus.DefaultCollection, "handbooks", "größe"),
+			TopK:       1 + g.rng.IntN(20)},
 	}
 	if g.oneIn(2) {
 		b.Session = fmt.Sprintf("session-%d", g.rng.IntN(100))

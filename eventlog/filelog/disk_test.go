@@ -31,7 +31,7 @@ func at(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC) }
 
 // short gives a run of n events at a time.
 func short(id event.RunID, n int, t time.Time) []event.Event {
-	es := []event.Event{{Seq: 1, At: t, Body: event.RunStarted{Run: id, Query: "why?"}}}
+	es := []event.Event{{Seq: 1, At: t, Body: event.RunStarted{Run: id, Question: event.Question{Query: "why?"}}}}
 	for i := 2; i < n; i++ {
 		es = append(es, event.Event{Seq: event.Seq(i), At: t, Body: event.Token{Text: fmt.Sprintf(" word %d of %s", i, id)}})
 	}

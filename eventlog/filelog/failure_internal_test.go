@@ -21,7 +21,7 @@ func TestFailedSync(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Query: "why?"}}, {Seq: 2, At: at, Body: event.RunFinished{}}}
+			es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Question: event.Question{Query: "why?"}}}, {Seq: 2, At: at, Body: event.RunFinished{}}}
 			if err := l.Append(context.Background(), "r", es[0]); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestFailedSync(t *testing.T) {
 func TestSyncIsRetried(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	start := func(id event.RunID) event.Event {
-		return event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: id, Query: "why?"}}
+		return event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: id, Question: event.Question{Query: "why?"}}}
 	}
 	end := event.Event{Seq: 2, At: at, Body: event.RunFinished{}}
 	for name, c := range map[string]struct {

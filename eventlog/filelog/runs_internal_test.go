@@ -16,7 +16,7 @@ func TestRunsPassesOverRunsWithoutEvents(t *testing.T) {
 	}
 	defer l.Close()
 	for _, id := range []event.RunID{"run-1", "run-3", "run-5"} {
-		start := event.Event{Seq: 1, At: time.Unix(1, 0).UTC(), Body: event.RunStarted{Run: id, Query: "why?", Mode: event.Direct}}
+		start := event.Event{Seq: 1, At: time.Unix(1, 0).UTC(), Body: event.RunStarted{Run: id, Question: event.Question{Query: "why?", Mode: event.Direct}}}
 		if err := l.Append(t.Context(), id, start); err != nil {
 			t.Fatal(err)
 		}

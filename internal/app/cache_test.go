@@ -100,7 +100,7 @@ func TestNoCache(t *testing.T) {
 	off, _ := open(t, func(c *config.Config) { c.Cache.CacheBytes = 0 })
 	const question = "Who is the keeper of the Farland lighthouse?"
 	anew := func() bool {
-		run, err := a.Engine.Ask(t.Context(), engine.Question{Query: question, NoCache: true})
+		run, err := a.Engine.Ask(t.Context(), event.Question{Query: question, NoCache: true}, engine.Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,22 +310,22 @@ func TestDeletedRunLeavesTheCache(t *testing.T) {
 		return names
 	}
 	const kept, gone, unkept = "Who is the keeper of the Farland lighthouse?", "Who looks after the lighthouse of Farland?", "What is the name of Farland's keeper?"
-	asked(t, a, engine.Question{Query: kept})
-	s := asked(t, a, engine.Question{Query: gone, Collection: "default,default"}) // of the same documents, and not the same question
+	asked(t, a, event.Question{Query: kept})
+	s := asked(t, a, event.Question{Query: gone, Collection: "default,default"}) // of the same documents, and not the same question
 	if len(in(gone)) != 2 || s.Cached() {
 		t.Fatalf("it is in %v, from the cache %v", in(gone), s.Cached())
 	}
 	if err := a.Engine.Delete(t.Context(), s.Run); err != nil {
 		t.Fatal(err)
 	}
-	asked(t, a, engine.Question{Query: unkept, Collection: "default,default", Unstored: true})
+	asked(t, a, event.Question{Query: unkept, Collection: "default,default", Ephemeral: true})
 	if got := in(unkept); slices.Contains(got, "cache.db") {
 		t.Error("the cache holds the answer of an unstored run")
 	}
 	if got := in(gone); len(got) != 0 {
 		t.Errorf("the deleted run is still in %v", got)
 	}
-	if again := asked(t, a, engine.Question{Query: kept}); !again.Cached() {
+	if again := asked(t, a, event.Question{Query: kept}); !again.Cached() {
 		t.Error("another run's answer was deleted, too")
 	}
 }

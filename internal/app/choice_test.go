@@ -12,9 +12,9 @@ import (
 )
 
 // asked asks a question and gives the fold of its run.
-func asked(t *testing.T, a *app.App, q engine.Question) event.State {
+func asked(t *testing.T, a *app.App, q event.Question) event.State {
 	t.Helper()
-	run, err := a.Engine.Ask(t.Context(), q)
+	run, err := a.Engine.Ask(t.Context(), q, engine.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestModelIsChosenByName(t *testing.T) {
 		"": {"first", "first"}, "first": {"first", "first"}, "second": {"first", "first"}, "third": {"first", "first"},
 		app.Extractive: {"sluice-extractive", ""}, "sluice-extractive": {"sluice-extractive", ""},
 	} {
-		s := asked(t, a, engine.Question{Query: question, Mode: event.Direct, Model: name, NoCache: true})
+		s := asked(t, a, event.Question{Query: question, Mode: event.Direct, Model: name, NoCache: true})
 		wrote := ""
 		for _, u := range s.Usage {
 			if u.Step == "generate" {
@@ -68,7 +68,7 @@ func TestFollowUpByAModel(t *testing.T) {
 		return modeltest.Script{Tokens: []string{"It burns rapeseed oil ⟦1⟧."}}
 	}})
 	a, _ := open(t, func(c *config.Config) { c.Models.ModelURL, c.Models.ModelName = []string{server.URL}, []string{"m"} })
-	s := asked(t, a, engine.Question{Query: "And its lamp, what does it burn?", Mode: event.Direct, History: []event.Turn{
+	s := asked(t, a, event.Question{Query: "And its lamp, what does it burn?", Mode: event.Direct, History: []event.Turn{
 		{Role: event.RoleUser, Text: "Where is the Farland lighthouse?"}, {Role: event.RoleAssistant, Text: "On Skarholm."}}})
 	if s.Analysis.Standalone != "What does the lamp of the Farland lighthouse burn?" || string(s.Text) != "It burns rapeseed oil." {
 		t.Errorf("%q: %q, %v", s.Analysis.Standalone, s.Text, s.Warnings)

@@ -30,7 +30,7 @@ func BenchmarkFairness(b *testing.B) {
 		b.Fatal(err)
 	}
 	once := func(ctx context.Context, client, query string) error {
-		id, err := a.Engine.Ask(ctx, engine.Question{Query: query, NoCache: true, Client: client, Mode: event.Agentic})
+		id, err := a.Engine.Ask(ctx, event.Question{Query: query, NoCache: true, Mode: event.Agentic}, engine.Caller{Client: client})
 		if err != nil {
 			return err
 		}

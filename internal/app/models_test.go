@@ -80,7 +80,7 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
 // ask answers a question and gives the log and its fold.
 func ask(t *testing.T, a *app.App, q string) ([]event.Event, event.State) {
 	t.Helper()
-	run, err := a.Engine.Ask(t.Context(), engine.Question{Query: q, Mode: event.Agentic})
+	run, err := a.Engine.Ask(t.Context(), event.Question{Query: q, Mode: event.Agentic}, engine.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}

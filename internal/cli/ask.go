@@ -114,8 +114,8 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.Engine.Ask(ctx, engine.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, NoCache: q.NoCache, Protocol: forge.Name})
+	run, err := a.Engine.Ask(ctx, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+		TopK: q.TopK, NoCache: q.NoCache}, engine.Caller{Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}

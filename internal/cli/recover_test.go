@@ -139,7 +139,7 @@ func unfinished(t *testing.T, unstored bool) (data string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := event.RunStarted{Run: "run_1", Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Protocol: "forge", Unstored: unstored}
+	start := event.RunStarted{Run: "run_1", Protocol: "forge", Question: event.Question{Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Ephemeral: unstored}}
 	for i, b := range []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}} {
 		if err := log.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: time.Now().UTC().Truncate(time.Microsecond), Body: b}); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (s *site) stored(n int) []string {
 	s.t.Helper()
 	ids := make([]string, n)
 	for i := range n {
-		id, err := s.engine.Ask(s.t.Context(), engine.Question{Query: fmt.Sprintf("What is said of %d?", i)})
+		id, err := s.engine.Ask(s.t.Context(), event.Question{Query: fmt.Sprintf("What is said of %d?", i)}, engine.Caller{})
 		check(s.t, err)
 		for _, err := range s.engine.Events(s.t.Context(), id, 0) {
 			check(s.t, err)

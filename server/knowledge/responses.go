@@ -58,7 +58,7 @@ func (s *routes) summaryOf(r *http.Request) (eventlog.Summary, error) {
 		return eventlog.Summary{}, err
 	}
 	sum, err := archive.Summary(r.Context(), id)
-	if errors.Is(err, eventlog.ErrNotFound) || err == nil && sum.Start.Unstored && sum.Ended {
+	if errors.Is(err, eventlog.ErrNotFound) || err == nil && sum.Start.Ephemeral && sum.Ended {
 		return sum, fault.New(fault.NotFound, "no such response")
 	}
 	return sum, err
@@ -192,7 +192,7 @@ func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	run := sum.Start.Run
-	if err := s.o.Engine.CancelAs(r.Context(), run, server.AskerOf(r)); err != nil {
+	if err := s.o.Engine.Cancel(r.Context(), run, server.CallerOf(r)); err != nil {
 		return gone(err)
 	}
 	var log []event.Event

@@ -100,8 +100,8 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// TestUnstoredResponse is gone once it has ended.
-func TestUnstoredResponse(t *testing.T) {
+// TestEphemeralResponse is gone once it has ended.
+func TestEphemeralResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.store("vs", s.uploaded("gold.md", gold))
@@ -119,7 +119,7 @@ func TestResponseOfAnyProtocol(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.store("vs", s.uploaded("gold.md", gold))
-	id, err := s.engine.Ask(t.Context(), engine.Question{Query: "Why does gold settle behind the riffles?", Collection: "vs", Mode: event.Direct})
+	id, err := s.engine.Ask(t.Context(), event.Question{Query: "Why does gold settle behind the riffles?", Collection: "vs", Mode: event.Direct}, engine.Caller{})
 	check(t, err)
 	for _, err := range s.engine.Events(t.Context(), id, 0) {
 		check(t, err)
@@ -217,7 +217,7 @@ func TestLiveResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
-	run, err := s.engine.Ask(t.Context(), engine.Question{Query: "Is it?", Unstored: true})
+	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?", Ephemeral: true}, engine.Caller{})
 	check(t, err)
 	<-a.begun
 	id := string(run)
@@ -253,7 +253,7 @@ func TestCancelledResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
-	run, err := s.engine.Ask(t.Context(), engine.Question{Query: "Is it?"})
+	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?"}, engine.Caller{})
 	check(t, err)
 	<-a.begun
 	r := s.json(200, "POST", "/v1/responses/"+string(run)+"/cancel", "")
@@ -271,7 +271,7 @@ func TestDeleteLiveResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
-	run, err := s.engine.Ask(t.Context(), engine.Question{Query: "Is it?"})
+	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?"}, engine.Caller{})
 	check(t, err)
 	<-a.begun
 	s.json(200, "DELETE", "/v1/responses/"+string(run), "")

@@ -26,7 +26,7 @@ func TestShowsWhyAndHow(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("why ", 500)
-	add(event.RunStarted{Run: "run_1", Query: "who?", Mode: event.Agentic}, event.QueryAnalyzed{Complexity: event.Complex, Mode: event.Agentic},
+	add(event.RunStarted{Run: "run_1", Question: event.Question{Query: "who?", Mode: event.Agentic}}, event.QueryAnalyzed{Complexity: event.Complex, Mode: event.Agentic},
 		event.CacheChecked{}, event.ToolCalled{Call: 1, Tool: event.ToolGraphTraverse, Input: []byte("{}"), Iteration: 1, Reason: "the film's director is to be found"},
 		event.ToolReturned{Call: 1, Tool: event.ToolGraphTraverse, Result: []byte("{}")},
 		event.RetrievalStarted{Call: 2, Tool: event.ToolHybridSearch, Query: "who?", Iteration: 2, Reason: long},
@@ -53,7 +53,7 @@ func TestShowsWhyAndHow(t *testing.T) {
 func TestParallelCallsPair(t *testing.T) {
 	t.Parallel()
 	var log []event.Event
-	for _, b := range []event.Body{event.RunStarted{Run: "run_1", Query: "q", Mode: event.Agentic}, event.QueryAnalyzed{}, event.CacheChecked{},
+	for _, b := range []event.Body{event.RunStarted{Run: "run_1", Question: event.Question{Query: "q", Mode: event.Agentic}}, event.QueryAnalyzed{}, event.CacheChecked{},
 		event.RetrievalStarted{Call: 1, Tool: "t", Query: "one", Iteration: 1}, event.RetrievalStarted{Call: 2, Tool: "t", Query: "two", Iteration: 1},
 		event.ToolCalled{Call: 3, Tool: "u", Input: []byte(`{"query":"three"}`), Iteration: 1}, event.ToolCalled{Call: 4, Tool: "u", Input: []byte(`{"query":4}`), Iteration: 1},
 		event.ToolReturned{Call: 4, Tool: "u", Result: []byte("{}")}, event.RetrievalFinished{Call: 2, Tool: "t"},
@@ -86,7 +86,7 @@ func TestParallelCallsPair(t *testing.T) {
 func TestSourcesOfAbstention(t *testing.T) {
 	t.Parallel()
 	read := event.Attributed{Sources: []event.Source{{N: 1, Chunk: "c"}}}
-	begin := []event.Body{event.RunStarted{Run: "run_1", Query: "q"}, event.QueryAnalyzed{}}
+	begin := []event.Body{event.RunStarted{Run: "run_1", Question: event.Question{Query: "q"}}, event.QueryAnalyzed{}}
 	for name, c := range map[string]struct {
 		then  []event.Body
 		shown int

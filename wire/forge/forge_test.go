@@ -159,7 +159,7 @@ func logOf(bodies ...event.Body) []event.Event {
 
 func opening() []event.Body {
 	return []event.Body{
-		event.RunStarted{Run: "run_1", Protocol: "forge", Query: "How do tokens arrive?", Mode: event.Direct, Collection: "default", TopK: 5},
+		event.RunStarted{Run: "run_1", Protocol: "forge", Question: event.Question{Query: "How do tokens arrive?", Mode: event.Direct, Collection: "default", TopK: 5}},
 		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"},
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Limits of the fields of a request.
 const (
-	MaxTopK       = 50
+	MaxTopK       = event.MaxTopK
 	MaxNameLength = 128 // of collection and session_id, in bytes
 )
 
@@ -34,9 +34,9 @@ type Request struct {
 func Entry() wire.Entry {
 	return wire.Entry{
 		Protocol: Protocol{}, Stream: "/api/query/stream", Once: "/api/query",
-		Decode: func(body []byte, maxQuery int) (wire.Question, error) {
+		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			r, err := DecodeRequest(body, maxQuery)
-			return wire.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}, err
+			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}}, err
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any { return ErrorOf(f) },

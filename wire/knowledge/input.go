@@ -152,11 +152,11 @@ func (d *decoder) question(m inputMessage) error {
 // history keeps the newest turns that are within the limits.
 func (d *decoder) history(all []inputMessage) {
 	size, from := 0, len(all)
-	for from > 0 && len(d.q.History) < maxTurns {
+	for from > 0 && len(d.q.History) < event.MaxTurns {
 		m := all[from-1]
 		if m.role == event.RoleUser || m.role == event.RoleAssistant {
 			text := strings.TrimSpace(withoutMarkers(m.text()))
-			if size += len(text); size > maxHistory {
+			if size += len(text); size > event.MaxHistory {
 				break
 			}
 			if text != "" {

@@ -99,7 +99,7 @@ func (p Protocol) Coalesces(b event.Body) bool {
 	return false
 }
 
-// Entry is the protocol's way in. A request to its path is answered with a stream or with one object, as [wire.Question.Once] says.
+// Entry is the protocol's way in. A request to its path is answered with a stream or with one object, as [wire.Request.Once] says.
 func Entry() wire.Entry {
 	return wire.Entry{
 		Protocol: Protocol{}, Stream: "/v1/responses",

@@ -379,8 +379,8 @@ func asked(body string) []event.Body {
 	if err != nil {
 		panic(err)
 	}
-	start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Query: q.Query, Mode: q.Mode, Collection: q.Collection, TopK: 5, Model: q.Model, Tools: q.Tools,
-		Temperature: q.Temperature, Iterations: q.Iterations, Request: q.Request}
+	start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Question: event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection, TopK: 5, Model: q.Model, Tools: q.Tools,
+		Temperature: q.Temperature, Iterations: q.Iterations, Request: q.Request}}
 	return []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: q.Mode, By: "rules"}}
 }
 

@@ -12,16 +12,14 @@ import (
 
 // Limits of the fields of a request; of texts in bytes.
 const (
-	MaxTopK         = 50
+	MaxTopK         = event.MaxTopK
 	MaxNameLength   = 128 // of the model, the user and each id
 	MaxStores       = 32  // vector stores and files together
 	MaxTools        = 32
 	MaxMetadata     = 16 // pairs; keys have up to 64 bytes and values up to 512
 	MaxItems        = 10_000
 	MaxParts        = 1000
-	MaxInstructions = 32 << 10
-	maxTurns        = 200 // of the history; older turns are dropped
-	maxHistory      = 256 << 10
+	MaxInstructions = event.MaxInstructions
 	maxEcho         = 16 << 10
 	maxTokens       = 1_000_000
 )
@@ -116,32 +114,32 @@ type accepted struct {
 
 // Decode decodes and validates the body of a request; see [Request]. Errors have the code [fault.InvalidRequest] and name
 // the path of the field. If the history is too long, its oldest turns are dropped.
-func Decode(body []byte, maxQuery int) (wire.Question, error) {
+func Decode(body []byte, maxQuery int) (wire.Request, error) {
 	root, err := parse(body)
 	if err != nil {
-		return wire.Question{}, err
+		return wire.Request{}, err
 	}
 	if err := wire.CheckFields(body, accepted{}); err != nil {
-		return wire.Question{}, err
+		return wire.Request{}, err
 	}
-	d := decoder{q: wire.Question{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}
+	d := decoder{q: wire.Request{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}
 	for _, step := range []func(value) error{d.input, d.form, d.tools, d.effort, d.model, d.storage, d.echoed} {
 		if err := step(root); err != nil {
-			return wire.Question{}, err
+			return wire.Request{}, err
 		}
 	}
 	if len(d.q.Query) > maxQuery {
-		return wire.Question{}, fault.Invalid(d.asked, "%d bytes; the limit is %d", len(d.q.Query), maxQuery)
+		return wire.Request{}, fault.Invalid(d.asked, "%d bytes; the limit is %d", len(d.q.Query), maxQuery)
 	}
 	d.q.Collection = strings.Join(d.collections(), ",")
 	if d.q.Request, err = json.Marshal(d.echo); err != nil || len(d.q.Request) > maxEcho {
-		return wire.Question{}, fault.Invalid("body", "its fields besides the messages take over %d bytes", maxEcho)
+		return wire.Request{}, fault.Invalid("body", "its fields besides the messages take over %d bytes", maxEcho)
 	}
 	return d.q, nil
 }
 
 type decoder struct {
-	q      wire.Question
+	q      wire.Request
 	echo   Echo
 	asked  string // path of the question, for errors
 	stores []string

@@ -20,7 +20,7 @@ import (
 const maxQuery = 1000
 
 // decode gives the question without its request.
-func decode(t *testing.T, body string) wire.Question {
+func decode(t *testing.T, body string) wire.Request {
 	t.Helper()
 	q, err := knowledge.Decode([]byte(body), maxQuery)
 	if err != nil {
@@ -35,60 +35,60 @@ func TestDecode(t *testing.T) {
 	temperature := 0.7
 	for name, c := range map[string]struct {
 		body string
-		want wire.Question
+		want wire.Request
 	}{
-		"as the public client streams": {direct, wire.Question{Query: "How do tokens arrive?", Mode: event.Direct, Collection: "vs", TopK: 10, Model: "qwen-max-latest",
-			Temperature: &temperature, MaxTokens: 1000}},
+		"as the public client streams": {direct, wire.Request{Question: event.Question{Query: "How do tokens arrive?", Mode: event.Direct, Collection: "vs", TopK: 10, Model: "qwen-max-latest",
+			Temperature: &temperature, MaxTokens: 1000}}},
 		"as it asks for one object": {`{"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.7,"max_tokens":5,"user":"u","tools":[{"type":"file_search",
 			"vector_store_ids":["a"],"max_num_results":null,"filters":null,"ranking_options":null}],"tool_choice":"auto"}`,
-			wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5, Once: true}},
+			wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5}, Once: true}},
 		"fields of OpenAI without effect": {`{"input":"q","effort":"low","background":false,"context_management":[],"conversation":null,"include":["file_search_call.results"],"max_tool_calls":3,
 			"prompt":null,"prompt_cache_key":"k","prompt_cache_retention":"24h","safety_identifier":"s","top_logprobs":0,"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"x":1}}},
 			"reasoning":{"effort":"low","generate_summary":"auto"},"stream_options":{"include_obfuscation":false},"tools":[{"type":"mcp","server_label":"x"},
-			{"type":"file_search","vector_store_ids":["a"],"filters":{"x":1},"ranking_options":{"ranker":"auto"}}]}`, wire.Question{Query: "q", Mode: event.Direct, Collection: "a"}},
+			{"type":"file_search","vector_store_ids":["a"],"filters":{"x":1},"ranking_options":{"ranker":"auto"}}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a"}}},
 		"items with fields of responses": {`{"effort":"low","input":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]},
-			{"role":"user","content":"q","name":"n"}]}`, wire.Question{Query: "q", Mode: event.Direct, History: []event.Turn{{Role: "assistant", Text: "a"}}}},
-		"a text":                   {`{"input":" q "}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
-		"stream false":             {`{"input":"q","stream":false}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Once: true}},
-		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
-		"high":                     {`{"input":"q","effort":"high"}`, wire.Question{Query: "q", Mode: event.Agentic}},
-		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Question{Query: "q", Mode: event.Direct, NoCache: true}},
-		"effort of reasoning":      {`{"input":"q","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Direct}},
-		"effort before reasoning":  {`{"input":"q","effort":"high","reasoning":{"effort":"low"}}`, wire.Question{Query: "q", Mode: event.Agentic}},
-		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Question{Query: "q", Mode: event.Direct, As: knowledge.Protocol{Delta: true}}},
-		"a pace":                   {`{"input":"q","effort":"low","snapshots_per_second":2.5}`, wire.Question{Query: "q", Mode: event.Direct, As: knowledge.Protocol{PerSecond: 2.5}}},
-		"the default pace is none": {`{"input":"q","effort":"low","stream_options":{"snapshots_per_second":10,"mode":"snapshot"}}`, wire.Question{Query: "q", Mode: event.Direct}},
+			{"role":"user","content":"q","name":"n"}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, History: []event.Turn{{Role: "assistant", Text: "a"}}}}},
+		"a text":                   {`{"input":" q "}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
+		"stream false":             {`{"input":"q","stream":false}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}, Once: true}},
+		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
+		"high":                     {`{"input":"q","effort":"high"}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic}}},
+		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, NoCache: true}}},
+		"effort of reasoning":      {`{"input":"q","reasoning":{"effort":"low"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}}},
+		"effort before reasoning":  {`{"input":"q","effort":"high","reasoning":{"effort":"low"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic}}},
+		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, As: knowledge.Protocol{Delta: true}}},
+		"a pace":                   {`{"input":"q","effort":"low","snapshots_per_second":2.5}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, As: knowledge.Protocol{PerSecond: 2.5}}},
+		"the default pace is none": {`{"input":"q","effort":"low","stream_options":{"snapshots_per_second":10,"mode":"snapshot"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}}},
 		"history": {`{"effort":"low","instructions":"Be brief.","input":[{"role":"system","content":"Be kind."},{"role":"user","content":"one"},
 			{"role":"assistant","content":"two ⟦⟦1⟧⟧ and ⟦⟦12⟧⟧⟦⟦3⟧⟧. ⟦⟦x⟧⟧"},{"role":"developer","content":[{"type":"input_text","text":"Be exact."}]},
 			{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"three","annotations":[]}]},{"role":"user","content":"four"},
 			{"role":"assistant","content":"five"}]}`,
-			wire.Question{Query: "four", Mode: event.Direct, Instructions: "Be brief.\n\nBe kind.\n\nBe exact.", History: []event.Turn{
-				{Role: "user", Text: "one"}, {Role: "assistant", Text: "two and. ⟦⟦x⟧⟧"}, {Role: "assistant", Text: "three"}}}},
+			wire.Request{Question: event.Question{Query: "four", Mode: event.Direct, Instructions: "Be brief.\n\nBe kind.\n\nBe exact.", History: []event.Turn{
+				{Role: "user", Text: "one"}, {Role: "assistant", Text: "two and. ⟦⟦x⟧⟧"}, {Role: "assistant", Text: "three"}}}}},
 		"a file": {`{"effort":"low","input":[{"id":"user_1","role":"user","content":[{"type":"input_file","file_id":"old"},{"type":"input_text","text":"old first"}]},
 			{"role":"user","content":[{"type":"input_file","file_id":"doc_0a1b"},{"type":"input_text","text":"And doc_0a1b the first?"}]},
 			{"id":"user_2","role":"user","content":[{"type":"input_file","file_id":"6dce5827-0a1b-4c2d-8e3f-0123456789ab"},{"type":"input_text","text":"6dce5827-0a1b-4c2d-8e3f-0123456789ab what is it?"}]}],
 			"tools":[{"type":"file_search","vector_store_ids":["vs"]}]}`,
-			wire.Question{Query: "what is it?", Mode: event.Direct, Collection: "file:6dce5827-0a1b-4c2d-8e3f-0123456789ab", History: []event.Turn{{Role: "user", Text: "old first"}, {Role: "user", Text: "And the first?"}}}},
+			wire.Request{Question: event.Question{Query: "what is it?", Mode: event.Direct, Collection: "file:6dce5827-0a1b-4c2d-8e3f-0123456789ab", History: []event.Turn{{Role: "user", Text: "old first"}, {Role: "user", Text: "And the first?"}}}}},
 		"files without a word": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"a"},{"type":"input_file","file_id":"b"},{"type":"input_text","text":"a"}]}]}`,
-			wire.Question{Query: "What is this document about?", Mode: event.Direct, Collection: "file:a,file:b"}},
+			wire.Request{Question: event.Question{Query: "What is this document about?", Mode: event.Direct, Collection: "file:a,file:b"}}},
 		"an id that only begins the text": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"a"},{"type":"input_text","text":"about it"}]}]}`,
-			wire.Question{Query: "about it", Mode: event.Direct, Collection: "file:a"}},
+			wire.Request{Question: event.Question{Query: "about it", Mode: event.Direct, Collection: "file:a"}}},
 		"the word by which a file is named": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"contract"},{"type":"input_text","text":"What does the contract say?"}]}]}`,
-			wire.Question{Query: "What does the contract say?", Mode: event.Direct, Collection: "file:contract"}},
+			wire.Request{Question: event.Question{Query: "What does the contract say?", Mode: event.Direct, Collection: "file:contract"}}},
 		"a question that begins with that word": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"contract"},{"type":"input_text","text":"contract terms?"}]}]}`,
-			wire.Question{Query: "contract terms?", Mode: event.Direct, Collection: "file:contract"}},
+			wire.Request{Question: event.Question{Query: "contract terms?", Mode: event.Direct, Collection: "file:contract"}}},
 		"a word behind an @": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"contract"},{"type":"input_text","text":"What does @contract say of contracts, or@contract, @contracts and @contract?"}]}]}`,
-			wire.Question{Query: "What does say of contracts, or@contract, @contracts and?", Mode: event.Direct, Collection: "file:contract"}},
+			wire.Request{Question: event.Question{Query: "What does say of contracts, or@contract, @contracts and?", Mode: event.Direct, Collection: "file:contract"}}},
 		"a generated id in longer words": {`{"effort":"low","input":[{"role":"user","content":[{"type":"input_file","file_id":"file_1a"},{"type":"input_text","text":"Is file_1ab like my_file_1a or file_1a, and file_1a?"}]}]}`,
-			wire.Question{Query: "Is file_1ab like my_file_1a or, and?", Mode: event.Direct, Collection: "file:file_1a"}},
-		"bare parts": {`{"effort":"low","input":[{"type":"input_file","file_id":"a"},{"type":"input_text","text":"q"}]}`, wire.Question{Query: "q", Mode: event.Direct, Collection: "file:a"}},
+			wire.Request{Question: event.Question{Query: "Is file_1ab like my_file_1a or, and?", Mode: event.Direct, Collection: "file:file_1a"}}},
+		"bare parts": {`{"effort":"low","input":[{"type":"input_file","file_id":"a"},{"type":"input_text","text":"q"}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "file:a"}}},
 		"tools": {`{"input":"q","effort":"low","tools":[{"type":"file_search","vector_store_ids":["a","b"],"max_num_results":99},{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"},
 			{"type":"list_documents","vector_store_ids":["b","c"]},{"type":"function","name":"f"},{"type":"file_reader"}]}`,
-			wire.Question{Query: "q", Mode: event.Direct, Collection: "a,b,c", TopK: 50, Tools: []string{event.ToolReadPages, event.ToolListDocuments}}},
+			wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a,b,c", TopK: 50, Tools: []string{event.ToolReadPages, event.ToolListDocuments}}}},
 		"kept": {`{"input":"q","effort":"low","store":false,"previous_response_id":"run_1","no_cache":true}`,
-			wire.Question{Query: "q", Mode: event.Direct, Unstored: true, Previous: "run_1", NoCache: true}},
+			wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Ephemeral: true, Previous: "run_1", NoCache: true}}},
 		"null is nothing": {`{"input":"q","effort":null,"stream":null,"tools":null,"temperature":null,"metadata":null,"text":null,"reasoning":null,"tool_choice":null,"model":null,
-			"stream_options":null,"previous_response_id":null,"truncation":null,"messages":null}`, wire.Question{Query: "q", Mode: event.Agentic, Iterations: 2}},
+			"stream_options":null,"previous_response_id":null,"truncation":null,"messages":null}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
 	} {
 		if diff := gocmp.Diff(c.want, decode(t, c.body)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -225,7 +225,7 @@ func FuzzDecode(f *testing.F) {
 		if strings.ContainsAny(q.Query+q.Collection+q.Model, "\x00\x1d\x1e\x1f\x7f") || slices.Contains(q.Tools, "") {
 			t.Fatalf("%+v", q)
 		}
-		start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Query: q.Query, Model: q.Model, Request: q.Request}
+		start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Question: event.Question{Query: q.Query, Model: q.Model, Request: q.Request}}
 		log := logOf(start, event.RunFailed{Code: fault.Cancelled, Message: "x"})
 		for _, fr := range (knowledge.Protocol{}).New().Project(nil, log)[:2] {
 			if err := validate(fr.Data); err != nil {

@@ -9,8 +9,8 @@ import (
 // their own questions alone.
 const headerClient = "Sluice-Client"
 
-// AskerOf returns who sends a request, for [engine.Engine.CancelAs]: the name in the header Sluice-Client, or else the address.
-func AskerOf(r *http.Request) string {
+// CallerOf returns who sends a request, for [engine.Caller]: the name in the header Sluice-Client, or else the address.
+func CallerOf(r *http.Request) string {
 	if name := r.Header.Get(headerClient); name != "" && len(name) <= 128 {
 		return "name " + name
 	}

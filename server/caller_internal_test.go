@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAskerOf(t *testing.T) {
+func TestCallerOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ remote, name, want string }{
 		{"192.0.2.7:4711", "", "address 192.0.2.7"},
@@ -23,7 +23,7 @@ func TestAskerOf(t *testing.T) {
 	} {
 		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{}}
 		r.Header.Set(headerClient, c.name)
-		if got := AskerOf(r); got != c.want {
+		if got := CallerOf(r); got != c.want {
 			t.Errorf("%s, %.10q: %q, want %q", c.remote, c.name, got, c.want)
 		}
 	}

@@ -1,0 +1,104 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Question is what a run answers. Zero fields stand for the defaults, which [Question.SetDefaults] fills in.
+type Question struct {
+	Query      string `json:"query"`
+	Mode       Mode   `json:"mode"`       // default [Agentic]
+	Collection string `json:"collection"` // default [corpus.DefaultCollection]
+	TopK       int    `json:"top_k"`      // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Session    string `json:"session,omitempty"`
+	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
+
+	History      []Turn   `json:"history,omitempty"`      // earlier turns of the conversation, oldest first
+	Previous     RunID    `json:"previous,omitempty"`     // the run whose answer this question follows
+	Instructions string   `json:"instructions,omitempty"` // how to answer; models follow them, rules ignore them
+	Model        string   `json:"model,omitempty"`        // the requested model; an unknown name selects the default model
+	Temperature  *float64 `json:"temperature,omitempty"`
+	MaxTokens    int      `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
+	Tools        []string `json:"tools,omitempty"`      // allowed in addition to searches: [ToolReadPages], [ToolListDocuments]
+	Iterations   int      `json:"iterations,omitempty"` // most iterations of tool calls; 0: the pipeline's own limit
+	Ephemeral    bool     `json:"unstored,omitempty"`   // the run is ephemeral: it is deleted after it was read
+
+	// Request holds what the run's protocol needs in its projections, such as fields that a response repeats. Nobody else reads it.
+	Request json.RawMessage `json:"request,omitempty"`
+}
+
+// Turn is one message of the conversation before the question.
+type Turn struct {
+	Role string `json:"role"` // [RoleUser] or [RoleAssistant]
+	Text string `json:"text"`
+}
+
+// The roles of a [Turn].
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
+// DefaultTopK is the number of passages given to the generator if the question does not set it.
+const DefaultTopK = 5
+
+// Limits of a question's fields, in bytes unless noted.
+const (
+	MaxTopK         = 50  // passages
+	MaxTurns        = 200 // turns of the history
+	MaxHistory      = 256 << 10
+	MaxInstructions = 32 << 10
+	MaxRequest      = 64 << 10
+)
+
+// SetDefaults replaces zero fields that have a default.
+func (q *Question) SetDefaults() {
+	if q.Mode == "" {
+		q.Mode = Agentic
+	}
+	if q.Collection == "" {
+		q.Collection = corpus.DefaultCollection
+	}
+	if q.TopK <= 0 {
+		q.TopK = DefaultTopK
+	}
+}
+
+// Validate returns an error of code [fault.InvalidRequest] or [fault.TooLarge] that names the first invalid field.
+func (q *Question) Validate() error {
+	size := 0
+	for _, t := range q.History {
+		if t.Role != RoleUser && t.Role != RoleAssistant {
+			return fault.Invalid("history", "want the roles %s and %s", RoleUser, RoleAssistant)
+		}
+		if !utf8.ValidString(t.Text) {
+			return fault.Invalid("history", "not valid UTF-8")
+		}
+		size += len(t.Text)
+	}
+	switch {
+	case strings.TrimSpace(q.Query) == "":
+		return fault.Invalid("query", "required")
+	case q.TopK > MaxTopK:
+		return fault.Invalid("top_k", "want at most %d", MaxTopK)
+	case !utf8.ValidString(q.Query + q.Collection + q.Session + q.Model):
+		return fault.Invalid("query", "not valid UTF-8")
+	case strings.ContainsFunc(q.Collection, unicode.IsControl):
+		return fault.Invalid("collection", "no control characters")
+	case len(q.History) > MaxTurns || size > MaxHistory:
+		return fault.Invalid("history", "want at most %d turns and %d bytes", MaxTurns, MaxHistory)
+	case len(q.Instructions) > MaxInstructions || !utf8.ValidString(q.Instructions):
+		return fault.Invalid("instructions", "want at most %d bytes of UTF-8", MaxInstructions)
+	case len(q.Request) > MaxRequest:
+		return fault.New(fault.TooLarge, "the request's own fields have over %d bytes", MaxRequest)
+	case q.Previous != "" && !q.Previous.Valid():
+		return fault.Invalid("previous", "not a run's id")
+	}
+	return nil
+}
