@@ -21,7 +21,7 @@ var allowedImports = map[string]string{
 
 	// Types and functions that all layers use.
 	"fault":            "",
-	"corpus":           "",
+	"corpus":           "fault",
 	"event":            "corpus fault",
 	"lang":             "",
 	"internal/config":  "lang",

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
@@ -118,11 +116,11 @@ func (a *App) expireNamed(ctx context.Context, collection string) error {
 	if a.files.service == nil {
 		return nil
 	}
-	names, err := scope.Canonical(collection)
+	s, err := corpus.ParseScope(collection)
 	if err != nil {
 		return err
 	}
-	if err := a.files.service.ExpireNamed(ctx, strings.Split(names, ",")); err != nil {
+	if err := a.files.service.ExpireNamed(ctx, s.Collections); err != nil {
 		return fmt.Errorf("delete expired vector stores: %w", err)
 	}
 	return nil

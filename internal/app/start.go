@@ -3,10 +3,9 @@ package app
 import (
 	"context"
 	"slices"
-	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/server"
 )
@@ -46,8 +45,8 @@ func (a *App) accept(ctx context.Context, collection string) error {
 	if p == nil {
 		return nil
 	}
-	names, _ := scope.Canonical(collection) // the pipeline tells what is wrong with them
-	if !slices.Contains(strings.Split(names, ","), a.Config.Store.Collection) || a.holds(ctx, collection) {
+	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
+	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.holds(ctx, collection) {
 		return nil
 	}
 	return fault.New(fault.Unavailable, "the documents are being indexed (%d of %d files), and none can be searched yet; try again", p.Done, p.Total)

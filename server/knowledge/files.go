@@ -259,7 +259,7 @@ func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
 func (s *routes) outline(ctx context.Context, d files.Document) string {
 	collection := d.Document.Collection
 	if collection == files.Collection {
-		collection = scopeOf(string(d.Document.ID))
+		collection = corpus.Scope{Documents: []corpus.DocumentID{d.Document.ID}}.String()
 	}
 	sections, err := s.o.Index.DocumentChunks(ctx, collection, d.Document.ID, corpus.Section, 0, maxOutline)
 	if err != nil {
@@ -275,9 +275,6 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
-
-// scopeOf returns the scope of a single file; see package index/scope.
-func scopeOf(id string) string { return "file:" + id }
 
 // documentOf returns the JSON of a document, with as much text as one reply may have.
 func documentOf(d files.Document) Document {

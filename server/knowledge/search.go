@@ -239,14 +239,12 @@ func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
 	if len(docs) > maxNamed {
 		return "", false
 	}
-	var names []string
 	for _, d := range docs {
 		if a := x.known[d]; a == nil || a.file.ID == "" || strings.Contains(string(d), ",") {
 			return "", false
 		}
-		names = append(names, scopeOf(string(d)))
 	}
-	return strings.Join(names, ","), true
+	return corpus.Scope{Documents: docs}.String(), true
 }
 
 func (x *searching) about(id corpus.DocumentID) (*about, error) {

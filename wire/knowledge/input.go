@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -132,7 +133,7 @@ func (d *decoder) before(all []inputMessage) {
 func (d *decoder) question(m inputMessage) error {
 	text := m.text()
 	for _, id := range m.files {
-		if id = filePrefix + id; !slices.Contains(d.files, id) {
+		if id := corpus.DocumentID(id); !slices.Contains(d.files, id) {
 			d.files = append(d.files, id)
 		}
 	}

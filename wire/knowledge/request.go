@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -34,9 +35,6 @@ const (
 
 // mediumRounds is the maximum number of tool rounds at medium effort.
 const mediumRounds = 2
-
-// filePrefix marks an id in a list of collections as the id of a file.
-const filePrefix = "file:"
 
 // whatIsIt is the question if a file is sent without one.
 const whatIsIt = "What is this document about?"
@@ -131,7 +129,7 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 	if len(d.q.Query) > maxQuery {
 		return wire.Request{}, fault.Invalid(d.asked, "%d bytes; the limit is %d", len(d.q.Query), maxQuery)
 	}
-	d.q.Collection = strings.Join(d.collections(), ",")
+	d.q.Collection = d.scope().String()
 	if d.q.Request, err = json.Marshal(d.echo); err != nil || len(d.q.Request) > maxEcho {
 		return wire.Request{}, fault.Invalid("body", "its fields besides the messages take over %d bytes", maxEcho)
 	}
@@ -143,18 +141,17 @@ type decoder struct {
 	echo   Echo
 	asked  string // path of the question, for errors
 	stores []string
-	files  []string
+	files  []corpus.DocumentID
 
 	instructions []string
 }
 
-// collections returns the collections to search: the files that were sent with the question or, if there are none, the
-// vector stores.
-func (d *decoder) collections() []string {
+// scope returns what to search: the files of the message that holds the question, or else the vector stores.
+func (d *decoder) scope() corpus.Scope {
 	if len(d.files) > 0 {
-		return d.files
+		return corpus.Scope{Documents: d.files}
 	}
-	return d.stores
+	return corpus.Scope{Collections: d.stores}
 }
 
 // form reads whether the reply is a stream, and in which mode.

@@ -83,8 +83,8 @@ func furnish(t *testing.T) (*library, *scope.Reader) {
 	return l, r
 }
 
-// TestWhatNamesMean reads everything that can be read under a name.
-func TestWhatNamesMean(t *testing.T) {
+// TestReaderSelects checks which documents each method reads for a scope.
+func TestReaderSelects(t *testing.T) {
 	t.Parallel()
 	l, r := furnish(t)
 	for name, want := range map[string]string{
@@ -207,20 +207,9 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestInvalidScopes(t *testing.T) {
 	t.Parallel()
 	_, r := furnish(t)
-	for _, c := range []struct{ name, want string }{
-		{"", "default"},
-		{"a", "a"},
-		{"b, a,b ,", "a,b"},
-		{"file:1,file:,x", "file:1,x"},
-		{"ein Ö", "ein Ö"},
-	} {
-		if got, err := scope.Canonical(c.name); got != c.want || err != nil {
-			t.Errorf("%q is %q, %v, want %q", c.name, got, err, c.want)
-		}
-	}
 	var many []string
 	for i := range 65 {
 		many = append(many, fmt.Sprintf("vs_%d", i))
@@ -228,10 +217,8 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{",", " ", "file:", "a\x1fsvs_a", "files\x1fsvs_a", "file:f1\x1fsvs_a", "vs_a\x00", "a\nb", "\xff", "a\u202eb",
 		strings.Join(many, ","), strings.Repeat("a,", 20_000)} {
 		ctx := t.Context()
-		_, err := scope.Canonical(name)
+		_, err := r.Search(ctx, index.Query{Collection: name, Text: "apple"})
 		errs := []error{err}
-		_, err = r.Search(ctx, index.Query{Collection: name, Text: "apple"})
-		errs = append(errs, err)
 		_, err = r.Chunks(ctx, name, nil)
 		errs = append(errs, err)
 		_, err = r.Version(ctx, name)
@@ -338,7 +325,7 @@ func TestNamedTwice(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestSearchVector(t *testing.T) {
 	t.Parallel()
 	l, r := furnish(t)
 	l.put("notes", "n2", "apple")
@@ -408,19 +395,4 @@ func TestWithoutFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{"", "a,b", "file:x, y", "a\x1fsb", ",,,"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got, err := scope.Canonical(s)
-		if err != nil {
-			return
-		}
-		if again, err := scope.Canonical(got); again != got || err != nil || strings.ContainsRune(got, '\x1f') {
-			t.Errorf("%q is %q, and that is %q, %v", s, got, again, err)
-		}
-	})
 }

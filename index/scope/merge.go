@@ -36,7 +36,7 @@ func (r *Reader) Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 			}
 		}
 	}
-	// Each part made its best hit that of the question; together, one may be far better than the other.
+	// Scores are relative to the best hit of each part: fuse the hits of all parts again.
 	candidates := make([]index.Candidate, len(all))
 	for i, h := range all {
 		candidates[i] = index.Candidate{ID: h.Chunk.ID, Lexical: h.Lexical, Cosine: h.Cosine, HasVector: q.Vector != nil && h.Cosine != 0}
@@ -50,7 +50,7 @@ func (r *Reader) Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 	return first(all, q.Limit), nil
 }
 
-// first gives the best, as many as a search or a walk of the limit does.
+// first returns the first elements, up to the limit of a search or walk.
 func first[T any](all []T, limit int) []T {
 	if limit <= 0 {
 		limit = index.DefaultLimit
@@ -80,14 +80,14 @@ func (r *Reader) DocumentsByID(ctx context.Context, collection string, ids []cor
 	})
 }
 
-// inOrder looks things up in each part and gives them in the order of ids, those of the first part that has them.
-func inOrder[T any, ID comparable](parts []string, ids []ID, id func(T) ID, look func(part string) ([]T, error)) ([]T, error) {
+// inOrder loads values from each part and returns them in the order of ids, each from the first part that has it.
+func inOrder[T any, ID comparable](parts []string, ids []ID, id func(T) ID, load func(part string) ([]T, error)) ([]T, error) {
 	if len(parts) == 1 {
-		return look(parts[0])
+		return load(parts[0])
 	}
 	found := map[ID]T{}
 	for _, part := range parts {
-		some, err := look(part)
+		some, err := load(part)
 		if err != nil {
 			return nil, err
 		}
@@ -186,11 +186,11 @@ func (r *Reader) DocumentChunks(ctx context.Context, collection string, id corpu
 	}
 	for i, part := range parts {
 		if i < len(parts)-1 {
-			there, err := r.base.Hashes(ctx, part, []corpus.DocumentID{id})
+			found, err := r.base.Hashes(ctx, part, []corpus.DocumentID{id})
 			if err != nil {
 				return nil, err
 			}
-			if len(there) == 0 {
+			if len(found) == 0 {
 				continue
 			}
 		}
@@ -229,11 +229,11 @@ func (r *Reader) Entities(ctx context.Context, collection, s string) ([]index.En
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return placed(all, s), nil
+	return byPosition(all, s), nil
 }
 
-// placed puts entities in the order of the text that names them, without those that stand only within a longer one.
-func placed(all []index.Entity, s string) []index.Entity {
+// byPosition sorts entities by their position in the text and drops those that only occur within a longer name.
+func byPosition(all []index.Entity, s string) []index.Entity {
 	var folded strings.Builder
 	for _, w := range lang.Words(lang.Head(s, 64<<10)) {
 		if f := lang.FoldWord(w.Text); f != "" {
@@ -291,7 +291,7 @@ func (r *Reader) EntitiesOf(ctx context.Context, collection string, ids []corpus
 	return out, nil
 }
 
-// Walk implements [index.Graph]. A walk stays within the part where it starts.
+// Walk implements [index.Graph]. A walk does not leave the part in which it starts.
 func (r *Reader) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
 	parts, err := r.parts(ctx, w.Collection)
 	if err != nil {
