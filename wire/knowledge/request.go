@@ -270,7 +270,7 @@ func (d *decoder) storage(root value) error {
 	if d.echo.Store, err = root.get("store").boolean(); err != nil {
 		return err
 	}
-	d.q.Unstored = d.echo.Store != nil && !*d.echo.Store
+	d.q.Ephemeral = d.echo.Store != nil && !*d.echo.Store
 	fresh, err := root.get("no_cache").boolean()
 	d.q.NoCache = fresh != nil && *fresh || d.echo.Effort == EffortDev // cached answers have no execution trace
 	return err
