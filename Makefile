@@ -1,4 +1,4 @@
-# make test is all that a change has to pass. The other targets are parts of it, or take longer.
+# A change has to pass make test. The other targets are parts of it, or take longer.
 
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
@@ -11,11 +11,17 @@ BENCH    ?= .
 CRASH    ?= .
 TIMEOUT  ?= 20m
 
-# The linter is built from source at this version, apart from go.mod, whose graph its two hundred modules would join.
-LINT_VERSION := v2.15.0
-LINT         := .tools/bin/golangci-lint-$(LINT_VERSION)
+# Tools are built from source at fixed versions. They are not in go.mod, to which the linter would add two hundred modules.
+LINT_VERSION      := v2.15.0
+LINT              := .tools/bin/golangci-lint-$(LINT_VERSION)
+GOTESTSUM_VERSION := v1.13.0
+GOTESTSUM         := .tools/bin/gotestsum-$(GOTESTSUM_VERSION)
 
-# Where a Python that has httpx is: the one in front, or the system's, which apt installs for. Tests read the variable.
+# The version of a release is its tag.
+VERSION ?= $(shell git describe --tags --always --dirty)
+
+# A Python that has the package httpx: the first in PATH, or the one of the system, for which apt installs packages. Tests read
+# this variable.
 PYTHON ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import httpx' 2>/dev/null && echo $$p && break; done)
 
 .PHONY: build
@@ -23,15 +29,25 @@ build: ## build ./sluice
 	$(GO) build -o sluice ./cmd/sluice
 
 .PHONY: test
-test: needs lint ## everything a change has to pass; the tests' own summary comes last
-	PYTHON=$(PYTHON) $(GO) test -race -shuffle=on -timeout $(TIMEOUT) ./...
+test: needs lint floors $(GOTESTSUM) ## everything a change has to pass; the summary of the tests, with what was skipped and why, comes last
+	PYTHON=$(PYTHON) $(GOTESTSUM) --format standard-quiet -- -race -shuffle=on -timeout $(TIMEOUT) ./...
+
+# The race detector slows programs down and enlarges their memory. Tests of quality, memory and size skip or shrink with it,
+# so their packages run once more without it.
+.PHONY: floors
+floors: $(GOTESTSUM) ## tests of quality, memory and size, which need a build without the race detector
+	$(GOTESTSUM) --format standard-quiet --hide-summary=skipped -- -timeout $(TIMEOUT) \
+		$$(git grep -lE 'beir\.Race|raceEnabled' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: lint
-lint: $(LINT) ## formatting, go vet, golangci-lint
+lint: $(LINT) ## formatting, go.mod, go vet, golangci-lint, and the build for the other systems
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r ls -d 2>/dev/null | xargs -r gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted (run gofmt -w):"; echo "$$files"; exit 1; fi
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(LINT) run ./...
+	GOOS=windows CGO_ENABLED=0 $(GO) vet ./cmd/sluice
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet ./cmd/sluice
 
 $(LINT):
 	@echo "building golangci-lint $(LINT_VERSION), once: this takes some minutes"
@@ -39,8 +55,17 @@ $(LINT):
 	GOBIN=$(CURDIR)/.tools/bin GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv .tools/bin/golangci-lint $@
 
+$(GOTESTSUM):
+	@mkdir -p .tools/bin && rm -f .tools/bin/gotestsum*
+	GOBIN=$(CURDIR)/.tools/bin GOFLAGS= $(GO) install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv .tools/bin/gotestsum $@
+
+.PHONY: dist
+dist: ## release archives for Linux, macOS and Windows, with checksums, in dist/
+	@bash scripts/dist.sh $(VERSION)
+
 .PHONY: needs
-needs: ## install what the tests run besides Go: the clients of the streams
+needs: ## install the programs that the tests run besides Go
 	@bash scripts/needs.sh
 
 .PHONY: fuzz
@@ -53,15 +78,15 @@ fuzz: ## every fuzzer for FUZZTIME
 	done
 
 .PHONY: crash
-crash: ## kill, damage and fill the disk of the real server many times, and print a table of what was lost; CRASH narrows
+crash: ## kill the real server, damage its files and fill its disk many times, and print a table of what was lost; CRASH selects scenarios
 	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5
 
 .PHONY: bench
-bench: ## every benchmark; BENCH narrows
+bench: ## every benchmark; BENCH selects some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: docs
-docs: ## the pages, and the TypeScript client's types, that are made from the code
+docs: ## generate the pages and the TypeScript types that come from the code
 	$(GO) test ./internal/config -run Page -update
 	cd clients/typescript && npm run --silent types
 

@@ -1,4 +1,4 @@
-// Command sluice answers questions over documents and streams everything it does while it does it.
+// Command sluice answers questions about documents and streams every step.
 package main
 
 import (

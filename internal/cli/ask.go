@@ -25,17 +25,17 @@ type askCmd struct {
 	config.Runs
 	config.Models
 	config.Cache
-	Server   string   `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
-	Mode     string   `default:"agentic" enum:"direct,agentic" help:"How the question is answered: direct, with one search, or agentic, with tools chosen until the evidence suffices."`
-	TopK     int      `name:"top-k" default:"0" help:"Passages given to the generator, 1 to 50; 0 is the default."`
-	NoCache  bool     `name:"no-cache" help:"Answer anew: take nothing from the cache and keep nothing in it."`
-	JSON     bool     `name:"json" help:"Print one event a line, as it goes over the wire."`
-	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"How it is shown: rich, a live panel on a terminal; plain, lines; json, one object at the end. auto is rich on a terminal and plain elsewhere."`
-	Stream   bool     `help:"With --display json: print the state as an object a line each time that it changes."`
+	Server   string   `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
+	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
+	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
+	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
+	JSON     bool     `name:"json" help:"Print the events of the forge protocol, one per line."`
+	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"Output format: rich (a live panel), plain (lines), json (one object at the end) or auto (rich on a terminal, otherwise plain)."`
+	Stream   bool     `help:"With --display json: print the state after each change, one object per line."`
 	Question []string `arg:"" help:"The question."`
 }
 
-// Run asks and prints. The status is 1 when the run failed.
+// Run asks the question and prints the answer. The exit status is 1 if the run failed.
 func (c *askCmd) Run(e *env) (err error) {
 	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
 		NoCache: c.NoCache}
@@ -48,13 +48,13 @@ func (c *askCmd) Run(e *env) (err error) {
 	}
 	switch {
 	case c.Stream && c.Display != displayJSON:
-		return errors.New("ask: --stream: goes with --display json alone")
+		return errors.New("ask: --stream requires --display json")
 	case c.JSON && c.Display != "auto":
-		return errors.New("ask: --json: goes without --display")
+		return errors.New("ask: --json cannot be combined with --display")
 	}
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
-	s, done, err := c.source(ctx, e, q)
+	s, done, err := c.stream(ctx, e, q)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *askCmd) Run(e *env) (err error) {
 	return nil
 }
 
-// printEvents prints what the stream tells, an event a line.
+// printEvents prints the events of a stream, one per line.
 func printEvents(e *env, s *client.Stream) error {
 	for ev, err := range s.Events() {
 		if err != nil {
@@ -91,8 +91,8 @@ func printEvents(e *env, s *client.Stream) error {
 	return nil
 }
 
-// source gives the answer's stream: of a server, or of an engine in this process.
-func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.Stream, func() error, error) {
+// stream asks a server, or an engine in this process. The caller calls done when it has read the stream.
+func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client.Stream, done func() error, err error) {
 	url := c.Server
 	if url == "" {
 		url, _ = running(ctx, e.cfg.Store.Data)
@@ -102,11 +102,11 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
-		// What a run survives is shown as it happens; a log would say it again, in the middle of the answer.
+		// The display shows the warnings of the run. Log lines would repeat them in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
 	a, err := app.Open(ctx, e.cfg, logger)
-	if errors.Is(err, app.ErrInUse) { // by a server that has not noted its address yet, as it seems
+	if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
 		if url, ok := awaitRunning(ctx, e.cfg.Store.Data); ok {
 			return askServer(ctx, e, url, q)
 		}
@@ -119,35 +119,35 @@ func (c *askCmd) source(ctx context.Context, e *env, q forge.Request) (*client.S
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	return client.NewStream(q.Query, local(ctx, a, run)), a.Close, nil
+	return client.NewStream(q.Query, localEvents(ctx, a, run)), a.Close, nil
 }
 
-// askServer asks a server, once it can answer.
+// askServer asks a server when it is ready.
 func askServer(ctx context.Context, e *env, url string, q forge.Request) (*client.Stream, func() error, error) {
 	cl, err := client.New(url, client.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := awaitAnswers(ctx, e, url); err != nil {
+	if err := awaitReady(ctx, e, url); err != nil {
 		return nil, nil, err
 	}
 	s := cl.Ask(ctx, q)
-	return s, func() error { stop(ctx, s); return nil }, nil
+	return s, func() error { cancelRun(ctx, s); return nil }, nil
 }
 
-// stop tells the server that nobody wants the answer any more, where somebody has stopped the command. If that does not arrive, the run ends with the
-// server's grace period.
-func stop(ctx context.Context, s *client.Stream) {
+// cancelRun cancels the run on the server if the command was interrupted. If the request fails, the run ends after the grace
+// period of the server.
+func cancelRun(ctx context.Context, s *client.Stream) {
 	if ctx.Err() == nil || s.Run() == "" || s.Snapshot().Status.Final() {
 		return
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	_ = s.Cancel(within)
+	_ = s.Cancel(ctx)
 }
 
-// local gives a run's events as a client of a server would get them.
-func local(ctx context.Context, a *app.App, run event.RunID) iter.Seq2[client.Event, error] {
+// localEvents returns the events of a run as a client of a server receives them.
+func localEvents(ctx context.Context, a *app.App, run event.RunID) iter.Seq2[client.Event, error] {
 	return func(yield func(client.Event, error) bool) {
 		var frames []wire.Frame
 		p := forge.Protocol{}.New()

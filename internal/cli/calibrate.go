@@ -21,29 +21,29 @@ import (
 
 type calibrateCmd struct {
 	config.Models
-	Dirs  []string `arg:"" name:"dir" type:"existingdir" help:"Folder of a set, or of several."`
-	Write string   `type:"path" placeholder:"FILE" help:"Write the calibrations to a file, for the setting calibration."`
+	Dirs  []string `arg:"" name:"dir" type:"existingdir" help:"Folder of one or several evaluation sets."`
+	Write string   `type:"path" placeholder:"FILE" help:"Write the calibrations to a file that the setting calibration can name."`
 	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
-// Help says what is fitted, and on what.
+// Help returns the long help text.
 func (calibrateCmd) Help() string {
-	return `Fits the scores of passages (grade, CRAG) to questions whose passages were judged, for the embedder that the settings name and
-for searches without vectors. A set is a folder in the layout of sluice eval. Each of its documents is indexed as one passage, in
-a temporary folder that is removed afterwards; every question that has a relevant document is searched for in its own set and in
-the next one, where nothing is relevant. Weights are fitted on one half of the questions, told apart by a hash; the figures
-printed are those of the other half, for the calibration in use so far and for the new one: the expected calibration error, the
-Brier score, and precision and recall of CORRECT and AMBIGUOUS. docs/calibration.md says more.`
+	return `Fits the grades of passages (CRAG) to questions with relevance judgements, for the configured embedder and for searches without
+vectors. A set is a folder in the format of sluice eval. Each document is indexed as one passage in a temporary folder. Every
+question that has a relevant document is searched for in its own set, and in the next set, where no passage is relevant. The
+weights are fitted on one half of the questions, split by a hash. The report is for the other half, with the current and with
+the new calibration: expected calibration error, Brier score, and precision and recall of CORRECT and AMBIGUOUS. See
+docs/calibration.md.`
 }
 
-// calibration is what was fitted, with how it does on questions that it was not fitted to.
-type calibration struct {
+// calibrationReport compares two calibrations on questions that they were not fitted to.
+type calibrationReport struct {
 	Space  string           `json:"space"`
 	Before calibrate.Report `json:"before"`
 	After  calibrate.Report `json:"after"`
 }
 
-// Run fits, prints and writes.
+// Run fits the calibrations, prints the reports and writes the file.
 func (c *calibrateCmd) Run(e *env) (err error) {
 	var sets []*eval.Set
 	for _, dir := range c.Dirs {
@@ -64,23 +64,23 @@ func (c *calibrateCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	tune, look, err := gather(e, x, sets)
+	train, test, err := collectSamples(e, x, sets)
 	if err != nil {
 		return err
 	}
-	inUse, err := app.LoadCalibrations(e.cfg)
+	current, err := app.LoadCalibrations(e.cfg)
 	if err != nil {
 		return err
 	}
 	var fitted grade.Calibrations
-	var all []calibration
+	var all []calibrationReport
 	for _, space := range []string{x.Embedder.Space(), ""} {
-		next, err := calibrate.Fit(tune, space)
+		next, err := calibrate.Fit(train, space)
 		if err != nil {
 			return err
 		}
 		fitted = append(fitted, next)
-		all = append(all, calibration{space, measure(look, inUse.Of(space)), measure(look, next)})
+		all = append(all, calibrationReport{space, measure(test, current.Of(space)), measure(test, next)})
 	}
 	if err := c.print(e, fitted, all); err != nil {
 		return err
@@ -106,13 +106,13 @@ func measure(samples []calibrate.Sample, c grade.Calibration) calibrate.Report {
 	return calibrate.Measure(samples, scores)
 }
 
-func (c *calibrateCmd) print(e *env, fitted grade.Calibrations, all []calibration) error {
+func (c *calibrateCmd) print(e *env, fitted grade.Calibrations, all []calibrationReport) error {
 	if c.JSON {
 		enc := json.NewEncoder(e.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(struct {
-			Fitted  grade.Calibrations `json:"fitted"`
-			Reports []calibration      `json:"reports"`
+			Fitted  grade.Calibrations  `json:"fitted"`
+			Reports []calibrationReport `json:"reports"`
 		}{fitted, all})
 	}
 	for i, r := range all {
@@ -139,13 +139,14 @@ func (c *calibrateCmd) print(e *env, fitted grade.Calibrations, all []calibratio
 	return nil
 }
 
-// found is how many passages of a question are samples: as many as answering looks at.
-const found = 20
+// samplesPerQuestion is the number of passages of a question that are samples. It is the number that answering grades.
+const samplesPerQuestion = 20
 
-// gather searches, and gives the samples of the two halves of the questions. Each set counts the same.
-func gather(e *env, x *app.Scratch, sets []*eval.Set) (tune, look []calibrate.Sample, err error) {
+// collectSamples indexes and searches the sets, and returns the samples of the two halves of the questions. Each set has the
+// same weight.
+func collectSamples(e *env, x *app.Scratch, sets []*eval.Set) (train, test []calibrate.Sample, err error) {
 	for _, set := range sets {
-		show, done := progress(e, "indexing "+set.Name)
+		show, done := newProgress(e, "indexing "+set.Name)
 		put := eval.AsPassages(x.Index, set.Name, x.Embedder)
 		indexed := 0
 		err := eval.Fill(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
@@ -162,7 +163,7 @@ func gather(e *env, x *app.Scratch, sets []*eval.Set) (tune, look []calibrate.Sa
 		for _, half := range []struct {
 			name string
 			to   *[]calibrate.Sample
-		}{{"a", &tune}, {"b", &look}} {
+		}{{"a", &train}, {"b", &test}} {
 			part, err := set.Half(half.name)
 			if err != nil {
 				return nil, nil, err
@@ -175,10 +176,10 @@ func gather(e *env, x *app.Scratch, sets []*eval.Set) (tune, look []calibrate.Sa
 			*half.to = append(*half.to, samples...)
 		}
 	}
-	return tune, look, nil
+	return train, test, nil
 }
 
-// samplesOf asks the questions of a set that have a relevant document, of the set and of another one.
+// samplesOf searches for the questions of a set that have a relevant document, in the set and in another one.
 func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate.Sample, error) {
 	var out []calibrate.Sample
 	for _, q := range set.Questions {
@@ -190,7 +191,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 			return nil, fmt.Errorf("embed question: %w", err)
 		}
 		for _, collection := range slices.Compact([]string{set.Name, other}) {
-			hits, err := x.Index.Search(e.ctx, index.Query{Collection: collection, Text: q.Text, Space: x.Embedder.Space(), Vector: vectors[0], Weights: x.Weights, Limit: found})
+			hits, err := x.Index.Search(e.ctx, index.Query{Collection: collection, Text: q.Text, Space: x.Embedder.Space(), Vector: vectors[0], Weights: x.Weights, Limit: samplesPerQuestion})
 			if err != nil {
 				return nil, err
 			}

@@ -23,16 +23,16 @@ type chatCmd struct {
 	config.Cache
 	config.Files
 	config.Keep
-	Server string   `placeholder:"URL" help:"Server to talk to; without it, the one that has the data folder open, or one that is started for as long as you talk."`
-	Use    []string `placeholder:"NAME" help:"Collection to ask at first, in place of --collection; give it once for each."`
-	Mode   string   `default:"medium" enum:"low,medium,high,dev" help:"How much is done to find an answer: low, one search; medium and high, tools are chosen, for two rounds or until enough is found; dev, as low with the trace."`
-	Chat   string   `name:"chat-model" placeholder:"NAME" help:"Model that answers, of those that the server has."`
+	Server string   `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the chat ends."`
+	Use    []string `placeholder:"NAME" help:"Collection to ask, instead of --collection. Can be repeated."`
+	Mode   string   `default:"medium" enum:"low,medium,high,dev" help:"Effort of an answer: low (one search), medium (up to two iterations of the agent), high (tools are chosen until the evidence suffices) or dev (low, with a trace)."`
+	Chat   string   `name:"chat-model" placeholder:"NAME" help:"Model of the server that writes the answers."`
 }
 
-// historyFile keeps what was typed, in the data folder.
+// historyFile is the name of the input history in the data folder.
 const historyFile = "chat_history"
 
-// Run talks.
+// Run starts the chat.
 func (c *chatCmd) Run(e *env) (err error) {
 	o := chat.Options{Server: c.Server, Collections: c.Use, Effort: c.Mode, Model: c.Chat, In: e.In, Out: e.Out, Err: e.Err,
 		ColourOut: coloured(e.Out), ColourSteps: coloured(e.Err)}
@@ -46,14 +46,14 @@ func (c *chatCmd) Run(e *env) (err error) {
 		o.Server, _ = running(e.ctx, e.cfg.Store.Data)
 	}
 	if o.Server == "" {
-		url, stop, err := within(e)
+		url, stop, err := startServer(e)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 		o.Server = url
 	} else if len(e.cfg.Ingest.Docs) > 0 {
-		fmt.Fprintln(e.Err, "the documents of --docs are not read: there is a server already, which reads its own")
+		fmt.Fprintln(e.Err, "--docs is ignored: a running server is used, which has its own documents")
 	}
 	if err = chat.Run(e.ctx, o); errors.Is(err, chat.ErrFailed) {
 		return exit(1)
@@ -61,9 +61,9 @@ func (c *chatCmd) Run(e *env) (err error) {
 	return err
 }
 
-// within starts a server inside the process, on an address that other programs of this machine find in the data folder. Its log would be
-// written over the conversation.
-func within(e *env) (url string, stop func() error, err error) {
+// startServer starts a server in this process and announces it in the data folder. On a terminal its log is discarded, because it
+// would overwrite the conversation.
+func startServer(e *env) (url string, stop func() error, err error) {
 	quiet := *e
 	quiet.logger = slog.New(slog.DiscardHandler)
 	if !chat.Terminal(e.In, e.Out, os.Environ()) {
@@ -99,13 +99,13 @@ func within(e *env) (url string, stop func() error, err error) {
 		return fail(err)
 	}
 	url = "http://" + l.Addr().String()
-	forget := announce(&quiet, url, s.Instance())
-	// It stops when the conversation is over and not before, so that the last answer's end is heard.
+	withdraw := announce(&quiet, url, s.Instance())
+	// The server continues after an interrupt until the chat has ended, so that the chat reads the end of the last answer.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	return url, func() error {
-		forget()
+		withdraw()
 		cancel()
 		return errors.Join(<-served, a.Close())
 	}, nil

@@ -1,4 +1,4 @@
-// Package cli is the command line: one file for each command, and what they share.
+// Package cli implements the commands of the program.
 package cli
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// Streams are the program's own.
+// Streams are the standard streams of the program.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -28,20 +28,20 @@ type program struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 
 	Serve     serveCmd     `cmd:"" help:"Index documents and answer questions over HTTP."`
-	Ask       askCmd       `cmd:"" help:"Ask a question: the steps as they happen, then the answer with its sources."`
-	Chat      chatCmd      `cmd:"" help:"Talk with the documents in the terminal: questions that follow each other, uploads, collections."`
+	Ask       askCmd       `cmd:"" help:"Ask a question and show the steps, the answer and its sources."`
+	Chat      chatCmd      `cmd:"" help:"Chat about the documents in the terminal."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
-	Replay    replayCmd    `cmd:"" help:"Print a run's stream again."`
-	Eval      evalCmd      `cmd:"" help:"Measure search, answers and citations on sets of questions, by words, vectors and both, or by mode."`
-	Calibrate calibrateCmd `cmd:"" help:"Fit the grading of passages to questions whose passages were judged."`
-	Models    modelsCmd    `cmd:"" help:"What models can do."`
-	Prompts   promptsCmd   `cmd:"" help:"Write the prompts that models are asked with to a folder, to be read and replaced."`
+	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`
+	Eval      evalCmd      `cmd:"" help:"Measure search, answers, citations and the cache on evaluation sets."`
+	Calibrate calibrateCmd `cmd:"" help:"Fit the grades of passages to relevance judgements."`
+	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
+	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
-// env is what a command runs in.
+// env is the environment of a command.
 type env struct {
 	ctx    context.Context
 	cfg    config.Config
@@ -49,19 +49,19 @@ type env struct {
 	Streams
 }
 
-// exit is an error that says all it has to say by its status.
+// exit is an error that sets the exit status and prints no message.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// Main runs the command line and gives the exit status: 0, 1 for a failure, 2 for a command line or settings that are
-// wrong.
+// Main runs the command line and returns the exit status: 0 for success, 1 for a failure, 2 for an invalid command line or
+// invalid settings.
 func Main(ctx context.Context, args []string, s Streams) (status int) {
 	var p program
 	var loader config.Loader
 	done := false
 	options := append(loader.Options(), kong.Name("sluice"), kong.Vars{"version": "sluice " + version()}, kong.Writers(s.Out, s.Err), kong.UsageOnError(),
-		kong.Description("Answers questions over documents and streams everything it does while it does it."),
+		kong.Description("Answers questions about documents and streams every step."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) { done, status = true, code }))
 	parser, err := kong.New(&p, options...)
 	if err != nil {
@@ -105,18 +105,18 @@ func newLogger(c config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// isTerminal tells whether a person is at the other end.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// coloured tells whether w is a terminal that shows colours and nobody has asked for none (https://no-color.org).
+// coloured reports whether w is a terminal that supports colours and NO_COLOR is not set (https://no-color.org).
 func coloured(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// paint gives what wraps text in a colour where w shows any.
+// paint returns a function that colours text if w supports colours.
 func paint(w io.Writer) func(code, text string) string {
 	if !coloured(w) {
 		return func(_, text string) string { return text }
@@ -124,7 +124,7 @@ func paint(w io.Writer) func(code, text string) string {
 	return func(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
 }
 
-// The colours used.
+// The SGR codes of the colours.
 const (
 	bold  = "1"
 	green = "32"
@@ -132,10 +132,16 @@ const (
 	red   = "31"
 )
 
-// version is the module's, or that of the commit.
+// releaseVersion is set by the linker in release builds: see scripts/dist.sh.
+var releaseVersion string
+
+// version returns the version of the release, or that of the module, which go install and go build record.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+	switch {
+	case releaseVersion != "":
+		return releaseVersion
+	case !ok || info.Main.Version == "" || info.Main.Version == "(devel)":
 		return "devel"
 	}
 	return info.Main.Version

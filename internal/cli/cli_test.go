@@ -233,7 +233,7 @@ func TestFailures(t *testing.T) {
 		{"unknown run", []string{"replay", "--data", data, "run_0"}, 1, []string{"no such run"}},
 		{"mistyped data", []string{"runs", "--data", filepath.Join(dir, "none")}, 1, []string{"none"}},
 		{"unknown protocol", []string{"replay", "--data", data, "--protocol", "morse", "run_0"}, 1, []string{"morse"}},
-		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"no run's id"}},
+		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"not a run id"}},
 		{"no server there", []string{"ask", "--server", "http://127.0.0.1:1", "why?"}, 1, []string{"refused"}},
 		{"unknown command", []string{"dance"}, 2, []string{"dance"}},
 	} {

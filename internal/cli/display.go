@@ -7,14 +7,14 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// The displays, besides the one that is chosen by what the output is.
+// The names of the displays that do not depend on the output.
 const (
 	displayPlain = "plain"
 	displayJSON  = "json"
 )
 
-// newDisplay makes the display of a name. A rich one on an output that cannot show it is plain; interrupt is called when a person has had enough
-// of it.
+// newDisplay returns the display of a name. On an output that is not a capable terminal, a rich display becomes plain. interrupt is
+// called if the user stops the display.
 func newDisplay(e *env, name string, stream bool, interrupt context.CancelFunc) display.Display {
 	switch {
 	case name == displayJSON:
@@ -29,7 +29,7 @@ func newDisplay(e *env, name string, stream bool, interrupt context.CancelFunc) 
 	return display.NewRich(e.Out, o)
 }
 
-// shorten cuts s at n characters and puts it on one line.
+// shorten returns s as one line of at most n characters.
 func shorten(s string, n int) string {
 	r := []rune(display.Line(s))
 	if len(r) > n {

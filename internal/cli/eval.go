@@ -19,39 +19,39 @@ import (
 
 type evalCmd struct {
 	config.Models
-	Dir     string   `arg:"" type:"existingdir" help:"Folder of a set, or of several."`
-	What    []string `placeholder:"PART" help:"What is measured: search, answers, claims or cache; several with commas. Without it: search, or with --mode everything else."`
-	Mode    []string `placeholder:"MODE" help:"Modes in which the questions are answered, and compared: direct, agentic, or both with a comma."`
-	TopK    int      `name:"top-k" default:"10" help:"Passages that an answer is made from."`
-	Half    string   `placeholder:"a|b" help:"Ask only one half of each set's questions, told apart by a hash: tune on one, look at the other."`
-	Queries string   `type:"existingfile" placeholder:"FILE" help:"Other questions over the set's documents, in the form of queries.jsonl."`
-	Qrels   string   `type:"existingfile" placeholder:"FILE" help:"What is relevant to them, in the form of qrels.tsv."`
-	Against string   `type:"existingfile" placeholder:"FILE" help:"What an earlier eval --json printed: each mode is compared with itself then, question by question."`
-	Plot    string   `type:"path" placeholder:"FILE" help:"Draw the answers' measures with their intervals into an SVG file."`
-	JSON    bool     `name:"json" help:"Print JSON, with each question's scores."`
+	Dir     string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets."`
+	What    []string `placeholder:"PART" help:"Part to measure: search, answers, claims or cache. Can be repeated. The default is search, or with --mode all other parts."`
+	Mode    []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
+	TopK    int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
+	Half    string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
+	Queries string   `type:"existingfile" placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl."`
+	Qrels   string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
+	Against string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
+	Plot    string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
+	JSON    bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
 
-// Help says what is measured, and how.
+// Help returns the long help text.
 func (evalCmd) Help() string {
-	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text, and what is known of answers: answers,
-answerable, multihop, type), qrels.tsv (query id, document id, score) and perhaps claims.jsonl (claim, doc_id, label, evidence). A
-folder of such folders is measured set by set. Everything is indexed in a temporary folder that is removed afterwards.
+	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text, and optionally answers, answerable,
+multihop, type), qrels.tsv (query id, document id, score) and optionally claims.jsonl (claim, doc_id, label, evidence). If the
+folder holds several sets, each is measured. Everything is indexed in a temporary folder.
 
-Search: each document is one passage, and every question that has a relevant document is asked of the index by words (lexical),
-by vectors (vector) and by both (hybrid, as answering does). The last table compares lexical to hybrid.
+Search: each document is one passage. Every question that has a relevant document is searched for by words (lexical), by vectors
+(vector) and by both (hybrid, as for answers). The last table compares lexical and hybrid search.
 
-Answers: documents are ingested and questions answered as serve does it, in each mode, without the cache. The tables hold measures
-of retrieval, answers and citations, each with the 95 % interval of a bootstrap below; the last one compares the modes.
+Answers: documents are ingested and questions answered as by serve, in each mode, without the cache. The tables show measures of
+retrieval, answers and citations with their 95 % bootstrap intervals. The last table compares the modes.
 
-Claims: how well the check of answers tells evidence that supports a claim from evidence that does not.
+Claims: how well the verification distinguishes evidence that supports a claim from evidence that does not.
 
-Cache: how often the cache of answers takes a question for the same as another: paraphrases of the set's questions, and near misses.
+Cache: how often the semantic cache matches paraphrases of the questions, and how often it matches near misses.
 
-R@k is recall, and latencies are those of one question while each processor is busy with another. Random numbers are the same
-each time, so figures come out the same, but for latencies. docs/evaluation.md says what each measure is.`
+R@k is recall. Latencies are measured with one concurrent question per processor. Random numbers have a fixed seed, so that all
+results except latencies are reproducible. See docs/evaluation.md for the definition of each measure.`
 }
 
-// evaluation is what was measured.
+// evaluation holds the results.
 type evaluation struct {
 	Reports     []*eval.Report        `json:"reports,omitempty"`
 	Comparisons []eval.Comparison     `json:"comparisons,omitempty"`
@@ -69,32 +69,32 @@ const (
 	partCache   = "cache"
 )
 
-// Validate refuses what the flags cannot mean.
+// Validate rejects invalid combinations of flags.
 func (c *evalCmd) Validate() error {
 	for _, p := range c.What {
 		if !slices.Contains([]string{partSearch, partAnswers, partClaims, partCache}, p) {
-			return fmt.Errorf("--what: %q is none of search, answers, claims and cache", p)
+			return fmt.Errorf("--what: must be search, answers, claims or cache, not %q", p)
 		}
 	}
 	for _, m := range c.Mode {
 		if m != string(event.Direct) && m != string(event.Agentic) {
-			return fmt.Errorf("--mode: %q is neither direct nor agentic", m)
+			return fmt.Errorf("--mode: must be direct or agentic, not %q", m)
 		}
 	}
 	switch {
 	case c.Half != "" && c.Half != "a" && c.Half != "b":
-		return fmt.Errorf("--half: %q is neither a nor b", c.Half)
+		return fmt.Errorf("--half: must be a or b, not %q", c.Half)
 	case c.TopK < 1 || c.TopK > 50:
-		return errors.New("--top-k: want 1 to 50")
+		return errors.New("--top-k: must be 1 to 50")
 	case !c.wants(partAnswers) && len(c.Mode) > 0:
-		return errors.New("--mode: answers are not among what is to be measured")
+		return errors.New("--mode: requires --what answers")
 	case !c.wants(partAnswers) && c.Plot+c.Against != "":
-		return errors.New("--plot and --against are of answers: name a mode")
+		return errors.New("--plot and --against require --mode")
 	}
 	return nil
 }
 
-// wants tells whether a part is to be measured; claims only where there are some.
+// wants reports whether a part is measured.
 func (c *evalCmd) wants(part string) bool {
 	switch {
 	case len(c.What) > 0:
@@ -105,7 +105,7 @@ func (c *evalCmd) wants(part string) bool {
 	return part == partSearch
 }
 
-// modes are those to be measured, each once.
+// modes returns the modes without duplicates.
 func (c *evalCmd) modes() (out []event.Mode) {
 	for _, m := range c.Mode {
 		if !slices.Contains(out, event.Mode(m)) {
@@ -118,7 +118,7 @@ func (c *evalCmd) modes() (out []event.Mode) {
 	return out
 }
 
-// Run measures and prints.
+// Run measures the sets and prints the results.
 func (c *evalCmd) Run(e *env) error {
 	earlier, err := c.earlier()
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := c.drawable(); err != nil {
+	if err := c.checkPlot(); err != nil {
 		return err
 	}
 	var all evaluation
@@ -160,8 +160,8 @@ func (c *evalCmd) Run(e *env) error {
 	return writePlot(c.Plot, all.Modes)
 }
 
-// drawable finds out early whether the plot's file can be written.
-func (c *evalCmd) drawable() error {
+// checkPlot returns an error early if the file of the plot cannot be written.
+func (c *evalCmd) checkPlot() error {
 	if c.Plot == "" {
 		return nil
 	}
@@ -172,21 +172,21 @@ func (c *evalCmd) drawable() error {
 	return f.Close()
 }
 
-// sets reads all sets first, so that a fault in one shows before time is spent.
+// sets reads all sets, so that errors are found before the measurement starts.
 func (c *evalCmd) sets() ([]*eval.Set, error) {
 	dirs, err := eval.Find(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if len(dirs) > 1 && c.Queries+c.Qrels != "" {
-		return nil, errors.New("eval: --queries and --qrels are of one set, and the folder holds several")
+		return nil, errors.New("eval: --queries and --qrels require a single set, and the folder holds several")
 	}
 	sets := make([]*eval.Set, len(dirs))
 	claims := false
 	for i, dir := range dirs {
 		files := eval.FilesOf(dir)
 		if c.Queries != "" {
-			files.Questions, files.Judgements = c.Queries, "" // the set's own judgements are of other questions
+			files.Questions, files.Judgements = c.Queries, "" // the judgements of the set are for its own questions
 		}
 		if c.Qrels != "" {
 			files.Judgements = c.Qrels
@@ -200,20 +200,20 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 			}
 		}
 		if sets[i].Folder != "" && c.wants(partSearch) {
-			return nil, fmt.Errorf("eval: %s holds files and no corpus.jsonl: only answers can be measured, with --mode", sets[i].Name)
+			return nil, fmt.Errorf("eval: %s has no corpus.jsonl: only answers can be measured, with --mode", sets[i].Name)
 		}
 		claims = claims || len(sets[i].Claims) > 0
 	}
 	if slices.Contains(c.What, partClaims) && !claims {
-		return nil, errors.New("eval: there is no claims.jsonl")
+		return nil, errors.New("eval: claims.jsonl does not exist")
 	}
 	return sets, nil
 }
 
-// maxEarlier bounds what is read of an earlier evaluation, in bytes.
+// maxEarlier is the maximum size of an earlier evaluation in bytes.
 const maxEarlier = 1 << 30
 
-// earlier reads what is compared with.
+// earlier reads the results of --against.
 func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
 	if c.Against == "" {
 		return nil, nil
@@ -223,18 +223,18 @@ func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
 		return nil, fmt.Errorf("read earlier evaluation: %w", err)
 	}
 	defer f.Close()
-	var was evaluation
-	if err := json.NewDecoder(io.LimitReader(f, maxEarlier)).Decode(&was); err != nil {
+	var before evaluation
+	if err := json.NewDecoder(io.LimitReader(f, maxEarlier)).Decode(&before); err != nil {
 		return nil, fmt.Errorf("read earlier evaluation: %s: %w", c.Against, err)
 	}
-	was.Modes = slices.DeleteFunc(was.Modes, func(r *eval.ModeReport) bool { return r == nil })
-	if len(was.Modes) == 0 {
-		return nil, fmt.Errorf("read earlier evaluation: %s holds no answers: make it with --json and --mode", c.Against)
+	before.Modes = slices.DeleteFunc(before.Modes, func(r *eval.ModeReport) bool { return r == nil })
+	if len(before.Modes) == 0 {
+		return nil, fmt.Errorf("read earlier evaluation: %s holds no answers: create it with --json and --mode", c.Against)
 	}
-	return was.Modes, nil
+	return before.Modes, nil
 }
 
-// print writes the tables, or JSON.
+// print writes tables or JSON.
 func (v *evaluation) print(e *env, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(e.Out)
@@ -269,8 +269,8 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 	return nil
 }
 
-// ways are how each set is searched.
-var ways = []struct {
+// searches are the kinds of search that are measured.
+var searches = []struct {
 	name string
 	way  eval.Way
 }{
@@ -279,14 +279,14 @@ var ways = []struct {
 	{"hybrid", eval.Way{Words: true, Vectors: true}},
 }
 
-// search adds a set's reports and their comparison.
+// search adds the search reports of a set and their comparison.
 func (v *evaluation) search(e *env, set *eval.Set) (err error) {
 	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	show, done := progress(e, "indexing "+set.Name)
+	show, done := newProgress(e, "indexing "+set.Name)
 	put := eval.AsPassages(x.Index, set.Name, x.Embedder)
 	indexed := 0
 	err = eval.Fill(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
@@ -302,11 +302,11 @@ func (v *evaluation) search(e *env, set *eval.Set) (err error) {
 		return err
 	}
 	first := len(v.Reports)
-	for _, w := range ways {
+	for _, w := range searches {
 		way := w.way
 		way.Weights = x.Weights
 		search := eval.Documents(x.Index, set.Name, x.Embedder, way)
-		if _, err := search(e.ctx, "what the first search reads is not counted", 1); err != nil {
+		if _, err := search(e.ctx, "warm-up query that is not measured", 1); err != nil {
 			return err
 		}
 		r, err := eval.Run(e.ctx, set, search, eval.Options{Name: w.name})

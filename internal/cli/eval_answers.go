@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 )
 
-// answers adds a set's report in each mode, and compares each mode with the ones before it and with itself at an earlier time.
+// answers adds the report of a set in each mode. It compares the modes with each other and with the earlier results.
 func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int, earlier []*eval.ModeReport) (err error) {
 	t, err := app.OpenTrial(e.ctx, e.cfg, e.logger)
 	if err != nil {
@@ -28,12 +28,12 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 	}
 	first := len(v.Modes)
 	for _, mode := range modes {
-		show, done := progress(e, "asking "+set.Name+" "+string(mode))
-		var one sync.Mutex // a bar is for one goroutine
+		show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
+		var mu sync.Mutex // show is not safe for concurrent use
 		r, err := eval.Ask(e.ctx, set, eval.Through(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
 			eval.AskOptions{Mode: mode, Verifier: t.Rules(), Progress: func(asked, total int) {
-				one.Lock()
-				defer one.Unlock()
+				mu.Lock()
+				defer mu.Unlock()
 				show(ingest.Progress{Done: asked, Total: total})
 			}})
 		done()
@@ -49,9 +49,9 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 		v.Modes = append(v.Modes, r)
 	}
 	for _, r := range v.Modes[first:] {
-		for _, was := range earlier {
-			if was.Set == r.Set && was.Mode == r.Mode {
-				v.Compared = append(v.Compared, eval.CompareModes(was, r, "earlier "+string(r.Mode), string(r.Mode))...)
+		for _, before := range earlier {
+			if before.Set == r.Set && before.Mode == r.Mode {
+				v.Compared = append(v.Compared, eval.CompareModes(before, r, "earlier "+string(r.Mode), string(r.Mode))...)
 			}
 		}
 	}
@@ -67,16 +67,16 @@ func firstFailure(r *eval.ModeReport) string {
 	return ""
 }
 
-// ingestSet adds the set's documents as ingest does.
+// ingestSet ingests the documents of a set.
 func ingestSet(e *env, t *app.Trial, set *eval.Set) error {
-	show, done := progress(e, "indexing "+set.Name)
+	show, done := newProgress(e, "indexing "+set.Name)
 	report, err := set.Ingest(e.ctx, t.Ingester, corpus.DefaultCollection, show)
 	done()
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w", set.Name, err)
 	}
 	if n := len(report.Failed); n > 0 {
-		e.logger.Warn("documents were not indexed", "set", set.Name, "documents", n, "first", report.Failed[0].Path, "reason", report.Failed[0].Reason)
+		e.logger.Warn("documents not indexed", "set", set.Name, "documents", n, "first", report.Failed[0].Path, "reason", report.Failed[0].Reason)
 	}
 	if report.Unembedded > 0 {
 		return fmt.Errorf("ingest %s: %d chunks have no vectors: %s", set.Name, report.Unembedded, report.EmbedFailure)
@@ -84,7 +84,7 @@ func ingestSet(e *env, t *app.Trial, set *eval.Set) error {
 	return nil
 }
 
-// claims adds how a set's claims are judged.
+// claims adds the reports of the claims of a set.
 func (v *evaluation) claims(e *env, set *eval.Set) error {
 	verifier, err := app.OpenVerifier(e.ctx, e.cfg, e.logger)
 	if err != nil {
@@ -100,19 +100,19 @@ func (v *evaluation) claims(e *env, set *eval.Set) error {
 	return nil
 }
 
-// cache adds how the cache tells the set's questions from others.
+// cache adds the report of the semantic cache for the questions of a set.
 func (v *evaluation) cache(e *env, set *eval.Set) error {
 	r, err := eval.Cache(e.ctx, set, app.SameQuestion)
 	if err != nil {
 		return err
 	}
-	if r.TrueHits.Cases+r.FalseHits.Cases > 0 { // of a few short questions nothing may be made
+	if r.TrueHits.Cases+r.FalseHits.Cases > 0 { // there may be no variants of a few short questions
 		v.Cache = append(v.Cache, r)
 	}
 	return nil
 }
 
-// writePlot draws the reports into a file.
+// writePlot writes a plot of the reports to a file.
 func writePlot(path string, reports []*eval.ModeReport) (err error) {
 	f, err := os.Create(path)
 	if err != nil {

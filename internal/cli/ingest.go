@@ -19,18 +19,18 @@ type ingestCmd struct {
 	config.Store
 	config.Ingest
 	config.Models
-	Retry bool     `name:"retry" help:"Read documents again that took too much memory or time before."`
+	Retry bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
 	Path  []string `arg:"" help:"Files and folders."`
 }
 
-// Run adds the paths to the collection. It fails when there were files and none could be read.
+// Run adds the paths to the collection. It fails if none of the files could be read.
 func (c *ingestCmd) Run(e *env) (err error) {
 	for _, p := range c.Path {
 		if _, err := os.Stat(p); err != nil {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
-	defer limitGarbage()()
+	defer limitMemory()()
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if url, ok := awaitRunning(e.ctx, e.cfg.Store.Data); ok {
@@ -56,7 +56,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	return err
 }
 
-// ingestPaths brings the collection up to date with the paths, with a bar on a terminal and a line of log elsewhere.
+// ingestPaths updates the collection from the paths. It shows a progress bar on a terminal and log lines otherwise.
 func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (report ingest.Report, err error) {
 	absolute := make([]string, len(paths))
 	for i, p := range paths {
@@ -66,38 +66,38 @@ func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (repor
 		}
 		absolute[i] = abs
 	}
-	show, done := progress(e, "indexing")
+	show, done := newProgress(e, "indexing")
 	report, err = a.Ingester.Ingest(ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, func(p ingest.Progress) {
 		a.Indexing(p)
 		show(p)
 	})
 	done()
-	told := e.logger.With("collection", e.cfg.Store.Collection)
+	logger := e.logger.With("collection", e.cfg.Store.Collection)
 	for _, f := range report.Failed {
-		told.Warn("not indexed", "file", f.Path, "reason", f.Reason)
+		logger.Warn("not indexed", "file", f.Path, "reason", f.Reason)
 	}
 	if err != nil {
 		return report, fmt.Errorf("ingest: %w", err)
 	}
 	a.VectorsChanged()
 	if report.Unembedded > 0 {
-		told.Warn("found by words alone until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
+		logger.Warn("chunks without vectors: only lexical search finds them until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
 	}
-	told.Info("documents are indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
+	logger.Info("documents indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
 		"ms", report.Duration.Milliseconds())
 	if report.Updated+report.Deleted > 0 {
-		if err := a.Index.Compact(ctx); err != nil { // what is gone is to be gone from the disk too
+		if err := a.Index.Compact(ctx); err != nil { // remove deleted text from the disk
 			return report, fmt.Errorf("ingest: %w", err)
 		}
 	}
 	return report, nil
 }
 
-// progress shows how far what is said to be going on has come.
-func progress(e *env, what string) (show func(ingest.Progress), done func()) {
+// newProgress returns functions that show and end the progress of a task.
+func newProgress(e *env, task string) (show func(ingest.Progress), done func()) {
 	if isTerminal(e.Err) {
-		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionSetDescription(what),
+		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionSetDescription(task),
 			progressbar.OptionShowCount(), progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetWidth(30), progressbar.OptionFullWidth())
 		return func(p ingest.Progress) {
@@ -109,7 +109,7 @@ func progress(e *env, what string) (show func(ingest.Progress), done func()) {
 	return func(p ingest.Progress) {
 		if now := time.Now(); now.Sub(last) > 5*time.Second {
 			last = now
-			e.logger.Info(what, "done", p.Done, "of", p.Total, "bytes", p.Bytes)
+			e.logger.Info(task, "done", p.Done, "of", p.Total, "bytes", p.Bytes)
 		}
 	}, func() {}
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// garbageBound is the memory of the process, in bytes, from which on garbage is collected more often than is fastest. With the program's
-// own pages, the peak stays below 1.2 GiB as long as the index and the documents being indexed fit.
-const garbageBound = 800 << 20
+// memoryLimit is the soft memory limit in bytes. With the pages of the program itself, the peak stays below 1.2 GiB as long as the
+// index and the documents that are being indexed fit.
+const memoryLimit = 800 << 20
 
-// limitGarbage keeps garbage from adding to the peak that indexing a large document takes anyway, until stop is called. What lives may
-// take more than the bound, as a large index does: garbage then has a quarter of it, since a limit below what lives would have the
-// collector run all the time. The user's own GOMEMLIMIT stands.
-func limitGarbage() (stop func()) {
+// limitMemory sets the soft memory limit of the runtime until stop is called, so that garbage does not add to the peak of indexing a
+// large document. If the live heap exceeds memoryLimit, the limit is 25 % above the live heap, because the collector would run all
+// the time with a lower one. GOMEMLIMIT takes precedence.
+func limitMemory() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
@@ -27,7 +27,7 @@ func limitGarbage() (stop func()) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			metrics.Read(live)
-			debug.SetMemoryLimit(max(garbageBound, int64(live[0].Value.Uint64())/4*5))
+			debug.SetMemoryLimit(max(memoryLimit, int64(live[0].Value.Uint64())/4*5))
 			select {
 			case <-tick.C:
 			case <-done:

@@ -17,24 +17,24 @@ import (
 )
 
 type modelsCmd struct {
-	Check modelsCheckCmd `cmd:"" help:"Ask each model that the settings name what it can do."`
+	Check modelsCheckCmd `cmd:"" help:"Test what the configured models can do."`
 }
 
 type modelsCheckCmd struct {
 	config.Models
-	Within time.Duration `default:"1m" help:"How long the models may take, all together (duration)."`
+	Within time.Duration `default:"1m" help:"Timeout of all tests together (duration)."`
 	JSON   bool          `name:"json" help:"Print JSON."`
 }
 
-// Help says what is asked.
+// Help returns the long help text.
 func (modelsCheckCmd) Help() string {
-	return `Each model is asked three short questions: to count, to call a tool and to fill in a form. An embedder is asked for the
-vector of a sentence. What they cannot do, Sluice does without: a model that fills in no forms leaves judging to rules. The
-status is 1 where a model does not answer.`
+	return `Each model gets three short requests: to count, to call a tool and to answer in JSON of a given schema. An embedder gets a
+sentence to embed. Sluice works without the abilities that a model lacks: for example, rules judge if a model cannot answer in
+JSON. The exit status is 1 if a model does not answer.`
 }
 
-// checked is what is said of one model. What a model turned out not to do is false, what it does not tell is 0 or empty.
-type checked struct {
+// modelCheck is the result for one model. Unknown values are 0 or empty.
+type modelCheck struct {
 	Kind       string `json:"kind"` // chat or embedder
 	Name       string `json:"name"`
 	Answers    bool   `json:"answers"`
@@ -49,10 +49,10 @@ type checked struct {
 	Tokenizer  string `json:"tokenizer,omitempty"`
 	Dimensions int    `json:"dimensions,omitempty"`
 	PerToken   bool   `json:"per_token"`
-	MS         int64  `json:"ms"` // to the first token, or to the vector
+	MS         int64  `json:"ms"` // time to the first token, or to the vector
 }
 
-// Run asks and prints.
+// Run checks the models and prints the results.
 func (c *modelsCheckCmd) Run(e *env) error {
 	ctx, cancel := context.WithTimeout(e.ctx, c.Within)
 	defer cancel()
@@ -61,7 +61,7 @@ func (c *modelsCheckCmd) Run(e *env) error {
 		return err
 	}
 	if len(m.Chats) == 0 && m.Embedder == nil {
-		fmt.Fprintf(e.Out, "%s writes, rules judge and static vectors embed: no model is named.\n", m.Local.Name())
+		fmt.Fprintf(e.Out, "no model is configured: %s writes, rules judge, static vectors embed\n", m.Local.Name())
 		return nil
 	}
 	all := check(ctx, m)
@@ -71,7 +71,7 @@ func (c *modelsCheckCmd) Run(e *env) error {
 		enc.SetEscapeHTML(false)
 		err = enc.Encode(all)
 	} else {
-		err = writeChecked(e, all)
+		err = printChecks(e, all)
 	}
 	for _, m := range all {
 		if !m.Answers {
@@ -81,34 +81,34 @@ func (c *modelsCheckCmd) Run(e *env) error {
 	return err
 }
 
-// check asks all models at once.
-func check(ctx context.Context, m *app.Models) []checked {
-	all := make([]checked, len(m.Chats), len(m.Chats)+1)
-	var asked sync.WaitGroup
+// check tests all models concurrently.
+func check(ctx context.Context, m *app.Models) []modelCheck {
+	all := make([]modelCheck, len(m.Chats), len(m.Chats)+1)
+	var wg sync.WaitGroup
 	for i, chat := range m.Chats {
-		asked.Go(func() {
+		wg.Go(func() {
 			a := probe.Chat(ctx, chat)
-			all[i] = checked{Kind: "chat", Name: chat.Name(), Answers: a.Err == nil, Problem: problem(a.Err), Stream: a.Stream,
+			all[i] = modelCheck{Kind: "chat", Name: chat.Name(), Answers: a.Err == nil, Problem: problem(a.Err), Stream: a.Stream,
 				Tools: a.Tools, JSON: a.JSON, Usage: a.Usage, Reasoning: a.Reasoning, Context: a.Context, Output: a.Output,
 				Tokenizer: a.Tokenizer, MS: a.FirstToken.Milliseconds()}
 		})
 	}
-	var embedder checked
+	var embedder modelCheck
 	if m.Embedder != nil {
-		asked.Go(func() {
+		wg.Go(func() {
 			a := probe.Embedder(ctx, m.Embedder)
-			embedder = checked{Kind: "embedder", Name: m.Embedder.Name(), Answers: a.Err == nil, Problem: problem(a.Err),
+			embedder = modelCheck{Kind: "embedder", Name: m.Embedder.Name(), Answers: a.Err == nil, Problem: problem(a.Err),
 				Dimensions: a.Dim, PerToken: a.PerToken, MS: a.Took.Milliseconds()}
 		})
 	}
-	asked.Wait()
+	wg.Wait()
 	if m.Embedder != nil {
 		all = append(all, embedder)
 	}
 	return all
 }
 
-// problem says why a model does not answer, in words that hold nothing of a reply.
+// problem returns why a model did not answer, without any text of its reply.
 func problem(err error) string {
 	if err == nil {
 		return ""
@@ -122,8 +122,8 @@ func problem(err error) string {
 	return "failed"
 }
 
-// writeChecked prints a block for each model, a line for each ability.
-func writeChecked(e *env, all []checked) error {
+// printChecks prints a block for each model with a line for each ability.
+func printChecks(e *env, all []modelCheck) error {
 	colour := paint(e.Out)
 	yes := func(ok bool) string {
 		if ok {
@@ -133,7 +133,7 @@ func writeChecked(e *env, all []checked) error {
 	}
 	number := func(n int) string {
 		if n == 0 {
-			return "not told"
+			return "unknown"
 		}
 		return strconv.Itoa(n) + " tokens"
 	}
@@ -144,18 +144,18 @@ func writeChecked(e *env, all []checked) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\n", m.Kind, colour(bold, m.Name))
 		if !m.Answers {
-			fmt.Fprintf(w, "  answers\t%s\n", colour(red, m.Problem))
+			fmt.Fprintf(w, "  error\t%s\n", colour(red, m.Problem))
 			continue
 		}
 		if m.Kind == "embedder" {
-			fmt.Fprintf(w, "  dimensions\t%d\n  vector\tin %d ms\n  a vector a token\t%s\n", m.Dimensions, m.MS, yes(m.PerToken))
+			fmt.Fprintf(w, "  dimensions\t%d\n  latency\t%d ms\n  token vectors\t%s\n", m.Dimensions, m.MS, yes(m.PerToken))
 			continue
 		}
-		fmt.Fprintf(w, "  streams\t%s, first token in %d ms\n  calls tools\t%s\n  fills in forms\t%s\n  tells usage\t%s\n  reasons\t%s\n",
+		fmt.Fprintf(w, "  streaming\t%s, first token in %d ms\n  tool calls\t%s\n  JSON schema\t%s\n  reports usage\t%s\n  reasoning\t%s\n",
 			yes(m.Stream), m.MS, yes(m.Tools), yes(m.JSON), yes(m.Usage), yes(m.Reasoning))
-		fmt.Fprintf(w, "  context\t%s\n  longest answer\t%s\n", number(m.Context), number(m.Output))
+		fmt.Fprintf(w, "  context\t%s\n  maximum output\t%s\n", number(m.Context), number(m.Output))
 		if m.Tokenizer != "" {
-			fmt.Fprintf(w, "  counted by\t%s\n", m.Tokenizer)
+			fmt.Fprintf(w, "  tokenizer\t%s\n", m.Tokenizer)
 		}
 	}
 	return w.Flush()

@@ -41,7 +41,7 @@ func TestModelsCheck(t *testing.T) {
 		t.Errorf("the embedder: %v", got[1])
 	}
 	status, out, _ = run(t, "models", "check", "--model-url", s.URL, "--embed-url", s.URL)
-	if status != 0 || !strings.Contains(out, "fills in forms  yes") || !strings.Contains(out, "8192 tokens") || !strings.Contains(out, "48") {
+	if status != 0 || !strings.Contains(out, "JSON schema     yes") || !strings.Contains(out, "8192 tokens") || !strings.Contains(out, "48") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 }
@@ -52,7 +52,7 @@ func TestModelsCheckOfOneThatIsDown(t *testing.T) {
 	if status != 1 || !strings.Contains(out, "gone could not be reached") {
 		t.Errorf("status %d:\n%s%s", status, out, errs)
 	}
-	if status, out, _ := run(t, "models", "check"); status != 0 || !strings.Contains(out, "no model is named") {
+	if status, out, _ := run(t, "models", "check"); status != 0 || !strings.Contains(out, "no model is configured") {
 		t.Errorf("without a model: status %d: %s", status, out)
 	}
 }
@@ -73,7 +73,7 @@ func TestPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, _, errs := run(t, "prompts", dir)
-	if again, err := os.ReadFile(file); status != 0 || err != nil || string(again) != changed || !strings.Contains(errs, "kept as it is") {
+	if again, err := os.ReadFile(file); status != 0 || err != nil || string(again) != changed || !strings.Contains(errs, "skipped, file exists") {
 		t.Errorf("status %d, %v: %s", status, err, errs)
 	}
 	s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Aye: 12 euros a metre ⟦1⟧."}})

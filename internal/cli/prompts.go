@@ -11,10 +11,10 @@ import (
 )
 
 type promptsCmd struct {
-	Dir string `arg:"" type:"path" help:"Folder to write them to; it is made if it is not there."`
+	Dir string `arg:"" type:"path" help:"Folder to write to. It is created if necessary."`
 }
 
-// Run writes the built-in prompts out. What is there already stays as it is.
+// Run writes the built-in prompts. It does not overwrite files.
 func (c *promptsCmd) Run(e *env) error {
 	set, err := prompt.Load("")
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *promptsCmd) Run(e *env) error {
 		}
 		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			fmt.Fprintln(e.Err, "kept as it is:", path)
+			fmt.Fprintln(e.Err, "skipped, file exists:", path)
 			continue
 		}
 		if err == nil {

@@ -14,10 +14,10 @@ type reconcileCmd struct {
 	config.Store
 	config.Ingest
 	config.Models
-	DryRun bool `name:"dry-run" help:"Only show what differs."`
+	DryRun bool `name:"dry-run" help:"Only show the differences."`
 }
 
-// Run mends the data folder, which no server may have open, and prints what was found. What cannot be mended is a failure.
+// Run repairs the data folder, which no server may use, and prints the differences. The exit status is 1 if some cannot be repaired.
 func (c *reconcileCmd) Run(e *env) (err error) {
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if errors.Is(err, app.ErrInUse) {

@@ -20,15 +20,15 @@ import (
 
 type runsCmd struct {
 	config.Store
-	Server string `placeholder:"URL" help:"Server to ask; without it, the one that has the data folder open, or none."`
-	Limit  int    `default:"20" help:"Runs listed, 1 to 500."`
-	JSON   bool   `name:"json" help:"Print one run a line, as JSON."`
+	Server string `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
+	Limit  int    `default:"20" help:"Maximum number of runs, 1 to 500."`
+	JSON   bool   `name:"json" help:"Print JSON, one run per line."`
 }
 
-// Run lists runs.
+// Run lists the runs.
 func (c *runsCmd) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 500 {
-		return errors.New("runs: --limit: want 1 to 500")
+		return errors.New("runs: --limit: must be 1 to 500")
 	}
 	list, err := c.list(e)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 		err = cl.Get(e.ctx, fmt.Sprintf("/api/runs?limit=%d", c.Limit), &list)
 		return list, err
 	}
-	if err := kept(e); err != nil {
+	if err := checkDataFolder(e); err != nil {
 		return list, err
 	}
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
@@ -84,8 +84,8 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 	return list, err
 }
 
-// kept tells, for a command that only reads, whether there is anything: a mistyped folder is not to be made.
-func kept(e *env) error {
+// checkDataFolder returns an error if the data folder does not exist. Commands that only read must not create a mistyped folder.
+func checkDataFolder(e *env) error {
 	if _, err := os.Stat(e.cfg.Store.Data); err != nil {
 		return fmt.Errorf("read data folder: %w", err)
 	}
@@ -94,16 +94,16 @@ func kept(e *env) error {
 
 type replayCmd struct {
 	config.Store
-	Server   string `placeholder:"URL" help:"Server that has the run; without it, the one that has the data folder open, or none."`
-	Protocol string `default:"forge" help:"Protocol to print it in."`
-	RunID    string `arg:"" name:"run" help:"The run's id, as runs lists it."`
+	Server   string `placeholder:"URL" help:"Server that has the run. The default is the server that uses the data folder, or no server."`
+	Protocol string `default:"forge" help:"Protocol of the stream."`
+	RunID    string `arg:"" name:"run" help:"Id of the run."`
 }
 
-// Run prints a run's stream as it goes over the wire.
+// Run prints the stream of a run as the server sends it.
 func (c *replayCmd) Run(e *env) (err error) {
 	id := event.RunID(c.RunID)
 	if !id.Valid() {
-		return fmt.Errorf("replay: %.80q is no run's id", c.RunID)
+		return fmt.Errorf("replay: %.80q is not a run id", c.RunID)
 	}
 	url := c.Server
 	if url == "" {
@@ -112,7 +112,7 @@ func (c *replayCmd) Run(e *env) (err error) {
 	if url != "" {
 		return c.fromServer(e, url)
 	}
-	if err := kept(e); err != nil {
+	if err := checkDataFolder(e); err != nil {
 		return err
 	}
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
@@ -131,7 +131,7 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 		proj, after := p.New(), event.Seq(0)
 		for {
 			batch, err := a.Log.Load(e.ctx, id, after)
-			if errors.Is(err, eventlog.ErrEnd) || err == nil && len(batch) == 0 { // nobody continues a run without an end
+			if errors.Is(err, eventlog.ErrEnd) || err == nil && len(batch) == 0 { // an unfinished run that is not active
 				return nil
 			}
 			if err != nil {
@@ -145,7 +145,7 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 			after = batch[len(batch)-1].Seq
 		}
 	}
-	return fmt.Errorf("replay: there is no protocol %.40q", c.Protocol)
+	return fmt.Errorf("replay: unknown protocol %.40q", c.Protocol)
 }
 
 func (c *replayCmd) fromServer(e *env, url string) error {

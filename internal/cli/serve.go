@@ -34,13 +34,13 @@ type serveCmd struct {
 	config.Files
 	config.Keep
 	config.Start
-	NoCache bool `name:"no-cache" help:"Answer every question anew, and in a run of its own."`
+	NoCache bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
 }
 
-// Run listens, opens the data folder, and serves until it is told to stop. Documents are indexed meanwhile.
+// Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
 func (c *serveCmd) Run(e *env) (err error) {
 	TuneRuntime()
-	defer limitGarbage()()
+	defer limitMemory()()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
@@ -53,7 +53,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Version: version(), Instance: instance})
 	stop := sync.OnceFunc(starting.Stop)
 	defer stop()
-	url := "http://" + shown(l.Addr())
+	url := "http://" + clientAddr(l.Addr())
 	fmt.Fprintln(e.Err, "listening on", url)
 	a, err := app.Open(e.ctx, e.cfg, e.logger)
 	if err != nil {
@@ -72,13 +72,13 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	ready := make(chan struct{}) // closed when the documents are read: no resumed run is answered from a part of them
+	ready := make(chan struct{}) // closed when the documents are indexed, so that resumed runs search all of them
 	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
 		return err
 	}
 	stop()
-	forget := announce(e, url, instance)
-	defer forget()
+	withdraw := announce(e, url, instance)
+	defer withdraw()
 	ctx, cancel := context.WithCancel(e.ctx)
 	var indexing sync.WaitGroup
 	indexing.Go(func() {
@@ -92,17 +92,17 @@ func (c *serveCmd) Run(e *env) (err error) {
 	return s.Serve(e.ctx, l)
 }
 
-// indexDocs indexes the documents of the settings, and reads what the first question would wait for. What fails is logged: the
-// server goes on with what is indexed.
+// indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with
+// what is indexed.
 func indexDocs(ctx context.Context, e *env, a *app.App) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
 		if _, err := ingestPaths(ctx, e, a, docs); err != nil && ctx.Err() == nil {
-			e.logger.Error("the documents are not indexed", "error", err)
+			e.logger.Error("could not index the documents", "error", err)
 		}
 	}
 	if err := a.Warm(ctx, e.cfg.Store.Collection); err != nil && ctx.Err() == nil {
-		e.logger.Error("the collection could not be read", "error", err)
+		e.logger.Error("could not read the collection", "error", err)
 	}
 }
 
@@ -110,7 +110,7 @@ func listen(e *env) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	addr := e.cfg.HTTP.Addr
 	l, err := lc.Listen(e.ctx, "tcp", addr)
-	// Windows has a number of its own, which package syscall does not name.
+	// 10048 is WSAEADDRINUSE, which package syscall does not define.
 	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.Errno(10048)) {
 		return nil, fmt.Errorf("listen: the address %s is already in use; choose another with --addr, such as --addr %s", addr, freeAddr(e.ctx, addr))
 	}
@@ -147,8 +147,8 @@ func TuneRuntime() {
 	}
 }
 
-// shown is an address as a client on this machine can use it.
-func shown(a net.Addr) string {
+// clientAddr returns the address that a client on this machine can use.
+func clientAddr(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
@@ -156,72 +156,72 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// serverFile tells, in the data folder, where the server that has it open can be reached.
+// serverFile is the file in the data folder that holds the address of the server that uses the folder.
 const serverFile = "server.json"
 
-type serverNote struct {
+type serverInfo struct {
 	URL string `json:"url"`
-	// Instance is that of the server's health check: at the address there may be another one by now.
+	// Instance is the instance of the server's health check. It detects that another server uses the address by now.
 	Instance string `json:"instance"`
 }
 
-// announce writes the server's address for commands that use the same data folder, and gives what removes it.
-func announce(e *env, url, instance string) (forget func()) {
+// announce writes the address of the server for commands that use the same data folder. withdraw removes it.
+func announce(e *env, url, instance string) (withdraw func()) {
 	path := filepath.Join(e.cfg.Store.Data, serverFile)
-	note, err := json.Marshal(serverNote{URL: url, Instance: instance})
+	data, err := json.Marshal(serverInfo{URL: url, Instance: instance})
 	if err == nil {
-		err = os.WriteFile(path, note, 0o600)
+		err = os.WriteFile(path, data, 0o600)
 	}
 	if err != nil {
-		e.logger.Warn("the server's address could not be noted", "error", err)
+		e.logger.Warn("could not write the address of the server", "error", err)
 	}
 	return func() { _ = os.Remove(path) }
 }
 
-// running gives the address of the server that has the data folder open, if one answers.
+// running returns the address of the server that uses the data folder, if one answers.
 func running(ctx context.Context, data string) (url string, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(data, serverFile))
-	var note serverNote
-	if err != nil || json.Unmarshal(raw, &note) != nil || note.URL == "" {
+	var info serverInfo
+	if err != nil || json.Unmarshal(raw, &info) != nil || info.URL == "" {
 		return "", false
 	}
-	h, err := health(ctx, note.URL+"/healthz")
-	return note.URL, err == nil && h.Instance == note.Instance
+	h, err := health(ctx, info.URL+"/healthz")
+	return info.URL, err == nil && h.Instance == info.Instance
 }
 
-// maxOpening is how long a command waits for a server that is opening the data folder.
-const maxOpening = 30 * time.Second
+// startTimeout is how long a command waits for a server that is opening the data folder.
+const startTimeout = 30 * time.Second
 
-// awaitRunning is running for a data folder that is in use: it waits until the server has noted its address.
+// awaitRunning waits until a server that is starting has announced its address, and returns it.
 func awaitRunning(ctx context.Context, data string) (url string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, maxOpening)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		if url, ok = running(ctx, data); ok || wait(ctx, polling) != nil {
+		if url, ok = running(ctx, data); ok || wait(ctx, pollInterval) != nil {
 			return url, ok
 		}
 	}
 }
 
-// polling is the pause between two looks at a server that is starting.
-const polling = 200 * time.Millisecond
+// pollInterval is the interval of requests to a server that is starting.
+const pollInterval = 200 * time.Millisecond
 
-// awaitAnswers waits until a server that is starting can answer questions, and shows how far it is.
-func awaitAnswers(ctx context.Context, e *env, url string) error {
-	show, done := progress(e, "the server is indexing")
+// awaitReady waits until a server that is starting can answer questions, and shows its progress.
+func awaitReady(ctx context.Context, e *env, url string) error {
+	show, done := newProgress(e, "the server is indexing")
 	defer done()
 	for {
 		h, err := health(ctx, url+"/readyz")
 		if err != nil || h.Progress == nil {
-			return nil // the question will tell what is wrong
+			return nil // the question reports the error
 		}
 		p := h.Progress
 		if p.Answering {
-			fmt.Fprintf(e.Err, "the server is still indexing (%d of %d files): the answer is from what is indexed so far\n", p.Done, p.Total)
+			fmt.Fprintf(e.Err, "the server is still indexing (%d of %d files): the answer uses only these\n", p.Done, p.Total)
 			return nil
 		}
 		show(ingest.Progress{Done: p.Done, Total: p.Total})
-		if err := wait(ctx, polling); err != nil {
+		if err := wait(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// health reads a health check, whatever its status.
+// health returns the body of a health check with any status.
 func health(ctx context.Context, url string) (h server.Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

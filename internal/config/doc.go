@@ -1,7 +1,6 @@
-// Package config is every setting of the program: its name, default, limits and help in one struct, and the one place
-// that reads flags, variables and a YAML file into it.
+// Package config defines the settings of the program and reads them from flags, environment variables and a YAML file.
 //
-// A setting is one field of one section of [Config]. Its tags are all that is said of it: kong makes the flag from them,
-// [Loader] the variable and the key of the file, and the test of this package docs/configuration.md. To add a setting, add a
-// field and run the test with -update.
+// A setting is a field of a section of [Config]. Its tags hold the name, default, limits and help text. kong derives the flag
+// from the tags, [Loader] derives the variable and the key in the file, and the test of this package generates
+// docs/configuration.md. To add a setting, add a field and run the test with -update.
 package config

@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with the settings.
+// Fault is an invalid setting.
 type Fault struct {
-	Setting string // its name; empty for a fault of the file as a whole
-	Given   string // how it was given: "flag --addr", "variable SLUICE_ADDR", "sluice.yaml:3"; empty for a default
+	Setting string // name; empty for a fault of the whole file
+	Source  string // such as "flag --addr", "variable SLUICE_ADDR" or "sluice.yaml:3"; empty for a default
 	Problem string
 }
 
-// Error names the setting, the problem and how the setting was given.
+// Error returns the setting, the problem and the source.
 func (f Fault) Error() string {
 	text := f.Problem
 	if f.Setting != "" {
 		text = f.Setting + ": " + text
 	}
-	if f.Given != "" {
-		text += " (" + f.Given + ")"
+	if f.Source != "" {
+		text += " (" + f.Source + ")"
 	}
 	return text
 }
 
-// Faults is everything that is wrong, so that it can be put right in one go.
+// Faults lists all invalid settings, so that the user can correct them together.
 type Faults []Fault
 
-// Error gives one line for each fault.
+// Error returns one line for each fault.
 func (fs Faults) Error() string {
 	if len(fs) == 1 {
-		return "wrong setting: " + fs[0].Error()
+		return "invalid setting: " + fs[0].Error()
 	}
-	lines := []string{"wrong settings:"}
+	lines := []string{"invalid settings:"}
 	for _, f := range fs {
 		lines = append(lines, "  "+f.Error())
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFile bounds a configuration file; one that is larger is something else.
+// maxFile is the maximum size of a configuration file in bytes.
 const maxFile = 1 << 20
 
-// given is the texts of one setting and how they were given.
-type given struct {
-	how   string
-	texts []string
+// value is the unparsed value of a setting and its source.
+type value struct {
+	source string
+	texts  []string
 }
 
-// readFile reads the settings of a YAML file. Keys that are no settings, values of the wrong type and keys given twice are
-// faults; the rest of the file is read all the same. How says how the path was given.
-func readFile(path, how string, known []setting) (map[string]given, Faults) {
+// readFile reads the settings of a YAML file. Unknown keys, duplicate keys and values of the wrong type are reported as faults;
+// the rest of the file is still read. source is the source of the path.
+func readFile(path, source string, known []setting) (map[string]value, Faults) {
 	name := filepath.Base(path)
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -37,52 +37,52 @@ func readFile(path, how string, known []setting) (map[string]given, Faults) {
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, Faults{{Setting: "config", Problem: err.Error(), Given: how}}
+		return nil, Faults{{Setting: "config", Problem: err.Error(), Source: source}}
 	}
 	return parseFile(name, data, known)
 }
 
-// parseFile is [readFile] of what has been read.
-func parseFile(name string, data []byte, known []setting) (map[string]given, Faults) {
+// parseFile parses the content of a file for readFile.
+func parseFile(name string, data []byte, known []setting) (map[string]value, Faults) {
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, Faults{{Problem: "not YAML: " + firstLine(err.Error()), Given: name}}
+		return nil, Faults{{Problem: "not YAML: " + firstLine(err.Error()), Source: name}}
 	}
-	values, faults := map[string]given{}, Faults(nil)
+	values, faults := map[string]value{}, Faults(nil)
 	for i, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.NullType || doc.Body.Type() == ast.CommentType {
 			continue
 		}
 		if i > 0 {
-			faults = append(faults, Fault{Problem: "holds more than one document", Given: at(name, doc.Body)})
+			faults = append(faults, Fault{Problem: "contains more than one document", Source: at(name, doc.Body)})
 			break
 		}
 		mapping, ok := doc.Body.(*ast.MappingNode)
 		if !ok {
-			faults = append(faults, Fault{Problem: "wants settings, one `name: value` a line", Given: at(name, doc.Body)})
+			faults = append(faults, Fault{Problem: "must contain settings as `name: value` lines", Source: at(name, doc.Body)})
 			break
 		}
 		for _, entry := range mapping.Values {
-			key, how := entry.Key.GetToken().Value, at(name, entry.Key)
+			key, source := entry.Key.GetToken().Value, at(name, entry.Key)
 			switch i := slices.IndexFunc(known, func(s setting) bool { return s.name == key }); {
 			case i < 0:
-				faults = append(faults, Fault{Setting: key, Given: how, Problem: unknown(key, known)})
+				faults = append(faults, Fault{Setting: key, Source: source, Problem: unknown(key, known)})
 			case values[key].texts != nil:
-				faults = append(faults, Fault{Setting: key, Given: how, Problem: "is given twice"})
+				faults = append(faults, Fault{Setting: key, Source: source, Problem: "is set twice"})
 			default:
 				texts, err := known[i].fromYAML(entry.Value)
 				if err != nil {
-					faults = append(faults, Fault{Setting: key, Given: how, Problem: err.Error()})
+					faults = append(faults, Fault{Setting: key, Source: source, Problem: err.Error()})
 					continue
 				}
-				values[key] = given{how: how, texts: texts}
+				values[key] = value{source: source, texts: texts}
 			}
 		}
 	}
 	return values, faults
 }
 
-// fromYAML gives the texts of a node whose type is one that the setting takes.
+// fromYAML returns the texts of a node, or an error if its type does not fit the setting.
 func (s setting) fromYAML(node ast.Node) ([]string, error) {
 	if s.isList() {
 		seq, ok := node.(*ast.SequenceNode)
@@ -104,9 +104,9 @@ func (s setting) fromYAML(node ast.Node) ([]string, error) {
 	return []string{text}, err
 }
 
-// scalar gives the text of a node, or says which type was wanted and which was found.
+// scalar returns the text of a scalar node, or an error that names the expected and the actual type.
 func (s setting) scalar(node ast.Node) (string, error) {
-	want, takesNumber := map[string]string{
+	expected, takesNumber := map[string]string{
 		"string": "text", "[]string": "a list of texts", "int": "a whole number",
 		"config.Size": "a size such as 64KiB", "time.Duration": "a duration such as 30s",
 	}[s.value.Type().String()], false
@@ -127,16 +127,16 @@ func (s setting) scalar(node ast.Node) (string, error) {
 			return fmt.Sprint(n.Value), nil
 		}
 	}
-	return "", fmt.Errorf("wants %s, not %s", want, describe(node))
+	return "", fmt.Errorf("must be %s, not %s", expected, describe(node))
 }
 
-// describe names a node's type for a person.
+// describe returns the type of a node for an error message.
 func describe(node ast.Node) string {
 	switch node.Type() {
 	case ast.NullType:
-		return "nothing"
+		return "null"
 	case ast.BoolType:
-		return "the truth value " + node.GetToken().Value
+		return "the boolean " + node.GetToken().Value
 	case ast.IntegerType, ast.FloatType:
 		return "the number " + node.GetToken().Value
 	case ast.SequenceType:
@@ -147,7 +147,7 @@ func describe(node ast.Node) string {
 	return "a value of YAML type " + node.Type().String()
 }
 
-// unknown is the problem of a key that is no setting, with the setting that was probably meant.
+// unknown returns the problem of an unknown key, with a suggestion if a setting has a similar name.
 func unknown(key string, known []setting) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	for _, s := range known {

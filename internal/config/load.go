@@ -14,12 +14,13 @@ import (
 	spell "github.com/sluice-rag/sluice/lang"
 )
 
-// File is the flag that names the YAML file. The root of the command line embeds it.
+// File is the flag of the YAML file. The root of the command line embeds it.
 type File struct {
-	Config string `name:"config" placeholder:"FILE" help:"YAML file of settings, each under the name of its flag."`
+	Config string `name:"config" placeholder:"FILE" help:"YAML file of settings. The keys are the names of the flags."`
 }
 
-// Loader joins the sources of settings: flags win over variables, variables over the file, the file over defaults.
+// Loader combines the sources of settings. Flags override variables, variables override the file, and the file overrides
+// defaults.
 //
 //	var cli struct {
 //		config.File
@@ -31,25 +32,25 @@ type File struct {
 //	ctx, err := parser.Parse(os.Args[1:])
 //	cfg, err := loader.Load(&cli, &cli.Serve)
 //
-// The zero Loader reads the process's environment. A Loader serves one command line and one goroutine.
+// The zero Loader reads the environment of the process. A Loader is for one command line and is not safe for concurrent use.
 type Loader struct {
-	// Lookup finds a variable; nil means [os.LookupEnv].
+	// Lookup returns a variable. The default is [os.LookupEnv].
 	Lookup func(name string) (string, bool)
 	// Environ lists the variables as [os.Environ] does, which is the default.
 	Environ func() []string
 
-	flags map[string]given
+	flags map[string]value
 }
 
-// Options makes kong pass the flags of settings to the Loader, unread, and show each flag's default and variable in the help.
-// Only settings have a variable. Other flags, such as --version, are read from the command line alone, so that an unrelated
+// Options makes kong pass the unparsed flags of settings to the Loader, and show each default and variable in the help.
+// Only settings have a variable. Other flags, such as --version, are only read from the command line, so that an unrelated
 // variable such as SLUICE_VERSION does not set them.
 func (l *Loader) Options() []kong.Option {
 	return []kong.Option{
 		kong.PostBuild(func(k *kong.Kong) error {
 			return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 				if flag, ok := node.(*kong.Flag); ok {
-					l.take(flag)
+					l.intercept(flag)
 				}
 				return next(nil)
 			})
@@ -57,8 +58,8 @@ func (l *Loader) Options() []kong.Option {
 	}
 }
 
-// take makes the flag's value the Loader's to read, where the flag is a setting or names the file.
-func (l *Loader) take(flag *kong.Flag) {
+// intercept makes the Loader receive the value of a flag that is a setting or the configuration file.
+func (l *Loader) intercept(flag *kong.Flag) {
 	name := flag.Name
 	all := fields()
 	i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
@@ -67,88 +68,88 @@ func (l *Loader) take(flag *kong.Flag) {
 	}
 	never := all[i].tag.Get("never")
 	if flag.PlaceHolder == "" {
-		flag.PlaceHolder = flag.Default // the help shows it there
+		flag.PlaceHolder = flag.Default // shown in the help
 	}
-	// kong would read the default and the variable at once; here they are read last, together, with their faults collected.
+	// Load reads defaults and variables, so that it can report all faults together.
 	flag.HasDefault, flag.Tag.HasDefault = false, false
 	flag.Tag.Envs, flag.Envs = nil, nil
 	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + all[i].variable() + ")."
 	flag.Mapper = kong.MapperFunc(func(ctx *kong.DecodeContext, _ reflect.Value) error {
 		var text string
 		if next := ctx.Scan.Peek().String(); never != "" && next == never {
-			text = ctx.Scan.Pop().String() // kong would take -1 for a flag
+			text = ctx.Scan.Pop().String() // kong would parse -1 as a flag
 		} else if err := ctx.Scan.PopValueInto(name, &text); err != nil {
 			return err
 		}
 		if l.flags == nil {
-			l.flags = map[string]given{}
+			l.flags = map[string]value{}
 		}
-		l.flags[name] = given{how: "flag --" + name, texts: append(l.flags[name].texts, text)}
+		l.flags[name] = value{source: "flag --" + name, texts: append(l.flags[name].texts, text)}
 		return nil
 	})
 }
 
-// Load reads every source into a Config and checks it: the error is [Faults], every one at once. It then copies each section
-// into the structs of the command line that embed it, so that a command finds its settings there too. Paths of documents
-// are looked for on disk where a struct embeds [Ingest]. Relative paths in the file count from the file's folder.
+// Load reads every source into a Config and validates it. The error is [Faults], which lists all invalid settings. Load then
+// copies each section into the structs of the command line that embed it. If one of them embeds [Ingest], Load checks that the
+// documents exist. Relative paths in the file are relative to the folder of the file.
 func (l *Loader) Load(into ...any) (Config, error) {
 	c := Default()
 	all := settings(&c)
 	var faults Faults
-	file := map[string]given{}
-	if where := l.find(fileFlag); where.texts != nil {
-		path := where.texts[len(where.texts)-1]
-		file, faults = readFile(path, where.how, all)
-		rebase(file, filepath.Dir(path))
+	file := map[string]value{}
+	if flag := l.find(fileFlag); flag.texts != nil {
+		path := flag.texts[len(flag.texts)-1]
+		file, faults = readFile(path, flag.source, all)
+		resolvePaths(file, filepath.Dir(path))
 	}
-	hows := map[string]string{}
+	sources := map[string]string{}
 	for _, s := range all {
-		source := l.find(s)
-		if source.texts == nil {
-			source = file[s.name]
+		v := l.find(s)
+		if v.texts == nil {
+			v = file[s.name]
 		}
-		if source.texts == nil {
+		if v.texts == nil {
 			continue
 		}
-		hows[s.name] = source.how
-		if err := s.set(source.texts); err != nil {
-			faults = append(faults, Fault{Setting: s.name, Given: source.how, Problem: err.Error()})
+		sources[s.name] = v.source
+		if err := s.set(v.texts); err != nil {
+			faults = append(faults, Fault{Setting: s.name, Source: v.source, Problem: err.Error()})
 		}
 	}
-	var wrong Faults
-	if errors.As(c.Validate(), &wrong) {
-		for _, f := range wrong {
-			if f.Given = hows[f.Setting]; !faults.has(f.Setting) {
+	var invalid Faults
+	if errors.As(c.Validate(), &invalid) {
+		for _, f := range invalid {
+			if f.Source = sources[f.Setting]; !faults.has(f.Setting) {
 				faults = append(faults, f)
 			}
 		}
 	}
 	if embeds[Ingest](into) {
-		faults = append(faults, missing(c.Ingest.Docs, hows["docs"])...)
+		faults = append(faults, missing(c.Ingest.Docs, sources["docs"])...)
 	}
-	keys, wrongKeys := keysFrom(l.lookup())
+	keys, keyFaults := keysFrom(l.lookup())
 	c.Keys = keys
-	if embeds[Models](into) && len(faults)+len(wrongKeys) == 0 {
-		faults = append(faults, c.keyless(hows)...)
+	if embeds[Models](into) && len(faults)+len(keyFaults) == 0 {
+		faults = append(faults, c.missingKeys(sources)...)
 	}
 	fill(c, into)
-	return c, append(faults, wrongKeys...).orNil()
+	return c, append(faults, keyFaults...).orNil()
 }
 
-// find gives the setting's texts from the flags or its variable. An empty variable counts as not given.
-func (l *Loader) find(s setting) given {
+// find returns the value of a setting from its flag or variable. An empty variable counts as unset.
+func (l *Loader) find(s setting) value {
 	if g, ok := l.flags[s.name]; ok {
 		return g
 	}
 	text, ok := l.lookup()(s.variable())
 	if !ok || text == "" {
-		return given{}
+		return value{}
 	}
 	texts := []string{text}
 	if s.name == "docs" {
 		texts = filepath.SplitList(text)
 	}
-	return given{how: "variable " + s.variable(), texts: texts}
+	return value{source: "variable " + s.variable(), texts: texts}
 }
 
 func (l *Loader) lookup() func(string) (string, bool) {
@@ -183,8 +184,8 @@ func (l *Loader) Misspelled() []string {
 	return out
 }
 
-// rebase makes the file's paths count from its folder, so that a file means the same wherever it is used from.
-func rebase(file map[string]given, dir string) {
+// resolvePaths makes the relative paths of the file relative to its folder.
+func resolvePaths(file map[string]value, dir string) {
 	for _, name := range []string{"data", "docs", "prompts"} {
 		for i, path := range file[name].texts {
 			if path != "" && !filepath.IsAbs(path) {
@@ -194,30 +195,30 @@ func rebase(file map[string]given, dir string) {
 	}
 }
 
-// missing is a fault for each path that is not there.
-func missing(paths []string, how string) (faults Faults) {
+// missing returns a fault for each path that does not exist.
+func missing(paths []string, source string) (faults Faults) {
 	for _, path := range paths {
 		_, err := os.Stat(path)
 		switch {
 		case path == "" || err == nil:
 		case errors.Is(err, fs.ErrNotExist):
-			faults = append(faults, Fault{Setting: "docs", Given: how, Problem: "there is no " + path})
+			faults = append(faults, Fault{Setting: "docs", Source: source, Problem: path + " does not exist"})
 		default:
-			faults = append(faults, Fault{Setting: "docs", Given: how, Problem: err.Error()})
+			faults = append(faults, Fault{Setting: "docs", Source: source, Problem: err.Error()})
 		}
 	}
 	return faults
 }
 
-// fileFlag is the flag that names the file: it is found as settings are, and is none.
+// fileFlag is the flag of the configuration file. It is looked up like a setting.
 var fileFlag = setting{name: "config"}
 
-// fields lists the settings and the fileFlag, for their names only.
+// fields returns the settings and fileFlag without their values.
 func fields() []setting {
 	return append(settings(new(Config)), fileFlag)
 }
 
-// fill copies c's sections into the structs that have fields of their types.
+// fill copies the sections of c into the structs that have fields of the same types.
 func fill(c Config, into []any) {
 	sections := reflect.ValueOf(c)
 	for _, target := range into {
@@ -232,7 +233,7 @@ func fill(c Config, into []any) {
 	}
 }
 
-// embeds tells whether one of the structs has a field of the section's type.
+// embeds reports whether one of the structs has a field of type Section.
 func embeds[Section any](into []any) bool {
 	for _, target := range into {
 		for field := range reflect.TypeOf(target).Elem().Fields() {

@@ -34,15 +34,15 @@ type serve struct {
 	Other string `name:"other" default:"x" help:"Not a setting."`
 }
 
-// given is what a test gives the program.
-type given struct {
+// input is the command line, environment and file of a test.
+type input struct {
 	args []string
 	env  map[string]string
 	yaml string
 }
 
-// load parses and loads as a program does, and gives the folder of the file too.
-func load(t *testing.T, g given) (cfg config.Config, cli *line, dir string, err error) {
+// load parses and loads the settings like the program, and also returns the folder of the file.
+func load(t *testing.T, g input) (cfg config.Config, cli *line, dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
 	args := g.args
@@ -75,12 +75,12 @@ func TestDefaultsAreValid(t *testing.T) {
 	if want := filepath.Join("/data/home", "sluice"); c.Store.Data != want {
 		t.Errorf("data is %q, want %q", c.Store.Data, want)
 	}
-	got, _, _, err := load(t, given{args: []string{"serve"}})
+	got, _, _, err := load(t, input{args: []string{"serve"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(c, got); diff != "" {
-		t.Errorf("nothing given, yet not the defaults (-want +got):\n%s", diff)
+		t.Errorf("without input, got other than the defaults (-want +got):\n%s", diff)
 	}
 }
 
@@ -88,14 +88,14 @@ func TestNoHome(t *testing.T) {
 	for _, name := range []string{"XDG_DATA_HOME", "HOME", "USERPROFILE", "LocalAppData"} {
 		t.Setenv(name, "")
 	}
-	_, _, _, err := load(t, given{args: []string{"serve"}})
-	if err == nil || !strings.Contains(err.Error(), "data: must be given") {
+	_, _, _, err := load(t, input{args: []string{"serve"}})
+	if err == nil || !strings.Contains(err.Error(), "data: must be set") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestPrecedence(t *testing.T) {
-	all := given{
+	all := input{
 		args: []string{"serve", "--deadline", "1s"},
 		env:  map[string]string{"SLUICE_DEADLINE": "2s", "SLUICE_HEARTBEAT": "2s", "SLUICE_MAX_RUNS": ""},
 		yaml: "deadline: 3s\nheartbeat: 3s\nwrite-timeout: 3s\nmax-runs: 3\n",
@@ -128,7 +128,7 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 	want.Keep.KeepRunsBytes = 10_000_000
 	want.Log.LogLevel = "debug"
 	list := string(filepath.ListSeparator)
-	for name, g := range map[string]given{
+	for name, g := range map[string]input{
 		"flags": {args: []string{"serve", "--data", doc, "--docs", doc, "--docs", doc, "--max-body=128KiB", "--grace=-1",
 			"--max-runs", "7", "--keep-runs-bytes", "10mb", "--log-level=debug"}},
 		"variables": {args: []string{"serve"}, env: map[string]string{"SLUICE_DATA_DIR": doc, "SLUICE_DOCS": doc + list + doc,
@@ -151,7 +151,7 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 
 // TestPublicDataAreNotOurs sets what the tests' data are named by, which must not become the folder that is written to.
 func TestPublicDataAreNotOurs(t *testing.T) {
-	c, _, _, err := load(t, given{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
+	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPublicDataAreNotOurs(t *testing.T) {
 }
 
 func TestGraceMayBeZero(t *testing.T) {
-	for _, g := range []given{
+	for _, g := range []input{
 		{args: []string{"serve", "--grace", "0"}},
 		{args: []string{"serve"}, yaml: "grace: 0"},
 		{args: []string{"serve"}, env: map[string]string{"SLUICE_GRACE": "0s"}},
@@ -174,14 +174,14 @@ func TestGraceMayBeZero(t *testing.T) {
 
 func TestGraceMayBeNever(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--grace", "-1"}, {"serve", "--grace=-1"}} {
-		if c, _, _, err := load(t, given{args: args}); err != nil || c.Runs.Grace != config.Never {
+		if c, _, _, err := load(t, input{args: args}); err != nil || c.Runs.Grace != config.Never {
 			t.Errorf("%q: grace %v, %v", args, c.Runs.Grace, err)
 		}
 	}
 }
 
 func TestPathsOfTheFileCountFromItsFolder(t *testing.T) {
-	c, _, dir, err := load(t, given{args: []string{"serve"}, yaml: "docs: .\ndata: kept\n"})
+	c, _, dir, err := load(t, input{args: []string{"serve"}, yaml: "docs: .\ndata: kept\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,14 +198,14 @@ func TestTheFileMayBeNamedByVariable(t *testing.T) {
 	if err := os.WriteFile(path, []byte("max-runs: 9"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, _, _, err := load(t, given{args: []string{"serve"}, env: map[string]string{"SLUICE_CONFIG": path}})
+	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_CONFIG": path}})
 	if err != nil || c.Runs.MaxRuns != 9 {
 		t.Errorf("max-runs %d, %v", c.Runs.MaxRuns, err)
 	}
 }
 
 func TestOneLoadTellsEveryFault(t *testing.T) {
-	_, _, _, err := load(t, given{
+	_, _, _, err := load(t, input{
 		args: []string{"serve", "--addr", "nowhere", "--deadline=soon", "--max-runs", "0", "--docs", "/no/such/folder", "--log-format=xml"},
 		env:  map[string]string{"SLUICE_WORKERS": "-3", "SLUICE_MAX_QUERY": "many", "SLUICE_GRACE": "-2s"},
 		yaml: strings.Join([]string{
@@ -213,25 +213,25 @@ func TestOneLoadTellsEveryFault(t *testing.T) {
 			"write-timeout: 900h", "max-file-bytes: 9EiB", "drain-timeout:", "drain-timeout: 1s", "data: true",
 		}, "\n"),
 	})
-	want := `wrong settings:
-  heartbeat: wants a duration such as 30s, not the number 30 (sluice.yaml:1)
+	want := `invalid settings:
+  heartbeat: must be a duration such as 30s, not the number 30 (sluice.yaml:1)
   address: is not a setting (sluice.yaml:2)
   max_body: is not a setting; did you mean max-body? (sluice.yaml:3)
-  log-level: wants text, not a list (sluice.yaml:4)
-  collection: wants text, not the number 5 (sluice.yaml:6)
-  drain-timeout: wants a duration such as 30s, not nothing (sluice.yaml:9)
-  data: wants text, not the truth value true (sluice.yaml:11)
-  max-file-bytes: wants a size such as 64KiB or 10MB, not "9EiB" (sluice.yaml:8)
-  max-query: wants a size such as 64KiB or 10MB, not "many" (variable SLUICE_MAX_QUERY)
-  deadline: wants a duration such as 30s or 1h30m, not "soon" (flag --deadline)
+  log-level: must be text, not a list (sluice.yaml:4)
+  collection: must be text, not the number 5 (sluice.yaml:6)
+  drain-timeout: must be a duration such as 30s, not null (sluice.yaml:9)
+  data: must be text, not the boolean true (sluice.yaml:11)
+  max-file-bytes: must be a size such as 64KiB or 10MB, not "9EiB" (sluice.yaml:8)
+  max-query: must be a size such as 64KiB or 10MB, not "many" (variable SLUICE_MAX_QUERY)
+  deadline: must be a duration such as 30s or 1h30m, not "soon" (flag --deadline)
   log-format: must be one of auto, text, json, not "xml" (flag --log-format)
   workers: must be from 1 to 1024, not -3 (variable SLUICE_WORKERS)
-  addr: wants host:port, such as 127.0.0.1:8000, not "nowhere" (flag --addr)
+  addr: must be host:port, such as 127.0.0.1:8000, not "nowhere" (flag --addr)
   write-timeout: must be from 100ms to 1h, not 900h0m0s (sluice.yaml:7)
   max-runs: must be from 1 to 1000000, not 0 (flag --max-runs)
   grace: must be from 0s to 24h, or -1, not -2s (variable SLUICE_GRACE)
   keep-runs-age: must be from 1m to 87600h, not 0s (sluice.yaml:5)
-  docs: there is no /no/such/folder (flag --docs)`
+  docs: /no/such/folder does not exist (flag --docs)`
 	if err == nil {
 		t.Fatal("no fault")
 	}
@@ -243,33 +243,33 @@ func TestOneLoadTellsEveryFault(t *testing.T) {
 func TestFaults(t *testing.T) {
 	serve := []string{"serve"}
 	for name, tc := range map[string]struct {
-		given
+		input
 		want string
 	}{
-		"not YAML":         {given{args: serve, yaml: "a: [1"}, "not YAML"},
-		"a list":           {given{args: serve, yaml: "- addr\n"}, "wants settings"},
-		"a scalar":         {given{args: serve, yaml: "addr"}, "wants settings"},
-		"two documents":    {given{args: serve, yaml: "max-runs: 1\n---\nmax-runs: 2\n"}, "more than one document"},
-		"twice":            {given{args: serve, yaml: "max-runs: 1\nmax-runs: 2\n"}, "max-runs: is given twice (sluice.yaml:2)"},
-		"the file itself":  {given{args: serve, yaml: "config: other.yaml\n"}, "config: is not a setting (sluice.yaml:1)"},
-		"list of a list":   {given{args: serve, yaml: "docs:\n  - a\n  - [b]\n"}, "docs: line 3: wants a list of texts, not a list"},
-		"float":            {given{args: serve, yaml: "max-runs: 1.5\n"}, "max-runs: wants a whole number, not the number 1.5"},
-		"mapping":          {given{args: serve, yaml: "addr:\n  host: a\n"}, "addr: wants text, not a mapping"},
-		"alias":            {given{args: serve, yaml: "addr: *a\n"}, "sluice.yaml:1"},
-		"no file":          {given{args: []string{"--config", "/no/such.yaml", "serve"}}, "no such file or directory (flag --config)"},
-		"folder as a file": {given{args: []string{"--config", "/", "serve"}}, "not a regular file (flag --config)"},
-		"query over body":  {given{args: []string{"serve", "--max-body=2KiB", "--max-query=2KiB"}}, "max-query: 2KiB must be less than max-body, which is 2KiB (flag --max-query)"},
-		"empty document":   {given{args: []string{"serve", "--docs", ""}}, "docs: must not be empty (flag --docs)"},
-		"empty collection": {given{args: []string{"serve", "--collection", ""}}, "collection: must not be empty (flag --collection)"},
-		"control bytes":    {given{args: []string{"serve", "--collection", "a\x00b"}}, "control characters"},
-		"long collection":  {given{args: []string{"serve", "--collection", strings.Repeat("c", 129)}}, "at most 128 bytes"},
-		"port":             {given{args: []string{"serve", "--addr", "a:70000"}}, `port must be from 0 to 65535, not "70000"`},
-		"named port":       {given{args: []string{"serve", "--addr", "a:http"}}, `not "http"`},
-		"huge size":        {given{args: []string{"serve", "--max-body", "99999999PiB"}}, "too large"},
-		"variable in vain": {given{args: []string{"runs"}, env: map[string]string{"SLUICE_MAX_BODY": "x"}}, "variable SLUICE_MAX_BODY"},
+		"not YAML":         {input{args: serve, yaml: "a: [1"}, "not YAML"},
+		"a list":           {input{args: serve, yaml: "- addr\n"}, "must contain settings"},
+		"a scalar":         {input{args: serve, yaml: "addr"}, "must contain settings"},
+		"two documents":    {input{args: serve, yaml: "max-runs: 1\n---\nmax-runs: 2\n"}, "more than one document"},
+		"twice":            {input{args: serve, yaml: "max-runs: 1\nmax-runs: 2\n"}, "max-runs: is set twice (sluice.yaml:2)"},
+		"the file itself":  {input{args: serve, yaml: "config: other.yaml\n"}, "config: is not a setting (sluice.yaml:1)"},
+		"list of a list":   {input{args: serve, yaml: "docs:\n  - a\n  - [b]\n"}, "docs: line 3: must be a list of texts, not a list"},
+		"float":            {input{args: serve, yaml: "max-runs: 1.5\n"}, "max-runs: must be a whole number, not the number 1.5"},
+		"mapping":          {input{args: serve, yaml: "addr:\n  host: a\n"}, "addr: must be text, not a mapping"},
+		"alias":            {input{args: serve, yaml: "addr: *a\n"}, "sluice.yaml:1"},
+		"no file":          {input{args: []string{"--config", "/no/such.yaml", "serve"}}, "no such file or directory (flag --config)"},
+		"folder as a file": {input{args: []string{"--config", "/", "serve"}}, "not a regular file (flag --config)"},
+		"query over body":  {input{args: []string{"serve", "--max-body=2KiB", "--max-query=2KiB"}}, "max-query: 2KiB must be less than max-body, which is 2KiB (flag --max-query)"},
+		"empty document":   {input{args: []string{"serve", "--docs", ""}}, "docs: must not be empty (flag --docs)"},
+		"empty collection": {input{args: []string{"serve", "--collection", ""}}, "collection: must not be empty (flag --collection)"},
+		"control bytes":    {input{args: []string{"serve", "--collection", "a\x00b"}}, "control characters"},
+		"long collection":  {input{args: []string{"serve", "--collection", strings.Repeat("c", 129)}}, "at most 128 bytes"},
+		"port":             {input{args: []string{"serve", "--addr", "a:70000"}}, `port must be from 0 to 65535, not "70000"`},
+		"named port":       {input{args: []string{"serve", "--addr", "a:http"}}, `not "http"`},
+		"huge size":        {input{args: []string{"serve", "--max-body", "99999999PiB"}}, "too large"},
+		"variable in vain": {input{args: []string{"runs"}, env: map[string]string{"SLUICE_MAX_BODY": "x"}}, "variable SLUICE_MAX_BODY"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := load(t, tc.given)
+			_, _, _, err := load(t, tc.input)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v\nwant %q", err, tc.want)
 			}
@@ -279,7 +279,7 @@ func TestFaults(t *testing.T) {
 
 func TestEmptyFile(t *testing.T) {
 	for _, text := range []string{"\n", "# nothing\n", "---\n", "docs: []\n"} {
-		if _, _, _, err := load(t, given{args: []string{"serve"}, yaml: text}); err != nil {
+		if _, _, _, err := load(t, input{args: []string{"serve"}, yaml: text}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -321,7 +321,7 @@ func FuzzFile(f *testing.F) {
 		}
 		loader := config.Loader{Lookup: func(name string) (string, bool) { return path, name == "SLUICE_CONFIG" }}
 		if c, err := loader.Load(); err == nil && c.Validate() != nil {
-			t.Errorf("a file that loads gives settings that are wrong: %v", c.Validate())
+			t.Errorf("a file that loads contains invalid settings: %v", c.Validate())
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown writes the reference of every setting: what docs/configuration.md is.
+// Markdown returns the reference of all settings, docs/configuration.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(preamble)
@@ -14,7 +14,7 @@ func Markdown() string {
 	for _, s := range settings(&c) {
 		if s.section != section {
 			section = s.section
-			fmt.Fprintf(&b, "\n## %s\n\n| flag and key | variable | default | limits | meaning |\n| --- | --- | --- | --- | --- |\n", section)
+			fmt.Fprintf(&b, "\n## %s\n\n| flag and key | variable | default | limits | description |\n| --- | --- | --- | --- | --- |\n", section)
 		}
 		def := s.note
 		if s.def != "" {
@@ -29,7 +29,7 @@ func Markdown() string {
 	return b.String()
 }
 
-// limits is the setting's range for a person.
+// limits describes the allowed values of the setting.
 func (s setting) limits() string {
 	switch {
 	case s.isList() && s.tag.Get("oneof") != "":
@@ -50,35 +50,35 @@ func (s setting) limits() string {
 
 const preamble = `# Configuration
 
-<!-- Made from internal/config by its test; change the struct there and run: go test ./internal/config -update -->
+<!-- Generated from internal/config. To update this page, change the struct there and run: make docs -->
 
-Sluice needs no configuration to begin. Each setting can be given in three ways, and the first of them that gives it wins:
+Sluice runs without configuration. Each setting can be set in three ways. The first that sets it is used:
 
 1. a flag of the command, such as ` + "`--deadline 1m`" + `;
-2. its variable, ` + "`SLUICE_`" + ` and the flag's name, such as ` + "`SLUICE_DEADLINE=1m`" + ` (that of ` + "`--data`" + ` is ` + "`SLUICE_DATA_DIR`" + `); an
-   empty variable counts as not given;
-3. a key of the YAML file that ` + "`--config FILE`" + ` or ` + "`SLUICE_CONFIG`" + ` names, under the flag's name.
+2. an environment variable, ` + "`SLUICE_`" + ` and the name of the flag, such as ` + "`SLUICE_DEADLINE=1m`" + ` (for ` + "`--data`" + ` it is ` + "`SLUICE_DATA_DIR`" + `).
+   An empty variable counts as unset;
+3. a key of the YAML file that ` + "`--config FILE`" + ` or ` + "`SLUICE_CONFIG`" + ` names. The key is the name of the flag.
 
-Other variables with the prefix ` + "`SLUICE_`" + ` are ignored, since images and orchestrators set some of their own; a name that is close to a setting's
-is logged as a warning. Flags that are not settings, such as ` + "`--version` and `--json`" + `, have no variable.
+Other variables with the prefix ` + "`SLUICE_`" + ` are ignored, because container images and orchestrators set some of their own. A name that is similar to
+that of a setting is logged as a warning. Flags that are not settings, such as ` + "`--version` and `--json`" + `, have no variable.
 
-A wrong setting stops the program before it does anything, with every fault at once, and how each was given:
+If settings are invalid, the program stops before it does anything. It reports all invalid settings with their sources:
 
 ` + "```" + `
-wrong settings:
+invalid settings:
   max-runs: must be from 1 to 1000000, not 0 (variable SLUICE_MAX_RUNS)
-  deadline: wants a duration such as 30s, not the number 30 (sluice.yaml:3)
+  deadline: must be a duration such as 30s, not the number 30 (sluice.yaml:3)
 ` + "```" + `
 
-A size is a number with a unit: ` + "`KiB`, `MiB`, `GiB`" + ` count in 1,024s and ` + "`KB`, `MB`, `GB`" + ` in thousands; without a unit it is bytes. A
-duration is a number with a unit, or several: ` + "`500ms`, `30s`, `1h30m`" + `.
+A size is a number with a unit. ` + "`KiB`, `MiB`, `GiB`" + ` are powers of 1,024 and ` + "`KB`, `MB`, `GB`" + ` powers of 1,000. Without a unit it is bytes. A
+duration is a sequence of numbers with units: ` + "`500ms`, `30s`, `1h30m`" + `.
 `
 
 const ending = `
-## A file
+## Configuration file
 
-The file holds one setting a line. A key that is no setting is refused, and so is a value of the wrong type. Relative paths
-count from the file's folder.
+The file contains one setting per line. Unknown keys and values of the wrong type are errors. Relative paths are relative to
+the folder of the file.
 
 ` + "```yaml" + `
 docs:
@@ -90,13 +90,12 @@ max-body: 128KiB
 keep-runs-age: 168h
 ` + "```" + `
 
-In the variable ` + "`SLUICE_DOCS`" + `, several paths are separated as in ` + "`PATH`" + `: by a colon, on Windows by a semicolon. In
-` + "`SLUICE_MODEL`, `SLUICE_MODEL_URL`, `SLUICE_MODEL_NAME` and `SLUICE_JUDGE`" + ` they are separated by commas.
+In the variable ` + "`SLUICE_DOCS`" + `, paths are separated as in ` + "`PATH`" + `: by colons, on Windows by semicolons. In
+` + "`SLUICE_MODEL`, `SLUICE_MODEL_URL`, `SLUICE_MODEL_NAME` and `SLUICE_JUDGE`" + ` values are separated by commas.
 
-## Keys
+## API keys
 
-` + "`OPENAI_API_KEY` and `ANTHROPIC_API_KEY`" + ` are the providers' own variables, and the only way in which a key is given: command lines are
-seen by other users, and files get copied. A key is one host's: it is sent to the
-provider's own address if anything is asked of that, and else to the first address of its kind of model, and to no other host. It is never
-logged, stored or shown.
+` + "`OPENAI_API_KEY` and `ANTHROPIC_API_KEY`" + ` are the only way to set API keys, because other users can see command lines, and files are easily
+copied. Each key is sent to one host only: to the provider's own address if it is configured, otherwise to the first address of its
+kind of model. Keys are never logged, stored or shown.
 `

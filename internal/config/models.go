@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Models says which models write and judge, and which one embeds.
+// Models holds the settings of the language models and the embedder.
 type Models struct {
-	Model         []string      `name:"model" split:"," defaultnote:"local, or openai where an address or a name is given" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Model that writes and judges: local, which is none (sentences of the passages, and rules), openai, which is any OpenAI-compatible server, or anthropic. Given several times, each takes over where the one before it fails."`
-	ModelURL      []string      `name:"model-url" split:"," placeholder:"URL" help:"Address of a model's server, such as http://127.0.0.1:8080/v1: the first is that of the first model that is not local, and so on; - is the provider's own. Without a model it means openai."`
-	ModelName     []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model at its server, in the same order; where there are more names than addresses, the last server has the others too; - or none is the server's first, or for a provider's own address a current one."`
-	ModelStall    time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model may send nothing before it counts as failed, the wait for its first token included (duration)."`
-	ModelContext  int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Tokens that a model reads and writes in one request; 0 asks the server."`
-	AnswerTokens  int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Longest answer that a model may write (tokens), its reasoning included where the provider counts it."`
-	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What happens if every model failed before it wrote anything: none ends the run with LLM_ERROR and the reason; extractive lets the built-in generator answer with sentences of the passages. --model local as the last model is the same as extractive."`
-	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step in which a model judges, where there is one: all, none, analyze, plan, hyde, grade or verify; give it once for each. Rules judge the others."`
-	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in ones of the same file names; sluice prompts writes those out."`
-	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"What sluice calibrate wrote: how passages are graded. Without it, calibration.json in the data folder where there is one, or what is built in."`
+	Model         []string      `name:"model" split:"," defaultnote:"local, or openai if model-url or model-name is set" oneof:"local,openai,anthropic" placeholder:"KIND" help:"Kind of the model that writes answers and judges: local (no language model: sentences of the passages, and rules), openai (any OpenAI-compatible server) or anthropic. Can be repeated: if a model fails, the next one is used."`
+	ModelURL      []string      `name:"model-url" split:"," placeholder:"URL" help:"Base URL of a model's server, such as http://127.0.0.1:8080/v1. Can be repeated: the first is for the first model that is not local, and so on. - is the provider's own address. Without --model, the kind is openai."`
+	ModelName     []string      `name:"model-name" split:"," placeholder:"NAME" help:"Name of a model, in the same order as model-url. Further names use the last server. - or no name selects the first model of the server, or a current model at a provider's own address."`
+	ModelStall    time.Duration `name:"model-stall" default:"15s" min:"100ms" max:"10m" help:"How long a model can send nothing, also before its first token, before it counts as failed (duration)."`
+	ModelContext  int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Context window of a model (tokens); 0 asks the server."`
+	AnswerTokens  int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Maximum length of an answer (tokens), including the reasoning if the provider counts it."`
+	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What happens if all models fail before one of them writes anything: none ends the run with LLM_ERROR and the reason; extractive lets the built-in generator answer with sentences of the passages. --model local as the last model is the same as extractive."`
+	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step that uses a model if one is configured: all, none, analyze, plan, hyde, grade or verify. Can be repeated. The other steps use rules."`
+	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in prompts of the same file names. sluice prompts writes the built-in ones."`
+	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"Calibration of the grades, written by sluice calibrate. The default is calibration.json in the data folder if it exists, otherwise the built-in calibration."`
 
-	EmbedURL           string `name:"embed-url" optional:"" placeholder:"URL" help:"Address of an OpenAI-compatible server that embeds; without it and a name, static word vectors are used."`
-	EmbedName          string `name:"embed-name" optional:"" placeholder:"NAME" help:"Name of the embedding model; none is the server's first."`
-	EmbedQueryPrefix   string `name:"embed-query-prefix" optional:"" maxlen:"200" placeholder:"TEXT" help:"Put before questions that are embedded, where the model wants it, such as 'query: '."`
-	EmbedPassagePrefix string `name:"embed-passage-prefix" optional:"" maxlen:"200" placeholder:"TEXT" help:"Put before passages that are embedded, where the model wants it."`
-	EmbedWeight        int    `name:"embed-weight" default:"0" min:"0" max:"100" help:"Share of the vectors in a search's score, in percent; words have the rest. 0 is what suits: 5 for static vectors, 40 for a model's."`
+	EmbedURL           string `name:"embed-url" optional:"" placeholder:"URL" help:"Base URL of an OpenAI-compatible embedding server. Without embed-url and embed-name, static word vectors are used."`
+	EmbedName          string `name:"embed-name" optional:"" placeholder:"NAME" help:"Name of the embedding model. The default is the first model of the server."`
+	EmbedQueryPrefix   string `name:"embed-query-prefix" optional:"" maxlen:"200" placeholder:"TEXT" help:"Prefix of embedded questions, if the model needs one, such as 'query: '."`
+	EmbedPassagePrefix string `name:"embed-passage-prefix" optional:"" maxlen:"200" placeholder:"TEXT" help:"Prefix of embedded passages, if the model needs one."`
+	EmbedWeight        int    `name:"embed-weight" default:"0" min:"0" max:"100" help:"Weight of the vector score in a search (percent); the lexical score has the rest. 0 is the default: 5 for static vectors, 40 for the vectors of a model."`
 }
 
 // The kinds of models.
@@ -48,11 +48,11 @@ func (m Models) FallsBack() bool {
 	return m.ModelFallback == FallbackExtractive || slices.Contains(m.Model, KindLocal)
 }
 
-// Endpoint is a model to be asked. An empty URL is the provider's own, an empty Name the one that suits.
+// Endpoint is the address and name of a model. An empty URL is the provider's own address. An empty Name is the default model.
 type Endpoint struct{ Kind, URL, Name string }
 
-// Chain gives the models in order of preference. Where only an address or a name is given, the kind is openai; one who asks for
-// local gets that, whatever addresses a file or variables hold.
+// Chain returns the models in order of preference. If only addresses or names are set, the kind is openai. If the kind is local,
+// addresses and names are ignored.
 func (m Models) Chain() []Endpoint {
 	kinds := m.Model
 	if len(kinds) == 0 {
@@ -71,7 +71,7 @@ func (m Models) Chain() []Endpoint {
 		}
 		if k == KindOpenAI {
 			if remote > len(m.ModelURL) {
-				e.URL = last // two names and one address are two models of one server
+				e.URL = last // further names use the last server
 			}
 			last = e.URL
 		}
@@ -83,7 +83,7 @@ func (m Models) Chain() []Endpoint {
 // official are the providers' own hosts.
 var official = map[string]string{KindOpenAI: "api.openai.com", KindAnthropic: "api.anthropic.com"}
 
-// host gives where the endpoint stands, without its port.
+// host returns the host of the endpoint, without its port.
 func (e Endpoint) host() string {
 	if e.URL == "" {
 		return official[e.Kind]
@@ -95,13 +95,13 @@ func (e Endpoint) host() string {
 	return u.Hostname()
 }
 
-// Embedding gives the endpoint that embeds, which is of kind openai.
+// Embedding returns the endpoint of the embedder, which has the kind openai.
 func (m Models) Embedding() Endpoint {
 	return Endpoint{Kind: KindOpenAI, URL: m.EmbedURL, Name: m.EmbedName}
 }
 
-// KeyFor gives the key for an endpoint. A kind's key is one host's: the provider's own if that is asked for anything, and
-// else the first host of its kind. Others do not get to see it.
+// KeyFor returns the key of an endpoint. The key of a kind is only for one host: the provider's own if it is configured,
+// otherwise the first host of the kind. For other hosts KeyFor returns an empty key.
 func (c Config) KeyFor(e Endpoint) Secret {
 	all := c.Models.Chain()
 	if c.Models.Embeds() {
@@ -133,16 +133,16 @@ func nth(list []string, i int) string {
 	return list[i]
 }
 
-// Judges tells whether models judge at a step: analyze, plan, hyde, grade or verify.
+// Judges reports whether a step uses a model: analyze, plan, hyde, grade or verify.
 func (m Models) Judges(step string) bool {
 	return slices.Contains(m.Judge, step) || slices.Contains(m.Judge, "all")
 }
 
-// Embeds tells whether a server embeds.
+// Embeds reports whether an embedding server is configured.
 func (m Models) Embeds() bool { return m.EmbedURL != "" || m.EmbedName != "" }
 
-// cross gives the faults that lie between the settings.
-func (m Models) cross(faults Faults) Faults {
+// checkCombinations appends faults of settings that are valid alone but not together.
+func (m Models) checkCombinations(faults Faults) Faults {
 	remote := 0
 	for _, e := range m.Chain() {
 		if e.Kind != KindLocal {
@@ -151,7 +151,7 @@ func (m Models) cross(faults Faults) Faults {
 	}
 	for name, list := range map[string][]string{"model-url": m.ModelURL, "model-name": m.ModelName} {
 		if len(list) > remote && remote > 0 && !faults.has("model") {
-			faults = append(faults, Fault{Setting: name, Problem: fmt.Sprintf("is given %d times for %d models that are not local", len(list), remote)})
+			faults = append(faults, Fault{Setting: name, Problem: fmt.Sprintf("is set %d times for %d models that are not local", len(list), remote)})
 		}
 	}
 	for _, list := range []struct {
@@ -165,12 +165,12 @@ func (m Models) cross(faults Faults) Faults {
 		}
 	}
 	if len(m.Judge) > 1 && (slices.Contains(m.Judge, "all") || slices.Contains(m.Judge, "none")) {
-		faults = append(faults, Fault{Setting: "judge", Problem: "all and none stand alone"})
+		faults = append(faults, Fault{Setting: "judge", Problem: "all and none cannot be combined with other steps"})
 	}
 	return faults
 }
 
-// checkURL says what is wrong with an address. The address is not repeated: it may hold a password.
+// checkURL validates an address. The error does not contain the address, which can hold a password.
 func checkURL(v string) error {
 	if v == "" || v == "-" {
 		return nil
@@ -178,20 +178,20 @@ func checkURL(v string) error {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return errors.New("wants an address such as http://127.0.0.1:8080/v1")
+		return errors.New("must be an address such as http://127.0.0.1:8080/v1")
 	case u.RawQuery != "" || u.Fragment != "":
 		return errors.New("must have no query and no fragment")
 	}
 	return nil
 }
 
-// keyless gives a fault for each provider that is asked at its own address and has no key. Hows say how settings were given.
-func (c Config) keyless(hows map[string]string) (faults Faults) {
+// missingKeys returns a fault for each provider that is used at its own address without a key.
+func (c Config) missingKeys(sources map[string]string) (faults Faults) {
 	for _, e := range c.Models.Chain() {
 		if e.Kind == KindLocal || e.host() != official[e.Kind] || c.KeyFor(e).Reveal() != "" {
 			continue
 		}
-		f := Fault{Setting: "model", Given: hows["model"], Problem: e.Kind + " wants its key in the variable " + variableOf[e.Kind]}
+		f := Fault{Setting: "model", Source: sources["model"], Problem: e.Kind + " needs a key in the variable " + variableOf[e.Kind]}
 		if !slices.Contains(faults, f) {
 			faults = append(faults, f)
 		}
@@ -202,12 +202,12 @@ func (c Config) keyless(hows map[string]string) (faults Faults) {
 // variableOf names the variables of keys.
 var variableOf = map[string]string{KindOpenAI: "OPENAI_API_KEY", KindAnthropic: "ANTHROPIC_API_KEY"}
 
-// Secret is a text that is never shown: printed in any way, or logged, or encoded, it is a row of asterisks.
+// Secret is a text that prints, logs and encodes as asterisks.
 type Secret string
 
 const hidden = "*****"
 
-// Reveal gives the text itself, for the one who must send it.
+// Reveal returns the text itself.
 func (s Secret) Reveal() string { return string(s) }
 
 // String implements [fmt.Stringer].
@@ -216,7 +216,7 @@ func (Secret) String() string { return hidden }
 // GoString implements [fmt.GoStringer].
 func (Secret) GoString() string { return hidden }
 
-// Format implements [fmt.Formatter], for the verbs that would look inside.
+// Format implements [fmt.Formatter] for all verbs.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }
 
 // LogValue implements [slog.LogValuer].
@@ -225,8 +225,8 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText implements [encoding.TextMarshaler].
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// Keys are the providers' keys. They come from variables alone, since command lines are seen by other users and files get
-// copied.
+// Keys holds the API keys of the providers. They are only read from variables, because other users can see command lines and
+// files are easily copied.
 type Keys struct {
 	OpenAI    Secret // OPENAI_API_KEY
 	Anthropic Secret // ANTHROPIC_API_KEY
@@ -239,7 +239,7 @@ func keysFrom(lookup func(string) (string, bool)) (k Keys, faults Faults) {
 		text, _ := lookup(name)
 		text = strings.TrimSpace(text)
 		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			faults = append(faults, Fault{Problem: "a key holds printing characters of ASCII and no spaces", Given: "variable " + name})
+			faults = append(faults, Fault{Problem: "a key must consist of printable ASCII characters without spaces", Source: "variable " + name})
 		}
 		*key = Secret(text)
 	}

@@ -17,31 +17,31 @@ import (
 func TestChain(t *testing.T) {
 	const a, b = "http://127.0.0.1:1/v1", "https://b.example/v1"
 	for name, c := range map[string]struct {
-		given
+		input
 		want []config.Endpoint
 	}{
-		"default":           {given{}, []config.Endpoint{{Kind: "local"}}},
-		"a URL means one":   {given{args: []string{"--model-url", a}}, []config.Endpoint{{"openai", a, ""}}},
-		"a name means one":  {given{args: []string{"--model-name", "x"}}, []config.Endpoint{{"openai", "", "x"}}},
-		"two URLs mean two": {given{args: []string{"--model-url", a, "--model-url", b}}, []config.Endpoint{{"openai", a, ""}, {"openai", b, ""}}},
-		"local after all": {given{args: []string{"--model=local"}, env: map[string]string{"SLUICE_MODEL_URL": a}, yaml: "model-name: [x]\n"},
+		"default":           {input{}, []config.Endpoint{{Kind: "local"}}},
+		"a URL means one":   {input{args: []string{"--model-url", a}}, []config.Endpoint{{"openai", a, ""}}},
+		"a name means one":  {input{args: []string{"--model-name", "x"}}, []config.Endpoint{{"openai", "", "x"}}},
+		"two URLs mean two": {input{args: []string{"--model-url", a, "--model-url", b}}, []config.Endpoint{{"openai", a, ""}, {"openai", b, ""}}},
+		"local after all": {input{args: []string{"--model=local"}, env: map[string]string{"SLUICE_MODEL_URL": a}, yaml: "model-name: [x]\n"},
 			[]config.Endpoint{{Kind: "local"}}},
-		"in order": {given{args: []string{"--model", "openai", "--model", "local", "--model", "anthropic", "--model-url", a, "--model-name", "x", "--model-name", "y"}},
+		"in order": {input{args: []string{"--model", "openai", "--model", "local", "--model", "anthropic", "--model-url", a, "--model-name", "x", "--model-name", "y"}},
 			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}, {"anthropic", "", "y"}}},
-		"none of the first": {given{args: []string{"--model=anthropic", "--model=openai", "--model-url=-", "--model-url=" + a}},
+		"none of the first": {input{args: []string{"--model=anthropic", "--model=openai", "--model-url=-", "--model-url=" + a}},
 			[]config.Endpoint{{"anthropic", "", ""}, {"openai", a, ""}}},
-		"two names of one server": {given{args: []string{"--model-url", a, "--model-name", "x", "--model-name", "y"}},
+		"two names of one server": {input{args: []string{"--model-url", a, "--model-name", "x", "--model-name", "y"}},
 			[]config.Endpoint{{"openai", a, "x"}, {"openai", a, "y"}}},
-		"variables": {given{env: map[string]string{"SLUICE_MODEL": "openai, local", "SLUICE_MODEL_URL": a, "SLUICE_MODEL_NAME": "x"}},
+		"variables": {input{env: map[string]string{"SLUICE_MODEL": "openai, local", "SLUICE_MODEL_URL": a, "SLUICE_MODEL_NAME": "x"}},
 			[]config.Endpoint{{"openai", a, "x"}, {"local", "", ""}}},
-		"file": {given{yaml: "model: [openai, anthropic]\nmodel-name: [x, y]\n"}, []config.Endpoint{{"openai", "", "x"}, {"anthropic", "", "y"}}},
+		"file": {input{yaml: "model: [openai, anthropic]\nmodel-name: [x, y]\n"}, []config.Endpoint{{"openai", "", "x"}, {"anthropic", "", "y"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.args = append([]string{"serve"}, c.args...)
 			env := map[string]string{"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}
 			maps.Copy(env, c.env)
 			c.env = env
-			cfg, _, _, err := load(t, c.given)
+			cfg, _, _, err := load(t, c.input)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,21 +55,21 @@ func TestChain(t *testing.T) {
 func TestModelFaults(t *testing.T) {
 	for name, c := range map[string]struct{ arg, want string }{
 		"kind":          {"--model=gpt", "model: must be one of local, openai, anthropic"},
-		"too many URLs": {"--model=openai --model-url=http://a --model-url=http://b", "model-url: is given 2 times for 1 models"},
-		"not a URL":     {"--model-url=localhost:8080", "model-url: wants an address such as"},
-		"a file":        {"--embed-url=file:///etc/passwd", "embed-url: wants an address such as"},
+		"too many URLs": {"--model=openai --model-url=http://a --model-url=http://b", "model-url: is set 2 times for 1 models"},
+		"not a URL":     {"--model-url=localhost:8080", "model-url: must be an address such as"},
+		"a file":        {"--embed-url=file:///etc/passwd", "embed-url: must be an address such as"},
 		"query":         {"--model-url=http://a/v1?key=s3cret", "model-url: must have no query"},
-		"password":      {"--model-url=http://me:s3cret@/v1", "model-url: wants an address"},
-		"no key":        {"--model=openai", "model: openai wants its key in the variable OPENAI_API_KEY (flag --model)"},
-		"none of two":   {"--model=openai --model=anthropic --model-url=http://a", "model: anthropic wants its key in the variable ANTHROPIC_API_KEY"},
-		"extractor":     {"--entities=model", "entities: is model where model names none"},
-		"proposer":      {"--propose=model", "propose: is model where model names none"},
-		"judge":         {"--judge=all --judge=grade", "judge: all and none stand alone"},
+		"password":      {"--model-url=http://me:s3cret@/v1", "model-url: must be an address"},
+		"no key":        {"--model=openai", "model: openai needs a key in the variable OPENAI_API_KEY (flag --model)"},
+		"none of two":   {"--model=openai --model=anthropic --model-url=http://a", "model: anthropic needs a key in the variable ANTHROPIC_API_KEY"},
+		"extractor":     {"--entities=model", "entities: is model, but no model is configured"},
+		"proposer":      {"--propose=model", "propose: is model, but no model is configured"},
+		"judge":         {"--judge=all --judge=grade", "judge: all and none cannot be combined"},
 		"step":          {"--judge=everything", "judge: must be one of"},
 		"weight":        {"--embed-weight=101", "embed-weight: must be from 0 to 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(c.arg)...)})
+			_, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(c.arg)...)})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -79,7 +79,7 @@ func TestModelFaults(t *testing.T) {
 
 func TestJudges(t *testing.T) {
 	for arg, want := range map[string]string{"": "analyze hyde grade verify", "--judge=none": "", "--judge=grade,verify": "grade verify"} {
-		cfg, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(arg)...)})
+		cfg, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(arg)...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestJudges(t *testing.T) {
 
 func TestKeysAreReadAndNeverShown(t *testing.T) {
 	const key = "sk-verysecret"
-	cfg, _, _, err := load(t, given{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": " " + key + "\n", "ANTHROPIC_API_KEY": key}})
+	cfg, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": " " + key + "\n", "ANTHROPIC_API_KEY": key}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestKeysAreReadAndNeverShown(t *testing.T) {
 			t.Errorf("shows the key: %s", shown)
 		}
 	}
-	_, _, _, err = load(t, given{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": "sk-very secret"}})
+	_, _, _, err = load(t, input{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": "sk-very secret"}})
 	if err == nil || strings.Contains(err.Error(), "very") || !strings.Contains(err.Error(), "OPENAI_API_KEY") {
 		t.Errorf("a key with a space: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestKeyIsOneHosts(t *testing.T) {
 		"by its address":       {"--model=openai --model=openai --model-url=" + b + " --model-url=https://api.openai.com/v1", "no yes"},
 		"anthropic":            {"--model=anthropic --model=openai --model-url=" + b, "yes yes"},
 	} {
-		cfg, _, _, err := load(t, given{args: append([]string{"serve"}, strings.Fields(c.args)...),
+		cfg, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(c.args)...),
 			env: map[string]string{"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}})
 		if err != nil {
 			t.Fatal(err)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// setting is one field of one section: what its tags say, and where its value stands.
+// setting is a field of a section: its tags and its value.
 type setting struct {
 	section, name, help, def, note string
 	tag                            reflect.StructTag
 	value                          reflect.Value
 }
 
-// settings lists the settings of c in the order of its fields; setting one sets c.
+// settings returns the settings of c in the order of the fields. Setting a value changes c.
 func settings(c *Config) []setting {
 	var all []setting
 	v := reflect.ValueOf(c).Elem()
@@ -38,7 +38,7 @@ func settings(c *Config) []setting {
 	return all
 }
 
-// variable is the setting's environment variable: that of the tag env, or else made from the name.
+// variable returns the environment variable of the setting: the tag env, or by default a name derived from that of the setting.
 func (s setting) variable() string {
 	if env := s.tag.Get("env"); env != "" {
 		return env
@@ -46,7 +46,7 @@ func (s setting) variable() string {
 	return "SLUICE_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
-// set reads the texts into the value: one text, or any number for a list.
+// set parses the texts into the value. A list takes all texts, other types take the last one.
 func (s setting) set(texts []string) error {
 	if s.isList() {
 		var list []string
@@ -72,7 +72,7 @@ func (s setting) set(texts []string) error {
 
 func (s setting) isList() bool { return s.value.Kind() == reflect.Slice }
 
-// parse reads one text as the setting's type.
+// parse parses a text as the type of the setting.
 func (s setting) parse(text string) (any, error) {
 	switch s.value.Interface().(type) {
 	case string:
@@ -82,7 +82,7 @@ func (s setting) parse(text string) (any, error) {
 	case int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("wants a whole number, not %q", text)
+			return nil, fmt.Errorf("must be a whole number, not %q", text)
 		}
 		return n, nil
 	case time.Duration:
@@ -91,14 +91,14 @@ func (s setting) parse(text string) (any, error) {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return nil, fmt.Errorf("wants a duration such as 30s or 1h30m, not %q", text)
+			return nil, fmt.Errorf("must be a duration such as 30s or 1h30m, not %q", text)
 		}
 		return d, nil
 	}
-	panic(fmt.Sprintf("config: %s has a type that is not read: %s", s.name, s.value.Type()))
+	panic(fmt.Sprintf("config: %s has an unsupported type: %s", s.name, s.value.Type()))
 }
 
-// check says what is wrong with the value, or nil.
+// check returns an error if the value is invalid.
 func (s setting) check() error {
 	switch v := s.value.Interface().(type) {
 	case []string:
@@ -107,7 +107,7 @@ func (s setting) check() error {
 		}
 		for _, text := range v {
 			if s.tag.Get("split") == "" {
-				break // paths and the like may be anything
+				break // any text is valid, such as a path
 			}
 			if err := s.checkText(text); err != nil {
 				return err
@@ -135,12 +135,12 @@ func (s setting) checkText(v string) error {
 	}
 	if v == "" {
 		if s.name == "data" {
-			return errors.New("must be given, as this user has no home directory")
+			return errors.New("must be set, because the user has no home directory")
 		}
 		return errors.New("must not be empty")
 	}
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fmt.Errorf("must not hold control characters: %q", v)
+		return fmt.Errorf("must not contain control characters: %q", v)
 	}
 	if most := s.tag.Get("maxlen"); most != "" && len(v) > mustInt(most) {
 		return fmt.Errorf("must be at most %s bytes long, not %d", most, len(v))
@@ -154,7 +154,7 @@ func (s setting) checkText(v string) error {
 	return nil
 }
 
-// checkRange holds v between the tags min and max, which are written as values of the setting are.
+// checkRange returns an error if v is not between the tags min and max.
 func (s setting) checkRange(v int64, text string) error {
 	low, high := s.tag.Get("min"), s.tag.Get("max")
 	if v >= s.bound(low) && v <= s.bound(high) {
@@ -177,7 +177,7 @@ func (s setting) bound(text string) int64 {
 func checkAddr(v string) error {
 	_, port, err := net.SplitHostPort(v)
 	if err != nil {
-		return fmt.Errorf("wants host:port, such as 127.0.0.1:8000, not %q", v)
+		return fmt.Errorf("must be host:port, such as 127.0.0.1:8000, not %q", v)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("port must be from 0 to 65535, not %q", port)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes. As text it is a number with an optional unit: KB, MB, GB, TB, PB count in thousands, KiB, MiB, GiB,
-// TiB, PiB in 1,024s, and the case of letters does not matter.
+// Size is a number of bytes. Its text is a number with an optional unit: KB, MB, GB, TB, PB are powers of 1,000, and KiB, MiB,
+// GiB, TiB, PiB are powers of 1,024. Units are not case-sensitive.
 type Size int64
 
-// units, largest first, binary before decimal, so that String finds the shortest exact form.
+// units are sorted so that String finds the shortest exact text first.
 var units = []struct {
 	name  string
 	bytes int64
@@ -20,7 +20,7 @@ var units = []struct {
 	{"PB", 1e15}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1},
 }
 
-// ParseSize reads a size such as 64KiB, 1.5 MB or 4096. A fraction of a byte is an error, and so is a sign.
+// ParseSize parses a size such as 64KiB, 1.5 MB or 4096. Signs and fractions of a byte are errors.
 func ParseSize(text string) (Size, error) {
 	number, scale := strings.TrimSpace(text), int64(1)
 	for _, u := range units {
@@ -30,7 +30,7 @@ func ParseSize(text string) (Size, error) {
 		}
 	}
 	if number == "" || strings.Trim(number, "0123456789.") != "" {
-		return 0, fmt.Errorf("wants a size such as 64KiB or 10MB, not %q", text)
+		return 0, fmt.Errorf("must be a size such as 64KiB or 10MB, not %q", text)
 	}
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
 		if n > math.MaxInt64/scale {
@@ -40,7 +40,7 @@ func ParseSize(text string) (Size, error) {
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, fmt.Errorf("wants a size such as 64KiB or 10MB, not %q", text)
+		return 0, fmt.Errorf("must be a size such as 64KiB or 10MB, not %q", text)
 	}
 	f *= float64(scale)
 	if f >= math.MaxInt64 {
@@ -52,7 +52,7 @@ func ParseSize(text string) (Size, error) {
 	return Size(f), nil
 }
 
-// String gives the shortest form that [ParseSize] reads back to the same size.
+// String returns the shortest text that [ParseSize] parses to the same size.
 func (s Size) String() string {
 	for _, u := range units {
 		if n := int64(s); n != 0 && n%u.bytes == 0 {
