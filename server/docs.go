@@ -13,14 +13,14 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// docsURL is where the page is.
+// docsURL is the path of the page.
 var docsURL = &url.URL{Path: "/docs/"}
 
-// inline matches the scripts and styles that stand in a page itself.
+// inline matches inline scripts and styles.
 var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</`)
 
-// docs serves the page that shows the API. Its Content-Security-Policy allows what this server serves, and of the scripts
-// and styles that stand in the page those that are there when the server starts.
+// docs serves the page that shows the API. Its Content-Security-Policy allows resources of this server, and the inline
+// scripts and styles of the page by their hashes.
 func docs() http.Handler {
 	page := v5emb.New("Sluice", "/openapi.json", "/docs/")
 	var index buffered
@@ -46,7 +46,7 @@ func docs() http.Handler {
 	})
 }
 
-// buffered is a reply that is kept.
+// buffered is a [http.ResponseWriter] that keeps the body.
 type buffered struct {
 	bytes.Buffer
 	header http.Header

@@ -5,18 +5,18 @@ import (
 	"net/http"
 )
 
-// The states of a [Part].
+// States of a [Part].
 const (
 	PartOK       = "ok"
 	PartStarting = "starting" // not ready yet
-	PartDegraded = "degraded" // works, but something needs attention
-	PartFailed   = "failed"   // does not take reads or writes
+	PartDegraded = "degraded" // works, but needs attention
+	PartFailed   = "failed"   // cannot be read or written
 )
 
-// Part is the state of a part of the server, such as the run log.
+// Part is the state of a part of the server, for example the run log.
 type Part struct {
 	Status string `json:"status" enum:"ok,starting,degraded,failed"`
-	// Detail says what is wrong and what to do about it.
+	// Detail describes the problem and its remedy.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -25,11 +25,11 @@ type Health struct {
 	Status  string `json:"status" enum:"ok,draining,starting,failed"`
 	Version string `json:"version"`
 	Live    int    `json:"live_runs"`
-	// Instance is another one after each start.
+	// Instance differs after each start.
 	Instance string `json:"instance"`
-	// Parts are shown by /readyz.
+	// Parts is set by /readyz.
 	Parts map[string]Part `json:"parts,omitempty"`
-	// Progress is shown by /readyz until the server has started.
+	// Progress is set by /readyz while the server starts.
 	Progress *Progress `json:"progress,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	replyJSON(w, http.StatusOK, s.health())
 }
 
-// ready is the state of the server with its parts. It is ready when no part is starting or has failed.
+// ready returns the state of the server and its parts. The server is ready if no part is starting or has failed.
 func (s *Server) ready(ctx context.Context) Health {
 	h := s.health()
 	if s.o.Progress != nil {

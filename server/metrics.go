@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// metrics are the server's own figures.
+// metrics are the metrics of the server.
 type metrics struct {
 	readers  prometheus.Gauge
 	frames   prometheus.Counter
@@ -46,7 +46,7 @@ func newMetrics(reg *prometheus.Registry, e *engine.Engine) (*metrics, error) {
 	return m, nil
 }
 
-// RunMetrics gives a function that counts ended runs, for the engine's Ended option.
+// RunMetrics returns a function that counts ended runs, for the Ended option of the engine.
 func RunMetrics(reg *prometheus.Registry) func(event.State) {
 	runs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_runs_total",
 		Help: "Runs ended, by status, mode and code of failure."}, []string{"status", "mode", "code"})
@@ -87,7 +87,7 @@ func RunMetrics(reg *prometheus.Registry) func(event.State) {
 	}
 }
 
-// statusWriter remembers the status for the figures and the log. It is unwrapped by http.ResponseController.
+// statusWriter records the status for metrics and logs.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -101,16 +101,16 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// observed counts a route's requests.
+// observed counts and logs the requests of a route.
 func (s *Server) observed(route string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		sw := &statusWriter{ResponseWriter: w}
-		s.limit(sw)
-		defer func() { // also of a stream that is aborted
+		s.setDeadlines(sw)
+		defer func() { // also if a stream is aborted
 			p := recover()
 			if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
 				s.o.Logger.Error("request panicked", "route", route, "panic", p, "stack", string(debug.Stack()))

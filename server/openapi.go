@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// oneOf is an object of one of several forms. Its schema is written where it is used, since its type tells nothing of them.
+// oneOf is a union of types. Its schema is inlined.
 type oneOf struct{ forms []any }
 
 var (
@@ -30,8 +30,7 @@ func (o oneOf) JSONSchemaOneOf() []any { return o.forms }
 // InlineJSONSchema implements [jsonschema.SchemaInliner].
 func (o oneOf) InlineJSONSchema() {}
 
-// asEncoded makes a property what encoding/json makes of the field: without omitempty it is always there, and our lists and
-// maps are never null.
+// asEncoded makes a schema match encoding/json: a field without omitempty is required, and lists and maps are never null.
 func asEncoded(p jsonschema.InterceptPropParams) error {
 	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
 	if !p.Processed || name == "" {
@@ -44,8 +43,8 @@ func asEncoded(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// names are the schemas' names with the types that have them: a type is named after its package and itself, so those of a
-// protocol begin with the protocol's name.
+// names records which type has which schema name. The name of a type is that of its package and the type, so that types of
+// a protocol begin with the name of the protocol.
 type names struct {
 	types map[string]string
 	err   error
@@ -56,8 +55,7 @@ func (n *names) note(t reflect.Type, name string) string {
 	return name
 }
 
-// take gives a name to a type. A name that another type has already is an error, which a client that is made from the
-// document would have to live with otherwise.
+// take assigns a name to a type. It is an error if another type has the name.
 func (n *names) take(name, of string) {
 	if other, taken := n.types[name]; taken && other != of {
 		n.err = fmt.Errorf("describe types: %s and %s are both named %s", other, of, name)
@@ -67,7 +65,7 @@ func (n *names) take(name, of string) {
 
 const schemas = "#/components/schemas/"
 
-// document makes the OpenAPI document of the routes from their types. The form of errors is failing's where a route has none.
+// document returns the OpenAPI document of the routes. The function failing returns the error of a route without Fault.
 func document(table []Route, failing func(*fault.Error) any, version string) ([]byte, error) {
 	n := &names{types: map[string]string{}}
 	r := openapi31.NewReflector()
@@ -136,8 +134,8 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 	}
 }
 
-// nameEvents puts the forms of a route's events into a schema with a name; a route that streams in any protocol refers to
-// those of them all.
+// nameEvents moves the schema of a route's events to the components. The events of a route that streams in any protocol
+// refer to those of all protocols.
 func nameEvents(spec *openapi31.Spec, rt Route, n *names) {
 	item := spec.Paths.MapOfPathItemValues[rt.Path]
 	op := item.Get

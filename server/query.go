@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// The headers by which a stream is resumed.
+// Headers that resume a stream.
 const (
 	headerRun  = "Sluice-Run-Id"
 	headerLast = "Last-Event-ID"
 )
 
-// queryStream answers a question with a stream, or with one object where the question wants that, or goes on with a run
-// whose headers name it.
+// queryStream replies to a question with a stream, or with one object if the request says so. A request with the header of
+// a run resumes its stream.
 func (p port) queryStream(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(headerRun) != "" {
 		p.again(w, r)
@@ -47,7 +47,7 @@ func (p port) queryStream(w http.ResponseWriter, r *http.Request) {
 	p.serveRun(w, r, id, p.in(q.As), wire.Cursor{})
 }
 
-// in gives a protocol in the form that was asked for.
+// in returns the requested variant of the protocol, or the protocol itself if it is nil.
 func (p port) in(form wire.Protocol) wire.Protocol {
 	if form != nil {
 		return form
@@ -55,8 +55,8 @@ func (p port) in(form wire.Protocol) wire.Protocol {
 	return p.Protocol
 }
 
-// again goes on with a run in the form that the body asks for, which is the question again; of one that is none, in the
-// protocol's own.
+// again resumes a run. The body is the question again; only its streaming options are used. If it is missing or invalid,
+// the default ones are.
 func (p port) again(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.o.MaxBody))
 	if err != nil {
@@ -71,7 +71,7 @@ func (p port) again(w http.ResponseWriter, r *http.Request) {
 	p.resume(w, r, event.RunID(r.Header.Get(headerRun)))
 }
 
-// query answers a question with one JSON object.
+// query replies to a question with one JSON object.
 func (p port) query(w http.ResponseWriter, r *http.Request) {
 	q, ok := p.decode(w, r)
 	if !ok {
@@ -85,7 +85,7 @@ func (p port) query(w http.ResponseWriter, r *http.Request) {
 	p.replyOnce(w, r, id)
 }
 
-// replyOnce waits for a run's end and replies with what it adds up to.
+// replyOnce waits for the end of a run and writes the reply.
 func (p port) replyOnce(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	log, err := collect(r.Context(), p.engine, id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p port) replyOnce(w http.ResponseWriter, r *http.Request, id event.RunID) 
 		status = statusOf(failure.Code)
 	}
 	w.Header().Set(headerRun, string(id))
-	p.limit(w)
+	p.setDeadlines(w)
 	replyJSON(w, status, p.Reply(log))
 }
 
@@ -146,8 +146,8 @@ func (p port) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (event
 	return id, detach, true
 }
 
-// following puts what was said in an earlier run, and before it, in front of a question's history: as much of its end as
-// the limits of a question leave room for.
+// following prepends the history, the question and the answer of an earlier run to a history. It drops the oldest turns
+// that exceed the limits.
 func (p port) following(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
 	if !previous.Valid() {
 		return nil, eventlog.ErrNotFound
@@ -176,7 +176,7 @@ func (p port) following(ctx context.Context, previous event.RunID, history []eve
 	return append(said[from:], history...), nil
 }
 
-// fold gives the state of a run as far as its log goes now.
+// fold returns the current state of a run.
 func (p port) fold(ctx context.Context, id event.RunID) (event.State, error) {
 	var s event.State
 	for {
@@ -193,7 +193,7 @@ func (p port) fold(ctx context.Context, id event.RunID) (event.State, error) {
 	}
 }
 
-// resume goes on with a run from behind the cursor of the request's Last-Event-ID, or from its start.
+// resume streams a run from after the cursor in Last-Event-ID.
 func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	after, err := wire.ParseCursor(r.Header.Get(headerLast))
 	if err != nil {
@@ -203,13 +203,13 @@ func (p port) resume(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	p.read(w, r, id, after, headerLast)
 }
 
-// read streams a run from behind a cursor, which errors call by the name that the request has for it.
+// read streams a run from after a cursor. Errors refer to the cursor by the parameter named.
 func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, named string) {
 	if !id.Valid() {
 		p.replyError(w, eventlog.ErrNotFound)
 		return
 	}
-	if err := p.unlimit(w, r); err != nil {
+	if err := p.clearDeadlines(w, r); err != nil {
 		p.replyError(w, err)
 		return
 	}
@@ -217,7 +217,7 @@ func (p port) read(w http.ResponseWriter, r *http.Request, id event.RunID, after
 	defer detach()
 	_, err := p.engine.Store().Load(r.Context(), id, after.Seq)
 	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
-		w.WriteHeader(http.StatusNoContent) // which tells an EventSource to come no more
+		w.WriteHeader(http.StatusNoContent) // tells an EventSource to stop reconnecting
 		return
 	}
 	if errors.Is(err, eventlog.ErrBeyond) {

@@ -14,54 +14,55 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// Route is a path with what answers it. The fields behind Fault are for the OpenAPI document, which lists the routes that
-// have a Summary.
+// Route is a route of the server. The fields from Summary on describe it in the OpenAPI document, which contains the routes
+// that have a Summary.
 type Route struct {
-	Method, Path string // as patterns of [http.ServeMux]
-	// Serve answers. An error that it returns is replied in the form of Fault, unless something was written already; one
-	// without a code is logged, and the client is told nothing of it. Errors of reading the body carry their codes.
+	Method, Path string // in the form of [http.ServeMux] patterns
+	// Serve handles the request. If it returns an error and nothing was written yet, the reply is the error in the form of
+	// Fault. Errors without a code are logged, and the reply does not contain the cause. Errors of reading the body have
+	// codes.
 	Serve func(w http.ResponseWriter, r *http.Request) error
-	// Stream is asked before Serve, if it is there: a request for which it gives a reading is answered with that run's
-	// stream, and one for which it gives nil by Serve.
+	// Stream is called before Serve if it is set. If it returns a reading, the reply is the stream of that run. If it
+	// returns nil, Serve is called.
 	Stream func(r *http.Request) (*Reading, error)
 
-	MaxBody int64 // bytes of a request's body; default [Options.MaxBody]
-	// BodyIdle, if set, lets a body take any time, as long as 16 KiB of it, or its end, come within each such time. Otherwise
-	// the whole body has [Options.BodyTimeout].
+	MaxBody int64 // limit of the body in bytes; default [Options.MaxBody]
+	// BodyIdle replaces [Options.BodyTimeout] if it is set: the next 16 KiB of the body, or its end, must arrive within
+	// this time. The whole body may take longer.
 	BodyIdle time.Duration
-	// Timeout is when the context of Serve's request ends: so long after its start, or, with BodyIdle, after the end of its
-	// body; default [Options.WriteTimeout].
+	// Timeout is when the context of the request ends, counted from its start or, with BodyIdle, from the end of the body.
+	// The default is [Options.WriteTimeout].
 	Timeout time.Duration
-	Fault   func(f *fault.Error) any // the JSON object of an error; default: that of the first protocol
+	Fault   func(f *fault.Error) any // returns the JSON of an error; default: that of the first protocol
 
 	Summary string
-	Request []any // body and parameters
-	Reply   any   // of status 200, or of the status given
-	Status  int   // 0: 200
-	Events  []any // of a route that streams: the forms of an event's data
-	Faults  []int // the statuses of errors
-	Empty   bool  // 204 may be replied
+	Request []any // values of the types of the body and the parameters
+	Reply   any   // value of the type of the reply
+	Status  int   // of the reply; 0: 200
+	Events  []any // values of the types of the events, if the route streams
+	Faults  []int // statuses of errors
+	Empty   bool  // the reply may be 204
 
-	name    string           // of Events as one schema
-	any     []string         // of a route that streams in any protocol: the names of their events
-	own     http.HandlerFunc // answers in Serve's place, and sees to its limits itself
-	partial []int            // statuses of a reply that is not whole
-	failure any              // an error's object, where it is not Fault's
+	name    string           // schema name of Events
+	any     []string         // schema names of the events of all protocols, if the route streams in any of them
+	own     http.HandlerFunc // handles the request instead of Serve, and sets its own limits
+	partial []int            // statuses of incomplete replies
+	failure any              // value of the type of an error, if Fault is not set
 }
 
-// Reading is a run to be streamed, from behind a cursor. A nil Protocol is the server's default.
+// Reading is a run to be streamed from after a cursor. A nil Protocol is the server's default.
 type Reading struct {
 	Run      event.RunID
 	Protocol wire.Protocol
 	After    wire.Cursor
-	Named    string // what the request calls After, for errors; default: Last-Event-ID
+	Named    string // the parameter that has After, for errors; default: Last-Event-ID
 }
 
-// ReplyJSON writes one JSON object, or what else v makes in JSON.
+// ReplyJSON writes a JSON reply.
 func ReplyJSON(w http.ResponseWriter, status int, v any) { replyJSON(w, status, v) }
 
-// ReadJSON reads the body of a request whose content type is JSON, in the bounds of its route. It does not parse it. Its
-// errors are for a [Route]'s Serve to return.
+// ReadJSON reads the body of a request, whose content type must be JSON. It does not parse the body. Serve should return
+// its errors.
 func ReadJSON(r *http.Request) ([]byte, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
@@ -70,13 +71,13 @@ func ReadJSON(r *http.Request) ([]byte, error) {
 	return io.ReadAll(r.Body)
 }
 
-// UnsupportedMedia is an error that is replied with the status 415: the field, a header or a part of a form, names a kind of
-// content that is not taken.
+// UnsupportedMedia returns an error with the status 415. The field is a header or a part of a form that has an unsupported
+// content type.
 func UnsupportedMedia(field, message string) error {
 	return &refusal{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
 }
 
-// refusal is an error with a status of its own.
+// refusal is an error with its own HTTP status.
 type refusal struct {
 	status int
 	why    *fault.Error
@@ -85,10 +86,9 @@ type refusal struct {
 // Error implements error.
 func (r *refusal) Error() string { return r.why.Error() }
 
-// Unwrap gives the reason.
-func (r *refusal) Unwrap() error { return r.why }
+// Unwrap returns the cause.
 
-// bounded serves a route of the options within its limits.
+// bounded returns the handler of a route with its limits.
 func (s *Server) bounded(rt Route) http.Handler {
 	setDefault(&rt.MaxBody, s.o.MaxBody)
 	setDefault(&rt.Timeout, s.o.WriteTimeout)
@@ -108,7 +108,7 @@ func (s *Server) bounded(rt Route) http.Handler {
 		defer b.stop()
 		if err := p.serve(rw, r, rt); err != nil && !rw.wrote {
 			switch canceled := errors.Is(err, context.Canceled); {
-			case canceled && client.Err() != nil: // no run was cancelled; it may have closed its side alone
+			case canceled && client.Err() != nil: // the run was not cancelled; the client may have closed only its side
 				err = fault.New(fault.InvalidRequest, "the client left before the request was done")
 			case canceled && ctx.Err() != nil:
 				err = context.Cause(ctx)
@@ -135,7 +135,7 @@ func (p port) serve(w *replying, r *http.Request, rt Route) error {
 	if reading.Protocol != nil {
 		p.Protocol = reading.Protocol
 	}
-	// A stream has limits of its own, and lasts as long as its reader stays.
+	// A stream has its own limits and lasts until its reader disconnects.
 	r.Body.(*body).stop()
 	setDefault(&reading.Named, headerLast)
 	p.read(w.ResponseWriter, r, reading.Run, reading.After, reading.Named)
@@ -143,16 +143,17 @@ func (p port) serve(w *replying, r *http.Request, rt Route) error {
 	return nil
 }
 
-// enough is how many bytes of a body must come in each [Route.BodyIdle], so that nobody can hold a connection for nothing.
-const enough = 16 << 10
+// minProgress is the number of bytes of a body that must arrive in each [Route.BodyIdle], so that clients cannot hold
+// connections without sending data.
+const minProgress = 16 << 10
 
-// body bounds a request's body, and tells in its errors what was wrong with it.
+// body limits the body of a request. Its errors have codes.
 type body struct {
 	io.ReadCloser
 	rc      *http.ResponseController
 	max     int64
-	idle    time.Duration // 0: the deadline is not moved
-	left    int           // bytes until it is moved again
+	idle    time.Duration // 0: the deadline is not extended
+	left    int           // bytes until it is extended
 	ended   bool
 	timeout time.Duration
 	over    func()
@@ -160,10 +161,10 @@ type body struct {
 }
 
 func newBody(w *replying, r *http.Request, rt Route, over func()) *body {
-	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), rc: w.rc, max: rt.MaxBody, idle: rt.BodyIdle, left: enough,
+	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), rc: w.rc, max: rt.MaxBody, idle: rt.BodyIdle, left: minProgress,
 		timeout: rt.Timeout, over: over}
 	if b.idle > 0 {
-		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // a test's recorder has no deadlines
+		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // not supported by the recorders of tests
 	} else {
 		b.timer = time.AfterFunc(b.timeout, over)
 	}
@@ -177,7 +178,7 @@ func newBody(w *replying, r *http.Request, rt Route, over func()) *body {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left <= 0 && b.idle > 0 && err == nil {
-		b.left = enough
+		b.left = minProgress
 		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle))
 	}
 	if err != nil {
@@ -189,7 +190,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end is called when nothing more is to be read. The deadline of reading would end the context of the request.
+// end is called at the end of the body. A read deadline would later cancel the context of the request.
 func (b *body) end() {
 	if b.ended {
 		return
@@ -207,7 +208,7 @@ func (b *body) stop() {
 	}
 }
 
-// replying gives a client the write timeout for each piece of a reply, from when it is written.
+// replying sets the write deadline anew for each part of a reply.
 type replying struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
@@ -236,5 +237,5 @@ func (w *replying) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of [http.ResponseController].
 func (w *replying) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -11,23 +11,23 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Parameters of routes, for the document.
+// Parameters of routes, for the OpenAPI document.
 type (
 	runParams struct {
-		ID string `path:"id" description:"The run's id."`
+		ID string `path:"id" description:"Id of the run."`
 	}
 	listParams struct {
 		Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-		Before string `query:"before" description:"A run's id: the list goes on behind it."`
+		Before string `query:"before" description:"Id of a run. The list continues after it."`
 	}
 	streamParams struct {
 		runParams
-		Protocol    string `query:"protocol" description:"The protocol to read it in; the default one if it is left out."`
-		LastEventID string `header:"Last-Event-ID" description:"The id of the last event received."`
+		Protocol    string `query:"protocol" description:"Protocol of the stream. The default is the first one of the server."`
+		LastEventID string `header:"Last-Event-ID" description:"Id of the last event received."`
 	}
 	resumeParams struct {
-		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: go on behind this event."`
-		RunID       string `header:"Sluice-Run-Id" description:"The run to go on with. Of the body, only what says how to stream counts then."`
+		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: continue after this event."`
+		RunID       string `header:"Sluice-Run-Id" description:"Run to resume. Only the streaming options of the body are used."`
 	}
 )
 
@@ -41,7 +41,7 @@ func (s *Server) table() []Route {
 		routes = append(routes, Route{Method: "POST", Path: e.Stream, own: p.queryStream, Events: e.Types.Events, name: name,
 			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
-		if e.Once == "" { // then the question says that it wants no stream
+		if e.Once == "" { // a field of the request selects a reply without a stream
 			stream := &routes[len(routes)-1]
 			if stream.Reply = e.Types.Reply; !e.Tells {
 				stream.partial = []int{422, 500, 502, 504}
@@ -62,15 +62,15 @@ func (s *Server) table() []Route {
 	}
 	routes = append(routes,
 		Route{Method: "GET", Path: "/api/runs", own: p.listRuns, Request: []any{listParams{}}, Reply: RunList{},
-			Summary: "List runs, the newest first", failure: failure, Faults: []int{400}},
+			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
 		Route{Method: "GET", Path: "/api/runs/{id}", own: p.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
 		Route{Method: "GET", Path: "/runs/{id}/stream", own: p.streamRun, Events: p.Types.Events, any: names, Request: reading,
-			Summary: "Stream a run, live or finished, from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
+			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
 		Route{Method: "POST", Path: "/runs/{id}/cancel", own: p.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
-			Status: http.StatusAccepted, Summary: "Stop a run", failure: failure, Faults: []int{403, 404}},
-		Route{Method: "GET", Path: "/healthz", own: s.healthz, Reply: Health{}, Summary: "Tell whether the process lives"},
-		Route{Method: "GET", Path: "/readyz", own: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Tell whether it takes questions"},
+			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},
+		Route{Method: "GET", Path: "/healthz", own: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
+		Route{Method: "GET", Path: "/readyz", own: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
 		Route{Method: "GET", Path: "/metrics", own: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 	)
 	return append(routes, s.o.Routes...)
@@ -81,7 +81,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	table := s.table()
 	described := table
-	written := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) }) // few starts need what costs this much
+	written := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) }) // it is expensive and rarely requested
 	table = append(table, Route{Method: "GET", Path: "/openapi.json", own: func(w http.ResponseWriter, _ *http.Request) {
 		doc, err := written()
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) routes() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(doc) // the client has left
+		_, _ = w.Write(doc) // fails if the client has disconnected
 	}})
 	methods := map[string][]string{}
 	ports := map[string]port{}
@@ -116,17 +116,17 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("/", s.observed("other", http.HandlerFunc(main.notFound)))
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are refused"})
+		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are rejected"})
 	}))
 	return guard.Handler(oneSlash(mux))
 }
 
-// oneSlash serves a path that begins with several slashes, as clients make them of a base URL that ends in one, like that with one. A
-// redirect, which the mux would give, asks some to send a body again that they have no more.
+// oneSlash treats several slashes at the start of a path as one. Clients send them if the base URL ends in a slash. The
+// redirect of the mux would make some of them fail, because they cannot send the body again.
 func oneSlash(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "//") {
-			r = r.WithContext(r.Context()) // the caller's stays as it is
+			r = r.WithContext(r.Context()) // the handler must not modify the caller's request
 			u := *r.URL
 			u.Path = "/" + strings.TrimLeft(u.Path, "/")
 			if u.RawPath != "" {
@@ -158,7 +158,7 @@ func (p port) notFound(w http.ResponseWriter, r *http.Request) {
 	p.of(r).replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
 }
 
-// of returns the port whose errors have the form of the protocol that a path is below.
+// of returns the port of the protocol whose paths have the same first segment. It determines the form of errors.
 func (p port) of(r *http.Request) port {
 	for _, e := range p.o.Protocols {
 		if folder(e.Stream) == folder(r.URL.Path) {
@@ -169,7 +169,7 @@ func (p port) of(r *http.Request) port {
 	return p
 }
 
-// folder is the first segment of a path.
+// folder returns the first segment of a path.
 func folder(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return first

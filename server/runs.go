@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// maxPage is the most runs that one list gives.
+// maxPage is the maximum number of runs in a list.
 const maxPage = 500
 
 // RunSummary is a run in a list.
 type RunSummary struct {
 	RunID      event.RunID  `json:"run_id"`
 	Query      string       `json:"query"`
-	Mode       event.Mode   `json:"mode" enum:"agentic,direct" description:"As asked for."`
-	Protocol   string       `json:"protocol" description:"That it was started in; it can be read in any."`
+	Mode       event.Mode   `json:"mode" enum:"agentic,direct" description:"As requested."`
+	Protocol   string       `json:"protocol" description:"Protocol in which it was started. It can be streamed in any protocol."`
 	Collection string       `json:"collection"`
 	Status     event.Status `json:"status" enum:"running,finished,failed,cancelled"`
 	ErrorCode  string       `json:"error_code,omitempty"`
@@ -28,26 +28,26 @@ type RunSummary struct {
 	Events     event.Seq    `json:"events"`
 }
 
-// RunList is a page of runs, the newest first.
+// RunList is a page of runs, newest first.
 type RunList struct {
 	Runs []RunSummary `json:"runs"`
-	Next event.RunID  `json:"next,omitempty" description:"Give it as before to get the next page."`
+	Next event.RunID  `json:"next,omitempty" description:"Value of the parameter before for the next page."`
 }
 
-// RunDetail is a run with what its stream added up to so far.
+// RunDetail is a run with its answer so far.
 type RunDetail struct {
 	RunSummary
-	Answer    any    `json:"answer" description:"As the default protocol answers a request that is not streamed."`
-	Reasoning string `json:"reasoning,omitempty" description:"What models thought and did not say."`
+	Answer    any    `json:"answer" description:"In the form of the default protocol's reply without a stream."`
+	Reasoning string `json:"reasoning,omitempty" description:"Reasoning of the models, which is not part of the answer."`
 }
 
-// Cancelling is the reply to a cancel.
+// Cancelling is the reply to a cancellation.
 type Cancelling struct {
 	RunID  event.RunID  `json:"run_id"`
-	Status event.Status `json:"status" enum:"running,finished,failed,cancelled" description:"When the command was taken; a running run ends soon after."`
+	Status event.Status `json:"status" enum:"running,finished,failed,cancelled" description:"Status at the time of the request. A run in progress ends soon after."`
 }
 
-// Summarize gives a run as a list shows it.
+// Summarize returns the JSON of a run in a list.
 func Summarize(s eventlog.Summary) RunSummary {
 	return RunSummary{RunID: s.Start.Run, Query: s.Start.Query, Mode: s.Start.Mode, Protocol: s.Start.Protocol,
 		Collection: s.Start.Collection, Status: s.Status(), ErrorCode: string(s.Code), StartedAt: s.StartedAt.Truncate(time.Millisecond),
@@ -114,7 +114,7 @@ func (p port) getRun(w http.ResponseWriter, r *http.Request) {
 		p.replyError(w, err)
 		return
 	}
-	// A live run's log is read up to where its summary was taken.
+	// The log of a live run is read up to the time of its summary.
 	log, err := eventlog.Read(r.Context(), p.engine.Store(), sum.Start.Run, 0, sum.Last)
 	if err != nil {
 		p.replyError(w, err)
@@ -136,7 +136,7 @@ func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
 	replyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
 }
 
-// streamRun reads any run in any protocol.
+// streamRun streams any run in any protocol.
 func (p port) streamRun(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("protocol")
 	for _, e := range p.o.Protocols {

@@ -1,5 +1,5 @@
-// Package server is Sluice over HTTP: the routes, their limits, and streams that a reader can leave and resume. What is
-// answered and how is the engine's business; how it looks on the wire is that of the protocols.
+// Package server serves the engine over HTTP: it has the routes and their limits, and streams that can be resumed. The
+// protocols of package wire define the requests, events and replies.
 package server
 
 import (
@@ -24,28 +24,29 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// Options are the server's settings. The zero value works.
+// Options configures a server. The zero value of each field except Protocols is a usable default.
 type Options struct {
-	Protocols    []wire.Entry         // those that a run can be read in; the first is the default
-	Routes       []Route              // more of them
-	MaxBody      int64                // bytes of a request's body; default 256 KiB
-	MaxQuery     int                  // bytes of a question; default 32 KiB
-	MaxHeader    int                  // bytes of a request's header; default 32 KiB
-	Heartbeat    time.Duration        // time without a frame before a heartbeat; default 15 s, and 4 s at most before the first token
-	BodyTimeout  time.Duration        // how long a request's body may take to come; default 30 s
-	WriteTimeout time.Duration        // how long a reader may take nothing; default 30 s
-	Drain        time.Duration        // how long Serve waits for runs when it is told to stop; default 30 s
-	Logger       *slog.Logger         // default: silent
-	Registry     *prometheus.Registry // where metrics are registered; default: a new one
-	AllowHosts   []string             // names, besides this machine's own, that requests to a loopback address may be for
+	Protocols    []wire.Entry         // protocols; the first one is the default
+	Routes       []Route              // additional routes
+	MaxBody      int64                // limit of a request body in bytes; default 256 KiB
+	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
+	MaxHeader    int                  // limit of a request header in bytes; default 32 KiB
+	Heartbeat    time.Duration        // time without a frame before a heartbeat; default 15 s, and at most 4 s before the first token
+	BodyTimeout  time.Duration        // time to receive a request body; default 30 s
+	WriteTimeout time.Duration        // time in which a client must read something; default 30 s
+	Drain        time.Duration        // time that Serve waits for runs when it stops; default 30 s
+	Logger       *slog.Logger         // default: no logs
+	Registry     *prometheus.Registry // registry of the metrics; default: a new one
+	AllowHosts   []string             // host names, besides localhost, that requests to a loopback address may have
 	Version      string               // shown in the OpenAPI document
-	Instance     string               // shown by the health check; default: a random text
-	// Parts gives the state of each part of the server by name. /readyz shows them and answers 503 when one is starting or has
-	// failed. Nil: none.
+	Instance     string               // shown by the health check; default: random
+	// Parts returns the state of the parts of the server by name. /readyz shows them, and replies 503 if one is starting or
+	// has failed. May be nil.
 	Parts func(ctx context.Context) map[string]Part
-	// Progress tells how far the start is, which /readyz shows with 503. Nil, and a nil result: it is over.
+	// Progress returns the progress of the start. /readyz shows it, with status 503. The start is over if Progress or its
+	// result is nil.
 	Progress func(ctx context.Context) *Progress
-	// Accept is called before each question. Its error is the reply. Nil: all questions are taken.
+	// Accept is called before each question. Its error is the reply. May be nil.
 	Accept func(ctx context.Context, collection string) error
 }
 
@@ -85,7 +86,7 @@ func answering(batch []event.Event) bool {
 	return false
 }
 
-// New makes a server of the engine, which stays the caller's.
+// New returns a server of the engine. The caller closes the engine, or calls Serve.
 func New(e *engine.Engine, o Options) (*Server, error) {
 	setDefault(&o.MaxBody, 256<<10)
 	setDefault(&o.MaxQuery, 32<<10)
@@ -121,14 +122,14 @@ func setDefault[T int | int64 | time.Duration | string](v *T, def T) {
 	}
 }
 
-// Instance is a random text that the health check shows, so that a client can tell this server from another one.
+// Instance returns the random text that the health check shows. It differs after each start.
 func (s *Server) Instance() string { return s.instance }
 
-// Handler serves the routes, for a caller with a server of its own.
+// Handler returns the handler of all routes, for use with another HTTP server.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers on l until ctx ends. It then refuses new questions, waits for the runs that are being answered and their
-// readers, cancels what is left after the drain time, and returns nil when nothing is open any more. It closes l and the
+// Serve accepts connections on l until ctx ends. It then rejects new questions, waits for runs and their readers, and
+// cancels the remaining runs after the drain time. It returns nil when all connections are closed. It closes l and the
 // engine.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	handler := s.handler
@@ -141,7 +142,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    s.o.MaxHeader,
 		ConnContext:       connContext,
-		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // of what clients do
+		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // errors that clients cause
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
@@ -158,18 +159,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.engine.Close(drain); err != nil {
 		s.o.Logger.Warn("runs were cancelled to stop in time")
 	}
-	// The readers have their last events; give them a moment to take them, whatever the drain time has left.
+	// The last events were sent; wait a moment until the readers have received them, even if the drain time is over.
 	last, stopLast := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stopLast()
 	if err := h.Shutdown(last); err != nil {
 		_ = h.Close()
 	}
-	<-failed //nolint:errcheck // it says only that the server was closed
+	<-failed //nolint:errcheck // reports only that the server was closed
 	return nil
 }
 
-// onlyLocal refuses requests that name another host: a page whose name was made to point at this machine would otherwise
-// be of the server's own origin, and could read everything.
+// onlyLocal rejects requests for other hosts. Otherwise a web page could read all data by DNS rebinding.
 func (s *Server) onlyLocal(h http.Handler) http.Handler {
 	main := port{s, s.o.Protocols[0]}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +180,7 @@ func (s *Server) onlyLocal(h http.Handler) http.Handler {
 		host = strings.ToLower(strings.Trim(host, "[]"))
 		ip := net.ParseIP(host)
 		if host != "localhost" && (ip == nil || !ip.IsLoopback()) && !slices.Contains(s.o.AllowHosts, host) {
-			s.limit(w)
+			s.setDeadlines(w)
 			main.replyFault(w, http.StatusForbidden,
 				&fault.Error{Code: fault.InvalidRequest, Field: "Host", Message: "Host: this server answers for localhost; allow-host adds names"})
 			return

@@ -10,33 +10,33 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// The phases of a start.
+// Phases of the start.
 const (
-	PhaseOpening  = "opening"  // the data folder is being opened; nothing is answered
+	PhaseOpening  = "opening"  // the data folder is being opened; questions are rejected
 	PhaseIndexing = "indexing" // documents are being indexed
 )
 
-// Progress tells how far the start of a server has come.
+// Progress is the progress of the start of a server.
 type Progress struct {
 	Phase string `json:"phase" enum:"opening,indexing"`
 	Done  int    `json:"files_done"`
 	Total int    `json:"files_total" description:"As far as they have been found."`
-	// Answering tells that questions are answered from the documents that are indexed so far.
+	// Answering is set if questions are answered from the documents that are indexed so far.
 	Answering bool `json:"answering"`
 }
 
-// Starting answers on a listener while what a [Server] needs is being opened: probes learn that the process lives and is not
-// ready, and everything else is refused with 503.
+// Starting serves a listener until the [Server] is ready to be created. Health checks report that the process runs and is
+// not ready; all other requests are rejected with 503.
 type Starting struct {
 	h       *http.Server
 	l       *net.TCPListener
 	stopped atomic.Bool
-	done    chan struct{} // closed when no connection is accepted any more
-	open    atomic.Int64  // connections
-	conns   chan struct{} // has an element after one was closed
+	done    chan struct{} // closed when no more connections are accepted
+	open    atomic.Int64  // open connections
+	conns   chan struct{} // receives an element when a connection closes
 }
 
-// NewStarting starts to answer on l. Of the options, Instance, Version and Protocols count.
+// NewStarting starts to serve l. It only uses the options Instance, Version and Protocols.
 func NewStarting(l *net.TCPListener, o Options) *Starting {
 	s := &Server{o: o}
 	health := Health{Status: PartStarting, Version: o.Version, Instance: o.Instance}
@@ -53,7 +53,7 @@ func NewStarting(l *net.TCPListener, o Options) *Starting {
 	})
 	st := &Starting{l: l, done: make(chan struct{}), conns: make(chan struct{}, 1), h: &http.Server{Handler: mux, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}}
-	st.h.SetKeepAlivesEnabled(false) // so that the next request is for the server itself
+	st.h.SetKeepAlivesEnabled(false) // the next request should go to the Server
 	st.h.ConnState = st.count
 	go func() {
 		defer close(st.done)
@@ -62,14 +62,14 @@ func NewStarting(l *net.TCPListener, o Options) *Starting {
 	return st
 }
 
-// Stop stops accepting connections and waits until those that are open have had their answer. Package http's Shutdown would
-// close those whose request comes at this moment. The listener stays open, for [Server.Serve].
+// Stop stops accepting connections and waits until the open ones have received a reply. Shutdown of package http would
+// close connections whose request is just arriving. The listener stays open, for [Server.Serve].
 func (s *Starting) Stop() {
 	s.stopped.Store(true)
 	_ = s.l.SetDeadline(time.Unix(1, 0))
 	<-s.done
 	_ = s.l.SetDeadline(time.Time{})
-	patience := time.NewTimer(time.Second) // for those that send nothing
+	patience := time.NewTimer(time.Second) // for connections that send nothing
 	defer patience.Stop()
 	for s.open.Load() > 0 {
 		select {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// statusOf gives the HTTP status of a code.
+// statusOf returns the HTTP status of an error code.
 func statusOf(code fault.Code) int {
 	switch code {
 	case fault.InvalidRequest:
@@ -40,17 +40,17 @@ func statusOf(code fault.Code) int {
 	return http.StatusInternalServerError
 }
 
-// limit bounds the time that a request may take to be read and its reply to be taken. What waits for a run lifts that with
-// [Server.unlimit].
-func (s *Server) limit(w http.ResponseWriter) {
+// setDeadlines limits the time for reading the request and writing the reply. Handlers that wait for a run call
+// [Server.clearDeadlines].
+func (s *Server) setDeadlines(w http.ResponseWriter) {
 	rc := http.NewResponseController(w)
 	now := time.Now()
-	_ = rc.SetReadDeadline(now.Add(s.o.BodyTimeout)) // a test's recorder has no deadlines
+	_ = rc.SetReadDeadline(now.Add(s.o.BodyTimeout)) // not supported by the recorders of tests
 	_ = rc.SetWriteDeadline(now.Add(s.o.WriteTimeout))
 }
 
-// unlimit reads what is left of the request's body, which net/http would wait for, and lets the reply take its time.
-func (s *Server) unlimit(w http.ResponseWriter, r *http.Request) error {
+// clearDeadlines reads the rest of the body, which net/http would wait for, and removes the deadlines.
+func (s *Server) clearDeadlines(w http.ResponseWriter, r *http.Request) error {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, s.o.MaxBody)); err != nil {
 		return bodyFault(err, s.o.MaxBody)
 	}
@@ -60,7 +60,7 @@ func (s *Server) unlimit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// bodyFault tells why a body could not be read.
+// bodyFault converts an error of reading the body.
 func bodyFault(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
@@ -74,23 +74,23 @@ func bodyFault(err error, limit int64) error {
 	return fault.Invalid("body", "could not be read")
 }
 
-// replyJSON writes one JSON object.
+// replyJSON writes a JSON reply.
 func replyJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the client has left
+	_ = enc.Encode(v) // fails if the client has disconnected
 }
 
-// port is a protocol's entry as the server serves it: its errors have the protocol's form.
+// port serves a protocol. Errors have the form of the protocol.
 type port struct {
 	*Server
 	wire.Entry
 }
 
-// replyError writes err in its public form. What has no code is logged, since the client is told nothing of it.
+// replyError writes an error reply. Errors without a code are logged, because their reply does not contain the cause.
 func (p port) replyError(w http.ResponseWriter, err error) {
 	err = coded(err)
 	f := fault.Public(err)
@@ -111,7 +111,7 @@ func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 	replyJSON(w, status, p.Fault(f))
 }
 
-// coded gives the errors of the log their codes.
+// coded adds the code to an error of the run log.
 func coded(err error) error {
 	if errors.Is(err, eventlog.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such run")
@@ -119,12 +119,12 @@ func coded(err error) error {
 	return err
 }
 
-// readJSON reads a request's body. Errors are written to w.
+// readJSON reads the JSON body of a request. It writes errors to w.
 func (p port) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	r.Body = http.MaxBytesReader(w, r.Body, p.o.MaxBody)
 	body, err := ReadJSON(r)
 	if err == nil {
-		err = p.unlimit(w, r)
+		err = p.clearDeadlines(w, r)
 	} else if _, refused := errors.AsType[*refusal](err); !refused {
 		err = bodyFault(err, p.o.MaxBody)
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// maxWindow bounds the memory that a zstd frame of a request may ask for, in bytes. RFC 8878 recommends that decoders support 8 MiB.
+// maxWindow limits the memory that the zstd decoder of a request needs, in bytes. RFC 8878 recommends to support at least 8
+// MiB.
 const maxWindow = 8 << 20
 
-// bodyDecoders open the decoders of request bodies, by content coding.
+// bodyDecoders returns a decoder for a content coding.
 var bodyDecoders = map[string]func(io.Reader) (io.ReadCloser, error){
 	"gzip":    func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) },
 	"x-gzip":  func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) },
@@ -31,12 +32,12 @@ var bodyDecoders = map[string]func(io.Reader) (io.ReadCloser, error){
 	},
 }
 
-// maxEncoded is the limit of an encoded body whose decoded form may have limit bytes. Data that cannot be compressed grows a
-// little. More would be empty: gzip members, blocks or zstd frames that decode to nothing.
+// maxEncoded returns the limit of an encoded body that decodes to at most limit bytes. Encoding can make data slightly
+// larger. A larger body consists of parts that decode to nothing, such as empty gzip members.
 func maxEncoded(limit int64) int64 { return limit + limit/16 + 4<<10 }
 
-// decoded decodes the body of a request as its Content-Encoding says, so that every limit of a body counts decoded bytes. The
-// encoded bytes are limited too: limit is that of the route. A coding that is not supported is refused with 415.
+// decoded decodes the body of a request according to its Content-Encoding, so that all limits count decoded bytes. It
+// limits the encoded bytes too. Unsupported encodings are rejected with 415.
 func (p port) decoded(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		coding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
@@ -46,14 +47,14 @@ func (p port) decoded(limit int64, next http.Handler) http.Handler {
 		}
 		open := bodyDecoders[coding]
 		if open == nil {
-			p.limit(w)
+			p.setDeadlines(w)
 			w.Header().Set("Accept-Encoding", "gzip, zstd, deflate")
 			p.replyError(w, UnsupportedMedia("Content-Encoding", "want one of gzip, zstd and deflate, or none"))
 			return
 		}
 		d := &decodedBody{raw: http.MaxBytesReader(w, r.Body, maxEncoded(limit)), coding: coding, open: open}
 		defer d.release()
-		r = r.WithContext(r.Context()) // the caller's stays as it is
+		r = r.WithContext(r.Context()) // the handler must not modify the caller's request
 		r.Header = r.Header.Clone()
 		r.Header.Del("Content-Encoding")
 		r.Header.Del("Content-Length")
@@ -62,14 +63,14 @@ func (p port) decoded(limit int64, next http.Handler) http.Handler {
 	})
 }
 
-// decodedBody decodes a body. The decoder is opened by the first Read, when the deadlines of the route hold.
+// decodedBody decodes a body. The first Read opens the decoder, because the deadlines of the route are set by then.
 type decodedBody struct {
 	raw    io.ReadCloser
 	coding string
 	open   func(io.Reader) (io.ReadCloser, error)
 	buf    *bufio.Reader
 	dec    io.ReadCloser
-	failed error // of reading raw
+	failed error // error of reading raw
 	err    error
 }
 
@@ -79,7 +80,7 @@ func (d *decodedBody) Read(b []byte) (int, error) {
 		return 0, d.err
 	}
 	if d.dec == nil {
-		d.buf = bufio.NewReader(rawBody{d}) // decoders that are given an io.ByteReader read nothing beyond their end
+		d.buf = bufio.NewReader(rawBody{d}) // an io.ByteReader, so that decoders do not read beyond their end
 		dec, err := d.open(d.buf)
 		if err != nil {
 			return 0, d.fail(err)
@@ -96,15 +97,15 @@ func (d *decodedBody) Read(b []byte) (int, error) {
 	return n, d.fail(err)
 }
 
-// atEnd returns io.EOF if nothing follows the encoded data.
+// atEnd returns io.EOF if no data follows the encoded data.
 func (d *decodedBody) atEnd() error {
 	if _, err := d.buf.ReadByte(); err == nil {
 		return errors.New("something follows the encoded data")
 	}
-	return io.EOF // or what rawBody kept
+	return io.EOF // replaced by the error of rawBody, if there is one
 }
 
-// fail keeps the first error. Of one that the decoder met, the client learns that the body is not valid.
+// fail sets the error of all further reads. If the decoder has failed, the body is invalid.
 func (d *decodedBody) fail(err error) error {
 	switch {
 	case d.failed != nil:
@@ -125,7 +126,7 @@ func (d *decodedBody) release() {
 	}
 }
 
-// rawBody reads the encoded body and keeps its error, which decoders may replace.
+// rawBody reads the encoded body and keeps its error, because decoders may return another one.
 type rawBody struct{ *decodedBody }
 
 // Read implements [io.Reader].
