@@ -87,6 +87,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.why.Error() }
 
 // Unwrap returns the cause.
+func (r *refusal) Unwrap() error { return r.why }
 
 // bounded returns the handler of a route with its limits.
 func (s *Server) bounded(rt Route) http.Handler {
