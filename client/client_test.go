@@ -50,7 +50,7 @@ func words(n, source int) script {
 func serve(t *testing.T, a answer.Answerer) (string, *engine.Engine) {
 	t.Helper()
 	e := engine.New(a, engine.Options{})
-	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +73,12 @@ func dial(t *testing.T, url string, o client.Options) *client.Client {
 	}
 	return c
 }
+
+// The endpoints of the program.
+var (
+	forgeEndpoint     = server.Endpoint{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}
+	knowledgeEndpoint = server.Endpoint{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true}
+)
 
 // transport changes responses.
 type transport func(req *http.Request) (*http.Response, error)

@@ -32,7 +32,6 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/store/sqlite"
-	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -74,7 +73,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	fs, err := files.Open(ctx, filepath.Join(dir, "files"), files.Options{Store: kept, Index: ix, Ingest: ingest.New(ix, extractive, ingest.Options{})})
 	check(err)
 	e := engine.New(o.answerer, engine.Options{})
-	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
+	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint},
 		Routes: service.Routes(service.Options{Files: fs, Engine: e, Index: reader, Version: "test", Models: []string{"sluice-extractive"}})})
 	check(err)
 	h := srv.Handler()

@@ -126,7 +126,7 @@ func (c *cutter) Write(p []byte) (int, error) {
 func serveCut(t *testing.T, a answer.Answerer, frames int) (url string, connections *atomic.Int64) {
 	t.Helper()
 	e := engine.New(a, engine.Options{})
-	srv, err := server.New(e, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 	if err != nil {
 		t.Fatal(err)
 	}

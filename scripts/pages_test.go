@@ -22,11 +22,10 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
-	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // docs is where the pages are.
@@ -61,12 +60,13 @@ func rows(section string) []string {
 	return out
 }
 
-// fields gives the names of a struct's fields in its JSON, in order.
+// fields returns the names of a struct's fields in its JSON, in order.
 func fields(v reflect.Type) []string {
 	var out []string
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Field(i).Tag.Get("json"), ",")
-		out = append(out, name)
+	for _, f := range reflect.VisibleFields(v) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous {
+			out = append(out, name)
+		}
 	}
 	return out
 }
@@ -106,7 +106,7 @@ func TestForgeExamples(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "protocols/forge.md"))
 	example := regexp.MustCompile("(?s)```json\n(.*?)\n```")
-	for _, v := range forge.Entry().Types.Events {
+	for _, v := range forge.API().Types.Events {
 		typ := reflect.TypeOf(v)
 		field, _ := typ.FieldByName("Type")
 		name := field.Tag.Get("enum")
@@ -143,7 +143,7 @@ func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "http.md")
 	engine := engine.New(nil, engine.Options{})
-	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()},
+	s, err := server.New(engine, server.Options{Protocols: app.Protocols(),
 		Routes: service.Routes(service.Options{Engine: engine})})
 	if err != nil {
 		t.Fatal(err)

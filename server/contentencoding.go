@@ -38,7 +38,7 @@ func maxEncoded(limit int64) int64 { return limit + limit/16 + 4<<10 }
 
 // decoded decodes the body of a request according to its Content-Encoding, so that all limits count decoded bytes. It
 // limits the encoded bytes too. Unsupported encodings are rejected with 415.
-func (p port) decoded(limit int64, next http.Handler) http.Handler {
+func (h handler) decoded(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		coding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ",")))
 		if r.Body == nil || r.Body == http.NoBody || coding == "" || coding == "identity" {
@@ -47,9 +47,9 @@ func (p port) decoded(limit int64, next http.Handler) http.Handler {
 		}
 		open := bodyDecoders[coding]
 		if open == nil {
-			p.setDeadlines(w)
+			h.setDeadlines(w)
 			w.Header().Set("Accept-Encoding", "gzip, zstd, deflate")
-			p.replyError(w, UnsupportedMedia("Content-Encoding", "want one of gzip, zstd and deflate, or none"))
+			h.replyError(w, UnsupportedMedia("Content-Encoding", "want one of gzip, zstd and deflate, or none"))
 			return
 		}
 		d := &decodedBody{raw: http.MaxBytesReader(w, r.Body, maxEncoded(limit)), coding: coding, open: open}

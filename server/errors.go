@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // statusOf returns the HTTP status of an error code.
@@ -84,31 +83,25 @@ func replyJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // fails if the client has disconnected
 }
 
-// port serves a protocol. Errors have the form of the protocol.
-type port struct {
-	*Server
-	wire.Entry
-}
-
 // replyError writes an error reply. Errors without a code are logged, because their reply does not contain the cause.
-func (p port) replyError(w http.ResponseWriter, err error) {
+func (h handler) replyError(w http.ResponseWriter, err error) {
 	err = coded(err)
 	f := fault.Public(err)
 	if f.Code == fault.Internal {
-		p.o.Logger.Error("request failed", "error", err)
+		h.o.Logger.Error("request failed", "error", err)
 	}
 	status := statusOf(f.Code)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		status = r.status
 	}
-	p.replyFault(w, status, f)
+	h.replyFault(w, status, f)
 }
 
-func (p port) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
+func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	replyJSON(w, status, p.Fault(f))
+	replyJSON(w, status, h.Fault(f))
 }
 
 // coded adds the code to an error of the run log.
@@ -120,16 +113,16 @@ func coded(err error) error {
 }
 
 // readJSON reads the JSON body of a request. It writes errors to w.
-func (p port) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, p.o.MaxBody)
+func (h handler) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	r.Body = http.MaxBytesReader(w, r.Body, h.o.MaxBody)
 	body, err := ReadJSON(r)
 	if err == nil {
-		err = p.clearDeadlines(w, r)
+		err = h.clearDeadlines(w, r)
 	} else if _, refused := errors.AsType[*refusal](err); !refused {
-		err = bodyFault(err, p.o.MaxBody)
+		err = bodyFault(err, h.o.MaxBody)
 	}
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return nil, false
 	}
 	return body, true

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -58,7 +59,7 @@ type site struct {
 func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options, l net.Listener) *site {
 	t.Helper()
 	if so.Protocols == nil {
-		so.Protocols = []wire.Entry{forge.Entry()}
+		so.Protocols = []server.Endpoint{forgeEndpoint}
 	}
 	so.Registry = prometheus.NewRegistry()
 	e := engine.New(a, eo)
@@ -136,6 +137,12 @@ func (l *pipes) dial() (net.Conn, error) {
 }
 
 // inMemory starts a server on connections in memory, for bubbles of synctest. The test must close it.
+// The endpoints of the program.
+var (
+	forgeEndpoint     = server.Endpoint{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}
+	knowledgeEndpoint = server.Endpoint{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true}
+)
+
 func inMemory(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l := newPipes()

@@ -46,8 +46,8 @@ func (p paced) view(q func(string) string) (wire.Protocol, error) {
 	return p, nil
 }
 
-func (p paced) entry() wire.Entry {
-	return wire.Entry{Protocol: p, Stream: "/paced", View: p.view,
+func (p paced) endpoint() server.Endpoint {
+	return server.Endpoint{StreamPath: "/paced", API: wire.API{Protocol: p, Variant: p.view,
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			var q struct {
 				Query    string
@@ -64,18 +64,18 @@ func (p paced) entry() wire.Entry {
 			if err != nil {
 				return wire.Request{}, err
 			}
-			w, err := forge.Entry().Decode(body, maxQuery)
+			w, err := forge.API().Decode(body, maxQuery)
 			if err != nil {
 				return w, err
 			}
-			w.Once, w.Previous, w.History = q.Once, q.Previous, q.History
-			w.As, err = p.view(func(string) string { return q.Every })
+			w.NoStream, w.Previous, w.History = q.Once, q.Previous, q.History
+			w.Variant, err = p.view(func(string) string { return q.Every })
 			return w, err
 		},
 		Reply: func(log []event.Event) any { return snapshotOf(event.Fold(log)) },
 		Fault: func(f *fault.Error) any { return map[string]string{"wrong": string(f.Code)} },
 		Types: wire.Types{Request: forge.Request{}, Reply: snapshot{}, Fault: map[string]string{}, Events: []any{snapshot{}}},
-	}
+	}}
 }
 
 // snapshot is a frame's data.
@@ -126,7 +126,7 @@ func snapshots(t *testing.T, evs []sse.Event) []snapshot {
 	return out
 }
 
-var pacedOptions = server.Options{Protocols: []wire.Entry{forge.Entry(), paced{every: 100 * time.Millisecond}.entry()}}
+var pacedOptions = server.Options{Protocols: []server.Endpoint{forgeEndpoint, paced{every: 100 * time.Millisecond}.endpoint()}}
 
 // talking is a run that says a word each 20 ms, with a step between them now and then.
 func talking(words int) ([]event.Body, string) {
@@ -340,7 +340,7 @@ func TestPanicOfAProjection(t *testing.T) {
 	for _, coding := range append(compressions, "") {
 		synctest.Test(t, func(t *testing.T) {
 			bodies, _ := talking(10)
-			o := server.Options{Protocols: []wire.Entry{forge.Entry(), paced{every: time.Millisecond, panic: true}.entry()}}
+			o := server.Options{Protocols: []server.Endpoint{forgeEndpoint, paced{every: time.Millisecond, panic: true}.endpoint()}}
 			s := inMemory(t, saying(bodies...), engine.Options{}, o)
 			defer s.close()
 			var wg sync.WaitGroup

@@ -93,9 +93,9 @@ func (r *refusal) Unwrap() error { return r.why }
 func (s *Server) bounded(rt Route) http.Handler {
 	setDefault(&rt.MaxBody, s.o.MaxBody)
 	setDefault(&rt.Timeout, s.o.WriteTimeout)
-	p := port{s, s.o.Protocols[0]}
+	h := s.defaultHandler()
 	if rt.Fault != nil {
-		p.Fault = rt.Fault
+		h.Fault = rt.Fault
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client := r.Context()
@@ -107,14 +107,14 @@ func (s *Server) bounded(rt Route) http.Handler {
 		b := newBody(rw, r, rt, over)
 		r.Body = b
 		defer b.stop()
-		if err := p.serve(rw, r, rt); err != nil && !rw.wrote {
+		if err := h.serve(rw, r, rt); err != nil && !rw.wrote {
 			switch canceled := errors.Is(err, context.Canceled); {
 			case canceled && client.Err() != nil: // the run was not cancelled; the client may have closed only its side
 				err = fault.New(fault.InvalidRequest, "the client left before the request was done")
 			case canceled && ctx.Err() != nil:
 				err = context.Cause(ctx)
 			}
-			p.replyError(rw, err)
+			h.replyError(rw, err)
 		} else if err != nil {
 			s.o.Logger.Error("reply broke off", "path", rt.Path, "error", err)
 			panic(http.ErrAbortHandler)
@@ -122,7 +122,7 @@ func (s *Server) bounded(rt Route) http.Handler {
 	})
 }
 
-func (p port) serve(w *replying, r *http.Request, rt Route) error {
+func (h handler) serve(w *replying, r *http.Request, rt Route) error {
 	if rt.Stream == nil {
 		return rt.Serve(w, r)
 	}
@@ -134,12 +134,12 @@ func (p port) serve(w *replying, r *http.Request, rt Route) error {
 		return rt.Serve(w, r)
 	}
 	if reading.Protocol != nil {
-		p.Protocol = reading.Protocol
+		h.Protocol = reading.Protocol
 	}
 	// A stream has its own limits and lasts until its reader disconnects.
 	r.Body.(*body).stop()
 	setDefault(&reading.Named, headerLast)
-	p.read(w.ResponseWriter, r, reading.Run, reading.After, reading.Named)
+	h.streamFrom(w.ResponseWriter, r, reading.Run, reading.After, reading.Named)
 	w.wrote = true
 	return nil
 }

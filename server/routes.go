@@ -35,39 +35,38 @@ func (s *Server) table() []Route {
 	var routes []Route
 	var names []string
 	for _, e := range s.o.Protocols {
-		p := port{s, e}
+		h := handler{s, e}
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
-		routes = append(routes, Route{Method: "POST", Path: e.Stream, own: p.queryStream, Events: e.Types.Events, name: name,
+		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, own: h.serveQuestion, Events: e.Types.Events, name: name,
 			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
-		if e.Once == "" { // a field of the request selects a reply without a stream
+		if e.ReplyPath == "" {
 			stream := &routes[len(routes)-1]
-			if stream.Reply = e.Types.Reply; !e.Tells {
+			if stream.Reply = e.Types.Reply; !e.AlwaysOK {
 				stream.partial = []int{422, 500, 502, 504}
 			}
-		}
-		if e.Once != "" {
-			routes = append(routes, Route{Method: "POST", Path: e.Once, own: p.query, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
+		} else {
+			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, own: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
 				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
 				Summary: "Answer a question with one object"})
 		}
 	}
-	p := port{s, s.o.Protocols[0]}
-	failure, reading := p.Types.Fault, []any{streamParams{}}
+	h := s.defaultHandler()
+	failure, reading := h.Types.Fault, []any{streamParams{}}
 	for _, e := range s.o.Protocols {
-		if e.Types.View != nil {
-			reading = append(reading, e.Types.View)
+		if e.Types.Variant != nil {
+			reading = append(reading, e.Types.Variant)
 		}
 	}
 	routes = append(routes,
-		Route{Method: "GET", Path: "/api/runs", own: p.listRuns, Request: []any{listParams{}}, Reply: RunList{},
+		Route{Method: "GET", Path: "/api/runs", own: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
-		Route{Method: "GET", Path: "/api/runs/{id}", own: p.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
+		Route{Method: "GET", Path: "/api/runs/{id}", own: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", own: p.streamRun, Events: p.Types.Events, any: names, Request: reading,
+		Route{Method: "GET", Path: "/runs/{id}/stream", own: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
 			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
-		Route{Method: "POST", Path: "/runs/{id}/cancel", own: p.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
+		Route{Method: "POST", Path: "/runs/{id}/cancel", own: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},
 		Route{Method: "GET", Path: "/healthz", own: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
 		Route{Method: "GET", Path: "/readyz", own: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
@@ -77,7 +76,7 @@ func (s *Server) table() []Route {
 }
 
 func (s *Server) routes() http.Handler {
-	main := port{s, s.o.Protocols[0]}
+	main := s.defaultHandler()
 	mux := http.NewServeMux()
 	table := s.table()
 	described := table
@@ -92,23 +91,23 @@ func (s *Server) routes() http.Handler {
 		_, _ = w.Write(doc) // fails if the client has disconnected
 	}})
 	methods := map[string][]string{}
-	ports := map[string]port{}
+	handlers := map[string]handler{}
 	for _, r := range table {
-		h := http.Handler(r.own)
+		serve := http.Handler(r.own)
 		if r.own == nil {
-			h = s.bounded(r)
+			serve = s.bounded(r)
 		}
-		p := main
+		h := main
 		if r.Fault != nil {
-			p.Fault = r.Fault
+			h.Fault = r.Fault
 		}
-		ports[r.Path] = p
+		handlers[r.Path] = h
 		setDefault(&r.MaxBody, s.o.MaxBody)
-		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, p.decoded(r.MaxBody, h)))
+		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h.decoded(r.MaxBody, serve)))
 		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.observed(path, ports[path].wrongMethod(allowed)))
+		mux.Handle(path, s.observed(path, handlers[path].wrongMethod(allowed)))
 	}
 	page := s.observed(docsURL.Path, docs())
 	mux.Handle("GET /docs/", page)
@@ -138,7 +137,7 @@ func oneSlash(next http.Handler) http.Handler {
 	})
 }
 
-func (p port) wrongMethod(allowed []string) http.Handler {
+func (h handler) wrongMethod(allowed []string) http.Handler {
 	if slices.Contains(allowed, "GET") {
 		allowed = append(allowed, "HEAD")
 	}
@@ -146,31 +145,14 @@ func (p port) wrongMethod(allowed []string) http.Handler {
 	list := strings.Join(allowed, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", list)
-		p.replyFault(w, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "method not allowed: want %s", list))
+		h.replyFault(w, http.StatusMethodNotAllowed, fault.New(fault.InvalidRequest, "method not allowed: want %s", list))
 	})
 }
 
-func (p port) notFound(w http.ResponseWriter, r *http.Request) {
+func (h handler) notFound(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && r.Method == http.MethodGet {
 		http.Redirect(w, r, "/docs/", http.StatusFound)
 		return
 	}
-	p.of(r).replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists what there is"))
-}
-
-// of returns the port of the protocol whose paths have the same first segment. It determines the form of errors.
-func (p port) of(r *http.Request) port {
-	for _, e := range p.o.Protocols {
-		if folder(e.Stream) == folder(r.URL.Path) {
-			p.Fault = e.Fault
-			break
-		}
-	}
-	return p
-}
-
-// folder returns the first segment of a path.
-func folder(path string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first
+	h.forPath(r).replyError(w, fault.New(fault.NotFound, "no such page; /docs/ lists the routes"))
 }

@@ -54,36 +54,36 @@ func Summarize(s eventlog.Summary) RunSummary {
 		UpdatedAt: s.UpdatedAt.Truncate(time.Millisecond), DurationMS: event.MillisOf(s.UpdatedAt.Sub(s.StartedAt)), Events: event.Seq(s.Last.Count())}
 }
 
-func (p port) archive() (eventlog.Archive, error) {
-	if a, ok := p.engine.Store().(eventlog.Archive); ok {
+func (h handler) archive() (eventlog.Archive, error) {
+	if a, ok := h.engine.Store().(eventlog.Archive); ok {
 		return a, nil
 	}
 	return nil, fault.New(fault.NotFound, "this server's store does not list runs")
 }
 
-func (p port) listRuns(w http.ResponseWriter, r *http.Request) {
+func (h handler) listRuns(w http.ResponseWriter, r *http.Request) {
 	limit := 50
 	if v := r.URL.Query().Get("limit"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > maxPage {
-			p.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
+			h.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
 			return
 		}
 		limit = n
 	}
 	before := event.RunID(r.URL.Query().Get("before"))
 	if before != "" && !before.Valid() {
-		p.replyError(w, fault.Invalid("before", "not a run's id"))
+		h.replyError(w, fault.Invalid("before", "not a run's id"))
 		return
 	}
-	archive, err := p.archive()
+	archive, err := h.archive()
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return
 	}
 	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return
 	}
 	list := RunList{Runs: []RunSummary{}}
@@ -96,64 +96,64 @@ func (p port) listRuns(w http.ResponseWriter, r *http.Request) {
 	replyJSON(w, http.StatusOK, list)
 }
 
-func (p port) summary(r *http.Request) (eventlog.Summary, error) {
+func (h handler) summary(r *http.Request) (eventlog.Summary, error) {
 	id := event.RunID(r.PathValue("id"))
 	if !id.Valid() {
 		return eventlog.Summary{}, eventlog.ErrNotFound
 	}
-	archive, err := p.archive()
+	archive, err := h.archive()
 	if err != nil {
 		return eventlog.Summary{}, err
 	}
 	return archive.Summary(r.Context(), id)
 }
 
-func (p port) getRun(w http.ResponseWriter, r *http.Request) {
-	sum, err := p.summary(r)
+func (h handler) getRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := h.summary(r)
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return
 	}
 	// The log of a live run is read up to the time of its summary.
-	log, err := eventlog.Read(r.Context(), p.engine.Store(), sum.Start.Run, 0, sum.Last)
+	log, err := eventlog.Read(r.Context(), h.engine.Store(), sum.Start.Run, 0, sum.Last)
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return
 	}
 	state := event.Fold(log)
-	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: p.Reply(log), Reasoning: string(state.Reasoning)})
+	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: h.Reply(log), Reasoning: string(state.Reasoning)})
 }
 
-func (p port) cancelRun(w http.ResponseWriter, r *http.Request) {
-	sum, err := p.summary(r)
+func (h handler) cancelRun(w http.ResponseWriter, r *http.Request) {
+	sum, err := h.summary(r)
 	if err == nil {
-		err = p.engine.Cancel(r.Context(), sum.Start.Run, CallerOf(r))
+		err = h.engine.Cancel(r.Context(), sum.Start.Run, CallerOf(r))
 	}
 	if err != nil {
-		p.replyError(w, err)
+		h.replyError(w, err)
 		return
 	}
 	replyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
 }
 
 // streamRun streams any run in any protocol.
-func (p port) streamRun(w http.ResponseWriter, r *http.Request) {
+func (h handler) streamRun(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("protocol")
-	for _, e := range p.o.Protocols {
+	for _, e := range h.o.Protocols {
 		if name != "" && e.Name() != name {
 			continue
 		}
-		in := port{p.Server, e}
-		if e.View != nil {
-			view, err := e.View(r.URL.Query().Get)
+		in := handler{h.Server, e}
+		if e.Variant != nil {
+			variant, err := e.Variant(r.URL.Query().Get)
 			if err != nil {
 				in.replyError(w, err)
 				return
 			}
-			in.Protocol = view
+			in.Protocol = variant
 		}
-		in.resume(w, r, event.RunID(r.PathValue("id")))
+		in.resumeRun(w, r, event.RunID(r.PathValue("id")))
 		return
 	}
-	p.replyError(w, fault.Invalid("protocol", "no protocol of that name"))
+	h.replyError(w, fault.Invalid("protocol", "no protocol of that name"))
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -77,7 +75,7 @@ func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 		if err := store.Append(t.Context(), "cut", append(es, end)...); err != nil {
 			t.Fatal(err)
 		}
-		s := inMemory(t, saying(bodies...), engine.Options{Store: store}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, saying(bodies...), engine.Options{Store: store}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 		defer s.close()
 		for protocol, name := range map[string]string{"forge": "error", "knowledge": "response.failed"} {
 			for after := range seen + 1 {

@@ -21,12 +21,11 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // Options configures a server. The zero value of each field except Protocols is a usable default.
 type Options struct {
-	Protocols    []wire.Entry         // protocols; the first one is the default
+	Protocols    []Endpoint           // protocols; the first one is the default
 	Routes       []Route              // additional routes
 	MaxBody      int64                // limit of a request body in bytes; default 256 KiB
 	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
@@ -171,7 +170,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // onlyLocal rejects requests for other hosts. Otherwise a web page could read all data by DNS rebinding.
 func (s *Server) onlyLocal(h http.Handler) http.Handler {
-	main := port{s, s.o.Protocols[0]}
+	main := s.defaultHandler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {

@@ -56,7 +56,7 @@ func TestSnapshotsOfAnAnswer(t *testing.T) {
 				}
 			}
 			return nil
-		}), engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		}), engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 		defer s.close()
 		first := s.ask("what may I do with it?")
 		var wg sync.WaitGroup
@@ -177,10 +177,10 @@ func kilobytes(n int) string {
 func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 		defer s.close()
-		for path, e := range map[string]wire.Entry{"/v1/none": knowledge.Entry(), "/v1": knowledge.Entry(), "/v10": forge.Entry(), "/api/none": forge.Entry(), "/none": forge.Entry()} {
-			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists what there is")))
+		for path, e := range map[string]wire.API{"/v1/none": knowledge.API(), "/v1": knowledge.API(), "/v10": forge.API(), "/api/none": forge.API(), "/none": forge.API()} {
+			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists the routes")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 func TestFormsAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}})
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 		defer s.close()
 		var names []string
 		for _, p := range openDocument(t, s).paths["/runs/{id}/stream"]["get"].Parameters {

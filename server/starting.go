@@ -49,7 +49,7 @@ func NewStarting(l *net.TCPListener, o Options) *Starting {
 		replyJSON(w, http.StatusServiceUnavailable, ready)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		port{s, s.o.Protocols[0]}.of(r).replyFault(w, http.StatusServiceUnavailable, fault.New(fault.Unavailable, "the server is starting; try again"))
+		s.defaultHandler().forPath(r).replyFault(w, http.StatusServiceUnavailable, fault.New(fault.Unavailable, "the server is starting; try again"))
 	})
 	st := &Starting{l: l, done: make(chan struct{}), conns: make(chan struct{}, 1), h: &http.Server{Handler: mux, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}}

@@ -12,9 +12,6 @@ import (
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire"
-	"github.com/sluice-rag/sluice/wire/forge"
-	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // TestStartingServer answers probes while the server is being opened, and loses no request when the server takes over.
@@ -24,7 +21,7 @@ func TestStartingServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := server.Options{Protocols: []wire.Entry{forge.Entry(), knowledge.Entry()}, Instance: "one"}
+	o := server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}, Instance: "one"}
 	starting := server.NewStarting(l.(*net.TCPListener), o)
 	url := "http://" + l.Addr().String()
 	for _, c := range []struct {

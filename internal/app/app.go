@@ -31,13 +31,17 @@ import (
 	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Protocols gives every protocol, the default one first.
-func Protocols() []wire.Entry { return []wire.Entry{forge.Entry(), knowledge.Entry()} }
+// Protocols returns the endpoint of each protocol, the default one first.
+func Protocols() []server.Endpoint {
+	return []server.Endpoint{
+		{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"},
+		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
+	}
+}
 
 // App is everything that is open. Close it when done.
 type App struct {

@@ -21,7 +21,6 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -61,7 +60,7 @@ func serveStreams(ctx context.Context, name string, rate float64, store eventlog
 		return serveBare(ctx, l, rate, name == serverChannel)
 	}
 	engine := engine.New(synthetic{rate}, engine.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
-	s, err := server.New(engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Drain: time.Second})
+	s, err := server.New(engine, server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}}, Drain: time.Second})
 	if err != nil {
 		return err
 	}

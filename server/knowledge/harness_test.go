@@ -30,8 +30,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/store/sqlite"
-	"github.com/sluice-rag/sluice/wire"
-	forge "github.com/sluice-rag/sluice/wire/knowledge"
+	protocol "github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // words is the model of all sites, which holds what takes a moment to read.
@@ -88,7 +87,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	check(t, err)
 	s.engine = engine.New(p.answerer, p.engine)
 	p.routes.Files, p.routes.Engine = s.files, s.engine
-	srv, err := server.New(s.engine, server.Options{Protocols: []wire.Entry{forge.Entry()}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
+	srv, err := server.New(s.engine, server.Options{Protocols: []server.Endpoint{{API: protocol.API(), StreamPath: "/v1/responses", AlwaysOK: true}}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
 	check(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)

@@ -70,7 +70,7 @@ const (
 // routes holds what the handlers share.
 type routes struct {
 	o       Options
-	entry   wire.Entry
+	api     wire.API
 	started time.Time
 }
 
@@ -97,13 +97,13 @@ func Routes(o Options) []server.Route {
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	s := &routes{o: o, entry: knowledge.Entry(), started: o.Now()}
+	s := &routes{o: o, api: knowledge.API(), started: o.Now()}
 	all := append(s.ofFiles(), s.ofStores()...)
 	all = append(all, s.ofResponses()...)
 	all = append(all, s.ofStatus()...)
 	all = append(all, s.ofModels()...)
 	for i := range all {
-		all[i].Fault = s.entry.Fault
+		all[i].Fault = s.api.Fault
 	}
 	return all
 }

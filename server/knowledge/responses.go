@@ -31,12 +31,12 @@ func (s *routes) ofResponses() []server.Route {
 	return []server.Route{
 		{Method: "GET", Path: "/v1/responses", Serve: s.listResponses,
 			Summary: "List stored responses, the newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}},
-		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.entry.Types.Events, Empty: true,
-			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.entry.Types.Reply, Faults: []int{400, 404}},
+		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.api.Types.Events, Empty: true,
+			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.api.Types.Reply, Faults: []int{400, 404}},
 		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
 			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
 		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
-			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.entry.Types.Reply, Faults: []int{404}},
+			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.api.Types.Reply, Faults: []int{404}},
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *routes) getResponse(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	server.ReplyJSON(w, http.StatusOK, s.entry.Reply(log))
+	server.ReplyJSON(w, http.StatusOK, s.api.Reply(log))
 	return nil
 }
 
@@ -160,9 +160,9 @@ func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
 	if err != nil {
 		return nil, fault.Invalid(name, "want the id of an event: a number, or two with a dot between")
 	}
-	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.entry.Protocol, After: after, Named: name}
-	if s.entry.View != nil {
-		if reading.Protocol, err = s.entry.View(q.Get); err != nil {
+	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.api.Protocol, After: after, Named: name}
+	if s.api.Variant != nil {
+		if reading.Protocol, err = s.api.Variant(q.Get); err != nil {
 			return nil, err
 		}
 	}
@@ -210,6 +210,6 @@ func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 	if len(log) == 0 {
 		return fault.New(fault.NotFound, "no such response")
 	}
-	server.ReplyJSON(w, http.StatusOK, s.entry.Reply(log))
+	server.ReplyJSON(w, http.StatusOK, s.api.Reply(log))
 	return nil
 }

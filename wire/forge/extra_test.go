@@ -34,7 +34,7 @@ func TestShowsWhyAndHow(t *testing.T) {
 		event.GenerationStarted{}, event.Cited{N: 1}, event.GenerationFinished{Reason: "stop"}, event.Verified{Flagged: true},
 		event.Attributed{Sources: []event.Source{{N: 1, Path: []string{"The Film", "Ada Brook"}}, {N: 2}}}, event.RunFinished{})
 	var out strings.Builder
-	p := forge.Entry().Protocol
+	p := forge.API().Protocol
 	for _, f := range p.New().Project(nil, log) {
 		out.Write(p.AppendFrame(nil, f))
 	}

@@ -30,10 +30,10 @@ type Request struct {
 	NoCache    bool       `json:"no_cache,omitempty" description:"Answer anew: nothing is taken from the cache or kept in it, and the run is not shared."`
 }
 
-// Entry returns the description of the protocol for a server.
-func Entry() wire.Entry {
-	return wire.Entry{
-		Protocol: Protocol{}, Stream: "/api/query/stream", Once: "/api/query",
+// API returns the description of the protocol for a server.
+func API() wire.API {
+	return wire.API{
+		Protocol: Protocol{},
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			r, err := DecodeRequest(body, maxQuery)
 			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}}, err

@@ -99,33 +99,32 @@ func (p Protocol) Coalesces(b event.Body) bool {
 	return false
 }
 
-// Entry is the protocol's way in. A request to its path is answered with a stream or with one object, as [wire.Request.Once] says.
-func Entry() wire.Entry {
-	return wire.Entry{
-		Protocol: Protocol{}, Stream: "/v1/responses",
-		Decode: Decode, View: View, Tells: true,
+// API returns the description of the protocol for a server.
+func API() wire.API {
+	return wire.API{
+		Protocol: Protocol{}, Decode: Decode, Variant: Variant,
 		Reply: func(log []event.Event) any { return ResponseOf(log) },
 		Fault: func(f *fault.Error) any { return FaultOf(f) },
 		Types: wire.Types{Request: Request{}, Reply: Response{}, Fault: Fault{}, Events: []any{
-			Response{}, TextDelta{}, ReasoningDelta{}, AnnotationAdded{}, Done{}}, View: viewParams{}},
+			Response{}, TextDelta{}, ReasoningDelta{}, AnnotationAdded{}, Done{}}, Variant: variantParams{}},
 	}
 }
 
-// viewParams are the parameters of [View].
-type viewParams struct {
-	Mode               string  `query:"mode" enum:"snapshot,delta" default:"snapshot" description:"In the protocol knowledge: whether every event tells the whole response, or text comes in pieces."`
-	SnapshotsPerSecond float64 `query:"snapshots_per_second" minimum:"0.1" maximum:"100" default:"10" description:"In the protocol knowledge: snapshots that show nothing but more text, at most."`
+// variantParams are the parameters of [Variant].
+type variantParams struct {
+	Mode               string  `query:"mode" enum:"snapshot,delta" default:"snapshot" description:"For the protocol knowledge: whether each event has the whole response, or text is sent as deltas."`
+	SnapshotsPerSecond float64 `query:"snapshots_per_second" minimum:"0.1" maximum:"100" default:"10" description:"For the protocol knowledge: maximum rate of snapshots that only add text."`
 }
 
-// View gives the form of the protocol that the parameters mode (snapshot, delta) and snapshots_per_second ask for.
-func View(parameter func(name string) string) (wire.Protocol, error) {
+// Variant returns the protocol for the parameters mode (snapshot, delta) and snapshots_per_second.
+func Variant(parameter func(name string) string) (wire.Protocol, error) {
 	per := 0.0
 	if s := parameter("snapshots_per_second"); s != "" {
 		var err error
 		if per, err = strconv.ParseFloat(s, 64); err != nil {
 			return nil, fault.Invalid("snapshots_per_second", "want a number")
 		}
-		if err := checkPace("snapshots_per_second", per); err != nil {
+		if err := checkRate("snapshots_per_second", per); err != nil {
 			return nil, err
 		}
 	}
@@ -133,11 +132,11 @@ func View(parameter func(name string) string) (wire.Protocol, error) {
 	if mode != "" && mode != ModeSnapshot && mode != ModeDelta {
 		return nil, fault.Invalid("mode", "want %s or %s", ModeSnapshot, ModeDelta)
 	}
-	return form(mode, per), nil
+	return variant(mode, per), nil
 }
 
-// form gives the one protocol of those that make the same frames at the same times.
-func form(mode string, per float64) Protocol {
+// variant returns the protocol for a mode and a rate. The result is the same for settings with the same effect.
+func variant(mode string, per float64) Protocol {
 	if mode == ModeDelta {
 		return Protocol{Delta: true}
 	}
@@ -147,7 +146,7 @@ func form(mode string, per float64) Protocol {
 	return Protocol{PerSecond: per}
 }
 
-func checkPace(field string, per float64) error {
+func checkRate(field string, per float64) error {
 	if math.IsNaN(per) || per < MinPerSecond || per > MaxPerSecond {
 		return fault.Invalid(field, "want a number from %g to %d", MinPerSecond, MaxPerSecond)
 	}

@@ -121,7 +121,7 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, err
 	}
 	d := decoder{q: wire.Request{}, echo: Echo{ParallelToolCalls: true, ToolChoice: json.RawMessage(`"auto"`), Tools: []Tool{}}}
-	for _, step := range []func(value) error{d.input, d.form, d.tools, d.effort, d.model, d.storage, d.echoed} {
+	for _, step := range []func(value) error{d.input, d.streaming, d.tools, d.effort, d.model, d.storage, d.echoed} {
 		if err := step(root); err != nil {
 			return wire.Request{}, err
 		}
@@ -154,15 +154,15 @@ func (d *decoder) scope() corpus.Scope {
 	return corpus.Scope{Collections: d.stores}
 }
 
-// form reads whether the reply is a stream, and in which mode.
-func (d *decoder) form(root value) error {
+// streaming reads whether the reply is a stream, and in which mode.
+func (d *decoder) streaming(root value) error {
 	stream, err := root.get("stream").boolean()
 	if err != nil {
 		return err
 	}
-	d.q.Once = root.get("input").none()
+	d.q.NoStream = root.get("input").none()
 	if stream != nil {
-		d.q.Once = !*stream
+		d.q.NoStream = !*stream
 	}
 	options := root.get("stream_options")
 	if err := options.object(); err != nil {
@@ -182,8 +182,8 @@ func (d *decoder) form(root value) error {
 			per = *n
 		}
 	}
-	if p := form(mode, per); p != (Protocol{}) {
-		d.q.As = p
+	if p := variant(mode, per); p != (Protocol{}) {
+		d.q.Variant = p
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestDecode(t *testing.T) {
 			Temperature: &temperature, MaxTokens: 1000}}},
 		"as it asks for one object": {`{"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.7,"max_tokens":5,"user":"u","tools":[{"type":"file_search",
 			"vector_store_ids":["a"],"max_num_results":null,"filters":null,"ranking_options":null}],"tool_choice":"auto"}`,
-			wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5}, Once: true}},
+			wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2, Collection: "a", Model: "m", Temperature: &temperature, MaxTokens: 5}, NoStream: true}},
 		"fields of OpenAI without effect": {`{"input":"q","effort":"low","background":false,"context_management":[],"conversation":null,"include":["file_search_call.results"],"max_tool_calls":3,
 			"prompt":null,"prompt_cache_key":"k","prompt_cache_retention":"24h","safety_identifier":"s","top_logprobs":0,"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"x":1}}},
 			"reasoning":{"effort":"low","generate_summary":"auto"},"stream_options":{"include_obfuscation":false},"tools":[{"type":"mcp","server_label":"x"},
@@ -49,14 +49,14 @@ func TestDecode(t *testing.T) {
 		"items with fields of responses": {`{"effort":"low","input":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]},
 			{"role":"user","content":"q","name":"n"}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, History: []event.Turn{{Role: "assistant", Text: "a"}}}}},
 		"a text":                   {`{"input":" q "}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
-		"stream false":             {`{"input":"q","stream":false}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}, Once: true}},
+		"stream false":             {`{"input":"q","stream":false}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}, NoStream: true}},
 		"stream true":              {`{"messages":[{"role":"user","content":"q"}],"stream":true}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
 		"high":                     {`{"input":"q","effort":"high"}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic}}},
 		"dev":                      {`{"input":"q","effort":"dev"}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, NoCache: true}}},
 		"effort of reasoning":      {`{"input":"q","reasoning":{"effort":"low"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}}},
 		"effort before reasoning":  {`{"input":"q","effort":"high","reasoning":{"effort":"low"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic}}},
-		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, As: knowledge.Protocol{Delta: true}}},
-		"a pace":                   {`{"input":"q","effort":"low","snapshots_per_second":2.5}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, As: knowledge.Protocol{PerSecond: 2.5}}},
+		"deltas":                   {`{"input":"q","effort":"low","stream_options":{"mode":"delta","snapshots_per_second":3}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, Variant: knowledge.Protocol{Delta: true}}},
+		"a pace":                   {`{"input":"q","effort":"low","snapshots_per_second":2.5}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}, Variant: knowledge.Protocol{PerSecond: 2.5}}},
 		"the default pace is none": {`{"input":"q","effort":"low","stream_options":{"snapshots_per_second":10,"mode":"snapshot"}}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct}}},
 		"history": {`{"effort":"low","instructions":"Be brief.","input":[{"role":"system","content":"Be kind."},{"role":"user","content":"one"},
 			{"role":"assistant","content":"two ⟦⟦1⟧⟧ and ⟦⟦12⟧⟧⟦⟦3⟧⟧. ⟦⟦x⟧⟧"},{"role":"developer","content":[{"type":"input_text","text":"Be exact."}]},
@@ -182,14 +182,14 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 	}
 }
 
-func TestView(t *testing.T) {
+func TestVariant(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]any{
 		"": knowledge.Protocol{}, "mode=snapshot": knowledge.Protocol{}, "mode=delta": knowledge.Protocol{Delta: true}, "snapshots_per_second=10": knowledge.Protocol{},
 		"snapshots_per_second=0.5": knowledge.Protocol{PerSecond: 0.5}, "mode=both": "mode", "snapshots_per_second=x": "snapshots_per_second",
 		"snapshots_per_second=NaN": "snapshots_per_second", "snapshots_per_second=-1": "snapshots_per_second", "snapshots_per_second=1e9": "snapshots_per_second",
 	} {
-		p, err := knowledge.Entry().View(func(name string) string {
+		p, err := knowledge.API().Variant(func(name string) string {
 			value, _ := strings.CutPrefix(query, name+"=")
 			if value == query {
 				return ""

@@ -163,9 +163,9 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
-                    /** @description With Sluice-Run-Id: go on behind this event. */
+                    /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
-                    /** @description The run to go on with. Of the body, only what says how to stream counts then. */
+                    /** @description Run to resume. Only the streaming options of the body are used. */
                     "Sluice-Run-Id"?: string;
                 };
                 path?: never;
@@ -282,11 +282,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List runs, the newest first */
+        /** List runs, newest first */
         get: {
             parameters: {
                 query?: {
-                    /** @description A run's id: the list goes on behind it. */
+                    /** @description Id of a run. The list continues after it. */
                     before?: string;
                     limit?: number;
                 };
@@ -337,7 +337,7 @@ export interface paths {
                 query?: never;
                 header?: never;
                 path: {
-                    /** @description The run's id. */
+                    /** @description Id of the run. */
                     id: string;
                 };
                 cookie?: never;
@@ -379,7 +379,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the process lives */
+        /** Report whether the process runs */
         get: {
             parameters: {
                 query?: never;
@@ -415,7 +415,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether it takes questions */
+        /** Report whether the server accepts questions */
         get: {
             parameters: {
                 query?: never;
@@ -462,13 +462,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run */
+        /** Cancel a run */
         post: {
             parameters: {
                 query?: never;
                 header?: never;
                 path: {
-                    /** @description The run's id. */
+                    /** @description Id of the run. */
                     id: string;
                 };
                 cookie?: never;
@@ -517,23 +517,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream a run, live or finished, from any event on */
+        /** Stream a live or finished run from any event on */
         get: {
             parameters: {
                 query?: {
-                    /** @description In the protocol knowledge: whether every event tells the whole response, or text comes in pieces. */
+                    /** @description For the protocol knowledge: whether each event has the whole response, or text is sent as deltas. */
                     mode?: "snapshot" | "delta";
-                    /** @description The protocol to read it in; the default one if it is left out. */
+                    /** @description Protocol of the stream. The default is the first one of the server. */
                     protocol?: string;
-                    /** @description In the protocol knowledge: snapshots that show nothing but more text, at most. */
+                    /** @description For the protocol knowledge: maximum rate of snapshots that only add text. */
                     snapshots_per_second?: number;
                 };
                 header?: {
-                    /** @description The id of the last event received. */
+                    /** @description Id of the last event received. */
                     "Last-Event-ID"?: string;
                 };
                 path: {
-                    /** @description The run's id. */
+                    /** @description Id of the run. */
                     id: string;
                 };
                 cookie?: never;
@@ -1065,9 +1065,9 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
-                    /** @description With Sluice-Run-Id: go on behind this event. */
+                    /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
-                    /** @description The run to go on with. Of the body, only what says how to stream counts then. */
+                    /** @description Run to resume. Only the streaming options of the body are used. */
                     "Sluice-Run-Id"?: string;
                 };
                 path?: never;
@@ -2886,7 +2886,7 @@ export interface components {
         ServerCancelling: {
             run_id: string;
             /**
-             * @description When the command was taken; a running run ends soon after.
+             * @description Status at the time of the request. A run in progress ends soon after.
              * @enum {string}
              */
             status: "running" | "finished" | "failed" | "cancelled";
@@ -2916,21 +2916,21 @@ export interface components {
             phase: "opening" | "indexing";
         };
         ServerRunDetail: {
-            /** @description As the default protocol answers a request that is not streamed. */
+            /** @description In the form of the default protocol's reply without a stream. */
             answer: unknown;
             collection: string;
             duration_ms: components["schemas"]["EventMillis"];
             error_code?: string;
             events: number;
             /**
-             * @description As asked for.
+             * @description As requested.
              * @enum {string}
              */
             mode: "agentic" | "direct";
-            /** @description That it was started in; it can be read in any. */
+            /** @description Protocol in which it was started. It can be streamed in any protocol. */
             protocol: string;
             query: string;
-            /** @description What models thought and did not say. */
+            /** @description Reasoning of the models, which is not part of the answer. */
             reasoning?: string;
             run_id: string;
             /** Format: date-time */
@@ -2941,7 +2941,7 @@ export interface components {
             updated_at: string;
         };
         ServerRunList: {
-            /** @description Give it as before to get the next page. */
+            /** @description Value of the parameter before for the next page. */
             next?: string;
             runs: components["schemas"]["ServerRunSummary"][];
         };
@@ -2951,11 +2951,11 @@ export interface components {
             error_code?: string;
             events: number;
             /**
-             * @description As asked for.
+             * @description As requested.
              * @enum {string}
              */
             mode: "agentic" | "direct";
-            /** @description That it was started in; it can be read in any. */
+            /** @description Protocol in which it was started. It can be streamed in any protocol. */
             protocol: string;
             query: string;
             run_id: string;

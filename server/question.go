@@ -1,0 +1,231 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// Headers that resume a stream.
+const (
+	headerRun  = "Sluice-Run-Id"
+	headerLast = "Last-Event-ID"
+)
+
+// serveQuestion replies to a question with a stream, or with one object if the request says so. A request with the header of
+// a run resumes its stream.
+func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(headerRun) != "" {
+		h.resumeQuestion(w, r)
+		return
+	}
+	if r.Header.Get(headerLast) != "" {
+		h.replyError(w, fault.Invalid(headerRun, "required with %s", headerLast))
+		return
+	}
+	q, ok := h.decodeQuestion(w, r)
+	if !ok {
+		return
+	}
+	id, detach, ok := h.ask(w, r, q)
+	if !ok {
+		return
+	}
+	defer detach()
+	if q.NoStream {
+		h.reply(w, r, id)
+		return
+	}
+	h.serveRun(w, r, id, h.variant(q.Variant), wire.Cursor{})
+}
+
+// variant returns the requested variant of the protocol, or the protocol itself if it is nil.
+func (h handler) variant(v wire.Protocol) wire.Protocol {
+	if v != nil {
+		return v
+	}
+	return h.Protocol
+}
+
+// resumeQuestion resumes a run. The body is the question again; only its streaming options are used. If it is missing or invalid,
+// the default ones are.
+func (h handler) resumeQuestion(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody))
+	if err != nil {
+		h.replyError(w, bodyFault(err, h.o.MaxBody))
+		return
+	}
+	if len(body) > 0 {
+		if q, err := h.Decode(body, h.o.MaxQuery); err == nil {
+			h.Protocol = h.variant(q.Variant)
+		}
+	}
+	h.resumeRun(w, r, event.RunID(r.Header.Get(headerRun)))
+}
+
+// serveReply replies to a question with one JSON object.
+func (h handler) serveReply(w http.ResponseWriter, r *http.Request) {
+	q, ok := h.decodeQuestion(w, r)
+	if !ok {
+		return
+	}
+	id, detach, ok := h.ask(w, r, q)
+	if !ok {
+		return
+	}
+	defer detach()
+	h.reply(w, r, id)
+}
+
+// reply waits for the end of a run and writes the reply.
+func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
+	log, err := readLog(r.Context(), h.engine, id)
+	if err != nil {
+		if r.Context().Err() == nil {
+			h.replyError(w, err)
+		}
+		return
+	}
+	status := http.StatusOK
+	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed && !h.AlwaysOK {
+		status = statusOf(failure.Code)
+	}
+	w.Header().Set(headerRun, string(id))
+	h.setDeadlines(w)
+	replyJSON(w, status, h.Reply(log))
+}
+
+func readLog(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Event, error) {
+	var log []event.Event
+	for batch, err := range e.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, err
+		}
+		log = append(log, batch...)
+	}
+	return log, nil
+}
+
+// decodeQuestion reads a request's question. Errors are written to w.
+func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Request, bool) {
+	body, ok := h.readJSON(w, r)
+	if !ok {
+		return wire.Request{}, false
+	}
+	q, err := h.Decode(body, h.o.MaxQuery)
+	if err == nil && q.Previous != "" {
+		q.History, err = h.withPrevious(r.Context(), q.Previous, q.History)
+	}
+	if err != nil {
+		h.replyError(w, err)
+		return wire.Request{}, false
+	}
+	return q, true
+}
+
+func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (event.RunID, func(), bool) {
+	if h.o.Accept != nil {
+		if err := h.o.Accept(r.Context(), q.Collection); err != nil {
+			h.replyError(w, err)
+			return "", nil, false
+		}
+	}
+	id, detach, err := h.engine.AskAttached(r.Context(), q.Question, engine.Caller{ID: CallerOf(r), Client: addressOf(r), Protocol: h.Name()})
+	if err != nil {
+		h.replyError(w, err)
+		return "", nil, false
+	}
+	return id, detach, true
+}
+
+// withPrevious prepends the history, the question and the answer of an earlier run to a history. It drops the oldest turns
+// that exceed the limits.
+func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
+	if !previous.Valid() {
+		return nil, eventlog.ErrNotFound
+	}
+	state, err := h.runState(ctx, previous)
+	if err != nil {
+		return nil, err
+	}
+	if state.Status == event.Running {
+		return nil, fault.New(fault.Conflict, "the run %q is still being answered", previous)
+	}
+	said := append(slices.Clone(state.History), event.Turn{Role: event.RoleUser, Text: state.Query})
+	if len(state.Text) > 0 {
+		said = append(said, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
+	}
+	turns, size := event.MaxTurns-len(history), event.MaxHistory
+	for _, t := range history {
+		size -= len(t.Text)
+	}
+	from := len(said)
+	for ; from > 0 && len(said)-from < turns; from-- {
+		if size -= len(said[from-1].Text); size < 0 {
+			break
+		}
+	}
+	return append(said[from:], history...), nil
+}
+
+// runState returns the current state of a run.
+func (h handler) runState(ctx context.Context, id event.RunID) (event.State, error) {
+	var s event.State
+	for {
+		batch, err := h.engine.Store().Load(ctx, id, s.Seq)
+		if errors.Is(err, eventlog.ErrEnd) {
+			return s, nil
+		}
+		if err != nil || len(batch) == 0 {
+			return s, err
+		}
+		for _, e := range batch {
+			s.Apply(e)
+		}
+	}
+}
+
+// resumeRun streams a run from after the cursor in Last-Event-ID.
+func (h handler) resumeRun(w http.ResponseWriter, r *http.Request, id event.RunID) {
+	after, err := wire.ParseCursor(r.Header.Get(headerLast))
+	if err != nil {
+		h.replyError(w, fault.Invalid(headerLast, "want a number, or two with a dot between"))
+		return
+	}
+	h.streamFrom(w, r, id, after, headerLast)
+}
+
+// streamFrom streams a run from after a cursor. Errors refer to the cursor by the parameter named.
+func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, named string) {
+	if !id.Valid() {
+		h.replyError(w, eventlog.ErrNotFound)
+		return
+	}
+	if err := h.clearDeadlines(w, r); err != nil {
+		h.replyError(w, err)
+		return
+	}
+	detach := h.engine.Attach(id)
+	defer detach()
+	_, err := h.engine.Store().Load(r.Context(), id, after.Seq)
+	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
+		w.WriteHeader(http.StatusNoContent) // tells an EventSource to stop reconnecting
+		return
+	}
+	if errors.Is(err, eventlog.ErrBeyond) {
+		err = fault.Invalid(named, "beyond the end of the run")
+	}
+	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
+		h.replyError(w, err)
+		return
+	}
+	h.serveRun(w, r, id, h.Protocol, after)
+}

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Request is a decoded request: the question, and the form of the reply.
+type Request struct {
+	event.Question
+	NoStream bool     // the reply is one JSON object
+	Variant  Protocol // requested variant of the protocol, such as another rate; nil: the protocol of the [API]
+}
+
+// Throttled is also implemented by protocols that limit the rate of their frames. Each of their frames holds the whole state
+// of the run, so one frame can replace several earlier ones.
+type Throttled interface {
+	// MinInterval returns the minimum time between two frames if all events since the first may be coalesced. 0: no limit.
+	MinInterval() time.Duration
+	// Coalesces reports whether the frame of an event may be delayed and merged with later ones. That is true of text, and
+	// false of events that begin or end something.
+	Coalesces(b event.Body) bool
+}
+
+// API describes a protocol to a server: the requests, and the JSON objects of the replies. Its functions are pure and safe for concurrent
+// use. Protocols must be comparable: variants that are equal produce the same frames.
+type API struct {
+	Protocol
+	// Decode decodes the JSON body of a request. A question of more than maxQuery bytes is an error. Errors have the code
+	// [fault.InvalidRequest] and name the field.
+	Decode func(body []byte, maxQuery int) (Request, error)
+	// Variant returns the variant of the protocol that the parameters of a request for the stream of a run select. It is nil if
+	// there is only one. Errors are like those of Decode.
+	Variant func(parameter func(name string) string) (Protocol, error)
+	// Reply returns the JSON object with the result of a run, for a reply without a stream.
+	Reply func(log []event.Event) any
+	// Fault returns the JSON object of an error that precedes a stream.
+	Fault func(f *fault.Error) any
+	Types Types
+}
+
+// Types has zero values of the types of the JSON objects, for the OpenAPI document.
+type Types struct {
+	Request, Reply, Fault any
+	Events                []any // of the data of events
+	Variant               any   // parameters of [API.Variant], with query tags; nil: none
+}
