@@ -52,7 +52,7 @@ func (c *Client) asking(ctx context.Context, protocol, view, path, question stri
 		if err != nil {
 			return nil, err
 		}
-		r.again, r.stream = unsent, true
+		r.retryable, r.stream = unsent, true
 		return c.do(ctx, r)
 	})
 }

@@ -90,10 +90,10 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 type request struct {
 	method, path string
 	header       http.Header
-	kind         string                    // Content-Type of the body
+	contentType  string                    // Content-Type of the body
 	body         func() (io.Reader, error) // returns the body for each attempt; nil: none
 	size         int64                     // of the body in bytes; negative: unknown
-	again        func(err error) bool      // whether to send the request again after an error; nil: see [repeatable]
+	retryable    func(err error) bool      // whether to send the request again after an error; nil: see [repeatable]
 	stream       bool                      // the reply lasts as long as the run; see Options.IdleTimeout
 }
 
@@ -105,20 +105,20 @@ func encoded(path string, v any) (request, error) {
 	if err != nil {
 		return request{}, fmt.Errorf("encode request: %w", err)
 	}
-	return request{method: http.MethodPost, path: path, kind: "application/json", size: int64(len(b)),
+	return request{method: http.MethodPost, path: path, contentType: "application/json", size: int64(len(b)),
 		body: func() (io.Reader, error) { return strings.NewReader(string(b)), nil }}, nil
 }
 
 // do sends a request, and repeats it after temporary failures. The caller closes the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
-	again := r.again
-	if again == nil {
-		again = func(err error) bool { return repeatable(r.method, err) }
+	retryable := r.retryable
+	if retryable == nil {
+		retryable = func(err error) bool { return repeatable(r.method, err) }
 	}
 	waits := c.waits()
 	for tried := 0; ; tried++ {
 		res, err := c.once(ctx, r)
-		if err == nil || tried == c.o.Retries || !again(err) {
+		if err == nil || tried == c.o.Retries || !retryable(err) {
 			return res, err
 		}
 		if err := c.pause(ctx, waits, err); err != nil {
@@ -151,7 +151,7 @@ func (c *Client) answer(ctx context.Context, r request) (*http.Response, error) 
 	}
 	if r.body != nil {
 		req.ContentLength = r.size
-		req.Header.Set("Content-Type", r.kind)
+		req.Header.Set("Content-Type", r.contentType)
 	}
 	if r.method == http.MethodPost {
 		req.Header.Set("Sluice-Client", c.name)

@@ -29,7 +29,7 @@ type script func(ctx context.Context, r *answer.Recorder) error
 
 func (s script) Answer(ctx context.Context, r *answer.Recorder) error { return s(ctx, r) }
 
-// words answers with n words, and sources of so many bytes.
+// words answers with n words, and sources with texts of so many bytes.
 func words(n, source int) script {
 	return func(ctx context.Context, r *answer.Recorder) error {
 		bodies := []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct}, event.CacheChecked{}, event.GenerationStarted{}}
@@ -80,15 +80,15 @@ var (
 	knowledgeEndpoint = server.Endpoint{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true}
 )
 
-// transport changes responses.
+// transport modifies responses.
 type transport func(req *http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// uncompressed takes streams as they are: compressed ones may begin with more padding than a test lets through.
+// uncompressed disables compression: compressed streams may begin with more padding than some tests let through.
 var uncompressed = &http.Transport{DisableCompression: true}
 
-// cutting breaks each stream off after so many bytes: with an error, or, cleanly, as some proxies do.
+// cutting breaks off each stream after so many bytes: with an error or, as some proxies do, with a regular end.
 func cutting(after int64, cleanly bool, connections *atomic.Int64) *http.Client {
 	return &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 		connections.Add(1)
@@ -113,7 +113,7 @@ type body struct {
 	io.Closer
 }
 
-// told joins the tokens of a stream and counts the other events; ids must rise.
+// told joins the tokens of a stream and lists the other events. It checks that ids increase.
 func told(t *testing.T, c *client.Client) (text string, names []string, err error) {
 	t.Helper()
 	var last wire.Cursor

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// TestResultsFindTheirSearches: of searches that run at once, each shows what it found itself, whatever the order of the results.
+// TestResultsFindTheirSearches: results of concurrent searches belong to the right steps, in whatever order they arrive.
 func TestResultsFindTheirSearches(t *testing.T) {
 	t.Parallel()
 	var f client.Fold

@@ -39,7 +39,7 @@ func ExampleStream_Events() {
 	s := c.Respond(context.Background(), client.Question("Why does gold settle?"))
 	for ev, err := range s.Events() {
 		if err != nil {
-			fmt.Println(err) // the client could not get over it
+			fmt.Println(err) // the stream could not be resumed
 			return
 		}
 		now := s.Snapshot()

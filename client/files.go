@@ -166,7 +166,7 @@ type UploadOptions struct {
 // repeated if the body is an [io.Seeker]. The server indexes the file in the background: see [Client.WaitForTask] and the
 // TaskID of the file.
 func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size int64, o UploadOptions) (f File, err error) {
-	head, tail, kind, err := form(name, o)
+	head, tail, contentType, err := form(name, o)
 	if err != nil {
 		return f, fmt.Errorf("upload: %w", err)
 	}
@@ -180,7 +180,7 @@ func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size i
 		seekable = err == nil
 	}
 	var last *sending
-	r := request{method: http.MethodPost, path: "/v1/files", kind: kind, size: size,
+	r := request{method: http.MethodPost, path: "/v1/files", contentType: contentType, size: size,
 		body: func() (io.Reader, error) {
 			if last != nil {
 				if err := last.wait(ctx); err != nil {
@@ -191,10 +191,10 @@ func (c *Client) Upload(ctx context.Context, name string, body io.Reader, size i
 				}
 			}
 			last = &sending{over: make(chan struct{}),
-				Reader: io.MultiReader(bytes.NewReader(head), &counted{r: body, tell: o.Progress}, bytes.NewReader(tail))}
+				Reader: io.MultiReader(bytes.NewReader(head), &counted{r: body, report: o.Progress}, bytes.NewReader(tail))}
 			return last, nil
 		},
-		again: func(err error) bool { return seekable && unsent(err) }}
+		retryable: func(err error) bool { return seekable && unsent(err) }}
 	err = c.call(ctx, "upload", r, &f)
 	return f, err
 }
@@ -223,7 +223,7 @@ func (s *sending) wait(ctx context.Context) error {
 }
 
 // form returns the parts of the body before and after the bytes of the file, and the content type.
-func form(name string, o UploadOptions) (head, tail []byte, kind string, err error) {
+func form(name string, o UploadOptions) (head, tail []byte, contentType string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	fields := [][2]string{{"id", o.ID}, {"purpose", o.Purpose}, {"md5", o.MD5}, {"parse_options", string(o.Parse)}}
@@ -252,15 +252,15 @@ func escaped(name string) string { return strings.ReplaceAll(url.QueryEscape(nam
 
 // counted reports how many bytes of a reader were read.
 type counted struct {
-	r    io.Reader
-	tell func(int64)
-	n    int64
+	r      io.Reader
+	report func(int64)
+	n      int64
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	if c.n += int64(n); c.tell != nil && n > 0 {
-		c.tell(c.n)
+	if c.n += int64(n); c.report != nil && n > 0 {
+		c.report(c.n)
 	}
 	return n, err
 }
@@ -277,7 +277,7 @@ func (c *Client) UploadURL(ctx context.Context, address, name string, o UploadOp
 		v.Set("skip_exists", "true")
 	}
 	text := v.Encode()
-	err = c.call(ctx, "upload", request{method: http.MethodPost, path: "/v1/files", kind: "application/x-www-form-urlencoded", size: int64(len(text)),
+	err = c.call(ctx, "upload", request{method: http.MethodPost, path: "/v1/files", contentType: "application/x-www-form-urlencoded", size: int64(len(text)),
 		body: func() (io.Reader, error) { return strings.NewReader(text), nil }}, &f)
 	return f, err
 }
@@ -333,10 +333,10 @@ func (c *Client) DeleteFile(ctx context.Context, id string) error {
 // error.
 func (c *Client) delete(ctx context.Context, what, path string) error {
 	broke := false
-	r := request{method: http.MethodDelete, path: path, again: func(err error) bool {
-		again := repeatable(http.MethodDelete, err)
-		broke = broke || again && !unsent(err)
-		return again
+	r := request{method: http.MethodDelete, path: path, retryable: func(err error) bool {
+		retryable := repeatable(http.MethodDelete, err)
+		broke = broke || retryable && !unsent(err)
+		return retryable
 	}}
 	if err := c.call(ctx, what, r, nil); err != nil && (!broke || !absent(err)) {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// TestTextThatLooksLikeCitation: in forge only a token with a citation is one, and text of a document never becomes a marker.
+// TestTextThatLooksLikeCitation: in forge only a token with a citation becomes a marker; text of documents does not.
 func TestTextThatLooksLikeCitation(t *testing.T) {
 	t.Parallel()
 	var f client.Fold

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// FuzzFold: whatever a server sends, a fold keeps to its bounds and does not panic, and what it gave out before does not change.
+// FuzzFold: a fold stays within its limits and does not panic, whatever the server sends, and its earlier snapshots do not
+// change.
 func FuzzFold(f *testing.F) {
 	for _, ev := range frames(knowledge.Protocol{}, story()) {
 		f.Add("knowledge", ev.Name, string(ev.Data), ev.Name, string(ev.Data))
@@ -38,7 +39,7 @@ func FuzzFold(f *testing.F) {
 			}
 			ev := client.Event{Run: "r", Protocol: protocol, Name: name, Data: json.RawMessage(data)}
 			ev.Last()
-			_ = fold.Add(ev) // data of another form is an error
+			_ = fold.Add(ev) // invalid data is an error
 			if now := asText(t, before); was != now {
 				t.Fatalf("a snapshot changed:\n%s\n%s", was, now)
 			}
@@ -56,7 +57,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// asText is a snapshot as text.
+// asText returns a snapshot as text.
 func asText(t *testing.T, s client.Snapshot) string {
 	t.Helper()
 	b, err := json.Marshal(s)
@@ -69,7 +70,7 @@ func asText(t *testing.T, s client.Snapshot) string {
 	return string(b)
 }
 
-// TestFoldIsBounded: a server that does not end fills no memory, and takes no time that grows faster than what it sends.
+// TestFoldIsBounded: an endless stream needs limited memory, and time that is linear in its length.
 func TestFoldIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)

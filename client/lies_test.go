@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// server answers as a test says, the nth request from 1.
+// lying starts a server whose nth reply, from 1, is made by answer.
 func lying(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) string {
 	t.Helper()
 	var n atomic.Int64
@@ -28,7 +28,7 @@ func lying(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Reque
 	return h.URL
 }
 
-// says begins a stream of a run with some text.
+// says begins the stream of a run with a token.
 func says(w http.ResponseWriter, run, text string) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	if run != "" {
@@ -43,7 +43,7 @@ const (
 	over  = "id: 9\nevent: done\ndata: {}\n\n"
 )
 
-// TestAnswersThatAreNone: what is no stream of the run that was asked for is told as such, at once, and never taken for an answer.
+// TestAnswersThatAreNone: replies other than the requested stream are errors without a retry.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -84,8 +84,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestSilenceBeforeAnAnswer: a server that takes a request and says nothing at all is given up as one that falls silent later is. The question may have
-// arrived and is not asked again.
+// TestSilenceBeforeAnAnswer: a server that does not reply at all is treated like one that becomes silent later. The
+// question may have arrived and is not sent again.
 func TestSilenceBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
 	o := client.Options{IdleTimeout: 300 * time.Millisecond, Backoff: 1}
@@ -111,7 +111,8 @@ func TestSilenceBeforeAnAnswer(t *testing.T) {
 	}
 }
 
-// TestRunWithoutItsHeader: the knowledge protocol names the run in its snapshots, for connections whose headers were taken away.
+// TestRunWithoutItsHeader: the knowledge protocol has the id of the run in its snapshots, in case a proxy removes the
+// header.
 func TestRunWithoutItsHeader(t *testing.T) {
 	t.Parallel()
 	path := ""
@@ -129,7 +130,7 @@ func TestRunWithoutItsHeader(t *testing.T) {
 	}
 }
 
-// TestCancelThatIsOvertaken: the run's end may be read before the reply to its cancellation.
+// TestCancelThatIsOvertaken: the end of the run may be read before the reply to its cancellation.
 func TestCancelThatIsOvertaken(t *testing.T) {
 	t.Parallel()
 	cancelled, read := make(chan struct{}), make(chan struct{})
@@ -164,7 +165,7 @@ func TestCancelThatIsOvertaken(t *testing.T) {
 	}
 }
 
-// TestStreamTakenUpInItsMiddle: the first that is heard of a response may be a piece of it.
+// TestStreamTakenUpInItsMiddle: the first event that is received may be a delta.
 func TestStreamTakenUpInItsMiddle(t *testing.T) {
 	t.Parallel()
 	var f client.Fold
@@ -178,7 +179,7 @@ func TestStreamTakenUpInItsMiddle(t *testing.T) {
 	}
 }
 
-// exclusive tells whether it is used by two at once, as a file may not be.
+// exclusive detects concurrent reads.
 type exclusive struct {
 	*bytes.Reader
 	using atomic.Int32
@@ -202,7 +203,8 @@ func (e *exclusive) Seek(at int64, whence int) (int64, error) {
 	return e.Reader.Seek(at, whence)
 }
 
-// TestUploadTurnedAwayUnread: a server may answer before it has read what is sent; the file is not read from two places then.
+// TestUploadTurnedAwayUnread: if a server replies before it has read the body, the file is not read concurrently by the
+// next attempt.
 func TestUploadTurnedAwayUnread(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
@@ -223,7 +225,7 @@ func TestUploadTurnedAwayUnread(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftBehind: streams that end in any way leave no goroutine and no connection that is read.
+// TestNothingIsLeftBehind: streams leave no goroutine and no open connection, however they end.
 func TestNothingIsLeftBehind(t *testing.T) {
 	url := lying(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		says(w, "run_1", fmt.Sprintf("id: %d\nevent: token\ndata: {\"content\":\"a\"}\n\n", n))

@@ -36,18 +36,18 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// extractive is the model of all sites, which holds what takes a moment to read.
+// extractive is the model of all sites; it is shared because creating it is slow.
 var extractive = local.New(local.Options{})
 
-// site is a whole server with a client of it.
+// site is a whole server with a client.
 type site struct {
 	url string
 	c   *client.Client
 }
 
-// sitting is how a site is set up.
+// sitting configures a site.
 type sitting struct {
-	answerer answer.Answerer // default: the real one
+	answerer answer.Answerer // default: the real pipeline
 	wrap     func(http.Handler) http.Handler
 	client   client.Options
 }
@@ -116,7 +116,7 @@ const (
 	tide = "# Tides\n\nThe tide rises twice a day, as the moon draws the sea. A spring tide comes with the full moon.\n"
 )
 
-// TestServiceFromEndToEnd: files go up, into a store, are found, cited, and gone when they are deleted.
+// TestServiceFromEndToEnd uploads files, puts them into a vector store, asks about them and deletes them.
 func TestServiceFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), newSite(t)
@@ -229,7 +229,7 @@ func isFault(err error, code fault.Code) bool {
 	return ok && f.Code == code
 }
 
-// TestResponsesAreKept: they are listed, read, streamed again, and deleted; and runs are listed beside them.
+// TestResponsesAreKept lists, reads, streams and deletes stored responses, and lists runs.
 func TestResponsesAreKept(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), newSite(t, func(o *sitting) { o.answerer = telling(story()) })
@@ -284,7 +284,7 @@ func TestResponsesAreKept(t *testing.T) {
 	}
 }
 
-// TestTasksThatFail: why is told.
+// TestTasksThatFail checks that a failed task has a reason.
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), newSite(t)
@@ -306,8 +306,8 @@ func TestTasksThatFail(t *testing.T) {
 	}
 }
 
-// TestRequestsAreRepeated: what changes nothing is sent again where the connection broke, an upload where it was turned away, a deletion though it
-// may have come through.
+// TestRequestsAreRepeated: requests that change nothing are repeated after connection failures, uploads only if the server
+// rejected them, and deletions even if they may have succeeded.
 func TestRequestsAreRepeated(t *testing.T) {
 	t.Parallel()
 	var status, left atomic.Int64
@@ -321,7 +321,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 				}
 				_, _ = io.Copy(io.Discard, r.Body)
 				if status.Load() == 0 {
-					h.ServeHTTP(httptest.NewRecorder(), r) // it is done, and nobody is told
+					h.ServeHTTP(httptest.NewRecorder(), r) // the request is handled, but the reply is lost
 					panic(http.ErrAbortHandler)
 				}
 				w.WriteHeader(int(status.Load()))
@@ -363,7 +363,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 	}
 }
 
-// TestConversation: turns go before the question.
+// TestConversation checks that turns precede the question.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	q := client.Question("And then?", event.Turn{Role: event.RoleUser, Text: "First?"}, event.Turn{Role: event.RoleAssistant, Text: "This. ⟦⟦1⟧⟧"})

@@ -165,7 +165,7 @@ func (c *Client) SearchStore(ctx context.Context, id string, q SearchRequest) (p
 	if err != nil {
 		return p, err
 	}
-	r.again = func(err error) bool { return repeatable(http.MethodGet, err) } // a search changes nothing
+	r.retryable = func(err error) bool { return repeatable(http.MethodGet, err) } // a search changes nothing
 	err = c.call(ctx, "search vector store", r, &p)
 	return p, err
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// story is a run in which everything happens once: thoughts, searches, tools, a warning, text with citations in it, a check.
+// story is a run with every kind of step: reasoning, searches, tools, a warning, text with citations, a verification.
 func story() []event.Body {
 	source := func(n int) *event.Source {
 		return &event.Source{N: n, Chunk: corpus.ChunkID(fmt.Sprintf("c_%d", n)), Document: "doc", Title: "Tides & Moons", Name: "tides.md", Ordinal: n, Heading: "Spring",
@@ -90,10 +90,10 @@ var forms = map[string]func(ctx context.Context, c *client.Client) *client.Strea
 	},
 }
 
-// sameRun leaves out what differs from run to run.
+// sameRun ignores fields that differ between runs.
 var sameRun = cmp.Options{cmpopts.IgnoreFields(client.Snapshot{}, "Run", "Elapsed", "Events"), cmpopts.IgnoreFields(client.Step{}, "ID")}
 
-// cutter lets so many frames of a stream through for each request and then breaks the connection.
+// cutter breaks each connection after so many frames.
 type cutter struct {
 	http.ResponseWriter
 	left int
@@ -122,7 +122,7 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// serveCut serves runs, whose streams break after so many frames each.
+// serveCut serves runs whose streams break after so many frames.
 func serveCut(t *testing.T, a answer.Answerer, frames int) (url string, connections *atomic.Int64) {
 	t.Helper()
 	e := engine.New(a, engine.Options{})
@@ -148,8 +148,8 @@ func serveCut(t *testing.T, a answer.Answerer, frames int) (url string, connecti
 	return h.URL, connections
 }
 
-// TestKilledAtEveryFrame: a client whose connection ends behind each frame, or each second or third, has the same bytes of text in the end,
-// and the same of everything else.
+// TestKilledAtEveryFrame: a client whose connection breaks after each frame, or each second or third, ends with the same
+// text and the same state.
 func TestKilledAtEveryFrame(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -188,7 +188,8 @@ func TestKilledAtEveryFrame(t *testing.T) {
 	}
 }
 
-// TestReadingGoesOnWhereItWasLeft: who breaks off and reads again misses nothing and sees nothing twice, at every frame.
+// TestReadingGoesOnWhereItWasLeft: a reader that leaves the loop after any frame and reads again misses and repeats
+// nothing.
 func TestReadingGoesOnWhereItWasLeft(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -218,7 +219,7 @@ func TestReadingGoesOnWhereItWasLeft(t *testing.T) {
 	}
 }
 
-// TestFormsAgree: what is the answer does not depend on the protocol that tells it.
+// TestFormsAgree: the result does not depend on the protocol.
 func TestFormsAgree(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -247,7 +248,7 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// frames are the events of a log in a form of the knowledge protocol, an event of the log at a time.
+// frames returns the events of a log in a variant of the knowledge protocol, with batches of one event.
 func frames(p knowledge.Protocol, bodies []event.Body) []client.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	bodies = append([]event.Body{event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Question: event.Question{Query: "why?", Mode: event.Agentic, Collection: "default", TopK: 5}}}, bodies...)
@@ -263,7 +264,7 @@ func frames(p knowledge.Protocol, bodies []event.Body) []client.Event {
 	return evs
 }
 
-// TestMissedSnapshots: a client that misses any set of snapshots but the last ends in the same state.
+// TestMissedSnapshots: a client that misses any snapshots except the last one ends in the same state.
 func TestMissedSnapshots(t *testing.T) {
 	t.Parallel()
 	all := frames(knowledge.Protocol{}, story())
@@ -296,7 +297,7 @@ func TestMissedSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotsFromOtherGoroutines: they can be taken while the stream is read, and do not change.
+// TestSnapshotsFromOtherGoroutines: snapshots can be taken while the stream is read, and do not change.
 func TestSnapshotsFromOtherGoroutines(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -331,7 +332,7 @@ func TestSnapshotsFromOtherGoroutines(t *testing.T) {
 	}
 }
 
-// TestOneReaderAtATime: a second one is told so.
+// TestOneReaderAtATime: a second concurrent reader gets an error.
 func TestOneReaderAtATime(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -353,7 +354,7 @@ func TestOneReaderAtATime(t *testing.T) {
 	}
 }
 
-// TestLongTextIsWhole: snapshots show the beginning of a text that does not fit a line; the end has all of it.
+// TestLongTextIsWhole: snapshots show the beginning of a text that does not fit into a line; the final state has all of it.
 func TestLongTextIsWhole(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("many words, ", 30_000)
@@ -371,7 +372,7 @@ func TestLongTextIsWhole(t *testing.T) {
 	}
 }
 
-// TestCancelThroughTheStream: the stream ends with what the server says of it.
+// TestCancelThroughTheStream: the stream ends with the last events of the cancelled run.
 func TestCancelThroughTheStream(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, script(func(ctx context.Context, r *answer.Recorder) error {
@@ -414,7 +415,8 @@ func TestWaitOfFailedRun(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSentAndNotTold: the password of the address and the headers given go with every request, and into no error.
+// TestHeadersAreSentAndNotTold: the configured headers and the password of the address are sent with every request, and are
+// in no error.
 func TestHeadersAreSentAndNotTold(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -445,7 +447,7 @@ func TestHeadersAreSentAndNotTold(t *testing.T) {
 	}
 }
 
-// TestHeadersStayWithTheServer: another host that it redirects to is not told them.
+// TestHeadersStayWithTheServer: the headers are not sent to another host after a redirect.
 func TestHeadersStayWithTheServer(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -463,8 +465,8 @@ func TestHeadersStayWithTheServer(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreAskedOnce: one that is turned away is asked again, as is one that no connection was made for; one that may have come through
-// is not.
+// TestQuestionsAreAskedOnce: a question is sent again if the server rejected it or no connection was made, but not if it
+// may have arrived.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -514,7 +516,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestNothingTwice: what a server tells again, from the start or out of order, is not taken again.
+// TestNothingTwice: events that the server repeats or sends out of order are ignored.
 func TestNothingTwice(t *testing.T) {
 	t.Parallel()
 	connections := 0
@@ -543,7 +545,7 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
-// TestSilence: a connection that brings nothing, not even a sign of life, is given up for a new one.
+// TestSilence: a connection without events and heartbeats is replaced by a new one.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	connections := 0
@@ -567,7 +569,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestQuestionBeforeTheServer: the server may come up after the question.
+// TestQuestionBeforeTheServer: the server may start after the question.
 func TestQuestionBeforeTheServer(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, telling(story()))
@@ -576,7 +578,7 @@ func TestQuestionBeforeTheServer(t *testing.T) {
 	failing := transport(func(req *http.Request) (*http.Response, error) {
 		if dialled++; dialled < 3 {
 			r2 := req.Clone(req.Context())
-			r2.URL.Host = "127.0.0.1:1" // nobody listens
+			r2.URL.Host = "127.0.0.1:1" // no server listens there
 			return tr.RoundTrip(r2)
 		}
 		return tr.RoundTrip(req)

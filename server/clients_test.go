@@ -26,7 +26,7 @@ import (
 // The protocol's sample clients, in testdata/clients, are run as they were published: sse.ts, query.py and ask.sh are
 // copies; run.mjs and run.py only give them an address and print what they got.
 
-// program finds a program, or fails where it must be there and skips elsewhere.
+// program finds a program. If it is missing, the test is skipped, or fails if the program is required.
 func program(t *testing.T, name string, probe ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -50,7 +50,7 @@ func python() string {
 	return "python3"
 }
 
-// samples are the sample clients: each gives the payloads that it received, as JSON.
+// samples are the sample clients. Each prints the payloads that it received, as JSON.
 func samples(t *testing.T) map[string]func(t *testing.T, s *site, query string) []string {
 	return map[string]func(*testing.T, *site, string) []string{
 		"javascript": func(t *testing.T, s *site, query string) []string {
@@ -81,7 +81,7 @@ func TestSampleClientsReceiveEverything(t *testing.T) {
 	t.Parallel()
 	runs := map[string]script{
 		"short":   saying(everything(20, 1)...),
-		"long":    saying(everything(4000, 5)...), // several times what a decoder puts out at once
+		"long":    saying(everything(4000, 5)...), // several times the chunk size of decoders
 		"wide":    saying(everything(20, 50)...),
 		"cached":  saying(cachedRun()...),
 		"failing": saying(append(analysed(), searching(1)[0])...),
@@ -99,8 +99,8 @@ func TestSampleClientsReceiveEverything(t *testing.T) {
 	}
 }
 
-// TestPythonSampleWaitsForSlowModel: the sample's client gives up after 5 s without a byte, and heartbeats keep it. Only the
-// client's own clock can show that; the time between heartbeats is tested with a virtual one.
+// TestPythonSampleWaitsForSlowModel: the client of the sample has a read timeout of 5 s, and heartbeats prevent it. This
+// needs the real clock of the client; the interval of heartbeats is tested with a virtual one.
 func TestPythonSampleWaitsForSlowModel(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -122,8 +122,8 @@ func TestPythonSampleWaitsForSlowModel(t *testing.T) {
 	}
 }
 
-// sameEvents holds what a client printed against a stream of the same script: times may differ, and which tokens share an
-// event.
+// sameEvents compares the output of a client with a stream of the same script. Times may differ, and how tokens are
+// combined to events.
 func sameEvents(t *testing.T, want []sse.Event, got []string) {
 	t.Helper()
 	var texts [2]string
@@ -154,7 +154,7 @@ func sameEvents(t *testing.T, want []sse.Event, got []string) {
 	}
 }
 
-// TestCurlSample runs the sample command. A configuration file leads its address to the server.
+// TestCurlSample runs the sample command. A configuration file sets the address of the server.
 func TestCurlSample(t *testing.T) {
 	t.Parallel()
 	program(t, "curl")
@@ -194,7 +194,8 @@ func TestCurlSample(t *testing.T) {
 	}
 }
 
-// TestCurlJoins: a command that comes late, and reads first what it lacks and then what others read, reads the whole run.
+// TestCurlJoins: a command that subscribes late reads the whole run: first the earlier frames, then those that it shares
+// with other readers.
 func TestCurlJoins(t *testing.T) {
 	t.Parallel()
 	curl := program(t, "curl")

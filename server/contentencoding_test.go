@@ -99,7 +99,7 @@ func TestEncodedBodiesAreBounded(t *testing.T) {
 	})
 }
 
-// TestEmptyEncodedDataIsBounded sends data that decodes to nothing, before a body that is within its limit.
+// TestEmptyEncodedDataIsBounded sends data that decodes to nothing, followed by a body that is within its limit.
 func TestEmptyEncodedDataIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

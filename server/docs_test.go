@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// TestDocsPageIsProtected: the page and its files may not be framed or sniffed, and nothing that the page does not hold or this
-// server does not serve may run in it.
+// TestDocsPageIsProtected: the page and its files cannot be framed or sniffed, and only scripts of the page and of this
+// server can run in it.
 func TestDocsPageIsProtected(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(), engine.Options{}, server.Options{})

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// TestStopsWhenItsRunsHaveEnded: readers get the whole stream, newcomers are sent away.
+// TestStopsWhenItsRunsHaveEnded: readers receive the whole stream, and new questions are rejected.
 func TestStopsWhenItsRunsHaveEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestStopsInTime(t *testing.T) {
 		s := inMemory(t, stepwise(nil, everything(10, 1)), engine.Options{Deadline: time.Hour}, server.Options{Drain: 10 * time.Second})
 		defer s.http.CloseIdleConnections()
 		res := s.ask("why?")
-		idle := s.dial() // says nothing at all
+		idle := s.dial() // sends nothing
 		began := time.Now()
 		s.stop()
 		evs := whole(t, res)
@@ -76,7 +76,7 @@ func TestStopsInTime(t *testing.T) {
 	})
 }
 
-// TestDeadlineListsSourcesFirst: the text so far stands, then come the sources, then the error, and no done.
+// TestDeadlineListsSourcesFirst: after a timeout, the text so far is followed by the sources and the error, without done.
 func TestDeadlineListsSourcesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestDeadlineListsSourcesFirst(t *testing.T) {
 	})
 }
 
-// damaged is a store whose logs cannot be read, or written, from an event on.
+// damaged is a store whose logs cannot be read or written from one event on.
 type damaged struct {
 	*eventlog.Memory
 	from   event.Seq
@@ -124,7 +124,7 @@ func (d damaged) Load(ctx context.Context, run event.RunID, after event.Seq) ([]
 	return es[:min(len(es), int(d.from-1-after))], nil
 }
 
-// TestStoreThatFailsBreaksTheStreamOff: what was read stands, and the reader cannot take it for a whole stream.
+// TestStoreThatFailsBreaksTheStreamOff: the stream is aborted, so that the reader does not take it for complete.
 func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"", "gzip", "zstd"} {
@@ -159,7 +159,7 @@ func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 	}
 }
 
-// TestBodyThatComesSlowly: a body may take its time, within the limit.
+// TestBodyThatComesSlowly: a slow body is accepted within the time limit.
 func TestBodyThatComesSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

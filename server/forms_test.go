@@ -23,7 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// TestFormsOfAStream: the body and the parameters of a request choose the form that its stream has.
+// TestFormsOfAStream: the body and the parameters of a request select the variant of the stream.
 func TestFormsOfAStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestFormsOfAStream(t *testing.T) {
 	})
 }
 
-// TestQuestionsThatFollow: a question that names the run before it brings what was said there, without citations.
+// TestQuestionsThatFollow: a question that names a previous run gets its history, without citations.
 func TestQuestionsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 	})
 }
 
-// TestSchemasHaveOneName: a client that is made from the document finds each type under one name.
+// TestSchemasHaveOneName: each type has one schema in the document.
 func TestSchemasHaveOneName(t *testing.T) {
 	t.Parallel()
 	o := pacedOptions

@@ -24,12 +24,12 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// script answers as a test says.
+// script is an answerer that runs a function of the test.
 type script func(ctx context.Context, r *answer.Recorder) error
 
 func (s script) Answer(ctx context.Context, r *answer.Recorder) error { return s(ctx, r) }
 
-// saying emits bodies and nothing else.
+// saying returns a script that only emits bodies.
 func saying(bodies ...event.Body) script {
 	return func(ctx context.Context, r *answer.Recorder) error { return emit(ctx, r, bodies...) }
 }
@@ -52,8 +52,8 @@ type site struct {
 	metrics *prometheus.Registry
 	url     string
 	dial    func() net.Conn
-	stop    func()       // tells the server to stop
-	done    <-chan error // what Serve returned
+	stop    func()       // stops the server
+	done    <-chan error // result of Serve
 }
 
 func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options, l net.Listener) *site {
@@ -73,7 +73,7 @@ func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Optio
 	return &site{t: t, engine: e, server: srv, metrics: so.Registry, url: "http://" + l.Addr().String(), stop: stop, done: done}
 }
 
-// serve starts a server on a port of this machine, which stops with the test.
+// serve starts a server on a local port, which stops with the test.
 func serve(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

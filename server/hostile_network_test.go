@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// TestUnsentBodyHoldsNothing sends heads that promise a body and no body. net/http would wait for it before it writes a
-// reply, on every route.
+// TestUnsentBodyHoldsNothing sends headers that announce a body, and no body. On every route, net/http would wait for the
+// body before it writes a reply.
 func TestUnsentBodyHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{BodyTimeout: 50 * time.Millisecond})
@@ -48,7 +48,7 @@ func TestUnsentBodyHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestReaderOfNothingHoldsNothing asks for large replies and takes none of them.
+// TestReaderOfNothingHoldsNothing requests large replies and does not read them.
 func TestReaderOfNothingHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})

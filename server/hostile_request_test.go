@@ -19,10 +19,10 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// asking are the two routes that take a question.
+// asking lists the two routes for questions.
 var asking = []string{"/api/query", "/api/query/stream"}
 
-// refused sees that a reply is an error of the protocol's form.
+// refused checks that a reply is an error in the form of the protocol.
 func refused(t *testing.T, what string, res *http.Response, status int, field string) {
 	t.Helper()
 	body := slurp(t, res.Body)
@@ -141,7 +141,7 @@ func TestMethodsAndPathsThatAreNone(t *testing.T) {
 	})
 }
 
-// TestHEADHasNoBody: what a stream writes past net/http would be taken for the next reply.
+// TestHEADHasNoBody: the client would take a body for the next reply.
 func TestHEADHasNoBody(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
@@ -233,7 +233,7 @@ func TestTooManyRunsAreRefusedForAWhile(t *testing.T) {
 	})
 }
 
-// TestRepliesThatAreNotStreams holds the status of a run's end, and that what was found is in the reply.
+// TestRepliesThatAreNotStreams checks the status of failed runs, and that the reply has the results so far.
 func TestRepliesThatAreNotStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// document is the OpenAPI document with its schemas ready to hold replies against.
+// document is the OpenAPI document with its schemas, to validate replies.
 type document struct {
 	t        *testing.T
 	compiler *jsonschema.Compiler
@@ -66,7 +66,7 @@ func pointer(s string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
 }
 
-// holds checks a value against the schema of a route's reply.
+// holds validates a value against the schema of a route's reply.
 func (d *document) holds(what, method, path string, status int, kind, value string) {
 	d.t.Helper()
 	if err := d.check(fmt.Sprintf("responses/%d/content/%s", status, pointer(kind)), method, path, value); err != nil {
@@ -172,7 +172,7 @@ func TestRepliesAreAsTheDocumentSays(t *testing.T) {
 			d.holds(q, "POST", "/api/query", res.StatusCode, plain, slurp(t, res.Body))
 			d.holds(q, "GET", "/api/runs/{id}", 200, plain, slurp(t, s.do("GET", "/api/runs/"+run, "").Body))
 		}
-		if len(seen) != 15 { // cache_hit and cache_miss are two names of the fourteen types
+		if len(seen) != 15 { // cache_hit and cache_miss count as one of the fourteen types
 			t.Errorf("only %v were seen", slices.Sorted(maps.Keys(seen)))
 		}
 		d.holds("list", "GET", "/api/runs", 200, plain, slurp(t, s.do("GET", "/api/runs?limit=2", "").Body))

@@ -26,7 +26,7 @@ type wrong struct {
 
 func wrongOf(f *fault.Error) any { return wrong{string(f.Code), f.Field} }
 
-// routed is a server with one more route.
+// routed is a server with an additional route.
 func routed(t *testing.T, r server.Route) *site {
 	t.Helper()
 	r.Method, r.Path, r.Fault, r.Summary, r.Reply, r.Faults = http.MethodPost, "/more/{id}", wrongOf, "More", wrong{}, []int{400, 413}
@@ -36,7 +36,7 @@ func routed(t *testing.T, r server.Route) *site {
 	return inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{Routes: []server.Route{r}})
 }
 
-// TestRoutesOfOthers: errors have the route's own form, and are in the document.
+// TestRoutesOfOthers: errors have the form of the route and are in the document.
 func TestRoutesOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRoutesOfOthers(t *testing.T) {
 	})
 }
 
-// sent sends a body in pieces with pauses, and gives the reply.
+// sent sends a body in parts with pauses, and returns the reply.
 func sent(s *site, size, piece int, pause time.Duration) string {
 	c := s.dial()
 	var wg sync.WaitGroup
@@ -98,11 +98,11 @@ func sent(s *site, size, piece int, pause time.Duration) string {
 			}
 		}
 	})
-	b, _ := io.ReadAll(c) // what came before the connection broke
+	b, _ := io.ReadAll(c) // received before the connection broke
 	return string(b)
 }
 
-// TestBodiesThatTakeLong: a large body may come for minutes as long as it comes, where the route says so.
+// TestBodiesThatTakeLong: with BodyIdle, a large body may take minutes as long as it makes progress.
 func TestBodiesThatTakeLong(t *testing.T) {
 	t.Parallel()
 	counting := func(w http.ResponseWriter, r *http.Request) error {
@@ -137,7 +137,7 @@ func TestBodiesThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestRepliesThatTakeLong: the context ends when the route says, and a reply may be taken for as long as it is taken.
+// TestRepliesThatTakeLong: the context ends after Timeout, and a reply may take longer as long as the client reads.
 func TestRepliesThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -195,7 +195,7 @@ func slowly(c net.Conn, pause time.Duration) (n int) {
 	}
 }
 
-// TestRouteThatStreams: a route may answer with the stream of a run, from any place on.
+// TestRouteThatStreams: a route may reply with the stream of a run from any cursor on.
 func TestRouteThatStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// TestListOfRunsHasNoEphemeralRuns reads the list in pages of every size.
+// TestListOfRunsHasNoEphemeralRuns reads the list with every page size.
 func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,8 @@ func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 	})
 }
 
-// TestEveryCursorOfACutRunLeadsToItsEnd: a loss of power took events that readers had seen, and the run's end comes after a gap.
+// TestEveryCursorOfACutRunLeadsToItsEnd: events that readers had received were lost in a power failure, so the log has a
+// gap before its last event.
 func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

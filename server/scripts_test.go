@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// analysed is how every run goes on behind its first event.
+// analysed returns the first events that every run has.
 func analysed(more ...event.Body) []event.Body {
 	return append([]event.Body{event.QueryAnalyzed{Complexity: event.Complex, Decomposed: true, Mode: event.Agentic, By: "rules"}}, more...)
 }
 
-// searching is a search with its judgement.
+// searching returns the events of a search and its grades.
 func searching(call event.CallID) []event.Body {
 	return []event.Body{
 		event.RetrievalStarted{Call: call, Tool: event.ToolSemanticSearch, Query: "authentication", Iteration: int(call)},
@@ -30,7 +30,7 @@ func searching(call event.CallID) []event.Body {
 	}
 }
 
-// everything is a run with each kind of event: n tokens, and sources of big texts.
+// everything returns a run with each kind of event: n tokens, and sources with large texts.
 func everything(n, sources int) []event.Body {
 	out := analysed(
 		event.CacheChecked{},
@@ -56,7 +56,7 @@ func tokens(n int) []event.Body {
 	return out
 }
 
-// bigSources are n sources whose texts are hard to compress, hard to escape, and of more than one byte a character.
+// bigSources returns n sources with texts that are hard to compress and to escape.
 func bigSources(n int) []event.Source {
 	var out []event.Source
 	for i := range n {
@@ -76,7 +76,7 @@ func cachedRun() []event.Body {
 		event.Token{Text: "One by one."}, event.Attributed{Sources: bigSources(5), By: "cache"})
 }
 
-// byQuestion answers as the question's first word says; the rest of it is free.
+// byQuestion selects the answer by the first word of the question.
 func byQuestion(scripts map[string]script) script {
 	return func(ctx context.Context, r *answer.Recorder) error {
 		word, _, _ := strings.Cut(r.State().Query, " ")
@@ -84,7 +84,7 @@ func byQuestion(scripts map[string]script) script {
 	}
 }
 
-// waitFor gives a script that emits bodies one for each receive from steps, and ends early with ctx.
+// waitFor returns a script that emits one body for each receive from steps.
 func stepwise(steps <-chan struct{}, bodies []event.Body) script {
 	return func(ctx context.Context, r *answer.Recorder) error {
 		for _, b := range bodies {

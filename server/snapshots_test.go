@@ -173,7 +173,8 @@ func kilobytes(n int) string {
 	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
 }
 
-// TestUnknownPathsHaveTheirProtocolsForm: what is asked below a protocol's paths is refused in its form, all else in the first one's.
+// TestUnknownPathsHaveTheirProtocolsForm: an error for an unknown path has the form of the protocol that has the same first
+// segment, or of the first protocol.
 func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +193,7 @@ func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 	})
 }
 
-// TestFormsAreInTheDocument: what form a run can be read in is listed where it is read.
+// TestFormsAreInTheDocument: the parameters that select a variant are in the document.
 func TestFormsAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

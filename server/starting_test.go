@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// TestStartingServer answers probes while the server is being opened, and loses no request when the server takes over.
+// TestStartingServer replies to health checks during the start, and loses no request when the server takes over.
 func TestStartingServer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

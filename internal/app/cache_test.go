@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // put ingests a document.
@@ -184,15 +184,13 @@ func TestCacheOverHTTP(t *testing.T) {
 			return
 		}
 		defer res.Body.Close()
-		name := ""
-		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-			line := lines.Text()
-			if n, ok := strings.CutPrefix(line, "event: "); ok {
-				name = n
-				hit = hit || n == "cache_hit"
+		for ev, err := range sse.NewReader(res.Body, 0).All() {
+			if err != nil {
+				t.Error(err)
 			}
-			if name == "token" && strings.HasPrefix(line, "data: ") {
-				text += strings.TrimSuffix(strings.TrimPrefix(line, `data: {"type":"token","content":"`), `"}`)
+			hit = hit || ev.Name == "cache_hit"
+			if ev.Name == "token" {
+				text += strings.TrimSuffix(strings.TrimPrefix(ev.Data, `{"type":"token","content":"`), `"}`)
 			}
 		}
 		return res.Header.Get("Sluice-Run-Id"), text, hit

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// quick answers at once, in so many tokens.
+// quick answers immediately with so many tokens.
 type quick int
 
 func (n quick) Answer(ctx context.Context, r *answer.Recorder) error {
@@ -35,7 +35,7 @@ func (n quick) Answer(ctx context.Context, r *answer.Recorder) error {
 	return nil
 }
 
-// stored asks n questions and gives the responses' ids, the newest first.
+// stored asks n questions and returns the ids of the responses, newest first.
 func (s *site) stored(n int) []string {
 	s.t.Helper()
 	ids := make([]string, n)
@@ -50,7 +50,7 @@ func (s *site) stored(n int) []string {
 	return ids
 }
 
-// TestThousandResponses pages through them, and deletes them one by one.
+// TestThousandResponses lists the responses by page and deletes them one by one.
 func TestThousandResponses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *parts) { p.answerer = quick(10) })

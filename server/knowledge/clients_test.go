@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// program finds one of several programs, the first that passes a probe. Where none is there it fails if it must be, and skips elsewhere.
+// program returns the first of several programs that works. If there is none, the test is skipped, or fails if the program
+// is required.
 func program(t *testing.T, names []string, probe ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -43,7 +44,7 @@ func run(t *testing.T, s *site, name string, args ...string) string {
 	return string(out)
 }
 
-// TestStrictClient runs a client that is as strict as the service's public one.
+// TestStrictClient runs a client that checks as strictly as the public one of the service.
 func TestStrictClient(t *testing.T) {
 	t.Parallel()
 	python := program(t, pythons(), "-c", "import httpx")

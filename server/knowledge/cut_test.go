@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestUploadCutOff holds that a chunked upload that breaks off, wherever it does, is the client's fault, and leaves no file.
+// TestUploadCutOff: a chunked upload that is incomplete is an error of the client and leaves no file.
 func TestUploadCutOff(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -36,7 +36,7 @@ func TestUploadCutOff(t *testing.T) {
 			check(t, conn.(*net.TCPConn).CloseWrite())
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
-				return // it is gone, and is told nothing
+				return // the client has disconnected and gets no reply
 			}
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)

@@ -19,10 +19,10 @@ import (
 
 // Limits of a document in one reply. The rest can be requested from the next segment or page on.
 const (
-	maxSegments = 500
-	maxText     = 512 << 10 // bytes of text
-	maxOutline  = 200       // headings
-	maxNoted    = 64 << 10
+	maxSegments   = 500
+	maxText       = 512 << 10 // bytes of text
+	maxOutline    = 200       // headings
+	maxFileFields = 64 << 10
 )
 
 type (
@@ -32,13 +32,13 @@ type (
 	}
 	contentParams struct {
 		idParam
-		Start int `query:"start_segment" minimum:"0" description:"The first segment wanted, from 0."`
-		Limit int `query:"limit" minimum:"1" maximum:"500" default:"500" description:"Segments wanted."`
+		Start int `query:"start_segment" minimum:"0" description:"First segment, from 0."`
+		Limit int `query:"limit" minimum:"1" maximum:"500" default:"500" description:"Number of segments."`
 	}
 	pagesParams struct {
 		idParam
-		Start int `query:"start_page" minimum:"0" description:"The first page wanted, from 1; 0 is the first page too."`
-		End   int `query:"end_page" minimum:"0" description:"The last one; 0 is the first page too."`
+		Start int `query:"start_page" minimum:"0" description:"First page, from 1. 0 means the first page too."`
+		End   int `query:"end_page" minimum:"0" description:"Last page. 0 means the first page."`
 	}
 	updateRequest struct {
 		idParam
@@ -46,10 +46,10 @@ type (
 	}
 )
 
-func (s *routes) ofFiles() []server.Route {
+func (s *routes) fileRoutes() []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/files", Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
-			Summary: "Upload a file, or have one fetched", Request: []any{uploadForm{}}, Reply: File{}, Faults: []int{400, 409, 413, 415, 507}},
+			Summary: "Upload a file, or fetch it from a URL", Request: []any{uploadForm{}}, Reply: File{}, Faults: []int{400, 409, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files", Serve: s.listFiles,
 			Summary: "List files", Request: []any{listParams{}}, Reply: FileList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/files/{id}", Serve: s.getFile,
@@ -59,11 +59,11 @@ func (s *routes) ofFiles() []server.Route {
 		{Method: "GET", Path: "/v1/files/{id}/content", Serve: s.getContent, Timeout: readingTime,
 			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: Document{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/files/{id}/content", Serve: s.updateContent, Timeout: readingTime,
-			Summary: "Note something on a file", Request: []any{updateRequest{}}, Reply: Document{}, Faults: []int{400, 404, 413, 415, 507}},
+			Summary: "Set fields of a file", Request: []any{updateRequest{}}, Reply: Document{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files/{id}/pages", Serve: s.getPages, Timeout: readingTime,
 			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: Pages{}, Faults: []int{400, 404}},
 		{Method: "GET", Path: "/v1/tasks/{id}", Serve: s.getTask,
-			Summary: "Show work in the background", Request: []any{idParam{}}, Reply: Task{}, Faults: []int{404}},
+			Summary: "Show a background task", Request: []any{idParam{}}, Reply: Task{}, Faults: []int{404}},
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *routes) uploadFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *routes) upload(w http.ResponseWriter, r *http.Request, form *form) error {
-	u, err := form.received()
+	u, err := form.readUpload()
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (s *routes) upload(w http.ResponseWriter, r *http.Request, form *form) erro
 	return err
 }
 
-// received reads a form up to its file. The fields after the file are read by Rest, once the file was read.
-func (f *form) received() (files.Upload, error) {
+// readUpload reads a form up to its file. The fields after the file are read by Rest, once the file was read.
+func (f *form) readUpload() (files.Upload, error) {
 	if err := f.next(); err != nil {
 		return files.Upload{}, err
 	}
@@ -154,7 +154,7 @@ func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, ok := named[id]
 	if !ok {
-		return lost(store.ErrNotFound, "file")
+		return notFound(store.ErrNotFound, "file")
 	}
 	server.ReplyJSON(w, http.StatusOK, fileOf(f))
 	return nil
@@ -163,7 +163,7 @@ func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
 func (s *routes) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if err := s.o.Files.DeleteFile(r.Context(), id); err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	server.ReplyJSON(w, http.StatusOK, Deleted{ID: id, Object: "file", Deleted: true})
 	return nil
@@ -172,7 +172,7 @@ func (s *routes) deleteFile(w http.ResponseWriter, r *http.Request) error {
 func (s *routes) getTask(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.o.Files.Task(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return lost(err, "task")
+		return notFound(err, "task")
 	}
 	out := Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
 		CreatedAt: unix(t.CreatedAt), UpdatedAt: unix(t.UpdatedAt), FailureReason: t.Failure, ErrorMessage: t.Failure, Data: json.RawMessage("{}")}
@@ -206,11 +206,11 @@ func fileStatus(s store.Status) string {
 func fileOf(f store.File) File {
 	return File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
-		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(notedOn(f).Metadata)}
+		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(fieldsOf(f).Metadata)}
 }
 
-// noted holds the fields that people have set on a file.
-type noted struct {
+// fileFields holds the fields that people have set on a file.
+type fileFields struct {
 	Title        string          `json:"title"`
 	Author       string          `json:"author"`
 	Owner        string          `json:"owner"`
@@ -225,8 +225,8 @@ type noted struct {
 	Metadata     json.RawMessage `json:"metadata"`
 }
 
-func notedOn(f store.File) noted {
-	var n noted
+func fieldsOf(f store.File) fileFields {
+	var n fileFields
 	_ = json.Unmarshal(orEmpty(f.Fields), &n) // it was checked when it was stored
 	if bytes.Equal(n.Metadata, []byte("null")) {
 		n.Metadata = nil
@@ -245,7 +245,7 @@ func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
 	}
 	d, err := s.o.Files.Document(r.Context(), r.PathValue("id"), start, limit)
 	if err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	out := documentOf(d)
 	if out.Content != nil {
@@ -278,19 +278,19 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 
 // documentOf returns the JSON of a document, with as much text as one reply may have.
 func documentOf(d files.Document) Document {
-	f, n := d.File, notedOn(d.File)
+	f, n := d.File, fieldsOf(d.File)
 	out := Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
-		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: naive(f.CreatedAt), UpdatedAt: naive(f.UpdatedAt),
+		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: isoTime(f.CreatedAt), UpdatedAt: isoTime(f.UpdatedAt),
 		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, d.Document.Meta.Creator),
-		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orNone(n.Bookmarks), Highlights: orNone(n.Highlights),
-		Notes: orNone(n.Notes), RelatedDocs: orNone(n.RelatedDocs), Permissions: orNone(n.Permissions), VectorStoreIDs: orNone(d.Stores),
+		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orEmptyList(n.Bookmarks), Highlights: orEmptyList(n.Highlights),
+		Notes: orEmptyList(n.Notes), RelatedDocs: orEmptyList(n.RelatedDocs), Permissions: orEmptyList(n.Permissions), VectorStoreIDs: orEmptyList(d.Stores),
 		IsFavorite: n.IsFavorite, Metadata: orEmpty(n.Metadata)}
 	if d.Document.ID == "" {
 		return out
 	}
 	c := &Content{ID: first(f.MD5, f.ID), Abstract: d.Document.Meta.Description, Language: d.Document.Meta.Language, FileType: f.MediaType, URL: f.URL,
 		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(d.Document.Meta.Subject), Metadata: json.RawMessage("{}"),
-		VectorStoreIDs: orNone(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []Segment{}}
+		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []Segment{}}
 	text := 0
 	for i, chunk := range d.Segments {
 		if text += len(chunk.Text); i > 0 && text > maxText {
@@ -316,7 +316,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-func orNone[T any](list []T) []T {
+func orEmptyList[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -351,7 +351,7 @@ func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	ps, err := s.o.Files.Pages(r.Context(), id, from, to)
 	if err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	out := Pages{Object: "list", FileID: id, Pages: []Page{}}
 	text := 0

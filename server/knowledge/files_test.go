@@ -31,8 +31,8 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestUpload holds an upload as the service's client makes it to what that client needs: the file first, its name
-// percent-encoded, and the fields behind it.
+// TestUpload uploads a file in the way of the service's client: the file first, with a percent-encoded name, followed by
+// the fields.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -66,7 +66,7 @@ func TestUpload(t *testing.T) {
 	if f := s.get("/v1/files/" + id); f["status"] != "processed" || f["content_type"] != "text/markdown" {
 		t.Errorf("status %v, type %v", f["status"], f["content_type"])
 	}
-	// The same bytes again: another file, unless that is not wanted, and a task that is over in either case.
+	// The same bytes again: another file, unless that is not typeName, and a task that is over in either case.
 	again := s.form(http.StatusOK, part{field: "file", filename: "b.md", body: gold}, part{field: "skip_exists", body: "true"})
 	if again["id"] != id || again["task_id"] != "upload-"+id {
 		t.Errorf("a duplicate is %v with task %v", again["id"], again["task_id"])
@@ -81,7 +81,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// TestSlashAtTheEnd: clients put a base URL and a path together, whatever the URL ends in, and cannot send a form twice.
+// TestSlashAtTheEnd: clients may send paths with two slashes, and cannot follow a redirect of an upload.
 func TestSlashAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -169,14 +169,14 @@ func uploadForms(t *testing.T, s *site) {
 	}
 }
 
-// TestEmptyFile is taken, fails as a task that says why, and can be deleted.
+// TestEmptyFile is accepted, its task fails with a reason, and it can be deleted.
 func TestEmptyFile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	kind, body := multipartOf(part{field: "file", filename: "empty.md"})
 	status, b := s.do("POST", "/v1/files", kind, bytes.NewReader(body))
 	if status == http.StatusBadRequest {
-		return // it may as well be refused
+		return // a rejection would be fine too
 	}
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, b)
@@ -238,7 +238,7 @@ func TestUploadOfURL(t *testing.T) {
 	}
 }
 
-// content are the keys that each of the three readers of a file's content wants, and of what type.
+// content lists the keys, with their types, that the three clients of a file's content need.
 var content = map[string]string{"id": "string", "object": "string", "filename": "string", "bytes": "float64", "size": "float64", "purpose": "string",
 	"created_at": "string", "updated_at": "string", "md5sum": "string", "mime_type": "string", "title": "string", "author": "string", "owner": "string",
 	"url": "string", "bookmarks": "[]interface {}", "highlights": "[]interface {}", "notes": "[]interface {}", "related_docs": "[]interface {}",
@@ -297,7 +297,7 @@ func TestContent(t *testing.T) {
 	s.json(404, "GET", "/v1/files/nothing/content", "")
 }
 
-// TestContentInPieces reads a document of more segments than one reply has.
+// TestContentInPieces reads a document with more segments than fit in one reply.
 func TestContentInPieces(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -327,7 +327,7 @@ func TestContentInPieces(t *testing.T) {
 	}
 }
 
-// frugal is an index that notes how many passages it was asked for at once.
+// frugal is an index that records how many passages were requested at once.
 type frugal struct {
 	files.Index
 	most atomic.Int64
@@ -340,7 +340,7 @@ func (f *frugal) DocumentChunks(ctx context.Context, collection string, id corpu
 	return f.Index.DocumentChunks(ctx, collection, id, level, from, limit)
 }
 
-// TestContentReadsWhatIsWanted holds that of a long document no more is read than the reply shows, and one more to know that it is there.
+// TestContentReadsWhatIsWanted: of a long document, only the passages of the reply and one more are read.
 func TestContentReadsWhatIsWanted(t *testing.T) {
 	t.Parallel()
 	asked := &frugal{}
@@ -488,7 +488,7 @@ func hostilePaths(t *testing.T, s *site) {
 	}
 }
 
-// TestContentIsBounded gives a text that is too long for one reply in several.
+// TestContentIsBounded reads a text that is too long for one reply in several parts.
 func TestContentIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

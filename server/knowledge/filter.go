@@ -108,8 +108,8 @@ func scalar(v any) bool {
 // attributes returns the value of a key. Attributes of a passage are unknown for a whole file.
 type attributes func(key string) (value any, t truth)
 
-// holds evaluates a filter. A missing key is not equal to anything; a nil filter is true.
-func (f *filter) holds(of attributes) truth {
+// matches evaluates a filter. A missing key is not equal to anything; a nil filter is true.
+func (f *filter) matches(of attributes) truth {
 	if f == nil {
 		return yes
 	}
@@ -117,13 +117,13 @@ func (f *filter) holds(of attributes) truth {
 	case "and":
 		t := yes
 		for _, part := range f.parts {
-			t = min(t, part.holds(of))
+			t = min(t, part.matches(of))
 		}
 		return t
 	case "or":
 		t := no
 		for _, part := range f.parts {
-			t = max(t, part.holds(of))
+			t = max(t, part.matches(of))
 		}
 		return t
 	}

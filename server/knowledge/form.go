@@ -74,7 +74,7 @@ func (f *form) urlencoded(r io.Reader) error {
 		return fault.Invalid("body", "not a form")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := f.known(name); err != nil {
+		if err := f.checkField(name); err != nil {
 			return err
 		}
 		if len(values[name]) > 1 {
@@ -88,8 +88,8 @@ func (f *form) urlencoded(r io.Reader) error {
 // formFields are the names of the fields.
 var formFields = []string{"file", "url", "name", "file_type", "purpose", "id", "md5", "skip_exists", "parse_options", "request_id"}
 
-// known returns an error for an unknown or repeated field.
-func (f *form) known(name string) error {
+// checkField returns an error for an unknown or repeated field.
+func (f *form) checkField(name string) error {
 	if !slices.Contains(formFields, name) {
 		return wire.UnknownField("", shown(name), formFields)
 	}
@@ -126,7 +126,7 @@ func (f *form) next() error {
 		case isFile:
 			return fault.Invalid("file", "a file's part is named \"file\"")
 		}
-		if err := f.known(name); err != nil {
+		if err := f.checkField(name); err != nil {
 			return err
 		}
 		if err := f.field(name, part); err != nil {

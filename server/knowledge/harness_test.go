@@ -33,10 +33,10 @@ import (
 	protocol "github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// words is the model of all sites, which holds what takes a moment to read.
+// words is the model of all sites; it is shared because creating it is slow.
 var words = local.New(local.Options{})
 
-// site is a whole server, with what a program puts into one.
+// site is a whole server.
 type site struct {
 	t        testing.TB
 	url      string
@@ -46,12 +46,12 @@ type site struct {
 	stop     func()
 }
 
-// parts are what a site is made of; settings change them before it is.
+// parts are the parts of a site, which settings can change before it is created.
 type parts struct {
 	engine   engine.Options
 	files    files.Options
 	routes   knowledge.Options
-	answerer answer.Answerer // the pipeline with what needs no model
+	answerer answer.Answerer // the pipeline without models that have to be called
 }
 
 type setting func(*parts)
@@ -61,7 +61,7 @@ func newSite(t testing.TB, settings ...setting) *site {
 	return openSite(t, t.TempDir(), settings...)
 }
 
-// openSite serves what is kept in a folder until the test ends, or stop is called.
+// openSite serves a folder until the test ends or stop is called.
 func openSite(t testing.TB, dir string, settings ...setting) *site {
 	t.Helper()
 	ctx := context.Background()
@@ -120,7 +120,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// do makes a request and gives its status and its body.
+// do sends a request and returns the status and the body of the reply.
 func (s *site) do(method, path, kind string, body io.Reader) (int, []byte) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), method, s.url+path, body)
@@ -136,7 +136,7 @@ func (s *site) do(method, path, kind string, body io.Reader) (int, []byte) {
 	return res.StatusCode, b
 }
 
-// json makes a request with a JSON body (empty: none) that must be answered with the status.
+// json sends a request with a JSON body, which may be empty, and checks the status of the reply.
 func (s *site) json(want int, method, path, body string) map[string]any {
 	s.t.Helper()
 	kind := ""
@@ -169,10 +169,10 @@ func object(t testing.TB, b []byte) map[string]any {
 	return v
 }
 
-// part is a part of a form: a field, or a file where it has a name.
+// part is a part of a form: a file if it has a name, otherwise a field.
 type part struct{ field, filename, kind, body string }
 
-// multipartOf writes a form whose parts stand in their order, as the service's client writes it.
+// multipartOf encodes a form in the way of the service's client, with its parts in this order.
 func multipartOf(parts ...part) (kind string, body []byte) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -188,7 +188,7 @@ func multipartOf(parts ...part) (kind string, body []byte) {
 		if err != nil {
 			panic(err)
 		}
-		io.WriteString(pw, p.body) //nolint:errcheck // into memory
+		io.WriteString(pw, p.body) //nolint:errcheck // to memory
 	}
 	if err := w.Close(); err != nil {
 		panic(err)
@@ -206,7 +206,7 @@ func (s *site) form(want int, parts ...part) map[string]any {
 	return object(s.t, b)
 }
 
-// uploaded uploads a text, waits until it is indexed and gives its id.
+// uploaded uploads a text, waits until it is indexed, and returns its id.
 func (s *site) uploaded(name, text string) string {
 	s.t.Helper()
 	f := s.form(http.StatusOK, part{field: "file", filename: name, body: text}, part{field: "purpose", body: "qa"})
@@ -215,7 +215,7 @@ func (s *site) uploaded(name, text string) string {
 	return id
 }
 
-// await waits for the end of a task, which must be completed.
+// await waits until a task is completed.
 func (s *site) await(task string) {
 	s.t.Helper()
 	t, err := s.files.Await(s.t.Context(), task)
@@ -225,7 +225,7 @@ func (s *site) await(task string) {
 	}
 }
 
-// store makes a vector store of files.
+// store creates a vector store of files.
 func (s *site) store(id string, files ...string) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"id": id, "name": id, "file_ids": files})
@@ -233,7 +233,7 @@ func (s *site) store(id string, files ...string) {
 	s.post("/v1/vector_stores", string(body))
 }
 
-// rows gives the file ids and the texts of a search.
+// rows returns the file ids and the texts of a search.
 func (s *site) rows(store, body string) (ids, texts []string) {
 	s.t.Helper()
 	found := s.post("/v1/vector_stores/"+store+"/search", body)

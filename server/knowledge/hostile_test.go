@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestRefusals asks one server for what it does not do.
+// TestRefusals sends invalid requests.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// hostileBodies: what one client sends is refused with the field's name, or is what every other client can read.
+// hostileBodies: the server either rejects a body with the name of the field, or all clients can read what it returns.
 func hostileBodies(t *testing.T, s *site) {
 	id := s.uploaded("hostile.md", gold)
 	s.store("hostile")
@@ -62,7 +62,7 @@ func hostileBodies(t *testing.T, s *site) {
 	}
 }
 
-// TestBrokenUpload leaves nothing behind when the connection ends in the middle of a file.
+// TestBrokenUpload: an upload whose connection breaks leaves nothing behind.
 func TestBrokenUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -88,7 +88,7 @@ func TestBrokenUpload(t *testing.T) {
 	}
 }
 
-// TestTooLongUpload is refused by its size, whether the sender says it or not.
+// TestTooLongUpload is rejected, whether or not the client declares the size.
 func TestTooLongUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *parts) { p.files.MaxFileBytes, p.routes.MaxFileBytes = 64<<10, 64<<10 })
@@ -113,7 +113,7 @@ func TestTooLongUpload(t *testing.T) {
 	}
 }
 
-// TestExpectedUpload: who asks before sending is told at once of what is not taken, and sends the rest.
+// TestExpectedUpload: clients that wait for permission to send the body learn of an error at once, or send the body.
 func TestExpectedUpload(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(p *parts) { p.files.MaxFileBytes, p.routes.MaxFileBytes = 64<<10, 64<<10 })
@@ -148,7 +148,8 @@ func TestExpectedUpload(t *testing.T) {
 	}
 }
 
-// TestAtOnce uploads, joins, leaves, notes, searches and deletes from many clients at once; the counts are true at the end.
+// TestAtOnce uploads, adds, removes, edits, searches and deletes files from many clients concurrently; the counts are
+// correct at the end.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

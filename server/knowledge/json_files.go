@@ -16,16 +16,16 @@ type File struct {
 	ID              string          `json:"id"`
 	Object          string          `json:"object" enum:"file"`
 	Filename        string          `json:"filename"`
-	Bytes           int64           `json:"bytes" description:"0 until a file of a URL was fetched."`
+	Bytes           int64           `json:"bytes" description:"0 until a file was fetched from its URL."`
 	Purpose         string          `json:"purpose"`
 	CreatedAt       int64           `json:"created_at" description:"Unix seconds."`
 	UpdatedAt       int64           `json:"updated_at"`
 	ContentType     string          `json:"content_type"`
 	MD5             string          `json:"md5"`
 	Status          string          `json:"status" enum:"uploaded,processing,processed,error,cancelled"`
-	TaskID          string          `json:"task_id" description:"\"upload-\" and the file's id; also where the file was there already."`
+	TaskID          string          `json:"task_id" description:"\"upload-\" followed by the id of the file."`
 	ProcessingError string          `json:"processing_error_message,omitempty"`
-	URL             string          `json:"url,omitempty" description:"Where it was fetched."`
+	URL             string          `json:"url,omitempty" description:"URL from which it was fetched."`
 	Metadata        json.RawMessage `json:"metadata"`
 }
 
@@ -34,20 +34,20 @@ type FileList struct {
 	Object  string `json:"object" enum:"list"`
 	Data    []File `json:"data"`
 	FirstID string `json:"first_id,omitempty"`
-	LastID  string `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	LastID  string `json:"last_id,omitempty" description:"Value of after for the next page."`
 	HasMore bool   `json:"has_more"`
 }
 
 // Upload has the fields of an upload: a multipart form with the part "file", or a form of key and value pairs with a URL.
 type Upload struct {
-	URL          string `formData:"url" description:"Fetched in the background; http or https. In the part \"file\"'s place."`
-	Name         string `formData:"name" description:"Of the file of the URL."`
-	FileType     string `formData:"file_type" description:"Its media type."`
+	URL          string `formData:"url" description:"http or https URL to fetch in the background, instead of the part \"file\"."`
+	Name         string `formData:"name" description:"Name of the file of the URL."`
+	FileType     string `formData:"file_type" description:"Media type of the file."`
 	Purpose      string `formData:"purpose" default:"general"`
-	ID           string `formData:"id" description:"To be used as the file's id."`
-	MD5          string `formData:"md5" description:"That the bytes must have: 32 hexadecimal digits."`
-	SkipExists   bool   `formData:"skip_exists" description:"A file of the same bytes that is there already is given instead."`
-	ParseOptions string `formData:"parse_options" description:"A JSON object; kept with the file."`
+	ID           string `formData:"id" description:"Id of the file."`
+	MD5          string `formData:"md5" description:"Expected MD5: 32 hexadecimal digits."`
+	SkipExists   bool   `formData:"skip_exists" description:"If a file with the same bytes exists, the reply is that file."`
+	ParseOptions string `formData:"parse_options" description:"A JSON object. Stored with the file."`
 	RequestID    string `formData:"request_id"`
 }
 
@@ -66,7 +66,7 @@ type Document struct {
 	TaskID          string `json:"task_id"`
 	ProcessingError string `json:"processing_error_message,omitempty"`
 
-	CreatedAt      string          `json:"created_at" description:"UTC, ISO 8601 with microseconds and without a zone."`
+	CreatedAt      string          `json:"created_at" description:"ISO 8601 in UTC, with microseconds and without a time zone."`
 	UpdatedAt      string          `json:"updated_at"`
 	MD5Sum         string          `json:"md5sum"`
 	MimeType       string          `json:"mime_type"`
@@ -85,15 +85,15 @@ type Document struct {
 	IsFavorite     bool            `json:"is_favorite"`
 	IsDelete       bool            `json:"is_delete"`
 	Metadata       json.RawMessage `json:"metadata"`
-	Content        *Content        `json:"content,omitempty" description:"Left out until the file is indexed."`
+	Content        *Content        `json:"content,omitempty" description:"Set when the file is indexed."`
 }
 
 // Content is the text of a document in segments. The index of a citation is the index of a segment.
 type Content struct {
-	ID             string          `json:"id" description:"The MD5 of the bytes."`
+	ID             string          `json:"id" description:"MD5 of the file."`
 	Abstract       string          `json:"abstract"`
 	Summary        string          `json:"summary"`
-	Outline        string          `json:"outline" description:"The headings, a line each."`
+	Outline        string          `json:"outline" description:"The headings, one per line."`
 	Language       string          `json:"language"`
 	FileType       string          `json:"file_type"`
 	URL            string          `json:"url"`
@@ -106,8 +106,8 @@ type Content struct {
 	Contexts       []string        `json:"contexts"`
 	Images         []string        `json:"images"`
 	Segments       []Segment       `json:"segments"`
-	HasMore        bool            `json:"has_more" description:"Segments follow those that are here."`
-	NextSegment    int             `json:"next_segment,omitempty" description:"Give it as start_segment to get them."`
+	HasMore        bool            `json:"has_more" description:"There are more segments."`
+	NextSegment    int             `json:"next_segment,omitempty" description:"Value of start_segment for the next segments."`
 }
 
 // Segment is a passage of a document.
@@ -140,8 +140,8 @@ type DocumentUpdate struct {
 	RelatedDocs    []string        `json:"related_docs,omitempty"`
 	Permissions    []string        `json:"permissions,omitempty"`
 	IsFavorite     *bool           `json:"is_favorite,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty" description:"An object, which takes the place of the one before."`
-	VectorStoreIDs []string        `json:"vector_store_ids,omitempty" description:"The vector stores that the file shall be in, and no others."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" description:"An object. It replaces the previous one."`
+	VectorStoreIDs []string        `json:"vector_store_ids,omitempty" description:"The vector stores that the file is to belong to."`
 }
 
 // Pages are pages of a document's text.
@@ -149,8 +149,8 @@ type Pages struct {
 	Object   string `json:"object" enum:"list"`
 	FileID   string `json:"file_id"`
 	Pages    []Page `json:"pages"`
-	HasMore  bool   `json:"has_more" description:"Pages of those asked for are left out."`
-	NextPage int    `json:"next_page,omitempty" description:"Give it as start_page to get them."`
+	HasMore  bool   `json:"has_more" description:"There are more pages."`
+	NextPage int    `json:"next_page,omitempty" description:"Value of start_page for the next pages."`
 }
 
 // Page is a page of the document. Formats without pages are divided into pages of a typical size.
@@ -178,7 +178,7 @@ type Task struct {
 	CreatedAt     int64           `json:"created_at" description:"Unix seconds."`
 	UpdatedAt     int64           `json:"updated_at"`
 	FailureReason string          `json:"failure_reason,omitempty"`
-	ErrorMessage  string          `json:"error_message,omitempty" description:"The same."`
+	ErrorMessage  string          `json:"error_message,omitempty" description:"The same as failure_reason."`
 	Data          json.RawMessage `json:"data"`
 }
 

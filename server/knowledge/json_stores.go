@@ -12,7 +12,7 @@ type VectorStore struct {
 	UpdatedAt   int64           `json:"updated_at"`
 	ExpiresAt   int64           `json:"expires_at,omitempty"`
 	Status      string          `json:"status" enum:"in_progress,completed"`
-	TaskID      string          `json:"task_id,omitempty" description:"Of the creation, or of what the change set off."`
+	TaskID      string          `json:"task_id,omitempty" description:"Task of the creation or the change."`
 	FileIDs     []string        `json:"file_ids" description:"At most 10,000; GET …/files lists them all."`
 	FileCounts  FileCounts      `json:"file_counts"`
 	Bytes       int64           `json:"bytes"`
@@ -33,13 +33,13 @@ type VectorStoreList struct {
 	Object  string        `json:"object" enum:"list"`
 	Data    []VectorStore `json:"data" description:"Without the ids of their files."`
 	FirstID string        `json:"first_id,omitempty"`
-	LastID  string        `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	LastID  string        `json:"last_id,omitempty" description:"Value of after for the next page."`
 	HasMore bool          `json:"has_more"`
 }
 
 // VectorStoreRequest creates a vector store.
 type VectorStoreRequest struct {
-	ID           string          `json:"id,omitempty" description:"To be used as the store's id: letters, digits, dashes and underscores."`
+	ID           string          `json:"id,omitempty" description:"Id of the vector store: letters, digits, dashes and underscores."`
 	Name         string          `json:"name,omitempty"`
 	Description  *string         `json:"description,omitempty"`
 	FileIDs      []string        `json:"file_ids,omitempty"`
@@ -61,7 +61,7 @@ type VectorStoreUpdate struct {
 type SearchRequest struct {
 	Query   string          `json:"query"`
 	TopK    int             `json:"top_k,omitempty" minimum:"1" maximum:"100" default:"10"`
-	Filters json.RawMessage `json:"filters,omitempty" description:"A comparison of an attribute, or several joined by and or or."`
+	Filters json.RawMessage `json:"filters,omitempty" description:"A comparison with an attribute, or filters joined by and or or."`
 	// MaxNumResults is an alias of TopK.
 	MaxNumResults int `json:"max_num_results,omitempty"`
 }
@@ -70,7 +70,7 @@ type SearchRequest struct {
 type SearchPage struct {
 	Object      string      `json:"object" enum:"vector_store.search_results.page"`
 	SearchQuery string      `json:"search_query"`
-	Data        []SearchRow `json:"data" description:"Best first; first passages of other documents, at score 0, fill it up."`
+	Data        []SearchRow `json:"data" description:"Best first, followed by the first passages of other documents with score 0."`
 	HasMore     bool        `json:"has_more"`
 	NextPage    *string     `json:"next_page"`
 	RequestID   string      `json:"request_id"`
@@ -94,7 +94,7 @@ type SearchAttributes struct {
 	SegmentIndex int    `json:"segment_index"`
 	ChunkID      string `json:"chunk_id"`
 	Heading      string `json:"heading,omitempty"`
-	Page         int    `json:"page,omitempty" description:"The first that it is on."`
+	Page         int    `json:"page,omitempty" description:"The first page of the passage."`
 }
 
 // SearchText is the text of a passage.
@@ -119,10 +119,10 @@ type ResponseSummary struct {
 	Object     string `json:"object" enum:"response"`
 	CreatedAt  int64  `json:"created_at" description:"Unix seconds."`
 	Status     string `json:"status" enum:"in_progress,completed,failed,incomplete"`
-	Model      string `json:"model" description:"As asked for."`
+	Model      string `json:"model" description:"The requested model."`
 	Query      string `json:"query"`
 	Collection string `json:"collection"`
-	Protocol   string `json:"protocol" description:"That it was asked by."`
+	Protocol   string `json:"protocol" description:"Protocol of the request."`
 	Previous   string `json:"previous_response_id,omitempty"`
 }
 
@@ -131,6 +131,6 @@ type ResponseList struct {
 	Object  string            `json:"object" enum:"list"`
 	Data    []ResponseSummary `json:"data"`
 	FirstID string            `json:"first_id,omitempty"`
-	LastID  string            `json:"last_id,omitempty" description:"Give it as after to get the next page."`
+	LastID  string            `json:"last_id,omitempty" description:"Value of after for the next page."`
 	HasMore bool              `json:"has_more"`
 }

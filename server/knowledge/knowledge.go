@@ -98,10 +98,10 @@ func Routes(o Options) []server.Route {
 		o.NewID = rand.Text
 	}
 	s := &routes{o: o, api: knowledge.API(), started: o.Now()}
-	all := append(s.ofFiles(), s.ofStores()...)
-	all = append(all, s.ofResponses()...)
-	all = append(all, s.ofStatus()...)
-	all = append(all, s.ofModels()...)
+	all := append(s.fileRoutes(), s.storeRoutes()...)
+	all = append(all, s.responseRoutes()...)
+	all = append(all, s.statusRoutes()...)
+	all = append(all, s.modelRoutes()...)
 	for i := range all {
 		all[i].Fault = s.api.Fault
 	}
@@ -115,7 +115,7 @@ type (
 	}
 	listParams struct {
 		Limit int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
-		After string `query:"after" description:"An id: the list goes on behind it."`
+		After string `query:"after" description:"Id of an entry. The list continues after it."`
 	}
 )
 
@@ -163,7 +163,7 @@ func parse(body []byte, v, like any) error {
 	err := json.Unmarshal(body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		field, _, _ := strings.Cut(wrong.Field, ".")
-		return fault.Invalid(field, "want %s", wanted(wrong.Type))
+		return fault.Invalid(field, "want %s", typeName(wrong.Type))
 	}
 	if err != nil {
 		return fault.Invalid("body", "not valid JSON")
@@ -171,8 +171,8 @@ func parse(body []byte, v, like any) error {
 	return wire.CheckFields(body, like)
 }
 
-// wanted describes the JSON type of a field, for errors.
-func wanted(t reflect.Type) string {
+// typeName describes the JSON type of a field, for errors.
+func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a text"
@@ -252,8 +252,8 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// naive formats a time as the service does: in UTC, with microseconds and without a time zone.
-func naive(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000") }
+// isoTime formats a time as the service does: in UTC, with microseconds and without a time zone.
+func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000") }
 
 func unix(t time.Time) int64 {
 	if t.IsZero() {
@@ -262,8 +262,8 @@ func unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// lost converts the error for a missing object to [fault.NotFound].
-func lost(err error, what string) error {
+// notFound converts the error for a missing object to [fault.NotFound].
+func notFound(err error, what string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such %s", what)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-func (s *routes) ofModels() []server.Route {
+func (s *routes) modelRoutes() []server.Route {
 	return []server.Route{{Method: "GET", Path: "/v1/models", Serve: s.models, Reply: ModelList{},
-		Summary: "List the models that a question may ask for, the first being asked where it asks for none"}}
+		Summary: "List the models that a question may request; the first is the default"}}
 }
 
 func (s *routes) models(w http.ResponseWriter, _ *http.Request) error {
@@ -28,8 +28,8 @@ type ModelList struct {
 
 // Model is an entry of [ModelList].
 type Model struct {
-	ID      string `json:"id" description:"To be given as model."`
+	ID      string `json:"id" description:"Value of model in a request."`
 	Object  string `json:"object" enum:"model"`
-	Created int64  `json:"created" description:"Always 0: it is not known."`
+	Created int64  `json:"created" description:"Always 0."`
 	OwnedBy string `json:"owned_by"`
 }

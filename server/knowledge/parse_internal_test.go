@@ -60,7 +60,7 @@ func TestFilterHolds(t *testing.T) {
 		f, err := parseFilter(json.RawMessage(test.filter))
 		if err != nil {
 			t.Errorf("%s: %v", test.filter, err)
-		} else if got := f.holds(of); got != test.want {
+		} else if got := f.matches(of); got != test.want {
 			t.Errorf("%s: %d, want %d", test.filter, got, test.want)
 		}
 	}
@@ -97,8 +97,8 @@ func FuzzFilter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		x, err := parseFilter(json.RawMessage(raw))
 		if err == nil {
-			x.holds(func(string) (any, truth) { return nil, unknown })
-			x.holds(func(string) (any, truth) { return []any{"a", 1.0, nil}, yes })
+			x.matches(func(string) (any, truth) { return nil, unknown })
+			x.matches(func(string) (any, truth) { return []any{"a", 1.0, nil}, yes })
 		} else if fault.Public(err).Code != fault.InvalidRequest {
 			t.Error(err)
 		}
@@ -143,7 +143,7 @@ func FuzzFilename(f *testing.F) {
 	})
 }
 
-// TestFormTellsWhatBrokeIt: wherever a body breaks off, the cause is told.
+// TestFormTellsWhatBrokeIt: the error of an incomplete body has the cause.
 func TestFormTellsWhatBrokeIt(t *testing.T) {
 	t.Parallel()
 	const whole = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.md\"\r\n\r\ntext\r\n" +
@@ -156,7 +156,7 @@ func TestFormTellsWhatBrokeIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := f.received()
+		u, err := f.readUpload()
 		if err == nil {
 			_, err = io.Copy(io.Discard, u.Body)
 		}
@@ -169,7 +169,7 @@ func TestFormTellsWhatBrokeIt(t *testing.T) {
 	}
 }
 
-// FuzzForm reads a form as an upload does, whatever it holds.
+// FuzzForm reads forms with any content.
 func FuzzForm(f *testing.F) {
 	whole := "--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.md\"\r\n\r\ntext\r\n" +
 		"--b\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nqa\r\n--b--\r\n"
@@ -185,7 +185,7 @@ func FuzzForm(f *testing.F) {
 		if err != nil {
 			return
 		}
-		u, err := form.received()
+		u, err := form.readUpload()
 		if err == nil && u.Body != nil {
 			var n int64
 			if n, err = io.Copy(io.Discard, u.Body); n > int64(len(body)) {

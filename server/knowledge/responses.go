@@ -22,21 +22,21 @@ const unnamed = "sluice"
 
 type responseParams struct {
 	idParam
-	Stream        bool   `query:"stream" description:"Stream it, live or finished."`
-	StartingAfter string `query:"starting_after" description:"The id of the last event received, of a stream."`
-	LastEventID   string `header:"Last-Event-ID" description:"The same."`
+	Stream        bool   `query:"stream" description:"Whether the reply is a stream."`
+	StartingAfter string `query:"starting_after" description:"Id of the last event received, to resume a stream."`
+	LastEventID   string `header:"Last-Event-ID" description:"The same as starting_after."`
 }
 
-func (s *routes) ofResponses() []server.Route {
+func (s *routes) responseRoutes() []server.Route {
 	return []server.Route{
 		{Method: "GET", Path: "/v1/responses", Serve: s.listResponses,
-			Summary: "List stored responses, the newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}},
+			Summary: "List stored responses, newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.api.Types.Events, Empty: true,
 			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.api.Types.Reply, Faults: []int{400, 404}},
 		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
 			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
 		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
-			Summary: "Stop a response", Request: []any{idParam{}}, Reply: s.api.Types.Reply, Faults: []int{404}},
+			Summary: "Cancel a response", Request: []any{idParam{}}, Reply: s.api.Types.Reply, Faults: []int{404}},
 	}
 }
 
@@ -114,11 +114,11 @@ func summaryResponse(sum eventlog.Summary) ResponseSummary {
 // log reads the log of a run up to the time of its summary.
 func (s *routes) log(ctx context.Context, sum eventlog.Summary) ([]event.Event, error) {
 	log, err := eventlog.Read(ctx, s.o.Engine.Store(), sum.Start.Run, 0, sum.Last)
-	return log, gone(err)
+	return log, deletedError(err)
 }
 
-// gone converts the error for a run that was deleted in the meantime.
-func gone(err error) error {
+// deletedError converts the error for a run that was deleted in the meantime.
+func deletedError(err error) error {
 	if errors.Is(err, eventlog.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such response")
 	}
@@ -179,7 +179,7 @@ func (s *routes) deleteResponse(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(fault.NotFound, err, "this server's store does not delete responses")
 	}
 	if err != nil {
-		return gone(err)
+		return deletedError(err)
 	}
 	server.ReplyJSON(w, http.StatusOK, Deleted{ID: string(sum.Start.Run), Object: "response.deleted", Deleted: true})
 	return nil
@@ -193,14 +193,14 @@ func (s *routes) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := sum.Start.Run
 	if err := s.o.Engine.Cancel(r.Context(), run, server.CallerOf(r)); err != nil {
-		return gone(err)
+		return deletedError(err)
 	}
 	var log []event.Event
 	waiting, stop := context.WithTimeout(r.Context(), cancelTimeout)
 	defer stop()
 	for batch, err := range s.o.Engine.Events(waiting, run, 0) {
 		if err != nil && waiting.Err() == nil {
-			return gone(err)
+			return deletedError(err)
 		}
 		log = append(log, batch...)
 	}

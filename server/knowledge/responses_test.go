@@ -39,7 +39,7 @@ func (s *site) events(method, path, body string) []sse.Event {
 	return evs
 }
 
-// answered asks a vector store and gives the id and the last snapshot of the answer.
+// answered asks a vector store and returns the id and the last snapshot of the response.
 func (s *site) answered(store, question string) (id string, response map[string]any) {
 	s.t.Helper()
 	evs := s.events("POST", "/v1/responses", fmt.Sprintf(`{"model":"any","effort":"low","store":true,"input":[{"role":"user","content":%q}],
@@ -100,7 +100,7 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// TestEphemeralResponse is gone once it has ended.
+// TestEphemeralResponse: the response does not exist after the run.
 func TestEphemeralResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -114,7 +114,7 @@ func TestEphemeralResponse(t *testing.T) {
 	}
 }
 
-// TestResponseOfAnyProtocol is shown whichever protocol it was asked by.
+// TestResponseOfAnyProtocol: runs of any protocol can be shown as responses.
 func TestResponseOfAnyProtocol(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -161,7 +161,7 @@ func TestListResponses(t *testing.T) {
 	s.json(400, "GET", "/v1/responses?limit=0", "")
 }
 
-// TestDeletedFileIsNotAnswered tells that what is deleted, or has left, is in no later answer.
+// TestDeletedFileIsNotAnswered: later answers do not contain deleted or removed files.
 func TestDeletedFileIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -189,7 +189,7 @@ func TestDeletedFileIsNotAnswered(t *testing.T) {
 	}
 }
 
-// waiting answers with a word, and with another once it is let go on or stopped.
+// waiting answers with a word, and with another one after it was released or stopped.
 type waiting struct{ begun, goOn chan struct{} }
 
 func (a waiting) Answer(ctx context.Context, r *answer.Recorder) error {
@@ -212,7 +212,7 @@ func (a waiting) Answer(ctx context.Context, r *answer.Recorder) error {
 	return nil
 }
 
-// TestLiveResponse is read while it is being answered, and then to its end.
+// TestLiveResponse is read while the run is live, and until its end.
 func TestLiveResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
@@ -248,7 +248,7 @@ func TestLiveResponse(t *testing.T) {
 	}
 }
 
-// TestCancelledResponse tells in its reply that it was.
+// TestCancelledResponse: the reply to a cancellation has the final status.
 func TestCancelledResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
@@ -266,7 +266,7 @@ func TestCancelledResponse(t *testing.T) {
 	}
 }
 
-// TestDeleteLiveResponse stops it first.
+// TestDeleteLiveResponse: deleting a live response cancels it first.
 func TestDeleteLiveResponse(t *testing.T) {
 	t.Parallel()
 	a := waiting{make(chan struct{}), make(chan struct{})}
@@ -281,7 +281,8 @@ func TestDeleteLiveResponse(t *testing.T) {
 	}
 }
 
-// TestFailedResponseIsWhole: to the service's client any status but 200 is an error without words, so the object says what failed.
+// TestFailedResponseIsWhole: a failed run has the status 200, because the service's client ignores the body of other
+// replies.
 func TestFailedResponseIsWhole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

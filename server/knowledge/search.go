@@ -22,9 +22,9 @@ const listing = "document content text information"
 const (
 	defaultTopK = 10
 	maxTopK     = 100
-	maxSifted   = 10_000 // documents that a filter is evaluated for
-	maxNamed    = 64     // documents that one search is restricted to
-	maxDeep     = 6_400  // hits that a filter is evaluated for
+	maxFiltered = 10_000 // documents that a filter is evaluated for
+	maxScoped   = 64     // documents that one search is restricted to
+	maxHits     = 6_400  // hits that a filter is evaluated for
 )
 
 type searchRequest struct {
@@ -47,17 +47,17 @@ type acceptedFilter struct {
 	Filters []acceptedFilter `json:"filters"`
 }
 
-// searching is the state of one search.
-type searching struct {
+// search is the state of one search.
+type search struct {
 	*routes
 	ctx    context.Context
 	store  string // id of the vector store
 	filter *filter
-	known  map[corpus.DocumentID]*about
+	known  map[corpus.DocumentID]*docInfo
 }
 
-// about is what is known about a document.
-type about struct {
+// docInfo is what is known about a document.
+type docInfo struct {
 	file  store.File // zero for a document of a folder
 	doc   corpus.Document
 	noted map[string]any // metadata of the file
@@ -94,9 +94,9 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	if _, err := s.o.Files.Store(r.Context(), id); err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
-	x := &searching{routes: s, ctx: r.Context(), store: id, filter: f, known: map[corpus.DocumentID]*about{}}
+	x := &search{routes: s, ctx: r.Context(), store: id, filter: f, known: map[corpus.DocumentID]*docInfo{}}
 	rows, more, err := x.rows(query, in.TopK)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 
 // rows returns the best passages, followed by the first passages of documents without a hit. More reports whether hits were
 // left out.
-func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, err error) {
+func (x *search) rows(query string, topK int) (rows []SearchRow, more bool, err error) {
 	docs, err := x.documents(topK)
 	if err != nil {
 		return nil, false, err
@@ -127,7 +127,7 @@ func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, e
 			return rows, true, nil
 		}
 		shown[h.Chunk.Document] = true
-		a, err := x.about(h.Chunk.Document)
+		a, err := x.info(h.Chunk.Document)
 		if err != nil {
 			return nil, false, err
 		}
@@ -145,11 +145,11 @@ func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, e
 			return nil, false, err
 		}
 		for _, c := range chunks {
-			a, err := x.about(d)
+			a, err := x.info(d)
 			if err != nil {
 				return nil, false, err
 			}
-			if x.filter.holds(a.of(&c)) == yes {
+			if x.filter.matches(a.of(&c)) == yes {
 				rows = append(rows, row(c, 0, a))
 			}
 		}
@@ -159,11 +159,11 @@ func (x *searching) rows(query string, topK int) (rows []SearchRow, more bool, e
 
 // documents returns the documents of the vector store that may match the filter. Without a filter it returns only as many
 // as are needed.
-func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
+func (x *search) documents(topK int) ([]corpus.DocumentID, error) {
 	const step = 500
 	var out []corpus.DocumentID
 	after := corpus.DocumentID("")
-	for seen := 0; seen < maxSifted; {
+	for seen := 0; seen < maxFiltered; {
 		limit := step
 		if x.filter == nil {
 			limit = 2*topK + 1
@@ -185,7 +185,7 @@ func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
 				continue
 			}
 			a := describe(docs[i], named)
-			if x.filter.holds(a.of(nil)) != no {
+			if x.filter.matches(a.of(nil)) != no {
 				out = append(out, after)
 				x.known[after] = a
 			}
@@ -199,7 +199,7 @@ func (x *searching) documents(topK int) ([]corpus.DocumentID, error) {
 
 // hits returns the best passages that match the filter. If few documents can match, only they are searched. Otherwise all
 // are searched, with a limit that grows until there are enough matches.
-func (x *searching) hits(query string, want int, docs []corpus.DocumentID) ([]index.Hit, error) {
+func (x *search) hits(query string, want int, docs []corpus.DocumentID) ([]index.Hit, error) {
 	q := index.Query{Collection: x.store, Text: query, Limit: want}
 	if x.filter == nil {
 		if query == listing {
@@ -220,23 +220,23 @@ func (x *searching) hits(query string, want int, docs []corpus.DocumentID) ([]in
 		}
 		var out []index.Hit
 		for _, h := range all {
-			a, err := x.about(h.Chunk.Document)
+			a, err := x.info(h.Chunk.Document)
 			if err != nil {
 				return nil, err
 			}
-			if x.filter.holds(a.of(&h.Chunk)) == yes {
+			if x.filter.matches(a.of(&h.Chunk)) == yes {
 				out = append(out, h)
 			}
 		}
-		if len(out) >= want || len(all) < q.Limit || q.Limit >= maxDeep {
+		if len(out) >= want || len(all) < q.Limit || q.Limit >= maxHits {
 			return out[:min(want, len(out))], nil
 		}
 	}
 }
 
 // named returns the scope of a few files, if all documents are uploaded files.
-func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
-	if len(docs) > maxNamed {
+func (x *search) named(docs []corpus.DocumentID) (string, bool) {
+	if len(docs) > maxScoped {
 		return "", false
 	}
 	for _, d := range docs {
@@ -247,7 +247,7 @@ func (x *searching) named(docs []corpus.DocumentID) (string, bool) {
 	return corpus.Scope{Documents: docs}.String(), true
 }
 
-func (x *searching) about(id corpus.DocumentID) (*about, error) {
+func (x *search) info(id corpus.DocumentID) (*docInfo, error) {
 	if a := x.known[id]; a != nil {
 		return a, nil
 	}
@@ -268,7 +268,7 @@ func (x *searching) about(id corpus.DocumentID) (*about, error) {
 }
 
 // files returns the files of the documents. Documents of folders and deleted files have none.
-func (x *searching) files(docs []corpus.Document) (map[string]store.File, error) {
+func (x *search) files(docs []corpus.Document) (map[string]store.File, error) {
 	ids := make([]string, len(docs))
 	for i := range docs {
 		ids[i] = string(docs[i].ID)
@@ -276,15 +276,15 @@ func (x *searching) files(docs []corpus.Document) (map[string]store.File, error)
 	return x.o.Files.Named(x.ctx, ids)
 }
 
-func describe(doc corpus.Document, named map[string]store.File) *about {
-	a := &about{doc: doc, file: named[string(doc.ID)]}
-	if meta := notedOn(a.file).Metadata; len(meta) > 0 {
+func describe(doc corpus.Document, named map[string]store.File) *docInfo {
+	a := &docInfo{doc: doc, file: named[string(doc.ID)]}
+	if meta := fieldsOf(a.file).Metadata; len(meta) > 0 {
 		_ = json.Unmarshal(meta, &a.noted) // an object; it was checked when it was stored
 	}
 	return a
 }
 
-func (a *about) name() string {
+func (a *docInfo) name() string {
 	if a.file.Name != "" {
 		return a.file.Name
 	}
@@ -294,15 +294,15 @@ func (a *about) name() string {
 	return first(a.doc.Title, string(a.doc.ID))
 }
 
-func (a *about) title() string {
+func (a *docInfo) title() string {
 	if a.file.ID != "" {
-		return first(notedOn(a.file).Title, a.doc.Title, a.file.Name)
+		return first(fieldsOf(a.file).Title, a.doc.Title, a.file.Name)
 	}
 	return a.doc.Title
 }
 
 // of returns the attributes of a passage, or of the whole document if c is nil.
-func (a *about) of(c *corpus.Chunk) attributes {
+func (a *docInfo) of(c *corpus.Chunk) attributes {
 	return func(key string) (any, truth) {
 		switch key {
 		case "file_id":
@@ -348,7 +348,7 @@ func ofChunk(key string, c *corpus.Chunk) (any, truth) {
 	return float64(c.Pages[0]), yes
 }
 
-func row(c corpus.Chunk, score float64, a *about) SearchRow {
+func row(c corpus.Chunk, score float64, a *docInfo) SearchRow {
 	out := SearchRow{FileID: string(c.Document), Filename: a.name(), Score: min(max(score, 0), 1),
 		Content: []SearchText{{Type: "text", Text: c.Text}},
 		Attributes: SearchAttributes{FileID: string(c.Document), Filename: a.name(), Title: a.title(), ContentType: first(a.file.MediaType, a.doc.MediaType),

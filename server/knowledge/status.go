@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-func (s *routes) ofStatus() []server.Route {
+func (s *routes) statusRoutes() []server.Route {
 	return []server.Route{
-		{Method: "GET", Path: "/v1/serverstatus", Serve: s.status, Summary: "Show how the server is", Reply: ServerStatus{}},
-		{Method: "GET", Path: "/v1/serverstatus/health", Serve: s.health, Summary: "Tell whether the server is healthy",
+		{Method: "GET", Path: "/v1/serverstatus", Serve: s.status, Summary: "Show the status of the server", Reply: ServerStatus{}},
+		{Method: "GET", Path: "/v1/serverstatus/health", Serve: s.health, Summary: "Report whether the server is healthy",
 			Reply: ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
 	}
 }

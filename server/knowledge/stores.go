@@ -31,7 +31,7 @@ type (
 	}
 )
 
-func (s *routes) ofStores() []server.Route {
+func (s *routes) storeRoutes() []server.Route {
 	id := []any{idParam{}}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/vector_stores", Serve: s.createStore, MaxBody: maxIDs,
@@ -41,15 +41,15 @@ func (s *routes) ofStores() []server.Route {
 		{Method: "GET", Path: "/v1/vector_stores/{id}", Serve: s.getStore,
 			Summary: "Show a vector store", Request: id, Reply: VectorStore{}, Faults: []int{404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}", Serve: s.modifyStore, MaxBody: maxIDs, Timeout: readingTime,
-			Summary: "Change a vector store, and let files join or leave it", Request: []any{storeUpdate{}}, Reply: VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
+			Summary: "Change a vector store, and add or remove files", Request: []any{storeUpdate{}}, Reply: VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "DELETE", Path: "/v1/vector_stores/{id}", Serve: s.deleteStore, Timeout: readingTime,
-			Summary: "Delete a vector store, and none of its files", Request: id, Reply: Deleted{}, Faults: []int{404, 507}},
+			Summary: "Delete a vector store, but not its files", Request: id, Reply: Deleted{}, Faults: []int{404, 507}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}/files", Serve: s.storeFiles,
 			Summary: "List the files of a vector store", Request: []any{storeFilesParams{}}, Reply: FileList{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}/search", Serve: s.search, Timeout: readingTime,
 			Summary: "Search a vector store", Request: []any{searchRequest{}}, Reply: SearchPage{}, Faults: []int{400, 404, 413, 415}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}/summary", Serve: s.summary, Timeout: readingTime,
-			Summary: "Tell what a vector store is about", Request: []any{summaryParams{}}, Reply: VectorStoreSummary{}, Faults: []int{400, 404}},
+			Summary: "Summarize a vector store", Request: []any{summaryParams{}}, Reply: VectorStoreSummary{}, Faults: []int{400, 404}},
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *routes) createStore(w http.ResponseWriter, r *http.Request) error {
 	}
 	info, err := s.o.Files.CreateStore(r.Context(), n)
 	if err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	server.ReplyJSON(w, http.StatusOK, storeOf(info, "create-"+info.ID))
 	return nil
@@ -102,7 +102,7 @@ func lifetime(seconds int64) (time.Duration, error) {
 func (s *routes) getStore(w http.ResponseWriter, r *http.Request) error {
 	info, err := s.o.Files.Store(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
 	server.ReplyJSON(w, http.StatusOK, storeOf(info, ""))
 	return nil
@@ -160,7 +160,7 @@ func (s *routes) modifyStore(w http.ResponseWriter, r *http.Request) error {
 	}
 	info, err := s.o.Files.ModifyStore(r.Context(), r.PathValue("id"), c)
 	if err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
 	task := ""
 	if len(c.Join) > 0 {
@@ -173,7 +173,7 @@ func (s *routes) modifyStore(w http.ResponseWriter, r *http.Request) error {
 func (s *routes) deleteStore(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if err := s.o.Files.DeleteStore(r.Context(), id); err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
 	server.ReplyJSON(w, http.StatusOK, Deleted{ID: id, Object: "vector_store.deleted", Deleted: true, TaskID: "delete-" + id})
 	return nil
@@ -186,7 +186,7 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 	}
 	members, err := s.o.Files.Members(r.Context(), r.PathValue("id"), after, limit+1)
 	if err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
 	list := FileList{Object: "list", Data: []File{}, HasMore: len(members) > limit}
 	members = members[:min(limit, len(members))]
@@ -215,7 +215,7 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 
 func storeOf(info files.StoreInfo, task string) VectorStore {
 	out := VectorStore{ID: info.ID, Object: "vector_store", Name: first(info.Name, info.ID), Description: info.Description, CreatedAt: unix(info.CreatedAt),
-		UpdatedAt: unix(info.UpdatedAt), ExpiresAt: unix(info.ExpiresAt), Status: "completed", TaskID: task, FileIDs: orNone(info.Files), Bytes: info.Bytes,
+		UpdatedAt: unix(info.UpdatedAt), ExpiresAt: unix(info.ExpiresAt), Status: "completed", TaskID: task, FileIDs: orEmptyList(info.Files), Bytes: info.Bytes,
 		FileCounts: FileCounts(info.Counts), Metadata: orEmpty(info.Metadata)}
 	if info.Counts.InProgress > 0 {
 		out.Status = "in_progress"

@@ -18,7 +18,8 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// TestVectorStores walks a vector store through its life, and holds each reply to what the service's client reads.
+// TestVectorStores creates, changes and deletes a vector store, and checks that each reply has what the service's client
+// reads.
 func TestVectorStores(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -64,7 +65,7 @@ func TestVectorStores(t *testing.T) {
 	}
 	s.json(404, "POST", "/v1/vector_stores/vs_mine/search", `{"query":"x"}`)
 	s.json(404, "POST", "/v1/vector_stores/vs_mine", `{"name":"x"}`)
-	s.get("/v1/files/" + other) // no store takes its files with it
+	s.get("/v1/files/" + other) // the files were not deleted with the vector store
 }
 
 func TestVectorStoreRefused(t *testing.T) {
@@ -264,7 +265,7 @@ func wrongMethods(t *testing.T, s *site) {
 	}
 }
 
-// TestFolderIsVectorStore shows a collection that was read from a folder as a vector store.
+// TestFolderIsVectorStore: the collection of a folder can be used as a vector store.
 func TestFolderIsVectorStore(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -299,10 +300,10 @@ func TestFolderIsVectorStore(t *testing.T) {
 	}
 }
 
-// keeping is a store whose name does not hide its method Store.
+// keeping is a store with another name, since an embedded Store would hide the method Store.
 type keeping interface{ files.Store }
 
-// counting is a store that counts how often files are asked for, one by one and by their ids.
+// counting is a store that counts the requests for files, one by one and by id.
 type counting struct {
 	keeping
 	single, many atomic.Int64
@@ -318,7 +319,7 @@ func (c *counting) Named(ctx context.Context, ids []string) ([]store.File, error
 	return c.keeping.Named(ctx, ids)
 }
 
-// TestFilterAsksOnce holds that neither a filter nor a list of files asks the store for each file.
+// TestFilterAsksOnce: a filter and a list of files do not request each file from the store.
 func TestFilterAsksOnce(t *testing.T) {
 	t.Parallel()
 	asked := &counting{}

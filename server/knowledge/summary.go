@@ -28,7 +28,7 @@ const (
 
 type summaryParams struct {
 	idParam
-	Model     string `query:"model" description:"Not used: the summary is made of sentences of the documents."`
+	Model     string `query:"model" description:"Ignored. The summary consists of sentences of the documents."`
 	MaxTokens int    `query:"max_tokens" minimum:"1" maximum:"8000" default:"1000"`
 }
 
@@ -41,7 +41,7 @@ func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	info, err := s.o.Files.Store(r.Context(), id)
 	if err != nil {
-		return lost(err, "vector store")
+		return notFound(err, "vector store")
 	}
 	sample, err := s.sample(r.Context(), id)
 	if err != nil {

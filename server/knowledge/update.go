@@ -27,7 +27,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	if _, err := s.o.Files.File(r.Context(), id); err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	changes, err := s.changes(in, body)
 	if err != nil {
@@ -40,12 +40,12 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(changes) > 0 {
 		if _, err := s.o.Files.UpdateFile(r.Context(), id, changes); err != nil {
-			return lost(err, "file")
+			return notFound(err, "file")
 		}
 	}
 	d, err := s.o.Files.Document(r.Context(), id, 0, 0)
 	if err != nil {
-		return lost(err, "file")
+		return notFound(err, "file")
 	}
 	out := documentOf(d)
 	out.Content = nil // an update does not change it
@@ -58,7 +58,7 @@ func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMes
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
 	}
-	metadata, err := object("metadata", in.Metadata, maxNoted)
+	metadata, err := object("metadata", in.Metadata, maxFileFields)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMes
 		if !ok || bytes.Equal(value, []byte("null")) {
 			continue
 		}
-		if size += len(value); size > maxNoted {
-			return nil, fault.Invalid(name, "want at most %d bytes in all fields", maxNoted)
+		if size += len(value); size > maxFileFields {
+			return nil, fault.Invalid(name, "want at most %d bytes in all fields", maxFileFields)
 		}
 		changes[name] = value
 	}
@@ -82,7 +82,7 @@ func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMes
 		changes["metadata"] = metadata
 	}
 	if _, ok := changes["read_progress"]; ok {
-		at, err := json.Marshal(naive(s.o.Now()))
+		at, err := json.Marshal(isoTime(s.o.Now()))
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (s *routes) moveFile(ctx context.Context, id string, want []string) error {
 	}
 	for _, vs := range want {
 		if _, err := s.o.Files.Store(ctx, vs); err != nil {
-			if fault.Public(lost(err, "vector store")).Code == fault.NotFound {
+			if fault.Public(notFound(err, "vector store")).Code == fault.NotFound {
 				return fault.Invalid("vector_store_ids", "no such vector store")
 			}
 			return err

@@ -23,11 +23,11 @@ const (
 // Request is a question.
 type Request struct {
 	Query      string     `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
-	Mode       event.Mode `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"How it is answered."`
-	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Where to look; the default collection if it is left out."`
-	TopK       int        `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Passages given to the generator; 0 or left out: 5."`
-	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"The conversation that the question belongs to."`
-	NoCache    bool       `json:"no_cache,omitempty" description:"Answer anew: nothing is taken from the cache or kept in it, and the run is not shared."`
+	Mode       event.Mode `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
+	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	TopK       int        `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
+	NoCache    bool       `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
 
 // API returns the description of the protocol for a server.

@@ -22,14 +22,14 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// compressor writes frames as a server does: each is flushed, so that it can be read.
+// compressor writes frames as a server does: it flushes each frame.
 type compressor interface {
 	io.WriteCloser
 	Flush() error
 	Reset(w io.Writer)
 }
 
-// codings are those of the server, with its options.
+// codings are the compressions of the server, with its options.
 var codings = map[string]func(io.Writer) compressor{
 	"plain": func(w io.Writer) compressor { return &plain{w} },
 	"gzip":  func(w io.Writer) compressor { return gzip.NewWriter(w) },
@@ -49,7 +49,7 @@ func (p *plain) Reset(w io.Writer) { p.Writer = w }
 func (*plain) Close() error        { return nil }
 func (*plain) Flush() error        { return nil }
 
-// prose is English text that changes seldom: the pages of decisions.
+// prose returns English text that rarely changes: the pages of decisions.
 func prose(tb testing.TB) string {
 	tb.Helper()
 	paths, err := filepath.Glob("../../docs/decisions/*.md")
@@ -67,7 +67,7 @@ func prose(tb testing.TB) string {
 	return strings.Join(out, " ")
 }
 
-// tokens cuts a text as a model writes it: words with the blank before them, long ones in pieces.
+// tokens splits a text like a model does: words with the space before them, long ones in parts.
 func tokens(text string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(text) {
@@ -81,9 +81,8 @@ func tokens(text string) []string {
 	return out
 }
 
-// thousand is the log of an answer of 1,000 tokens, 50 a second, over five sources of 400 characters, all of which it cites in
-// the first fifth: so each snapshot holds them from there on. Its text begins
-// so many characters behind the beginning of the pages.
+// thousand returns the log of an answer of 1,000 tokens, 50 per second, with five sources of 400 characters, which are all
+// cited in the first fifth. The text begins skip characters after the start of the pages.
 func thousand(tb testing.TB, skip int) []event.Event {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -132,7 +131,7 @@ func thousand(tb testing.TB, skip int) []event.Event {
 	return log
 }
 
-// paced cuts a log as a reader does who is given text so many times a second; 0: each event at once.
+// paced divides a log into batches as for a client with a rate of per snapshots per second; 0: one batch per event.
 func paced(p knowledge.Protocol, log []event.Event, per int) [][]event.Event {
 	if per == 0 {
 		return single(log)
@@ -150,7 +149,7 @@ func paced(p knowledge.Protocol, log []event.Event, per int) [][]event.Event {
 	return append(out, batch)
 }
 
-// stream writes a log's stream and gives the number of its frames.
+// stream writes the stream of a log and returns the number of its frames.
 func stream(p knowledge.Protocol, batches [][]event.Event, z compressor) int {
 	proj := p.New()
 	var frames []wire.Frame
@@ -176,7 +175,7 @@ func stream(p knowledge.Protocol, batches [][]event.Event, z compressor) int {
 	return n
 }
 
-// shapes are the streams that are measured.
+// shapes are the measured variants of a stream.
 var shapes = []struct {
 	name string
 	p    knowledge.Protocol
@@ -184,7 +183,7 @@ var shapes = []struct {
 }{{"token", knowledge.Protocol{}, 0}, {"20s", knowledge.Protocol{PerSecond: 20}, 20}, {"10s", knowledge.Protocol{}, 10}, {"2s", knowledge.Protocol{PerSecond: 2}, 2},
 	{"delta", knowledge.Protocol{Delta: true}, 0}}
 
-// BenchmarkStream gives the size of a stream (KB, of 1,000 bytes) and what a frame of it costs.
+// BenchmarkStream measures the size of a stream in KB of 1,000 bytes, and the time per frame.
 func BenchmarkStream(b *testing.B) {
 	log := thousand(b, 0)
 	for _, s := range shapes {
@@ -193,7 +192,7 @@ func BenchmarkStream(b *testing.B) {
 			b.Run(s.name+"/"+coding, func(b *testing.B) {
 				b.ReportAllocs()
 				var out bytes.Buffer
-				z := codings[coding](&out) // a server keeps its compressors
+				z := codings[coding](&out) // a server reuses its compressors
 				frames := 0
 				for b.Loop() {
 					out.Reset()
@@ -208,7 +207,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot is the projection of one token of a long answer.
+// BenchmarkSnapshot projects one token of a long answer.
 func BenchmarkSnapshot(b *testing.B) {
 	log := thousand(b, 0)
 	var frames []wire.Frame
@@ -227,8 +226,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100), "ns/frame")
 }
 
-// TestSizes holds the sizes of streams in bytes: the middle of those of five texts, since one may be 1 KB over it where a compressor
-// takes an older snapshot for the last.
+// TestSizes checks the sizes of streams in bytes. It takes the median of five texts, because a compressor may match an
+// older snapshot and produce 1 KB more.
 func TestSizes(t *testing.T) {
 	if beir.Race {
 		t.Skip("compressing takes long, and is no matter of races")

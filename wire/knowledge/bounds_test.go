@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
-// huge is a run of which everything is large: calls, sources, thoughts and a text of so many pieces.
+// huge returns a run with many calls, sources and reasoning, and a text of so many pieces.
 func huge(piece string, pieces, calls, sources int) []event.Event {
 	long := strings.Repeat(piece, 600)
 	bodies := asked(`{"input":"x","effort":"dev","metadata":{"k":"` + strings.Repeat("é", 200) + `"}}`)
@@ -50,7 +50,7 @@ func huge(piece string, pieces, calls, sources int) []event.Event {
 	return logOf(append(bodies, event.Token{Text: long}, event.RunFailed{Code: fault.Model, Message: long})...)
 }
 
-// TestSnapshotsStayBelowALine: whatever is large, each snapshot fits into a line, is strict, and both forms still end alike.
+// TestSnapshotsStayBelowALine: every snapshot fits into a line and is valid, and both modes end in the same state.
 func TestSnapshotsStayBelowALine(t *testing.T) {
 	pieces := []string{"\"\\\"\\", "\U0010ffff", "\u2028\u0085", "⟦⟦1⟧⟧"}
 	if beir.Race {
@@ -85,8 +85,8 @@ func TestSnapshotsStayBelowALine(t *testing.T) {
 	}
 }
 
-// TestLongTextIsCutInSnapshotsOnly: the snapshots of a text of over 100 KB show its beginning and say so, with shorter snippets;
-// the one object has it whole.
+// TestLongTextIsCutInSnapshotsOnly: snapshots show the beginning of a text of over 100 KB, with truncated set and shorter
+// snippets; the reply without a stream has the whole text.
 func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 	log := huge("plain text ", 12_000, 2, 5)
 	whole := knowledge.ResponseOf(log)
@@ -114,7 +114,7 @@ func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 	}
 }
 
-// TestManyThoughtsAreCut and said so.
+// TestManyThoughtsAreCut checks that long reasoning ends with an ellipsis.
 func TestManyThoughtsAreCut(t *testing.T) {
 	r := knowledge.ResponseOf(huge("plain text, long ", 10, 1, 1))
 	for _, it := range r.Output {
@@ -126,7 +126,7 @@ func TestManyThoughtsAreCut(t *testing.T) {
 	}
 }
 
-// TestNoMarkerIsForged: what a model writes is no marker, in whatever pieces it comes.
+// TestNoMarkerIsForged: text of a model never becomes a marker, however it is split into tokens.
 func TestNoMarkerIsForged(t *testing.T) {
 	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
 		event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: "⟦⟦9⟧⟧"}, event.GenerationFinished{}, event.RunFailed{Code: fault.Internal, Message: "⟦⟦3⟧⟧"})...)
@@ -136,7 +136,7 @@ func TestNoMarkerIsForged(t *testing.T) {
 	}
 }
 
-// TestLateSourceIsTold: what a citation leaves out may come with a later one.
+// TestLateSourceIsTold: the source of a citation may only be known from a later one.
 func TestLateSourceIsTold(t *testing.T) {
 	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Cited{N: 1, Chunk: "c_1"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)})...)
 	if a := knowledge.ResponseOf(log).Output[0].Content[0].Annotations; len(a) != 1 || a[0].FileID != "file_1" || a[0].Index != 3 {
@@ -144,7 +144,8 @@ func TestLateSourceIsTold(t *testing.T) {
 	}
 }
 
-// TestSourcesAreNumberedAsTheyAreCited: a number that skips some is the next annotation, and one that comes again is the same.
+// TestSourcesAreNumberedAsTheyAreCited: annotations are numbered in the order of citation, whatever the numbers of the
+// sources are.
 func TestSourcesAreNumberedAsTheyAreCited(t *testing.T) {
 	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a"}, event.Cited{N: 7, Chunk: "c_7"}, event.Token{Text: " b"},
 		event.Cited{N: -1, Chunk: "c_0"}, event.Cited{N: 7, Chunk: "c_7"}, event.GenerationFinished{Reason: "stop"}, event.Verified{},

@@ -27,10 +27,10 @@ import (
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
-// forms are those that the laws are held in.
+// forms are the tested variants.
 var forms = map[string]knowledge.Protocol{"snapshots": {}, "deltas": {Delta: true}}
 
-// client is what one of ours does with a stream: it keeps the newest snapshot and appends deltas to it.
+// client keeps the latest snapshot and applies deltas to it, like our clients.
 type client struct {
 	last knowledge.Response
 	done bool
@@ -91,7 +91,7 @@ func (c *client) delta(f wire.Frame) error {
 	return fmt.Errorf("%s is no delta", f.Event)
 }
 
-// item gives the item that a delta belongs to, which a snapshot has shown.
+// item returns the item of a delta, which must be in an earlier snapshot.
 func (c *client) item(id string, place int, kind string) (*knowledge.Item, error) {
 	if place >= len(c.last.Output) || c.last.Output[place].ID != id || c.last.Output[place].Type != kind {
 		return nil, fmt.Errorf("a delta of %s, which is no %s at %d", id, kind, place)
@@ -105,7 +105,7 @@ func strict(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// newest gives the response that a client of snapshots ends with: it looks at the last two frames only.
+// newest returns the final response of a client of snapshots. It uses the last two frames only.
 func newest(frames []wire.Frame) ([]string, error) {
 	if len(frames) < 2 {
 		return nil, fmt.Errorf("%d frames", len(frames))
@@ -123,7 +123,7 @@ func newest(frames []wire.Frame) ([]string, error) {
 	return strings.Split(string(out), "\n"), err
 }
 
-// added gives the same of a client of deltas, and what the deltas of each item add up to.
+// added returns the final response of a client of deltas, and the joined deltas of each item.
 func added(frames []wire.Frame) ([]string, error) {
 	texts := map[string]string{}
 	for _, f := range frames {
@@ -148,12 +148,12 @@ func added(frames []wire.Frame) ([]string, error) {
 	return out, err
 }
 
-// logs are those of the goldens and so many at random.
+// logs returns the logs of the goldens and n random ones.
 func logs(t *testing.T, n int) map[string][]event.Event {
 	t.Helper()
 	all := maps.Clone(stories())
 	rng := rand.New(rand.NewPCG(5, 6))
-	if beir.Race { // data show no more races than a few do
+	if beir.Race { // more data would not find more races
 		n /= 4
 	}
 	for i := range n {
@@ -169,7 +169,7 @@ func logs(t *testing.T, n int) map[string][]event.Event {
 	return all
 }
 
-// tell gives the first citation of each source what a pipeline tells with it, and the run a request of the protocol.
+// tell adds to a random log what a pipeline adds: the sources of first citations, and the request of the run.
 func tell(rng *rand.Rand, log []event.Event) {
 	seen := map[int]bool{}
 	for i, e := range log {
@@ -202,10 +202,10 @@ func TestLawsOfDeltas(t *testing.T) {
 	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forms["deltas"], Read: added}, logs(t, 10))
 }
 
-// ending is what the events that end a response say of it.
+// ending maps the last event names to the status of the response.
 var ending = map[string]string{knowledge.EventCompleted: "completed", knowledge.EventIncomplete: "incomplete", knowledge.EventFailed: "failed"}
 
-// TestEverySnapshotIsStrict holds each frame of each form to the contract.
+// TestEverySnapshotIsStrict validates each frame of each variant.
 func TestEverySnapshotIsStrict(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		for form, p := range forms {
@@ -229,7 +229,8 @@ func TestEverySnapshotIsStrict(t *testing.T) {
 	}
 }
 
-// TestFormsAgree: snapshots, deltas and the one object tell the same in the end, and deltas alone give the text.
+// TestFormsAgree: snapshots, deltas and the reply without a stream end in the same state, and the deltas add up to the
+// text.
 func TestFormsAgree(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		snapshots := wiretest.Project(forms["snapshots"].New(), [][]event.Event{log})
@@ -269,7 +270,7 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestThoughtsPrecedeTheAnswer: what a generator thinks stands before what it then says, in the order in which both came.
+// TestThoughtsPrecedeTheAnswer: reasoning and text of a generator are in the order in which they came.
 func TestThoughtsPrecedeTheAnswer(t *testing.T) {
 	var log []event.Event
 	for i, b := range []event.Body{event.RunStarted{Run: "run_1"}, event.GenerationStarted{}, event.Reasoned{Text: "Hm."}, event.Token{Text: "Yes."},
@@ -289,7 +290,7 @@ func TestThoughtsPrecedeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestTextOfABatchIsOneFrame: what begins or ends something is shown by itself, and of text the newest.
+// TestTextOfABatchIsOneFrame: the start and the end of items have their own frames; the text of a batch has one frame.
 func TestTextOfABatchIsOneFrame(t *testing.T) {
 	log := stories()["direct"]
 	for cuts, want := range map[string]int{"one": 1, "single": 8} {
@@ -328,7 +329,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestCoalesces: what waits makes frames of text or none, whatever else may come with it.
+// TestCoalesces: events that may be coalesced produce frames of text, or none.
 func TestCoalesces(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		shown := map[event.Seq]string{}
@@ -354,7 +355,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// single gives each event a batch of its own.
+// single puts each event into a batch of its own.
 func single(log []event.Event) [][]event.Event {
 	var out [][]event.Event
 	for i := range log {
@@ -363,7 +364,7 @@ func single(log []event.Event) [][]event.Event {
 	return out
 }
 
-// logOf dates bodies 10 ms apart.
+// logOf returns events 10 ms apart.
 func logOf(bodies ...event.Body) []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var log []event.Event
@@ -373,7 +374,7 @@ func logOf(bodies ...event.Body) []event.Event {
 	return log
 }
 
-// asked is the start of a run that came by a request of the protocol.
+// asked returns the start of a run that was asked in this protocol.
 func asked(body string) []event.Body {
 	q, err := knowledge.Decode([]byte(body), 1000)
 	if err != nil {
@@ -392,7 +393,7 @@ func source(n int) *event.Source {
 		Ordinal: 3 * n, Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may arrive one by one.", Score: 0.87, Cited: true}
 }
 
-// search is a call that finds something.
+// search returns the events of a search with results.
 func search(call event.CallID, iteration int) []event.Body {
 	return []event.Body{
 		event.RetrievalStarted{Call: call, Tool: event.ToolHybridSearch, Query: "How do tokens arrive?", Iteration: iteration},
@@ -404,7 +405,7 @@ func search(call event.CallID, iteration int) []event.Body {
 	}
 }
 
-// said is an answer that is whole.
+// said returns the events of a complete answer.
 func said() []event.Body {
 	return []event.Body{
 		event.Reranked{Method: "colbert", Inputs: 2, TopScore: 4.23, Duration: 85, Outputs: []event.Found{{Chunk: "c_1", Score: 4.23}}},
@@ -418,7 +419,7 @@ func said() []event.Body {
 	}
 }
 
-// stories are the logs whose streams are kept.
+// stories returns the logs of the golden streams.
 func stories() map[string][]event.Event {
 	agentic := slices.Concat(asked(`{"input":"How do tokens arrive?","effort":"dev","tools":[{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"}]}`),
 		[]event.Body{event.Reasoned{Text: "Let me "}, event.Reasoned{Text: "see."}, event.CacheChecked{}}, search(1, 1), []event.Body{

@@ -41,30 +41,30 @@ const whatIsIt = "What is this document about?"
 
 // Request is the body of a request for a response. A null field counts as left out.
 type Request struct {
-	Input              any               `json:"input,omitempty" description:"The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false."`
-	Messages           []Message         `json:"messages,omitempty" description:"The same as a list. Answered with one object unless stream is true."`
-	Stream             *bool             `json:"stream,omitempty" description:"Whether the answer is a stream."`
+	Input              any               `json:"input,omitempty" description:"The question, or a list of messages; the last message with the role user is the question. The reply is a stream unless stream is false."`
+	Messages           []Message         `json:"messages,omitempty" description:"Alias of input for a list. The reply is one JSON object unless stream is true."`
+	Stream             *bool             `json:"stream,omitempty" description:"Whether the reply is a stream."`
 	StreamOptions      *StreamOptions    `json:"stream_options,omitempty"`
-	SnapshotsPerSecond float64           `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100" default:"10" description:"Snapshots that show nothing but more text, at most."`
-	Effort             string            `json:"effort,omitempty" enum:"low,medium,high,dev" default:"medium" description:"How much is done to find an answer."`
-	Model              string            `json:"model,omitempty" maxLength:"128" description:"One that the server does not have is another word for its first."`
-	Instructions       string            `json:"instructions,omitempty" description:"How to answer; heeded by models."`
-	Tools              []Tool            `json:"tools,omitempty" description:"Where and with what to look. Tools of other types are ignored."`
-	ToolChoice         json.RawMessage   `json:"tool_choice,omitempty" description:"Repeated, and without effect."`
+	SnapshotsPerSecond float64           `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100" default:"10" description:"Maximum rate of snapshots that only add text."`
+	Effort             string            `json:"effort,omitempty" enum:"low,medium,high,dev" default:"medium" description:"How much work is done to find an answer."`
+	Model              string            `json:"model,omitempty" maxLength:"128" description:"The requested model. An unknown name selects the default model."`
+	Instructions       string            `json:"instructions,omitempty" description:"Instructions to the model."`
+	Tools              []Tool            `json:"tools,omitempty" description:"Tools, and the vector stores to search. Tools of other types are ignored."`
+	ToolChoice         json.RawMessage   `json:"tool_choice,omitempty" description:"Repeated in the response. No effect."`
 	Temperature        *float64          `json:"temperature,omitempty" minimum:"0" maximum:"2"`
-	TopP               *float64          `json:"top_p,omitempty" minimum:"0" maximum:"1" description:"Repeated, and without effect."`
-	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" minimum:"1" description:"Of the answer. max_tokens is another name."`
+	TopP               *float64          `json:"top_p,omitempty" minimum:"0" maximum:"1" description:"Repeated in the response. No effect."`
+	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" minimum:"1" description:"Limit of the answer. max_tokens is an alias."`
 	MaxTokens          int               `json:"max_tokens,omitempty" minimum:"1"`
-	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The response that this one follows: its question and answer go before the input."`
-	Store              *bool             `json:"store,omitempty" default:"true" description:"False: nothing is kept once the answer was read."`
-	NoCache            bool              `json:"no_cache,omitempty" description:"Answer anew."`
-	Metadata           map[string]string `json:"metadata,omitempty" description:"At most 16 pairs; repeated."`
-	User               string            `json:"user,omitempty" description:"Repeated."`
-	Reasoning          *Reasoning        `json:"reasoning,omitempty" description:"Its effort stands in for effort."`
-	Text               *TextFormat       `json:"text,omitempty" description:"Repeated; json_object and json_schema are taken for text."`
-	Truncation         string            `json:"truncation,omitempty" enum:"auto,disabled" description:"Repeated, and without effect."`
-	ServiceTier        string            `json:"service_tier,omitempty" enum:"auto,default,flex" description:"Repeated, and without effect."`
-	ParallelToolCalls  *bool             `json:"parallel_tool_calls,omitempty" description:"Repeated, and without effect."`
+	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The previous response of the conversation. Its question and answer precede the input."`
+	Store              *bool             `json:"store,omitempty" default:"true" description:"If false, the response is deleted after it was read."`
+	NoCache            bool              `json:"no_cache,omitempty" description:"Do not use the cache."`
+	Metadata           map[string]string `json:"metadata,omitempty" description:"At most 16 pairs. Repeated in the response."`
+	User               string            `json:"user,omitempty" description:"Repeated in the response."`
+	Reasoning          *Reasoning        `json:"reasoning,omitempty" description:"Its effort is used if there is no effort."`
+	Text               *TextFormat       `json:"text,omitempty" description:"Repeated in the response. json_object and json_schema are treated as text."`
+	Truncation         string            `json:"truncation,omitempty" enum:"auto,disabled" description:"Repeated in the response. No effect."`
+	ServiceTier        string            `json:"service_tier,omitempty" enum:"auto,default,flex" description:"Repeated in the response. No effect."`
+	ParallelToolCalls  *bool             `json:"parallel_tool_calls,omitempty" description:"Repeated in the response. No effect."`
 }
 
 // Message is a message of the conversation.
@@ -75,7 +75,7 @@ type Message struct {
 
 // StreamOptions selects the form of a stream.
 type StreamOptions struct {
-	Mode               string  `json:"mode,omitempty" enum:"snapshot,delta" default:"snapshot" description:"delta: text is told in pieces, and snapshots come where items begin and end."`
+	Mode               string  `json:"mode,omitempty" enum:"snapshot,delta" default:"snapshot" description:"In the mode delta, text is sent as deltas, and snapshots only when items begin and end."`
 	SnapshotsPerSecond float64 `json:"snapshots_per_second,omitempty" minimum:"0.1" maximum:"100"`
 }
 

@@ -19,7 +19,7 @@ import (
 
 const maxQuery = 1000
 
-// decode gives the question without its request.
+// decode decodes a request and removes the echo.
 func decode(t *testing.T, body string) wire.Request {
 	t.Helper()
 	q, err := knowledge.Decode([]byte(body), maxQuery)
@@ -136,7 +136,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 	}
 }
 
-// TestLongHistoryLosesItsOldestTurns, since clients send the whole of it each time.
+// TestLongHistoryLosesItsOldestTurns: clients send the whole history each time.
 func TestLongHistoryLosesItsOldestTurns(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{3, 5000} {
@@ -155,7 +155,7 @@ func TestLongHistoryLosesItsOldestTurns(t *testing.T) {
 	}
 }
 
-// TestResponseRepeatsTheRequest as far as the client can read it.
+// TestResponseRepeatsTheRequest: the response has the fields of the request that the client can read.
 func TestResponseRepeatsTheRequest(t *testing.T) {
 	t.Parallel()
 	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"x":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
@@ -203,7 +203,7 @@ func TestVariant(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what is taken is within its bounds and makes strict snapshots; what is not is told with a field.
+// FuzzDecode: accepted requests are within the limits and produce valid snapshots; errors name a field.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{direct, `{"input":[{"role":"user","content":[{"type":"input_file","file_id":"a"}]}],"tools":[{"type":"x"}]}`, `{"messages":[{"role":"user","content":"x"}]}`, `null`,
 		`{"input":"x","metadata":{"\u2028":"\u0000"}}`, `{"input":"x","INPUT":1,"tool_choice":{"type":"file_search"}}`, `{"input":"⟦⟦1⟧⟧","effort":"dev","input":"y"}`} {

@@ -29,19 +29,19 @@ const (
 // While text is appended, nothing before the text changes, so that a fast compressor can match a snapshot with the one
 // before.
 type Response struct {
-	ID        string `json:"id" description:"The run's."`
+	ID        string `json:"id" description:"Id of the run."`
 	Object    string `json:"object" enum:"response"`
 	CreatedAt int64  `json:"created_at" description:"Unix seconds."`
-	Model     string `json:"model" description:"As asked for."`
+	Model     string `json:"model" description:"The requested model."`
 	Echo
 	RunID  string `json:"run_id"`
-	Cached bool   `json:"cached,omitempty" description:"An earlier answer is given again."`
+	Cached bool   `json:"cached,omitempty" description:"The answer comes from the cache."`
 	// AnsweredBy is the model that wrote the answer. It may differ from Model.
-	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer; the model asked for is in model."`
+	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer. It may differ from the requested model."`
 	// Abstained is set if the answer says that the documents hold no answer.
-	Abstained bool `json:"abstained,omitempty" description:"The documents hold no answer."`
+	Abstained bool `json:"abstained,omitempty" description:"The documents do not hold an answer."`
 
-	Usage *Usage `json:"usage,omitempty" description:"What is known so far: of a step, once it has ended."`
+	Usage *Usage `json:"usage,omitempty" description:"Tokens of the steps that have ended."`
 
 	Output []Item `json:"output"`
 
@@ -49,7 +49,7 @@ type Response struct {
 	Error        *ResponseError     `json:"error,omitempty"`
 	Incomplete   *IncompleteDetails `json:"incomplete_details,omitempty"`
 	Warnings     []Warning          `json:"warnings,omitempty" description:"At most 8."`
-	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How far the sources carry the answer, once that was checked."`
+	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How well the sources support the answer. Set after the verification."`
 	Verification *Verification      `json:"verification,omitempty"`
 	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
 }
@@ -58,7 +58,7 @@ type Response struct {
 type Echo struct {
 	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
 	ToolChoice         json.RawMessage   `json:"tool_choice" description:"none, auto, required, or an object with a type."`
-	Tools              []Tool            `json:"tools" description:"Those of a type that there is."`
+	Tools              []Tool            `json:"tools" description:"Tools of supported types."`
 	Temperature        *float64          `json:"temperature,omitempty"`
 	TopP               *float64          `json:"top_p,omitempty"`
 	MaxOutputTokens    int               `json:"max_output_tokens,omitempty"`
@@ -108,15 +108,15 @@ type Item struct {
 	ID             string       `json:"id"`
 	Role           string       `json:"role,omitempty" enum:"assistant"`
 	Queries        []string     `json:"queries,omitzero"`
-	Count          int          `json:"count,omitempty" description:"How many documents are listed, at most."`
+	Count          int          `json:"count,omitempty" description:"Maximum number of documents."`
 	DocumentID     string       `json:"document_id,omitempty"`
 	DocumentTitle  *string      `json:"document_title,omitempty"` // always present in a page_reader_call: some clients recognize the type by it
 	StartPage      int          `json:"start_page,omitempty"`
 	EndPage        int          `json:"end_page,omitempty"`
 	Progress       *float64     `json:"progress,omitempty" minimum:"0" maximum:"1"`
-	Results        []Result     `json:"results,omitzero" description:"The best ten; fewer where there are many calls. result_count is how many were found."`
+	Results        []Result     `json:"results,omitzero" description:"The best ten passages; fewer if there are many calls. result_count is the number of passages found."`
 	ResultCount    *int         `json:"result_count,omitempty"`
-	Tool           string       `json:"tool,omitempty" description:"The tool behind the call, by its name in the run's events."`
+	Tool           string       `json:"tool,omitempty" description:"Name of the tool in the events of the run."`
 	Iteration      int          `json:"iteration,omitempty"`
 	DurationMS     event.Millis `json:"duration_ms,omitempty"`
 	ExecutionTrace string       `json:"execution_trace,omitempty" description:"Lines of text."`
@@ -129,7 +129,7 @@ type Item struct {
 type Result struct {
 	FileID     string           `json:"file_id"`
 	Filename   string           `json:"filename"`
-	Score      float64          `json:"score" minimum:"0" maximum:"1" description:"How relevant the passage is; comparable between questions."`
+	Score      float64          `json:"score" minimum:"0" maximum:"1" description:"Relevance of the passage. Scores of different questions are comparable."`
 	Attributes ResultAttributes `json:"attributes"`
 }
 
@@ -148,7 +148,7 @@ type Warning struct {
 // Summary is the text of a reasoning item.
 type Summary struct {
 	Type string `json:"type" enum:"summary_text"`
-	Text string `json:"text" description:"At most 8 KiB; what follows is left out."`
+	Text string `json:"text" description:"At most 8 KiB."`
 }
 
 // Part is the text of a message. A marker ⟦⟦n⟧⟧ in the text follows what annotation n supports; n counts from 1.
@@ -166,18 +166,18 @@ type Part struct {
 type Annotation struct {
 	Type     string `json:"type" enum:"file_citation"`
 	FileID   string `json:"file_id"`
-	Index    int    `json:"index" description:"Of the passage among the segments of its file, from 0."`
+	Index    int    `json:"index" description:"Index of the segment in the file, from 0."`
 	Filename string `json:"filename"`
-	Snippet  string `json:"snippet,omitempty" description:"At most 400 characters; fewer where many passages are cited."`
+	Snippet  string `json:"snippet,omitempty" description:"At most 400 characters; fewer if many passages are cited."`
 	// Truncated is set if the snippet is not the whole passage.
 	Truncated bool    `json:"truncated,omitempty"`
-	Quote     string  `json:"quote,omitempty" description:"The sentence that is cited, at most 400 characters; fewer where many passages are cited."`
-	Path      string  `json:"path,omitempty" description:"Of the file below the indexed folder, with the folder's name."`
-	Page      int     `json:"page,omitempty" description:"The first page that what is cited is on."`
-	Pages     []int   `json:"pages,omitempty" description:"All pages that what is cited is on, if these are several: at most 20."`
+	Quote     string  `json:"quote,omitempty" description:"The cited sentence, at most 400 characters; fewer if many passages are cited."`
+	Path      string  `json:"path,omitempty" description:"Path of the file below the indexed folder, with the name of the folder."`
+	Page      int     `json:"page,omitempty" description:"The first page of the cited text."`
+	Pages     []int   `json:"pages,omitempty" description:"All pages of the cited text if there are several; at most 20."`
 	Heading   string  `json:"heading,omitempty"`
 	Score     float64 `json:"score,omitempty"`
-	ChunkID   string  `json:"chunk_id,omitempty" description:"There where nothing else is known of the passage yet."`
+	ChunkID   string  `json:"chunk_id,omitempty" description:"Set while nothing else is known about the passage."`
 }
 
 // ResponseError is the reason why a response failed. Code is a code of the protocol, Reason one of package fault.
@@ -217,7 +217,7 @@ type Verification struct {
 	Supported   int  `json:"supported"`
 	Partial     int  `json:"partially_supported"`
 	Unsupported int  `json:"unsupported"`
-	Flagged     bool `json:"flagged,omitempty" description:"The sources do not carry the answer."`
+	Flagged     bool `json:"flagged,omitempty" description:"The sources do not support the answer."`
 }
 
 // TextDelta is the data of response.output_text.delta in delta mode: text to append.
@@ -260,5 +260,5 @@ type Fault struct {
 
 // FaultDetail names the field of the request that caused the error, if there is one.
 type FaultDetail struct {
-	Field string `json:"field,omitempty" description:"Such as input[2].content[0].type."`
+	Field string `json:"field,omitempty" description:"Path of the field, such as input[2].content[0].type."`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
-// TestUsageStandsInEverySnapshot: all 0 as long as no model was asked, and then what is known.
+// TestUsageStandsInEverySnapshot: every snapshot has the usage so far; all 0 if no model was called yet.
 func TestUsageStandsInEverySnapshot(t *testing.T) {
 	for name, log := range logs(t, 8) {
 		for form, p := range forms {
@@ -38,8 +38,8 @@ func TestUsageStandsInEverySnapshot(t *testing.T) {
 	}
 }
 
-// TestTakeoverIsShown: the model that failed and the one that took over are named in all snapshots from there on, in a form that
-// the public client shows.
+// TestTakeoverIsShown: all later snapshots name the model that failed and the one that replaced it, in a form that the
+// public client shows.
 func TestTakeoverIsShown(t *testing.T) {
 	log := stories()["takeover"]
 	r := knowledge.ResponseOf(log)
@@ -74,7 +74,7 @@ func TestTakeoverIsShown(t *testing.T) {
 	}
 }
 
-// TestFileSearchResults: a call shows the files of what it found, and no texts.
+// TestFileSearchResults: a call shows the files that it found, without texts.
 func TestFileSearchResults(t *testing.T) {
 	for _, it := range knowledge.ResponseOf(stories()["direct"]).Output {
 		if it.Type != knowledge.ItemFileSearch {
@@ -91,7 +91,7 @@ func TestFileSearchResults(t *testing.T) {
 	t.Error("there is no call")
 }
 
-// TestShortenedSnippetSaysSo: a snippet that is not the whole passage has truncated beside it.
+// TestShortenedSnippetSaysSo checks the field truncated of annotations.
 func TestShortenedSnippetSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// TestSnippetsBeginWithWhatIsCited: unless all of the passage fits, or nobody knows.
+// TestSnippetsBeginWithWhatIsCited: the snippet of a long passage begins with the cited sentence, if it is known.
 func TestSnippetsBeginWithWhatIsCited(t *testing.T) {
 	t.Parallel()
 	fill := strings.Repeat("é", 300)

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// The validator below knows nothing of the package's types: it is what the public client holds a snapshot to, as its contract
-// says. What fails there is not shown, or stops the client.
+// The validator below does not use the types of the package. It checks what the public client requires of a snapshot: the
+// client does not show other snapshots, or stops.
 
-// longest is a line of a stream, with its end.
+// longest is the maximum length of a line of a stream.
 const longest = 120_000 + len("data: \n")
 
 var statuses = map[string][]string{
@@ -35,7 +35,7 @@ var (
 	markers    = regexp.MustCompile(`⟦⟦(\d+)⟧⟧`)
 )
 
-// object reads fields that a JSON object must have, and collects what is wrong.
+// object reads required fields of a JSON object and collects errors.
 type object struct {
 	m    map[string]any
 	path string
@@ -90,7 +90,7 @@ func (o object) optional(name string, f func(object)) {
 	}
 }
 
-// validate holds a snapshot to the contract.
+// validate checks a snapshot.
 func validate(data []byte) error {
 	var errs []error
 	if len(data)+len("data: \n") > longest {
@@ -216,7 +216,7 @@ func validateCitation(o object) {
 	}
 }
 
-// inRange holds that each marker means an annotation, and that each annotation is meant before the next.
+// inRange checks that each marker has an annotation, and that annotations are first cited in their order.
 func inRange(text string, annotations int) error {
 	next := 1
 	for _, m := range markers.FindAllStringSubmatch(text, -1) {
@@ -229,7 +229,7 @@ func inRange(text string, annotations int) error {
 	return nil
 }
 
-// readable tells whether a message says something.
+// readable reports whether a message has text.
 func readable(m map[string]any) bool {
 	out, _ := m["output"].([]any)
 	for _, v := range out {
@@ -245,7 +245,7 @@ func readable(m map[string]any) bool {
 	return false
 }
 
-// TestTheValidatorRefuses shows that it can.
+// TestTheValidatorRefuses checks that invalid snapshots are rejected.
 func TestTheValidatorRefuses(t *testing.T) {
 	good := `{"id":"a","object":"response","created_at":1,"model":"m","parallel_tool_calls":true,"tool_choice":"auto","tools":[],"status":"in_progress","output":[` +
 		`{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","annotations":[` +

@@ -34,6 +34,22 @@ export class ConnectionError extends Error {
   }
 }
 
+/** The run failed or was cancelled. */
+export class RunError extends Error {
+  override readonly name = "RunError";
+
+  constructor(
+    message: string,
+    /** The code of the failure, such as TIMEOUT. */
+    readonly code: string,
+    readonly run: string | undefined,
+    /** The final state, with the answer so far. */
+    readonly state: unknown,
+  ) {
+    super(message);
+  }
+}
+
 /** The server sent what its protocol does not allow. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";

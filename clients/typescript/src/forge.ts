@@ -55,6 +55,10 @@ export class AskStream extends RunStream<AskEvent, AskState> {
   protected override whole(): AskState {
     return this.snapshot;
   }
+
+  protected override failure(state: AskState): Failure | undefined {
+    return state.error;
+  }
 }
 
 /** Whether no event of the forge protocol follows. */

@@ -80,7 +80,7 @@ export class Sluice {
   }
 }
 
-export { ConnectionError, ProtocolError, SluiceError } from "./errors.js";
+export { ConnectionError, ProtocolError, RunError, SluiceError } from "./errors.js";
 export { type AskState, AskStream } from "./forge.js";
 export { type FileFields, Files, type Uploadable, type UploadOptions } from "./files.js";
 export type { CallOptions, Options } from "./http.js";

@@ -63,6 +63,10 @@ export class ResponseStream extends RunStream<ResponseEvent, Response | undefine
     return e;
   }
 
+  protected override failure(state: Response): { code: string; message: string } | undefined {
+    return state.error && { code: state.error.reason, message: state.error.message };
+  }
+
   protected override async whole(): Promise<Response> {
     const r = this.#response;
     if (!r) throw new ProtocolError(`run ${this.run} ended without a response`);

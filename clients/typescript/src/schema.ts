@@ -595,7 +595,7 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description An id: the list goes on behind it. */
+                    /** @description Id of an entry. The list continues after it. */
                     after?: string;
                     limit?: number;
                 };
@@ -626,7 +626,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Upload a file, or have one fetched */
+        /** Upload a file, or fetch it from a URL */
         post: {
             parameters: {
                 query?: never;
@@ -800,9 +800,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Segments wanted. */
+                    /** @description Number of segments. */
                     limit?: number;
-                    /** @description The first segment wanted, from 0. */
+                    /** @description First segment, from 0. */
                     start_segment?: number;
                 };
                 header?: never;
@@ -843,7 +843,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Note something on a file */
+        /** Set fields of a file */
         post: {
             parameters: {
                 query?: never;
@@ -932,9 +932,9 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The last one; 0 is the first page too. */
+                    /** @description Last page. 0 means the first page. */
                     end_page?: number;
-                    /** @description The first page wanted, from 1; 0 is the first page too. */
+                    /** @description First page, from 1. 0 means the first page too. */
                     start_page?: number;
                 };
                 header?: never;
@@ -989,7 +989,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the models that a question may ask for, the first being asked where it asks for none */
+        /** List the models that a question may request; the first is the default */
         get: {
             parameters: {
                 query?: never;
@@ -1025,11 +1025,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List stored responses, the newest first */
+        /** List stored responses, newest first */
         get: {
             parameters: {
                 query?: {
-                    /** @description An id: the list goes on behind it. */
+                    /** @description Id of an entry. The list continues after it. */
                     after?: string;
                     limit?: number;
                 };
@@ -1189,13 +1189,13 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description The id of the last event received, of a stream. */
+                    /** @description Id of the last event received, to resume a stream. */
                     starting_after?: string;
-                    /** @description Stream it, live or finished. */
+                    /** @description Whether the reply is a stream. */
                     stream?: boolean;
                 };
                 header?: {
-                    /** @description The same. */
+                    /** @description The same as starting_after. */
                     "Last-Event-ID"?: string;
                 };
                 path: {
@@ -1299,7 +1299,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a response */
+        /** Cancel a response */
         post: {
             parameters: {
                 query?: never;
@@ -1344,7 +1344,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how the server is */
+        /** Show the status of the server */
         get: {
             parameters: {
                 query?: never;
@@ -1380,7 +1380,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the server is healthy */
+        /** Report whether the server is healthy */
         get: {
             parameters: {
                 query?: never;
@@ -1425,7 +1425,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show work in the background */
+        /** Show a background task */
         get: {
             parameters: {
                 query?: never;
@@ -1476,7 +1476,7 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description An id: the list goes on behind it. */
+                    /** @description Id of an entry. The list continues after it. */
                     after?: string;
                     limit?: number;
                 };
@@ -1632,7 +1632,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Change a vector store, and let files join or leave it */
+        /** Change a vector store, and add or remove files */
         post: {
             parameters: {
                 query?: never;
@@ -1704,7 +1704,7 @@ export interface paths {
                 };
             };
         };
-        /** Delete a vector store, and none of its files */
+        /** Delete a vector store, but not its files */
         delete: {
             parameters: {
                 query?: never;
@@ -1761,7 +1761,7 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description An id: the list goes on behind it. */
+                    /** @description Id of an entry. The list continues after it. */
                     after?: string;
                     limit?: number;
                 };
@@ -1895,12 +1895,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell what a vector store is about */
+        /** Summarize a vector store */
         get: {
             parameters: {
                 query?: {
                     max_tokens?: number;
-                    /** @description Not used: the summary is made of sentences of the documents. */
+                    /** @description Ignored. The summary consists of sentences of the documents. */
                     model?: string;
                 };
                 header?: never;
@@ -2063,21 +2063,21 @@ export interface components {
             type: "query_analysis";
         };
         ForgeRequest: {
-            /** @description Where to look; the default collection if it is left out. */
+            /** @description Collection to search. The default collection if it is left out. */
             collection?: string;
             /**
-             * @description How it is answered.
+             * @description Method of answering.
              * @default agentic
              * @enum {string}
              */
             mode?: "agentic" | "direct";
-            /** @description Answer anew: nothing is taken from the cache or kept in it, and the run is not shared. */
+            /** @description Do not use the cache, and do not share the run. */
             no_cache?: boolean;
             /** @description The question, in any language. */
             query: string;
-            /** @description The conversation that the question belongs to. */
+            /** @description Conversation of the question. */
             session_id?: string;
-            /** @description Passages given to the generator; 0 or left out: 5. */
+            /** @description Number of passages for the generator. 0 or left out: 5. */
             top_k?: number;
         };
         ForgeRerankResult: {
@@ -2186,43 +2186,43 @@ export interface components {
         };
         FormDataKnowledgeUploadForm: {
             file?: components["schemas"]["MultipartFileHeader"];
-            /** @description Its media type. */
+            /** @description Media type of the file. */
             file_type?: string;
-            /** @description To be used as the file's id. */
+            /** @description Id of the file. */
             id?: string;
-            /** @description That the bytes must have: 32 hexadecimal digits. */
+            /** @description Expected MD5: 32 hexadecimal digits. */
             md5?: string;
-            /** @description Of the file of the URL. */
+            /** @description Name of the file of the URL. */
             name?: string;
-            /** @description A JSON object; kept with the file. */
+            /** @description A JSON object. Stored with the file. */
             parse_options?: string;
             /** @default general */
             purpose?: string;
             request_id?: string;
-            /** @description A file of the same bytes that is there already is given instead. */
+            /** @description If a file with the same bytes exists, the reply is that file. */
             skip_exists?: boolean;
-            /** @description Fetched in the background; http or https. In the part "file"'s place. */
+            /** @description http or https URL to fetch in the background, instead of the part "file". */
             url?: string;
         };
         KnowledgeAnnotation: {
-            /** @description There where nothing else is known of the passage yet. */
+            /** @description Set while nothing else is known about the passage. */
             chunk_id?: string;
             file_id: string;
             filename: string;
             heading?: string;
-            /** @description Of the passage among the segments of its file, from 0. */
+            /** @description Index of the segment in the file, from 0. */
             index: number;
-            /** @description The first page that what is cited is on. */
+            /** @description The first page of the cited text. */
             page?: number;
-            /** @description All pages that what is cited is on, if these are several: at most 20. */
+            /** @description All pages of the cited text if there are several; at most 20. */
             pages?: number[];
-            /** @description Of the file below the indexed folder, with the folder's name. */
+            /** @description Path of the file below the indexed folder, with the name of the folder. */
             path?: string;
-            /** @description The sentence that is cited, at most 400 characters; fewer where many passages are cited. */
+            /** @description The cited sentence, at most 400 characters; fewer if many passages are cited. */
             quote?: string;
             /** Format: double */
             score?: number;
-            /** @description At most 400 characters; fewer where many passages are cited. */
+            /** @description At most 400 characters; fewer if many passages are cited. */
             snippet?: string;
             truncated?: boolean;
             /** @enum {string} */
@@ -2240,17 +2240,17 @@ export interface components {
             contexts: string[];
             encoding: string;
             file_type: string;
-            /** @description Segments follow those that are here. */
+            /** @description There are more segments. */
             has_more: boolean;
-            /** @description The MD5 of the bytes. */
+            /** @description MD5 of the file. */
             id: string;
             images: string[];
             keywords: string[];
             language: string;
             metadata: unknown;
-            /** @description Give it as start_segment to get them. */
+            /** @description Value of start_segment for the next segments. */
             next_segment?: number;
-            /** @description The headings, a line each. */
+            /** @description The headings, one per line. */
             outline: string;
             page_count: number;
             segments: components["schemas"]["KnowledgeSegment"][];
@@ -2270,10 +2270,10 @@ export interface components {
             bookmarks: number[];
             /** Format: int64 */
             bytes: number;
-            /** @description Left out until the file is indexed. */
+            /** @description Set when the file is indexed. */
             content?: components["schemas"]["KnowledgeContent"];
             content_type: string;
-            /** @description UTC, ISO 8601 with microseconds and without a zone. */
+            /** @description ISO 8601 in UTC, with microseconds and without a time zone. */
             created_at: string;
             filename: string;
             highlights: string[];
@@ -2314,13 +2314,13 @@ export interface components {
             message: string;
         };
         KnowledgeFaultDetail: {
-            /** @description Such as input[2].content[0].type. */
+            /** @description Path of the field, such as input[2].content[0].type. */
             field?: string;
         };
         KnowledgeFile: {
             /**
              * Format: int64
-             * @description 0 until a file of a URL was fetched.
+             * @description 0 until a file was fetched from its URL.
              */
             bytes: number;
             content_type: string;
@@ -2339,11 +2339,11 @@ export interface components {
             purpose: string;
             /** @enum {string} */
             status: "uploaded" | "processing" | "processed" | "error" | "cancelled";
-            /** @description "upload-" and the file's id; also where the file was there already. */
+            /** @description "upload-" followed by the id of the file. */
             task_id: string;
             /** Format: int64 */
             updated_at: number;
-            /** @description Where it was fetched. */
+            /** @description URL from which it was fetched. */
             url?: string;
         };
         KnowledgeFileCounts: {
@@ -2357,7 +2357,7 @@ export interface components {
             data: components["schemas"]["KnowledgeFile"][];
             first_id?: string;
             has_more: boolean;
-            /** @description Give it as after to get the next page. */
+            /** @description Value of after for the next page. */
             last_id?: string;
             /** @enum {string} */
             object: "list";
@@ -2371,7 +2371,7 @@ export interface components {
         };
         KnowledgeItem: {
             content?: components["schemas"]["KnowledgePart"][];
-            /** @description How many documents are listed, at most. */
+            /** @description Maximum number of documents. */
             count?: number;
             document_id?: string;
             document_title?: string;
@@ -2384,7 +2384,7 @@ export interface components {
             progress?: number;
             queries?: string[];
             result_count?: number;
-            /** @description The best ten; fewer where there are many calls. result_count is how many were found. */
+            /** @description The best ten passages; fewer if there are many calls. result_count is the number of passages found. */
             results?: components["schemas"]["KnowledgeResult"][];
             /** @enum {string} */
             role?: "assistant";
@@ -2392,7 +2392,7 @@ export interface components {
             /** @enum {string} */
             status: "in_progress" | "searching" | "completed" | "incomplete" | "failed";
             summary?: components["schemas"]["KnowledgeSummary"][];
-            /** @description The tool behind the call, by its name in the run's events. */
+            /** @description Name of the tool in the events of the run. */
             tool?: string;
             /** @enum {string} */
             type: "message" | "reasoning" | "file_search_call" | "web_search_call" | "list_documents_call" | "page_reader_call";
@@ -2406,10 +2406,10 @@ export interface components {
         KnowledgeModel: {
             /**
              * Format: int64
-             * @description Always 0: it is not known.
+             * @description Always 0.
              */
             created: number;
-            /** @description To be given as model. */
+            /** @description Value of model in a request. */
             id: string;
             /** @enum {string} */
             object: "model";
@@ -2430,9 +2430,9 @@ export interface components {
         };
         KnowledgePages: {
             file_id: string;
-            /** @description Pages of those asked for are left out. */
+            /** @description There are more pages. */
             has_more: boolean;
-            /** @description Give it as start_page to get them. */
+            /** @description Value of start_page for the next pages. */
             next_page?: number;
             /** @enum {string} */
             object: "list";
@@ -2459,78 +2459,78 @@ export interface components {
         };
         KnowledgeRequest: {
             /**
-             * @description How much is done to find an answer.
+             * @description How much work is done to find an answer.
              * @default medium
              * @enum {string}
              */
             effort?: "low" | "medium" | "high" | "dev";
-            /** @description The question, or a list of messages with the question as the last one of the role user. Answered with a stream unless stream is false. */
+            /** @description The question, or a list of messages; the last message with the role user is the question. The reply is a stream unless stream is false. */
             input?: unknown;
-            /** @description How to answer; heeded by models. */
+            /** @description Instructions to the model. */
             instructions?: string;
-            /** @description Of the answer. max_tokens is another name. */
+            /** @description Limit of the answer. max_tokens is an alias. */
             max_output_tokens?: number;
             max_tokens?: number;
-            /** @description The same as a list. Answered with one object unless stream is true. */
+            /** @description Alias of input for a list. The reply is one JSON object unless stream is true. */
             messages?: components["schemas"]["KnowledgeMessage"][];
-            /** @description At most 16 pairs; repeated. */
+            /** @description At most 16 pairs. Repeated in the response. */
             metadata?: {
                 [key: string]: string;
             };
-            /** @description One that the server does not have is another word for its first. */
+            /** @description The requested model. An unknown name selects the default model. */
             model?: string;
-            /** @description Answer anew. */
+            /** @description Do not use the cache. */
             no_cache?: boolean;
-            /** @description Repeated, and without effect. */
+            /** @description Repeated in the response. No effect. */
             parallel_tool_calls?: boolean;
-            /** @description The response that this one follows: its question and answer go before the input. */
+            /** @description The previous response of the conversation. Its question and answer precede the input. */
             previous_response_id?: string;
-            /** @description Its effort stands in for effort. */
+            /** @description Its effort is used if there is no effort. */
             reasoning?: components["schemas"]["KnowledgeReasoning"];
             /**
-             * @description Repeated, and without effect.
+             * @description Repeated in the response. No effect.
              * @enum {string}
              */
             service_tier?: "auto" | "default" | "flex";
             /**
              * Format: double
-             * @description Snapshots that show nothing but more text, at most.
+             * @description Maximum rate of snapshots that only add text.
              * @default 10
              */
             snapshots_per_second?: number;
             /**
-             * @description False: nothing is kept once the answer was read.
+             * @description If false, the response is deleted after it was read.
              * @default true
              */
             store?: boolean;
-            /** @description Whether the answer is a stream. */
+            /** @description Whether the reply is a stream. */
             stream?: boolean;
             stream_options?: components["schemas"]["KnowledgeStreamOptions"];
             temperature?: number;
-            /** @description Repeated; json_object and json_schema are taken for text. */
+            /** @description Repeated in the response. json_object and json_schema are treated as text. */
             text?: components["schemas"]["KnowledgeTextFormat"];
-            /** @description Repeated, and without effect. */
+            /** @description Repeated in the response. No effect. */
             tool_choice?: unknown;
-            /** @description Where and with what to look. Tools of other types are ignored. */
+            /** @description Tools, and the vector stores to search. Tools of other types are ignored. */
             tools?: components["schemas"]["KnowledgeTool"][];
-            /** @description Repeated, and without effect. */
+            /** @description Repeated in the response. No effect. */
             top_p?: number;
             /**
-             * @description Repeated, and without effect.
+             * @description Repeated in the response. No effect.
              * @enum {string}
              */
             truncation?: "auto" | "disabled";
-            /** @description Repeated. */
+            /** @description Repeated in the response. */
             user?: string;
         };
         KnowledgeResponse: {
-            /** @description The documents hold no answer. */
+            /** @description The documents do not hold an answer. */
             abstained?: boolean;
-            /** @description The model that wrote the answer; the model asked for is in model. */
+            /** @description The model that wrote the answer. It may differ from the requested model. */
             answered_by?: string;
-            /** @description An earlier answer is given again. */
+            /** @description The answer comes from the cache. */
             cached?: boolean;
-            /** @description How far the sources carry the answer, once that was checked. */
+            /** @description How well the sources support the answer. Set after the verification. */
             confidence?: number;
             /**
              * Format: int64
@@ -2541,14 +2541,14 @@ export interface components {
             /** @enum {string} */
             effort?: "low" | "medium" | "high" | "dev";
             error?: components["schemas"]["KnowledgeResponseError"];
-            /** @description The run's. */
+            /** @description Id of the run. */
             id: string;
             incomplete_details?: components["schemas"]["KnowledgeIncompleteDetails"];
             max_output_tokens?: number;
             metadata?: {
                 [key: string]: string;
             };
-            /** @description As asked for. */
+            /** @description The requested model. */
             model: string;
             /** @enum {string} */
             object: "response";
@@ -2566,12 +2566,12 @@ export interface components {
             text?: components["schemas"]["KnowledgeTextFormat"];
             /** @description none, auto, required, or an object with a type. */
             tool_choice: unknown;
-            /** @description Those of a type that there is. */
+            /** @description Tools of supported types. */
             tools: components["schemas"]["KnowledgeTool"][];
             top_p?: number;
             /** @enum {string} */
             truncation?: "auto" | "disabled";
-            /** @description What is known so far: of a step, once it has ended. */
+            /** @description Tokens of the steps that have ended. */
             usage?: components["schemas"]["KnowledgeUsage"];
             user?: string;
             verification?: components["schemas"]["KnowledgeVerification"];
@@ -2588,7 +2588,7 @@ export interface components {
             data: components["schemas"]["KnowledgeResponseSummary"][];
             first_id?: string;
             has_more: boolean;
-            /** @description Give it as after to get the next page. */
+            /** @description Value of after for the next page. */
             last_id?: string;
             /** @enum {string} */
             object: "list";
@@ -2601,12 +2601,12 @@ export interface components {
              */
             created_at: number;
             id: string;
-            /** @description As asked for. */
+            /** @description The requested model. */
             model: string;
             /** @enum {string} */
             object: "response";
             previous_response_id?: string;
-            /** @description That it was asked by. */
+            /** @description Protocol of the request. */
             protocol: string;
             query: string;
             /** @enum {string} */
@@ -2618,7 +2618,7 @@ export interface components {
             filename: string;
             /**
              * Format: double
-             * @description How relevant the passage is; comparable between questions.
+             * @description Relevance of the passage. Scores of different questions are comparable.
              */
             score: number;
         };
@@ -2633,13 +2633,13 @@ export interface components {
             file_id: string;
             filename: string;
             heading?: string;
-            /** @description The first that it is on. */
+            /** @description The first page of the passage. */
             page?: number;
             segment_index: number;
             title: string;
         };
         KnowledgeSearchPage: {
-            /** @description Best first; first passages of other documents, at score 0, fill it up. */
+            /** @description Best first, followed by the first passages of other documents with score 0. */
             data: components["schemas"]["KnowledgeSearchRow"][];
             has_more: boolean;
             next_page: string;
@@ -2649,7 +2649,7 @@ export interface components {
             search_query: string;
         };
         KnowledgeSearchRequest: {
-            /** @description A comparison of an attribute, or several joined by and or or. */
+            /** @description A comparison with an attribute, or filters joined by and or or. */
             filters?: unknown;
             max_num_results?: number;
             query: string;
@@ -2731,7 +2731,7 @@ export interface components {
         };
         KnowledgeStreamOptions: {
             /**
-             * @description delta: text is told in pieces, and snapshots come where items begin and end.
+             * @description In the mode delta, text is sent as deltas, and snapshots only when items begin and end.
              * @default snapshot
              * @enum {string}
              */
@@ -2740,7 +2740,7 @@ export interface components {
             snapshots_per_second?: number;
         };
         KnowledgeSummary: {
-            /** @description At most 8 KiB; what follows is left out. */
+            /** @description At most 8 KiB. */
             text: string;
             /** @enum {string} */
             type: "summary_text";
@@ -2752,7 +2752,7 @@ export interface components {
              */
             created_at: number;
             data: unknown;
-            /** @description The same. */
+            /** @description The same as failure_reason. */
             error_message?: string;
             failure_reason?: string;
             id: string;
@@ -2790,7 +2790,7 @@ export interface components {
             bookmarks?: number[];
             highlights?: string[];
             is_favorite?: boolean;
-            /** @description An object, which takes the place of the one before. */
+            /** @description An object. It replaces the previous one. */
             metadata?: unknown;
             notes?: string[];
             owner?: string;
@@ -2798,7 +2798,7 @@ export interface components {
             read_progress?: number;
             related_docs?: string[];
             title?: string;
-            /** @description The vector stores that the file shall be in, and no others. */
+            /** @description The vector stores that the file is to belong to. */
             vector_store_ids?: string[];
         };
         KnowledgeUsage: {
@@ -2829,7 +2829,7 @@ export interface components {
             object: "vector_store";
             /** @enum {string} */
             status: "in_progress" | "completed";
-            /** @description Of the creation, or of what the change set off. */
+            /** @description Task of the creation or the change. */
             task_id?: string;
             /** Format: int64 */
             updated_at: number;
@@ -2839,7 +2839,7 @@ export interface components {
             data: components["schemas"]["KnowledgeVectorStore"][];
             first_id?: string;
             has_more: boolean;
-            /** @description Give it as after to get the next page. */
+            /** @description Value of after for the next page. */
             last_id?: string;
             /** @enum {string} */
             object: "list";
@@ -2849,7 +2849,7 @@ export interface components {
             /** @description Seconds from now; 0: never. */
             expires_after?: number;
             file_ids?: string[];
-            /** @description To be used as the store's id: letters, digits, dashes and underscores. */
+            /** @description Id of the vector store: letters, digits, dashes and underscores. */
             id?: string;
             /** @description An object. */
             metadata?: unknown;
@@ -2871,7 +2871,7 @@ export interface components {
         };
         KnowledgeVerification: {
             claims: number;
-            /** @description The sources do not carry the answer. */
+            /** @description The sources do not support the answer. */
             flagged?: boolean;
             partially_supported: number;
             supported: number;

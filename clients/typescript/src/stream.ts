@@ -1,4 +1,4 @@
-import { ConnectionError, ProtocolError, refusal, SluiceError } from "./errors.js";
+import { ConnectionError, ProtocolError, refusal, RunError, SluiceError } from "./errors.js";
 import type { Call, Http } from "./http.js";
 import { readEvents } from "./sse.js";
 
@@ -195,10 +195,18 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
     }
   }
 
-  /** Reads to the end and gives the whole. A run that failed is told in it; what is thrown is of the connection. */
+  /** Reads to the end and returns the final state. Throws a RunError if the run failed. */
   async final(): Promise<NonNullable<S>> {
     for await (const _ of this);
-    return this.whole();
+    const state = await this.whole();
+    const failure = this.failure(state);
+    if (failure) throw new RunError(failure.message, failure.code, this.run, state);
+    return state;
+  }
+
+  /** The reason why the run failed, if it did. */
+  protected failure(_state: NonNullable<S>): { code: string; message: string } | undefined {
+    return undefined;
   }
 
   /** Tells the server to stop the run. Its stream then soon ends. */

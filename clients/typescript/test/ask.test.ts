@@ -31,7 +31,8 @@ for (const query of ["short", "long", "cached", "failing", "nothing"]) {
     assert.equal(s.run, answer.run_id);
     assert.equal(status, s.error ? "failed" : "finished");
     assert.ok(stream.ended);
-    assert.deepEqual(await stream.final(), s);
+    if (s.error) await assert.rejects(stream.final(), { name: "RunError", code: s.error.code, message: s.error.message, run: s.run, state: s });
+    else assert.deepEqual(await stream.final(), s);
     assert.deepEqual(await all(stream), [], "nothing follows the end");
   });
 }

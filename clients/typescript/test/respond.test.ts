@@ -25,7 +25,8 @@ for (const mode of modes) {
       const events = await all(stream);
       const kept = await direct.responses.get(stream.run!);
       assert.deepEqual(stream.snapshot, kept);
-      assert.deepEqual(await stream.final(), kept);
+      if (kept.error) await assert.rejects(stream.final(), { name: "RunError", code: kept.error.reason, message: kept.error.message, state: kept });
+      else assert.deepEqual(await stream.final(), kept);
       assert.equal(stream.text, outputText(kept));
       assert.deepEqual(events.at(-1)?.response, kept);
       for (const e of events) {

@@ -115,8 +115,8 @@ test("service: questions find the files of their stores and no others, and say w
 
 test("service: a store that there is not is no reason not to answer", async () => {
   const stream = sluice.respond({ input: "Who is the keeper?", tools: [{ type: "file_search", vector_store_ids: ["a1b2c3d4-e5f6-7890-abcd-ef1234567890"] }], stream_options: { mode: "delta" } });
-  const end = await stream.final();
-  assert.ok(outputText(end).length > 0);
+  await assert.rejects(stream.final(), { name: "RunError", code: "NO_DOCUMENTS" });
+  assert.ok(outputText(stream.snapshot!).length > 0);
 });
 
 test("service: the server tells how it is", async () => {
