@@ -17,7 +17,7 @@ test("readme: its code does what it says", async () => {
 
   const file = await sluice.files.upload(blob, { filename: "notes.md", onProgress: (p) => console.log(p.loaded, p.total) });
   await sluice.tasks.wait(file.task_id);
-  const store = await sluice.vectorStores.create({ name: "notes", file_ids: [file.id] });
+  const store = await sluice.vectorStores.create({ id: "notes", name: "Notes", file_ids: [file.id] });
 
   const stream = sluice.respond({ input: "Who keeps the lighthouse?", tools: [{ type: "file_search", vector_store_ids: [store.id] }] });
   for await (const { response } of stream) show(outputText(response));
@@ -26,7 +26,7 @@ test("readme: its code does what it says", async () => {
 
   assert.match(shown.at(-1)!, /Marta Quill/);
 
-  await sluice.respond({ input: "Since when?", previous_response_id: response.id }).final();
+  await sluice.respond({ input: "Since when?", previous_response_id: response.id, tools: [{ type: "file_search", vector_store_ids: [store.id] }] }).final();
 
   for await (const event of sluice.ask({ query: "Who keeps the lighthouse?" })) {
     if (event.type === "retrieval_start") console.log(`searching for ${event.query}`);
@@ -34,7 +34,7 @@ test("readme: its code does what it says", async () => {
     if (event.type === "sources") console.log(event.sources.map((s) => s.title));
   }
 
-  const { text, sources, done } = await sluice.ask({ query: "Who keeps the lighthouse?", mode: "direct" }).final();
+  const { text, sources, done } = await sluice.ask({ query: "Who keeps the lighthouse?", mode: "direct", collection: "notes" }).final();
   assert.equal(typeof text, "string");
   assert.equal(done?.sources_count ?? 0, sources.length);
 
