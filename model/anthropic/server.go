@@ -11,9 +11,6 @@ import (
 
 // The bounds of what is read from the API.
 const (
-	maxLine   = 1 << 20  // of a stream's line
-	maxStream = 64 << 20 // of a stream
-	maxAnswer = 4 << 20  // of an answer's text, reasoning and calls together
 	maxBody   = 64 << 10 // of a reply that is no stream; what is longer is not read
 	maxBlocks = 1 << 10  // of an answer
 )

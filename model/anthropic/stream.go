@@ -1,9 +1,8 @@
 package anthropic
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // stream is an answer as it comes: server-sent events, of which each one's data is an object with a type. It is for one
 // goroutine. See https://docs.anthropic.com/en/docs/build-with-claude/streaming.
 type stream struct {
-	lines *bufio.Scanner
+	events *transport.Events
 	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
 	onFinish func()
 	form     string // the tool whose input is the answer's text
@@ -36,7 +35,7 @@ type stream struct {
 // block is a part of an answer that is being sent: a text, a call, or thoughts.
 type block struct {
 	kind, id, name string
-	text           joiner
+	text           transport.Joiner
 	input          strings.Builder
 }
 
@@ -77,9 +76,7 @@ type event struct {
 }
 
 func newStream(body io.Reader, form string) *stream {
-	s := &stream{lines: bufio.NewScanner(io.LimitReader(body, maxStream)), form: form, blocks: map[int]*block{}}
-	s.lines.Buffer(make([]byte, 0, 4<<10), maxLine)
-	return s
+	return &stream{events: transport.NewEvents(body), form: form, blocks: map[int]*block{}}
 }
 
 // read gives each piece to yield and at the end the reason for it. It ends early, without an error, once yield does not want
@@ -101,27 +98,13 @@ func (s *stream) read(yield func(model.Piece) bool) (model.StopReason, error) {
 	return s.reason()
 }
 
-// next gives the data of the next event, without line ends within it: they are white space between JSON's tokens.
+// next returns the data of the next event.
 func (s *stream) next() ([]byte, error) {
-	var data []byte
-	for s.lines.Scan() {
-		line := s.lines.Bytes()
-		if len(line) == 0 && len(data) > 0 {
-			return data, nil
-		}
-		rest, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok {
-			continue // event, id, retry and comments say nothing that the data does not
-		}
-		if len(data)+len(rest) > maxLine {
-			return nil, transport.ErrTooLarge
-		}
-		data = append(append(data, rest...), ' ')
-	}
-	if err := s.lines.Err(); err != nil {
-		return nil, err
-	}
-	if !s.started && len(data) == 0 {
+	data, err := s.events.Next()
+	switch {
+	case !errors.Is(err, io.EOF):
+		return data, err
+	case !s.started:
 		return nil, transport.ErrUnreadable // a page, or nothing at all
 	}
 	return nil, transport.ErrTruncated
@@ -130,7 +113,9 @@ func (s *stream) next() ([]byte, error) {
 // take reads an event.
 func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := json.Unmarshal(data, &e); err != nil && s.events.Ended {
+		return true, transport.ErrTruncated
+	} else if err != nil {
 		return true, transport.ErrUnreadable
 	}
 	s.started = true
@@ -166,7 +151,7 @@ func (s *stream) open(e *event, yield func(model.Piece) bool) (bool, error) {
 	if s.count++; s.count > maxBlocks {
 		return true, transport.ErrTooLarge
 	}
-	b := &block{kind: e.Block.Type, id: clean(e.Block.ID), name: clean(e.Block.Name)}
+	b := &block{kind: e.Block.Type, id: transport.Repair(e.Block.ID), name: transport.Repair(e.Block.Name)}
 	s.blocks[e.Index] = b
 	if b.kind == "tool_use" && isObject(e.Block.Input) && len(e.Block.Input) > len("{}") { // whole, as some gateways send it
 		b.input.Write(e.Block.Input)
@@ -219,10 +204,16 @@ func (s *stream) say(b *block, raw json.RawMessage, yield func(model.Piece) bool
 
 // join reads a JSON string that goes on with the block's text.
 func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
-	if s.size += len(raw); s.size > maxAnswer {
+	if s.size += len(raw); s.size > transport.MaxAnswer {
 		return "", transport.ErrTooLarge
 	}
-	return b.text.push(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	if raw[0] != '"' {
+		return "", transport.ErrUnreadable
+	}
+	return b.text.Push(transport.Unquote(string(raw))), nil
 }
 
 // close ends a block.

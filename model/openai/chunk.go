@@ -103,11 +103,11 @@ func (c *chunk) delta(v gjson.Result) {
 			c.content(value)
 		case "reasoning_content", "reasoning": // some send both, with the same text
 			if value.Type == gjson.String && c.reasoning == "" {
-				c.reasoning = unquote(value.Raw)
+				c.reasoning = transport.Unquote(value.Raw)
 			}
 		case "refusal": // the model's words all the same
 			if value.Type == gjson.String {
-				c.text += unquote(value.Raw)
+				c.text += transport.Unquote(value.Raw)
 			}
 		case "tool_calls":
 			if !value.IsArray() { // null comes, too
@@ -125,7 +125,7 @@ func (c *chunk) delta(v gjson.Result) {
 // content reads a text, or the parts in which Mistral sends texts and thinking.
 func (c *chunk) content(v gjson.Result) {
 	if v.Type == gjson.String {
-		c.text += unquote(v.Raw)
+		c.text += transport.Unquote(v.Raw)
 		return
 	}
 	if !v.IsArray() {
@@ -134,11 +134,11 @@ func (c *chunk) content(v gjson.Result) {
 	v.ForEach(func(_, part gjson.Result) bool {
 		switch text := part.Get("text"); {
 		case text.Type == gjson.String:
-			c.text += unquote(text.Raw)
+			c.text += transport.Unquote(text.Raw)
 		case part.Get("type").Str == "thinking":
 			part.Get("thinking").ForEach(func(_, thought gjson.Result) bool {
 				if text := thought.Get("text"); text.Type == gjson.String {
-					c.reasoning += unquote(text.Raw)
+					c.reasoning += transport.Unquote(text.Raw)
 				}
 				return true
 			})
@@ -154,7 +154,7 @@ func part(v gjson.Result) callPart {
 	}
 	switch in := v.Get("function.arguments"); {
 	case in.Type == gjson.String:
-		p.input = unquote(in.Raw)
+		p.input = transport.Unquote(in.Raw)
 	case in.IsObject(): // some send the object itself
 		p.input = in.Raw
 	}
@@ -205,7 +205,7 @@ func (cs *calls) add(p callPart) error {
 	if c.name == "" {
 		c.name = strings.ToValidUTF8(p.name, "\uFFFD")
 	}
-	if cs.size += len(p.id) + len(p.name) + len(p.input); cs.size > maxAnswer {
+	if cs.size += len(p.id) + len(p.name) + len(p.input); cs.size > transport.MaxAnswer {
 		return transport.ErrTooLarge
 	}
 	c.input.WriteString(p.input)
@@ -235,7 +235,7 @@ func (cs *calls) find(p callPart) *openCall {
 func (cs *calls) whole() ([]model.ToolCall, error) {
 	var all []model.ToolCall
 	for i, c := range cs.open {
-		input := strings.TrimSpace(repair(c.input.String()))
+		input := strings.TrimSpace(transport.Repair(c.input.String()))
 		if input == "" {
 			input = "{}"
 		}

@@ -32,47 +32,6 @@ func said(body io.Reader) (text, thought string, calls []model.ToolCall, stop mo
 	return text, thought, calls, stop, err
 }
 
-// TestUnquoteAgrees holds unquote and joiner against encoding/json.
-func TestUnquoteAgrees(t *testing.T) {
-	t.Parallel()
-	for _, raw := range []string{
-		`""`, `"plain"`, `"Zürich 🙂"`, `"\ud83d\ude00"`, `"\u00e9\n\t\r\b\f\/\\\""`, `"\ud83d"`, `"\ud83d\ud83d\ude00"`,
-		`"\ude00\ud83d"`, `"a\ud83dx"`, `"\uD83D\uDE00\u6c34"`, "\"\xff\xc3\"", "\"\xf0\x9f\"", `"\u0000"`,
-	} {
-		var want string
-		if err := json.Unmarshal([]byte(raw), &want); err != nil {
-			t.Fatal(err)
-		}
-		var j joiner
-		got := j.push(unquote(raw)) + j.rest()
-		if got != want {
-			t.Errorf("%s is %q, not %q", raw, got, want)
-		}
-	}
-}
-
-// TestJoiner cuts texts at every byte.
-func TestJoiner(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"aé水🙂z", "\xed\xa0\xbd\xed\xb8\x80!", "🙂\xff🙂", "\xed\x9f\xbf\xee\x80\x80", "\xf0\x9f\x99", "\xed\xa0\xbdx"} {
-		want := repair(text)
-		for i := range text {
-			for k := i; k <= len(text); k++ {
-				var j joiner
-				a, b, c, d := j.push(text[:i]), j.push(text[i:k]), j.push(text[k:]), j.rest()
-				if got := a + b + c + d; got != want {
-					t.Errorf("%q cut at %d and %d is %q, not %q", text, i, k, got, want)
-				}
-				for _, s := range []string{a, b, c, d} {
-					if !utf8.ValidString(s) {
-						t.Errorf("%q cut at %d and %d gives %q", text, i, k, s)
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestSplitter cuts texts at every two bytes.
 func TestSplitter(t *testing.T) {
 	t.Parallel()
@@ -106,12 +65,12 @@ func TestSplitter(t *testing.T) {
 // TestBounds sends more than an answer may hold.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxLine/2)
+	long := strings.Repeat("x", 512<<10)
 	event := `data: {"choices":[{"delta":{"reasoning":"` + long + `"}}]}` + "\n\n"
 	calls := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"` + long + `"}}]}}]}` + "\n\n"
 	many := `data: {"choices":[{"delta":{"tool_calls":[` + strings.Repeat(`{"id":"1"},{"id":"2"},`, maxCalls) + `{"id":"1"}]}}]}` + "\n\n"
 	for name, body := range map[string]string{
-		"answer": strings.Repeat(event, 2*maxAnswer/maxLine+1), "arguments": strings.Repeat(calls, 2*maxAnswer/maxLine+1), "calls": many,
+		"answer": strings.Repeat(event, 2*transport.MaxAnswer/len(long)+1), "arguments": strings.Repeat(calls, 2*transport.MaxAnswer/len(long)+1), "calls": many,
 		"event": strings.Repeat("data: "+long+"\n", 3) + "\n", "line": "data: " + long + long + long,
 		"deep": "data: " + strings.Repeat("[", 100000) + "\n\n",
 	} {
@@ -253,10 +212,10 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	s := newStream(strings.NewReader(body))
-	s.lines.Reset(strings.NewReader(body)) // and size, below: the bound of a stream is less than a benchmark reads
+	s.events.Reset(strings.NewReader(body)) // and size, below: the bound of a stream is less than a benchmark reads
 	n := 0
 	for range b.N {
-		data, err := s.event()
+		data, err := s.events.Next()
 		if err != nil {
 			b.Fatal(err)
 		}

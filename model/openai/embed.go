@@ -294,7 +294,7 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 		used.Input += estimate(text)
 	}
 	defer func() { model.Used(ctx, e.model, used) }()
-	text, err := readAll(watch.Reader(res.Body), maxBody)
+	text, err := readAll(watch.Reader(res.Body), transport.MaxBody)
 	if err != nil {
 		return nil, transport.AfterResponse(ctx, e.model, watch.Cause(err), res.Request)
 	}

@@ -22,10 +22,7 @@ import (
 
 // The bounds of what is read from a server.
 const (
-	maxLine   = 1 << 20  // of a stream's line
-	maxAnswer = 4 << 20  // of an answer's text, reasoning and calls together
-	maxBody   = 64 << 20 // of a reply that is no stream: vectors are long
-	maxCalls  = 128      // tools called in one answer
+	maxCalls = 128 // tools called in one answer
 )
 
 const (
@@ -131,7 +128,7 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 		return watch.Cause(err)
 	}
 	defer res.Body.Close()
-	text, err := readAll(watch.Reader(res.Body), maxBody)
+	text, err := readAll(watch.Reader(res.Body), transport.MaxBody)
 	if err != nil {
 		return watch.Cause(err)
 	}

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -13,16 +11,14 @@ import (
 
 // stream is an answer as it comes. It is for one goroutine.
 type stream struct {
-	lines  *bufio.Reader
-	data   []byte // of the event that is being read
-	size   int    // of all that came
-	text   joiner
-	reason joiner
+	events *transport.Events
+	size   int // of all that came
+	text   transport.Joiner
+	reason transport.Joiner
 	think  splitter
 	calls  calls
 	finish string
 	done   bool // the server said that nothing follows
-	ended  bool // the last event ended with the connection
 	usage  *model.Usage
 	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
 	onFinish func()
@@ -31,7 +27,7 @@ type stream struct {
 }
 
 func newStream(body io.Reader) *stream {
-	return &stream{lines: bufio.NewReaderSize(io.LimitReader(body, maxBody), 16<<10)}
+	return &stream{events: transport.NewEvents(body)}
 }
 
 // pieces reads the answer and gives each piece to yield, the calls and the stop at its end. It ends early, without an error,
@@ -44,10 +40,10 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 	for over := false; !over; {
 		var data []byte
 		if whole {
-			data, err = readAll(s.lines, maxAnswer)
+			data, err = readAll(s.events, transport.MaxAnswer)
 			over = true
 		} else {
-			data, err = s.event()
+			data, err = s.events.Next()
 		}
 		switch {
 		case err == nil:
@@ -67,7 +63,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		}
 		c, err := decode(data)
 		switch {
-		case err != nil && s.ended && !whole: // within an event
+		case err != nil && s.events.Ended && !whole: // within an event
 			return true, transport.ErrTruncated
 		case err != nil:
 			return true, err
@@ -91,8 +87,8 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 // isWhole says whether the body is one JSON object in place of a stream: some servers do not stream.
 func (s *stream) isWhole() (bool, error) {
 	for {
-		b, err := s.lines.Peek(1)
-		if err == io.EOF {
+		b, err := s.events.Peek(1)
+		if errors.Is(err, io.EOF) {
 			return false, transport.ErrEmpty
 		}
 		if err != nil {
@@ -100,7 +96,7 @@ func (s *stream) isWhole() (bool, error) {
 		}
 		switch b[0] {
 		case ' ', '\t', '\r', '\n':
-			_, _ = s.lines.Discard(1)
+			_, _ = s.events.Discard(1)
 		case '{':
 			return true, nil
 		default:
@@ -109,58 +105,9 @@ func (s *stream) isWhole() (bool, error) {
 	}
 }
 
-// event reads the data of the next event (HTML Living Standard, 9.2.6). Its bytes are good until the next call. Old servers
-// of llama.cpp send an error under a field of its own.
-func (s *stream) event() ([]byte, error) {
-	s.data = s.data[:0]
-	for {
-		line, err := s.line()
-		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0 && len(s.data) == 0) {
-			return nil, err
-		}
-		if len(line) == 0 && len(s.data) > 0 {
-			s.ended = errors.Is(err, io.EOF)
-			return s.data, nil
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(name) {
-		case "data":
-			if len(s.data)+len(value) > maxLine {
-				return nil, transport.ErrTooLarge
-			}
-			if len(s.data) > 0 {
-				s.data = append(s.data, '\n')
-			}
-			s.data = append(s.data, value...)
-		case "error":
-			if bytes.HasPrefix(value, []byte("{")) {
-				s.data = append(append(append(s.data[:0], `{"error":`...), value...), '}')
-			}
-		}
-	}
-}
-
-// line reads a line without its end. The bytes are good until the next call. At the end of the stream it gives what is left
-// with [io.EOF].
-func (s *stream) line() ([]byte, error) {
-	line, err := s.lines.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		long := bytes.Clone(line)
-		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
-			line, err = s.lines.ReadSlice('\n')
-			long = append(long, line...)
-		}
-		if line = long; len(line) > maxLine {
-			return nil, transport.ErrTooLarge
-		}
-	}
-	return bytes.TrimRight(line, "\r\n"), err
-}
-
 // take gives on what a chunk holds, as long as it is wanted.
 func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
-	if s.size += len(c.text) + len(c.reasoning); s.size > maxAnswer {
+	if s.size += len(c.text) + len(c.reasoning); s.size > transport.MaxAnswer {
 		return true, transport.ErrTooLarge
 	}
 	if c.usage != nil && c.usage.Input+c.usage.Output > 0 {
@@ -171,11 +118,11 @@ func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err e
 			s.onFinish()
 		}
 	}
-	if c.reasoning != "" && !s.give(s.reason.push(c.reasoning), "", yield) {
+	if c.reasoning != "" && !s.give(s.reason.Push(c.reasoning), "", yield) {
 		return false, nil
 	}
 	if c.text != "" {
-		thought, said := s.think.push(s.text.push(c.text))
+		thought, said := s.think.push(s.text.Push(c.text))
 		if !s.give(thought, said, yield) {
 			return false, nil
 		}
@@ -205,8 +152,8 @@ func (s *stream) give(thought, said string, yield func(model.Piece) bool) bool {
 
 // close gives what is left at the end: half a code point, the calls, the stop.
 func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
-	thought, said := s.think.push(s.text.rest())
-	if !s.give(s.reason.rest()+thought, said, yield) {
+	thought, said := s.think.push(s.text.Rest())
+	if !s.give(s.reason.Rest()+thought, said, yield) {
 		return false, nil
 	}
 	if thought, said = s.think.rest(); !s.give(thought, said, yield) {

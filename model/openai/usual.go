@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // usual reads an event of the shape that nearly all of a stream have: an object of plain values and one choice, whose delta is
@@ -96,7 +98,7 @@ func (s *scan) text(to *string) bool {
 	}
 	raw, _, ok := s.quoted()
 	if ok {
-		*to += unquote(string(raw))
+		*to += transport.Unquote(string(raw))
 	}
 	return ok
 }
