@@ -1,12 +1,9 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -39,26 +36,6 @@ func statusOf(code fault.Code) int {
 	return http.StatusInternalServerError
 }
 
-// setDeadlines limits the time for reading the request and writing the reply. Handlers that wait for a run call
-// [Server.clearDeadlines].
-func (s *Server) setDeadlines(w http.ResponseWriter) {
-	rc := http.NewResponseController(w)
-	now := time.Now()
-	_ = rc.SetReadDeadline(now.Add(s.o.BodyTimeout)) // not supported by the recorders of tests
-	_ = rc.SetWriteDeadline(now.Add(s.o.WriteTimeout))
-}
-
-// clearDeadlines reads the rest of the body, which net/http would wait for, and removes the deadlines.
-func (s *Server) clearDeadlines(w http.ResponseWriter, r *http.Request) error {
-	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, s.o.MaxBody)); err != nil {
-		return bodyFault(err, s.o.MaxBody)
-	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Time{})
-	_ = rc.SetWriteDeadline(time.Time{})
-	return nil
-}
-
 // bodyFault converts an error of reading the body.
 func bodyFault(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -71,16 +48,6 @@ func bodyFault(err error, limit int64) error {
 		return invalid
 	}
 	return fault.Invalid("body", "could not be read")
-}
-
-// replyJSON writes a JSON reply.
-func replyJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // fails if the client has disconnected
 }
 
 // replyError writes an error reply. Errors without a code are logged, because their reply does not contain the cause.
@@ -101,7 +68,7 @@ func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	replyJSON(w, status, h.Fault(f))
+	ReplyJSON(w, status, h.Fault(f))
 }
 
 // coded adds the code to an error of the run log.
@@ -112,18 +79,20 @@ func coded(err error) error {
 	return err
 }
 
-// readJSON reads the JSON body of a request. It writes errors to w.
-func (h handler) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, h.o.MaxBody)
-	body, err := ReadJSON(r)
-	if err == nil {
-		err = h.clearDeadlines(w, r)
-	} else if _, refused := errors.AsType[*refusal](err); !refused {
-		err = bodyFault(err, h.o.MaxBody)
-	}
-	if err != nil {
-		h.replyError(w, err)
-		return nil, false
-	}
-	return body, true
+// UnsupportedMedia returns an error with the status 415. The field is a header or a part of a form that has an unsupported
+// content type.
+func UnsupportedMedia(field, message string) error {
+	return &refusal{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
 }
+
+// refusal is an error with its own HTTP status.
+type refusal struct {
+	status int
+	why    *fault.Error
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.why.Error() }
+
+// Unwrap returns the cause.
+func (r *refusal) Unwrap() error { return r.why }

@@ -42,7 +42,7 @@ func (s *Server) health() Health {
 }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	replyJSON(w, http.StatusOK, s.health())
+	ReplyJSON(w, http.StatusOK, s.health())
 }
 
 // ready returns the state of the server and its parts. The server is ready if no part is starting or has failed.
@@ -72,5 +72,5 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if h.Status != PartOK {
 		status = http.StatusServiceUnavailable
 	}
-	replyJSON(w, status, h)
+	ReplyJSON(w, status, h)
 }

@@ -100,7 +100,7 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	w.Header().Set(headerRun, string(id))
 	h.setDeadlines(w)
-	replyJSON(w, status, h.Reply(log))
+	ReplyJSON(w, status, h.Reply(log))
 }
 
 func readLog(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Event, error) {

@@ -3,10 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -57,37 +54,6 @@ type Reading struct {
 	After    wire.Cursor
 	Named    string // the parameter that has After, for errors; default: Last-Event-ID
 }
-
-// ReplyJSON writes a JSON reply.
-func ReplyJSON(w http.ResponseWriter, status int, v any) { replyJSON(w, status, v) }
-
-// ReadJSON reads the body of a request, whose content type must be JSON. It does not parse the body. Serve should return
-// its errors.
-func ReadJSON(r *http.Request) ([]byte, error) {
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return nil, UnsupportedMedia("Content-Type", "want application/json in UTF-8")
-	}
-	return io.ReadAll(r.Body)
-}
-
-// UnsupportedMedia returns an error with the status 415. The field is a header or a part of a form that has an unsupported
-// content type.
-func UnsupportedMedia(field, message string) error {
-	return &refusal{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
-}
-
-// refusal is an error with its own HTTP status.
-type refusal struct {
-	status int
-	why    *fault.Error
-}
-
-// Error implements error.
-func (r *refusal) Error() string { return r.why.Error() }
-
-// Unwrap returns the cause.
-func (r *refusal) Unwrap() error { return r.why }
 
 // bounded returns the handler of a route with its limits.
 func (s *Server) bounded(rt Route) http.Handler {
@@ -143,100 +109,3 @@ func (h handler) serve(w *replying, r *http.Request, rt Route) error {
 	w.wrote = true
 	return nil
 }
-
-// minProgress is the number of bytes of a body that must arrive in each [Route.BodyIdle], so that clients cannot hold
-// connections without sending data.
-const minProgress = 16 << 10
-
-// body limits the body of a request. Its errors have codes.
-type body struct {
-	io.ReadCloser
-	rc      *http.ResponseController
-	max     int64
-	idle    time.Duration // 0: the deadline is not extended
-	left    int           // bytes until it is extended
-	ended   bool
-	timeout time.Duration
-	over    func()
-	timer   *time.Timer
-}
-
-func newBody(w *replying, r *http.Request, rt Route, over func()) *body {
-	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), rc: w.rc, max: rt.MaxBody, idle: rt.BodyIdle, left: minProgress,
-		timeout: rt.Timeout, over: over}
-	if b.idle > 0 {
-		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // not supported by the recorders of tests
-	} else {
-		b.timer = time.AfterFunc(b.timeout, over)
-	}
-	if r.Body == http.NoBody {
-		b.end()
-	}
-	return b
-}
-
-// Read implements [io.Reader].
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left <= 0 && b.idle > 0 && err == nil {
-		b.left = minProgress
-		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle))
-	}
-	if err != nil {
-		b.end()
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = bodyFault(err, b.max)
-	}
-	return n, err
-}
-
-// end is called at the end of the body. A read deadline would later cancel the context of the request.
-func (b *body) end() {
-	if b.ended {
-		return
-	}
-	b.ended = true
-	_ = b.rc.SetReadDeadline(time.Time{})
-	if b.timer == nil {
-		b.timer = time.AfterFunc(b.timeout, b.over)
-	}
-}
-
-func (b *body) stop() {
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-}
-
-// replying sets the write deadline anew for each part of a reply.
-type replying struct {
-	http.ResponseWriter
-	rc      *http.ResponseController
-	timeout time.Duration
-	wrote   bool
-	until   time.Time
-}
-
-func (w *replying) extend() {
-	w.wrote = true
-	if now := time.Now(); w.until.Sub(now) < w.timeout/2 {
-		w.until = now.Add(w.timeout)
-		_ = w.rc.SetWriteDeadline(w.until)
-	}
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *replying) WriteHeader(status int) {
-	w.extend()
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (w *replying) Write(b []byte) (int, error) {
-	w.extend()
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap implements the interface of [http.ResponseController].
-func (w *replying) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -93,7 +93,7 @@ func (h handler) listRuns(w http.ResponseWriter, r *http.Request) {
 	if len(runs) > limit {
 		list.Next = list.Runs[limit-1].RunID
 	}
-	replyJSON(w, http.StatusOK, list)
+	ReplyJSON(w, http.StatusOK, list)
 }
 
 func (h handler) summary(r *http.Request) (eventlog.Summary, error) {
@@ -121,7 +121,7 @@ func (h handler) getRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	state := event.Fold(log)
-	replyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: h.Reply(log), Reasoning: string(state.Reasoning)})
+	ReplyJSON(w, http.StatusOK, RunDetail{RunSummary: Summarize(sum), Answer: h.Reply(log), Reasoning: string(state.Reasoning)})
 }
 
 func (h handler) cancelRun(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func (h handler) cancelRun(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, err)
 		return
 	}
-	replyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
+	ReplyJSON(w, http.StatusAccepted, Cancelling{RunID: sum.Start.Run, Status: sum.Status()})
 }
 
 // streamRun streams any run in any protocol.

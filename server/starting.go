@@ -41,12 +41,12 @@ func NewStarting(l *net.TCPListener, o Options) *Starting {
 	s := &Server{o: o}
 	health := Health{Status: PartStarting, Version: o.Version, Instance: o.Instance}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { replyJSON(w, http.StatusOK, health) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { ReplyJSON(w, http.StatusOK, health) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		ready := health
 		ready.Progress = &Progress{Phase: PhaseOpening}
 		w.Header().Set("Retry-After", "1")
-		replyJSON(w, http.StatusServiceUnavailable, ready)
+		ReplyJSON(w, http.StatusServiceUnavailable, ready)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.defaultHandler().forPath(r).replyFault(w, http.StatusServiceUnavailable, fault.New(fault.Unavailable, "the server is starting; try again"))

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// ReadJSON reads the body of a request, whose content type must be JSON. It does not parse the body. Serve should return
+// its errors.
+func ReadJSON(r *http.Request) ([]byte, error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return nil, UnsupportedMedia("Content-Type", "want application/json in UTF-8")
+	}
+	return io.ReadAll(r.Body)
+}
+
+// readJSON reads the JSON body of a request. It writes errors to w.
+func (h handler) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	r.Body = http.MaxBytesReader(w, r.Body, h.o.MaxBody)
+	body, err := ReadJSON(r)
+	if err == nil {
+		err = h.clearDeadlines(w, r)
+	} else if _, refused := errors.AsType[*refusal](err); !refused {
+		err = bodyFault(err, h.o.MaxBody)
+	}
+	if err != nil {
+		h.replyError(w, err)
+		return nil, false
+	}
+	return body, true
+}
+
+// ReplyJSON writes a JSON reply.
+func ReplyJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // fails if the client has disconnected
+}
