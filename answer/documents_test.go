@@ -22,7 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 var topics = []string{"oak", "salt", "rivers", "bells", "cranes", "wool", "copper", "mills", "herring", "clocks"}
@@ -310,12 +310,10 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNameAmongMany: a document is found by its name among more than are listed.
-func TestNameAmongMany(t *testing.T) {
+// TestSizeOfManyDocuments finds a document by its name among more documents than are listed.
+func TestSizeOfManyDocuments(t *testing.T) {
+	race.Measure(t)
 	t.Parallel()
-	if testing.Short() || beir.Race {
-		t.Skip("makes many documents")
-	}
 	p := archive(t, 2100)
 	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What is on page 1 of ledger 2071?", Tools: bothTools}}))
 	if !strings.Contains(string(s.Text), "Ledger 2071 has") {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -47,12 +47,10 @@ func peak(do func()) int {
 	return int(most) - int(before)
 }
 
-// TestMemory puts a text whose words are all different, which cost most, into the index on disk. It takes some 70 times the text,
-// nearly all of that for one batch; with all words of the text at once it would be 280 times.
-func TestMemory(t *testing.T) {
-	if beir.Race || testing.Short() {
-		t.Skip("takes seconds, and the race detector's memory is not ours")
-	}
+// TestSizeOfMemory indexes a text in which each word is different, the most expensive case. That takes about 70 times the size of
+// the text, nearly all of it for one batch; a single batch for the whole text would take 280 times its size.
+func TestSizeOfMemory(t *testing.T) {
+	race.Measure(t)
 	const size = 768 << 10
 	random := rand.New(rand.NewPCG(1, 1))
 	var tokens strings.Builder

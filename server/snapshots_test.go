@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -36,12 +37,10 @@ var snapshotForms = []struct{ name, query string }{
 // snapshotCodings are the codings that each is measured in.
 var snapshotCodings = []string{"", "gzip", "zstd"}
 
-// TestSnapshotsOfAnAnswer streams an answer of 1,000 tokens in each form and coding, all from one run, through the real
+// TestSizeOfSnapshots streams an answer of 1,000 tokens in each form and coding, all from one run, through the real
 // handlers and at its pace, and holds the sizes to the aims.
-func TestSnapshotsOfAnAnswer(t *testing.T) {
-	if server.Race {
-		t.Skip("sizes are no races")
-	}
+func TestSizeOfSnapshots(t *testing.T) {
+	race.Measure(t)
 	t.Parallel()
 	sizes := map[string]map[string]int{}
 	synctest.Test(t, func(t *testing.T) {

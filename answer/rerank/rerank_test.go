@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -40,15 +41,28 @@ func TestMaxSim(t *testing.T) {
 	}
 }
 
-// TestBlend measures what a share of MaxSim does to the order of BM25, both normalised to 0..1 over 30 passages.
-func TestBlend(t *testing.T) {
+// TestFloorBlendOnTuningSets measures the blend on the sets that the share was chosen with.
+func TestFloorBlendOnTuningSets(t *testing.T) {
+	blend(t, 0.005, "scifact", "squad", "hotpotqa", "musique")
+}
+
+// TestFloorBlend measures the blend on sets in languages that nothing was fitted to, and of which the local model has no vectors.
+func TestFloorBlend(t *testing.T) { blend(t, 0.02, "xquad-de", "xquad-es") }
+
+// blend measures how a share of MaxSim changes the order by BM25, both normalised to 0..1 over 30 passages. A share of 0.4 may cost
+// at most loss of nDCG@10.
+func blend(t *testing.T, loss float64, names ...string) {
+	race.Measure(t)
 	r := rerank.New(local.New(local.Options{}))
-	for _, name := range []string{"scifact", "squad", "hotpotqa", "musique"} {
+	for _, name := range names {
 		s := beir.Load(t, name)
 		blends := []float64{0, 0.2, 0.4, 0.5, 1}
 		sums := make([]float64, len(blends))
 		n := 0.0
-		for _, q := range s.Sample(40) {
+		for i, q := range s.Queries {
+			if i%(1+len(s.Queries)/150) != 0 { // about 150 of each set
+				continue
+			}
 			hits := s.Search(q.Text, 30)
 			if len(q.Relevant) == 0 || len(hits) == 0 {
 				continue
@@ -72,7 +86,7 @@ func TestBlend(t *testing.T) {
 		for k, share := range blends {
 			t.Logf("%s: nDCG@10 with a share of %.1f is %.4f", name, share, sums[k]/n)
 		}
-		if sums[2] < sums[0]-0.005*n {
+		if sums[2] < sums[0]-loss*n {
 			t.Errorf("%s: a share of 0.4 hurts", name)
 		}
 	}

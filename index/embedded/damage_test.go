@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // damages change the content of a file in one way each, at random places. A nil result deletes the file.
@@ -92,7 +92,7 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 func TestDamaged(t *testing.T) {
 	good, files := damagedIndex(t)
 	seeds := 3
-	if beir.Race || testing.Short() {
+	if race.Enabled || testing.Short() {
 		seeds = 1
 	}
 	variants := 0

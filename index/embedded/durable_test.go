@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // document gives a document of n passages and as many sentences that all hold its id as a word. The passages are about its
@@ -253,7 +253,7 @@ func TestKilled(t *testing.T) {
 	}
 	dir := t.TempDir()
 	rounds := 6
-	if beir.Race || testing.Short() {
+	if race.Enabled || testing.Short() {
 		rounds = 2
 	}
 	for round := range rounds {

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // fill puts a public collection into an index, each document as one passage with what it names.
@@ -28,12 +29,10 @@ func fill(t *testing.T, x *embedded.Index, s *beir.Set) {
 	}
 }
 
-// TestWalkFindsTheOtherHop compares, over questions that need two or more passages, what a search finds of them among its
-// first eight with what its first four and the first four of a walk from there do.
-func TestWalkFindsTheOtherHop(t *testing.T) {
-	if beir.Race || testing.Short() {
-		t.Skip("fills indexes with thousands of passages")
-	}
+// TestFloorWalkOnTuningSets compares the recall of the first eight hits of a search, on multi-hop questions, with the recall of its
+// first four hits and the first four hits of a walk from them. The rules for entities were developed with these sets.
+func TestFloorWalkOnTuningSets(t *testing.T) {
+	race.Measure(t)
 	for _, c := range []struct {
 		name  string
 		least float64 // share of gold passages

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // stopping is a context that ends when it is asked for its error for the nth time. Before each answer it calls do.
@@ -147,7 +147,7 @@ func TestLargeRefused(t *testing.T) {
 func TestLargeLeftBehind(t *testing.T) {
 	const n = 600
 	words := 130
-	if beir.Race {
+	if race.Enabled {
 		words = 10 // one batch
 	}
 	dir, before := t.TempDir(), t.TempDir()

@@ -7,15 +7,13 @@ import (
 
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
-// TestBoundsBeforeBuilding parses small files that would be expanded to gigabytes, and measures what was allocated. The limits inside
-// the parsers must stop them, since a program that uses the library alone has no other.
-func TestBoundsBeforeBuilding(t *testing.T) {
-	if beir.Race {
-		t.Skip("the race detector's memory is not ours, and parsing takes ten times as long")
-	}
+// TestSizeOfAllocations parses small files that would expand to gigabytes, and measures the allocations. The limits inside the
+// parsers must stop them, because a program that uses the library alone has no other limits.
+func TestSizeOfAllocations(t *testing.T) {
+	race.Measure(t)
 	most := map[string]uint64{ // MiB allocated in all, also what was collected meanwhile
 		"glyph-text.pdf": 900, "glyph-range.pdf": 100, "map-ranges.pdf": 400, "map-ranges-apart.pdf": 500, "fonts-many.pdf": 1500, "font-widths.pdf": 300,
 		"xref-index-repeated.pdf": 50, "xref-stream-prev-self.pdf": 300, "xref-table-prev-self.pdf": 50, "object-stream-count.pdf": 50,

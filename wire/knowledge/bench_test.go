@@ -17,7 +17,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -229,9 +229,7 @@ func BenchmarkSnapshot(b *testing.B) {
 // TestSizes checks the sizes of streams in bytes. It takes the median of five texts, because a compressor may match an
 // older snapshot and produce 1 KB more.
 func TestSizes(t *testing.T) {
-	if beir.Race {
-		t.Skip("compressing takes long, and is no matter of races")
-	}
+	race.Measure(t)
 	for name, most := range map[string]int{"token/zstd": 35_000, "10s/zstd": 12_500, "10s/gzip": 20_000, "delta/zstd": 30_000} {
 		var sizes []int
 		for i := range 5 {

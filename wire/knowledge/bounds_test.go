@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
@@ -53,7 +53,7 @@ func huge(piece string, pieces, calls, sources int) []event.Event {
 // TestSnapshotsStayBelowALine: every snapshot fits into a line and is valid, and both modes end in the same state.
 func TestSnapshotsStayBelowALine(t *testing.T) {
 	pieces := []string{"\"\\\"\\", "\U0010ffff", "\u2028\u0085", "⟦⟦1⟧⟧"}
-	if beir.Race {
+	if race.Enabled {
 		pieces = pieces[:1]
 	}
 	for _, piece := range pieces {

@@ -20,8 +20,8 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -153,7 +153,7 @@ func logs(t *testing.T, n int) map[string][]event.Event {
 	t.Helper()
 	all := maps.Clone(stories())
 	rng := rand.New(rand.NewPCG(5, 6))
-	if beir.Race { // more data would not find more races
+	if race.Enabled { // more data would not find more races
 		n /= 4
 	}
 	for i := range n {
@@ -163,7 +163,7 @@ func logs(t *testing.T, n int) map[string][]event.Event {
 		}
 		all[fmt.Sprintf("random %d", i)] = log
 	}
-	if !beir.Race {
+	if !race.Enabled {
 		all["long"] = eventlogtest.RandomLog(rng, 300)
 	}
 	return all

@@ -1,13 +1,10 @@
-// Package beir searches public test collections with a plain BM25, so that tests can measure one step of answering without
-// an index. The folder that holds the collections is named by SLUICE_DATA.
+// Package beir searches public test collections with plain BM25, so that tests can measure one step of answering without
+// an index. SLUICE_DATA names the folder of the collections.
 package beir
 
 import (
-	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"testing"
 
@@ -17,13 +14,13 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Query is a question with the grades of the documents that were judged.
+// Query is a question with the relevance grades of the judged documents.
 type Query struct {
 	eval.Question
 	Relevant map[string]int
 }
 
-// Set is a collection with an inverted index over it.
+// Set is a collection with an inverted index.
 type Set struct {
 	Docs     []corpus.Chunk
 	Queries  []Query
@@ -35,29 +32,47 @@ type Set struct {
 
 type posting struct{ doc, tf int }
 
-// Load reads the collection of the name, and skips the test where SLUICE_DATA names no folder or holds no such collection.
-func Load(tb testing.TB, name string) *Set {
+// Dir returns the folder of the named collection. It skips the test if the environment has no such folder.
+func Dir(tb testing.TB, name string) string {
 	tb.Helper()
 	root := os.Getenv("SLUICE_DATA")
 	if root == "" {
-		tb.Skip("SLUICE_DATA names no folder of public data sets: nothing to measure on")
+		tb.Skip("SLUICE_DATA is not set to a folder of public data sets (docs/testing.md)")
 	}
 	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("SLUICE_DATA holds no %s: nothing to measure on", name)
+	if _, err := os.Stat(filepath.Join(dir, "corpus.jsonl")); err != nil {
+		tb.Skipf("the folder in SLUICE_DATA has no data set %s (docs/testing.md)", name)
 	}
-	s, err := open(dir)
+	return dir
+}
+
+// LoadSet reads the named collection without indexing it. It skips the test if the environment has no such collection.
+func LoadSet(tb testing.TB, name string) *eval.Set {
+	tb.Helper()
+	set, err := eval.Load(Dir(tb, name))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return s
+	return set
 }
 
-func open(dir string) (*Set, error) {
-	set, err := eval.Load(dir)
+// Load reads and indexes the named collection. It skips the test if the environment has no such collection.
+func Load(tb testing.TB, name string) *Set {
+	tb.Helper()
+	return build(LoadSet(tb, name))
+}
+
+// LoadHalf is [Load] with half of the questions, a or b; see [eval.Set.Half].
+func LoadHalf(tb testing.TB, name, half string) *Set {
+	tb.Helper()
+	set, err := LoadSet(tb, name).Half(half)
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
 	}
+	return build(set)
+}
+
+func build(set *eval.Set) *Set {
 	s := &Set{byID: map[string]int{}, postings: map[string][]posting{}}
 	for _, d := range set.Docs {
 		s.add(corpus.Chunk{ID: corpus.ChunkID(d.ID), Document: corpus.DocumentID(d.ID), Level: corpus.Passage,
@@ -66,24 +81,7 @@ func open(dir string) (*Set, error) {
 	for _, q := range set.Questions {
 		s.Queries = append(s.Queries, Query{Question: q, Relevant: set.Judged[q.ID]})
 	}
-	return s, nil
-}
-
-// Sample gives the queries to measure with, by their number in the set: all, but where time is short (under the race detector,
-// or with -short) n of them, the same each time.
-func (s *Set) Sample(n int) iter.Seq2[int, Query] {
-	at := rand.New(rand.NewPCG(1, 2)).Perm(len(s.Queries))
-	if (Race || testing.Short()) && n < len(at) {
-		at = at[:n]
-	}
-	slices.Sort(at)
-	return func(yield func(int, Query) bool) {
-		for _, i := range at {
-			if !yield(i, s.Queries[i]) {
-				return
-			}
-		}
-	}
+	return s
 }
 
 func (s *Set) add(c corpus.Chunk) {
@@ -102,10 +100,10 @@ func (s *Set) add(c corpus.Chunk) {
 	s.mean += (float64(len(terms)) - s.mean) / float64(len(s.length))
 }
 
-// Doc gives the passage of the id.
+// Doc returns the passage with the id.
 func (s *Set) Doc(id string) corpus.Chunk { return s.Docs[s.byID[id]] }
 
-// Search gives the k best passages by BM25 (k1 0.9, b 0.4), Score being Lexical over the best one's.
+// Search returns the k best passages by BM25 (k1 0.9, b 0.4). Score is Lexical divided by the best Lexical.
 func (s *Set) Search(question string, k int) []index.Hit {
 	scores := map[int]float64{}
 	for _, t := range lang.Unique(question) {
@@ -133,7 +131,7 @@ func (s *Set) Search(question string, k int) []index.Hit {
 	return hits
 }
 
-// Stats gives the document frequencies of the terms of the texts, by word and by stem.
+// Stats returns the document frequencies of the terms of the texts, by word and by stem.
 func (s *Set) Stats(texts ...string) index.TermStats {
 	st := index.TermStats{Chunks: len(s.Docs), DF: map[string]int{}}
 	for _, x := range texts {

@@ -5,28 +5,28 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// read is how many passages are given with a question.
-const read = 5
+// passages is the number of passages of a task.
+const passages = 5
 
-// Task gives a question with the five best passages by BM25, the gold one among them; where elsewhere is set, with the best
-// passages of other articles.
+// Task returns a question with the five best passages by BM25, including the gold passage. With elsewhere, it returns the best
+// passages of other articles instead.
 func (s *Set) Task(q Query, elsewhere bool) model.Task {
 	t := model.Task{Question: q.Text, IDF: map[string]float64{}}
 	gold := ""
 	for id := range q.Relevant {
 		gold = id
 	}
-	k, texts := read, []string{q.Text}
+	k, texts := passages, []string{q.Text}
 	if elsewhere {
 		k = 200
 	}
 	found := false
 	for _, h := range s.Search(q.Text, k) {
-		if len(t.Passages) == read || elsewhere && h.Chunk.Title == s.Doc(gold).Title {
+		if len(t.Passages) == passages || elsewhere && h.Chunk.Title == s.Doc(gold).Title {
 			continue
 		}
 		found = found || string(h.Chunk.ID) == gold
-		if len(t.Passages) == read-1 && !found && gold != "" && !elsewhere {
+		if len(t.Passages) == passages-1 && !found && gold != "" && !elsewhere {
 			h.Chunk = s.Doc(gold)
 		}
 		t.Passages = append(t.Passages, model.Passage{N: len(t.Passages) + 1, Chunk: h.Chunk, Score: h.Score})
