@@ -75,7 +75,7 @@ func TestFloorSearchOnTuningSets(t *testing.T) {
 // TestFloorSearch measures lexical and hybrid search on sets in languages that nothing was fitted to. The floors are the figures
 // measured on 2026-11-22 less 0.02.
 func TestFloorSearch(t *testing.T) {
-	search(t, 0.02, map[string]float64{"xquad-de": 0, "xquad-es": 0, "xquad-zh": 0})
+	search(t, 0.01, map[string]float64{"xquad-de": 0.914, "xquad-es": 0.935, "xquad-zh": 0.933})
 }
 
 // search measures nDCG@10 of each set. Lexical search must reach the floor, and vectors may cost at most loss.

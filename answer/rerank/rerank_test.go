@@ -46,8 +46,9 @@ func TestFloorBlendOnTuningSets(t *testing.T) {
 	blend(t, 0.005, "scifact", "squad", "hotpotqa", "musique")
 }
 
-// TestFloorBlend measures the blend on sets in languages that nothing was fitted to, and of which the local model has no vectors.
-func TestFloorBlend(t *testing.T) { blend(t, 0.02, "xquad-de", "xquad-es") }
+// TestFloorBlend measures the blend on sets in languages that nothing was fitted to, of which the local model knows few words: a
+// share of 0.4 was measured to cost up to 0.005.
+func TestFloorBlend(t *testing.T) { blend(t, 0.015, "xquad-de", "xquad-es") }
 
 // blend measures how a share of MaxSim changes the order by BM25, both normalised to 0..1 over 30 passages. A share of 0.4 may cost
 // at most loss of nDCG@10.

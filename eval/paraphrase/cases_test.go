@@ -109,13 +109,13 @@ func TestFloorRatesOnTuningSets(t *testing.T) {
 }
 
 // TestFloorRates judges cases of claims and questions that the rules of the cache were not developed with. The cache compares
-// questions that are not in English word by word, so few paraphrases of them are hits.
+// questions that are not in English word by word, so fewer paraphrases of them are hits. The floors are the figures measured on
+// 2026-11-22 (0.896, 0.644, 0.710) less 0.03.
 func TestFloorRates(t *testing.T) {
 	race.Measure(t)
-	measure(t, "scifact's claims", claims(t), 7, 0.85, 0.002)
-	for _, set := range []string{"xquad-de", "xquad-es"} {
-		measure(t, set, questions(t, set), 7, 0, 0.002)
-	}
+	measure(t, "scifact's claims", claims(t), 7, 0.866, 0.002)
+	measure(t, "xquad-de", questions(t, "xquad-de"), 7, 0.614, 0.002)
+	measure(t, "xquad-es", questions(t, "xquad-es"), 7, 0.68, 0.002)
 }
 
 // TestFloorQuestionsOfASet checks that no two questions of a set that are worded differently count as the same.

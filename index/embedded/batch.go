@@ -8,20 +8,20 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// batchBytes bounds the text that goes into a lexical index at once: scorch takes up to some hundred bytes for each term of a
-// batch until it is a segment. It is more than most groups of documents have.
+// batchBytes limits the text of one batch of a lexical index, because scorch needs up to some hundred bytes for each term of a batch
+// until it is a segment. Most groups of documents are smaller.
 const batchBytes = 512 << 10
 
-// addition is a chunk that is to be in a lexical index.
-type addition struct {
+// newChunk is a chunk to add to a lexical index.
+type newChunk struct {
 	row   uint64
 	chunk *corpus.Chunk
-	named *named
-	terms *analysed // nil: not kept, and made again when the chunk's turn comes
+	named *passageMentions
+	terms *analysed // nil: not kept; computed again when the chunk is indexed
 }
 
-// bytes is about how much text is analysed.
-func (a *addition) bytes() int {
+// bytes estimates the size of the analysed text.
+func (a *newChunk) bytes() int {
 	n := 2*len(a.chunk.Title) + len(a.chunk.SearchText())
 	for _, h := range a.chunk.Headings {
 		n += len(h)
@@ -34,15 +34,15 @@ func (a *addition) bytes() int {
 	return n
 }
 
-// filling changes a lexical index in batches. Only the last sets the generation, so that a change that is cut short does not
-// count: it is done again from the documents.
-type filling struct {
+// batchWriter changes a lexical index in batches. Only the last batch sets the generation, so that an interrupted change does not
+// count and is repeated from documents.db.
+type batchWriter struct {
 	lexical *lexical
-	batch   []addition
+	batch   []newChunk
 	bytes   int
 }
 
-func (f *filling) add(a addition) error {
+func (f *batchWriter) add(a newChunk) error {
 	n := a.bytes()
 	if len(f.batch) > 0 && f.bytes+n > batchBytes {
 		if err := f.lexical.change(analyseAll(f.batch), nil, 0); err != nil {
@@ -55,14 +55,14 @@ func (f *filling) add(a addition) error {
 	return nil
 }
 
-// end adds what is left, removes ranges of rows and sets the generation.
-func (f *filling) end(removed [][2]uint64, generation uint64) error {
+// end adds the remaining chunks, removes ranges of rows and sets the generation.
+func (f *batchWriter) end(removed [][2]uint64, generation uint64) error {
 	return f.lexical.change(analyseAll(f.batch), removed, generation)
 }
 
 // fill adds chunks, removes ranges of rows and sets the generation.
-func (l *lexical) fill(added []addition, removed [][2]uint64, generation uint64) error {
-	f := filling{lexical: l}
+func (l *lexical) fill(added []newChunk, removed [][2]uint64, generation uint64) error {
+	f := batchWriter{lexical: l}
 	for _, a := range added {
 		if err := f.add(a); err != nil {
 			return err
@@ -71,8 +71,8 @@ func (l *lexical) fill(added []addition, removed [][2]uint64, generation uint64)
 	return f.end(removed, generation)
 }
 
-// analyseAll gives the terms of each addition, on all processors.
-func analyseAll(added []addition) []analysed {
+// analyseAll analyses chunks on all processors.
+func analyseAll(added []newChunk) []analysed {
 	out := make([]analysed, len(added))
 	inParallel(len(added), func(i int) {
 		a := &added[i]
@@ -86,7 +86,7 @@ func analyseAll(added []addition) []analysed {
 	return out
 }
 
-// inParallel calls do with 0, 1 … n-1 on all processors.
+// inParallel calls do(0) … do(n-1) on all processors.
 func inParallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	of := make([]int, n)
@@ -103,7 +103,7 @@ func inParallel(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// lengths are a chunk's numbers of terms. The terms themselves are kept of small groups.
+// lengths holds the numbers of terms of a chunk. The terms themselves are only kept for small groups.
 type lengths struct {
 	text, title uint64
 	terms       *analysed
@@ -119,7 +119,7 @@ func lengthsOf(group []change) [][]lengths {
 		out[i] = make([]lengths, len(ch.entries))
 		for k := range ch.entries {
 			places = append(places, place{i, k})
-			a := addition{chunk: &ch.entries[k].Chunk, named: ch.named[k]}
+			a := newChunk{chunk: &ch.entries[k].Chunk, named: ch.named[k]}
 			bytes += a.bytes()
 		}
 	}

@@ -15,49 +15,49 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// collection is one that is in use.
+// collection is the loaded state of a collection.
 type collection struct {
 	id   uint32
-	load sync.Mutex // held while it is loaded
+	load sync.Mutex // held during loading
 	done bool
-	// gate is held from before a change to documents or sets is in documents.db until readers see it, and while sets are read
-	// from there, so that what is read is of the newest state.
+	// gate is held from the commit of a change to documents or sets until readers see the change, and while sets are read from
+	// documents.db, so that the sets belong to the newest snapshot.
 	gate sync.Mutex
 
 	mu    sync.Mutex
 	cur   *snapshot
-	alive []*snapshot // those that somebody reads, oldest first; cur is the last
-	// filters are those made last, by the name of their scope.
+	alive []*snapshot // snapshots with readers, oldest first; cur is the last
+	// filters caches filters by the name of their scope.
 	filters map[string]*filter
 
-	// What follows is the writer's.
+	// The following fields belong to the writer.
 	seq     uint64
 	spaces  map[string]spaceRecord
 	lex     [levels]*lexical
 	records [levels]levelRecord
 	retired []retired
-	stale   error // documents.db has a change that is not in what follows from it
+	stale   error // why a change in documents.db is missing in the lexical indexes or snapshots; nil: none is missing
 }
 
-// snapshot is one state of a collection. It is never changed; whoever acquired it releases it.
+// snapshot is one immutable state of a collection. Each acquire is followed by a release.
 type snapshot struct {
-	seq    uint64
-	refs   int // guarded by the collection's mu
-	levels [levels]view
-	loaded *loaded // states between which no document and no set changed share them
+	seq       uint64
+	refs      int // guarded by the collection's mu
+	levels    [levels]view
+	partCache *partCache // shared by snapshots between which no document and no set changed
 }
 
 // view is a level of a snapshot.
 type view struct {
 	reader                 bleve.IndexReader // nil: no chunks
-	of                     *lexical          // of which reader is
-	only                   *filter           // what of it is read; nil: all
+	of                     *lexical          // the index of reader
+	only                   *filter           // visible rows; nil: all
 	chunks, tokens, titles uint64
-	generation             uint64 // of the change that made it
+	generation             uint64 // of the last change
 	spaces                 spaces
 }
 
-// retired are rows that no snapshot from seq on shows. Their texts are deleted when no older one is read any more.
+// retired are rows that are not visible in snapshot seq and later ones. Their texts are deleted when all older snapshots are released.
 type retired struct {
 	seq  uint64
 	rows [][2]uint64
@@ -83,7 +83,7 @@ func (c *collection) release(s *snapshot) {
 	}
 }
 
-// vectors gives those of each level.
+// vectors returns the vectors of each level.
 func (s *snapshot) vectors() (out [levels]spaces) {
 	for i := range levels {
 		out[i] = s.levels[i].spaces
@@ -91,7 +91,7 @@ func (s *snapshot) vectors() (out [levels]spaces) {
 	return out
 }
 
-// scoped gives the view with what is read of it.
+// scoped returns the view restricted by a filter.
 func (v view) scoped(only *filter) *view {
 	v.only = only
 	return &v
@@ -105,8 +105,8 @@ func (s *snapshot) close() {
 	}
 }
 
-// publish makes the state of the lexical indexes and records, with the vectors given, the one that readers see. parts are the
-// edits of sets and documents; where there are any, the gate is held.
+// publish makes a snapshot of the lexical indexes, the records and the given vectors the current one. parts are the edits of sets
+// and documents; if there are any, the caller holds the gate.
 func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit) error {
 	c.seq++
 	s := &snapshot{seq: c.seq, refs: 1}
@@ -127,11 +127,11 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 	old := c.cur
 	switch {
 	case old == nil || c.stale != nil:
-		s.loaded = &loaded{parts: map[string]*part{}}
+		s.partCache = &partCache{parts: map[string]*part{}}
 	case len(parts) > 0:
-		s.loaded = old.loaded.change(parts)
+		s.partCache = old.partCache.change(parts)
 	default:
-		s.loaded = old.loaded
+		s.partCache = old.partCache
 	}
 	c.cur = s
 	c.alive = append(c.alive, s)
@@ -142,7 +142,7 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 	return nil
 }
 
-// sweepable takes the retired rows that no reader can ask for any more.
+// sweepable removes and returns the retired rows that no snapshot in use can see.
 func (c *collection) sweepable() (rows [][2]uint64) {
 	c.mu.Lock()
 	oldest := c.seq
@@ -162,7 +162,7 @@ func (c *collection) sweepable() (rows [][2]uint64) {
 	return rows
 }
 
-// close is for when nobody reads any more.
+// close closes the collection. No snapshot may be in use.
 func (c *collection) close() error {
 	if c.cur != nil {
 		c.release(c.cur)
@@ -178,7 +178,7 @@ func (c *collection) close() error {
 	return errors.Join(errs...)
 }
 
-// collection gives a collection, loaded, or nil if there is none of the name.
+// collection returns a collection and loads it if needed. It returns nil if the collection does not exist.
 func (x *Index) collection(name string) (*collection, error) {
 	if name == "" {
 		name = corpus.DefaultCollection
@@ -211,7 +211,7 @@ func (x *Index) collection(name string) (*collection, error) {
 	return c, nil
 }
 
-// number gives the number of a collection, or nil if there is none of the name.
+// number returns the number of a collection, or nil if the collection does not exist.
 func (x *Index) number(name string) *uint32 {
 	if name == "" {
 		name = corpus.DefaultCollection
@@ -264,12 +264,12 @@ func (x *Index) loadCollection(c *collection) error {
 			}
 		}
 	}
-	c.gate.Lock() // not before, as a rebuild may take minutes
+	c.gate.Lock() // not earlier, because a rebuild may take minutes
 	defer c.gate.Unlock()
 	return c.publish(vectors, nil)
 }
 
-// readSpaces gives the spaces of a collection by name.
+// readSpaces returns the spaces of a collection by name.
 func readSpaces(tx *txn, collection uint32) (map[string]spaceRecord, error) {
 	out := map[string]spaceRecord{}
 	prefix := idKey(collection, "")
@@ -284,7 +284,7 @@ func readSpaces(tx *txn, collection uint32) (map[string]spaceRecord, error) {
 	return out, nil
 }
 
-// readVectors gives the vectors of a space at a level; nil if there are none.
+// readVectors returns the vectors of a space at a level, or nil without vectors.
 func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slabs, error) {
 	s := &slab{dim: space.Dim}
 	prefix := append(spaceKey(collection, space.Number), byte(level))
@@ -316,7 +316,7 @@ func (x *Index) lexicalDir(c *collection, level int) string {
 	return filepath.Join(x.dir, folderLexical, fmt.Sprintf("%08x-L%d", c.id, level+1))
 }
 
-// loadLexical opens the lexical index of a level and brings it to the generation of the data.
+// loadLexical opens the lexical index of a level and brings it up to date with documents.db.
 func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 	dir, record := x.lexicalDir(c, level), &c.records[level]
 	l, err := openLexical(dir, x.queue)
@@ -333,10 +333,10 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 			return l, nil
 		}
 	}
-	if err == nil && have == 0 { // as it was left when deleted text was wiped
-		x.opts.Logger.Info("index made anew from documents", "folder", dir, "chunks", record.Chunks)
+	if err == nil && have == 0 { // a new folder, or one of an earlier version
+		x.opts.Logger.Info("rebuilding lexical index", "folder", dir, "chunks", record.Chunks)
 	} else {
-		x.opts.Logger.Warn("index made anew from documents", "folder", dir, "chunks", record.Chunks, "cause", err)
+		x.opts.Logger.Warn("rebuilding lexical index", "folder", dir, "chunks", record.Chunks, "cause", err)
 	}
 	if l != nil {
 		_ = l.close()
@@ -344,9 +344,9 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 	return x.rebuild(c, level)
 }
 
-// replay does again the newest change.
+// replay applies the newest change again.
 func (x *Index) replay(l *lexical, record *levelRecord) error {
-	f := filling{lexical: l}
+	f := batchWriter{lexical: l}
 	return x.view(func(tx *txn) error {
 		for _, r := range record.Added {
 			for row := r[0]; row < r[1]; row++ {
@@ -362,7 +362,7 @@ func (x *Index) replay(l *lexical, record *levelRecord) error {
 	})
 }
 
-// rebuild makes the lexical index of a level anew.
+// rebuild recreates the lexical index of a level from documents.db.
 func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	dir := x.lexicalDir(c, level)
 	if err := os.RemoveAll(dir); err != nil {
@@ -372,7 +372,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := filling{lexical: l}
+	f := batchWriter{lexical: l}
 	err = x.view(func(tx *txn) error {
 		prefix := idKey(c.id, "")
 		cur := tx.Bucket(bucketDocuments).Cursor()
@@ -396,17 +396,17 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	return l, nil
 }
 
-// addRow adds a chunk as it is in documents.db.
-func (f *filling) addRow(tx *txn, row uint64) error {
+// addRow adds a chunk from documents.db.
+func (f *batchWriter) addRow(tx *txn, row uint64) error {
 	chunk, err := readChunk(tx, row)
 	if err != nil {
 		return err
 	}
-	n, err := readNamed(tx, row)
+	n, err := readMentions(tx, row)
 	if err != nil {
 		return err
 	}
-	return f.add(addition{row: row, chunk: chunk, named: n})
+	return f.add(newChunk{row: row, chunk: chunk, named: n})
 }
 
 func readChunk(tx *txn, row uint64) (*corpus.Chunk, error) {

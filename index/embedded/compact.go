@@ -13,11 +13,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Compact erases what was deleted or replaced from the files, and makes them smaller where that is worth it. It costs nothing
-// where nothing was deleted. It is done in the background, too; see [Index.maintain]. What a disk keeps of files that were removed,
-// or of blocks that were written over, is not this package's to say. Where a search that began before the deletion is still running,
-// its text stays until the next compaction. A crash in between loses nothing, and the next compaction does the rest. Searches go on
-// meanwhile; writers wait for a part of the work at a time.
+// Compact erases deleted and replaced text from the files, and shrinks files that are mostly free. Without deletions, it does nothing.
+// The index also compacts in the background. Text that a running search can still see is erased by the next compaction. A crash
+// loses nothing; the next compaction continues. Searches run in parallel; writers wait for short parts of the work. Compact cannot
+// control what a disk keeps of removed files and overwritten blocks.
 func (x *Index) Compact(ctx context.Context) error {
 	if err := x.enter(ctx); err != nil {
 		return err
@@ -40,13 +39,13 @@ func (x *Index) compact(ctx context.Context) error {
 	return err
 }
 
-// compactParts compacts one level at a time, and then documents.db. It reports whether deleted text is left, because a search still
-// reads it or because it was deleted meanwhile.
+// compactParts compacts one level at a time, and then documents.db. It reports whether deleted text is left, because a search can
+// still see it or because it was deleted during the compaction.
 func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
 	if err := x.clear(ctx, x.write.Lock, x.write.Unlock); err != nil {
 		return false, err
 	}
-	pending, marked, err := x.marks()
+	pending, marked, err := x.pendingErasures()
 	if err != nil || !pending {
 		return false, err
 	}
@@ -70,8 +69,8 @@ func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
 	return left, x.shrink(ctx)
 }
 
-// marks reports whether anything was deleted since the last compaction, and from which levels.
-func (x *Index) marks() (pending bool, levels map[string]bool, err error) {
+// pendingErasures reports whether anything was deleted since the last compaction, and from which levels.
+func (x *Index) pendingErasures() (pending bool, levels map[string]bool, err error) {
 	levels = map[string]bool{}
 	err = x.view(func(tx *txn) error {
 		cur := tx.Bucket(bucketMeta).Cursor()
@@ -86,8 +85,8 @@ func (x *Index) marks() (pending bool, levels map[string]bool, err error) {
 	return pending, levels, err
 }
 
-// compactLevel merges the segments of a lexical index, so that what was deleted is in none. Searches and writes go on during the
-// merge. What is deleted meanwhile keeps the level marked.
+// compactLevel merges the segments of a lexical index, so that none contains deleted chunks. Searches and writes continue during the
+// merge. Deletions during the merge keep the level marked.
 func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
 	l, err := x.beginMerge(c, i)
 	if err != nil {
@@ -106,13 +105,13 @@ func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
 	}
 	if l != nil {
 		if err == nil {
-			err = l.settle()
+			err = l.flush()
 		}
-		// Opening it again removes the files that are not in use any more, and stops the retries of a merge that failed.
+		// Opening the index again removes unused files, and stops the retries of a failed merge.
 		if err := errors.Join(err, x.reopen(c, i)); err != nil {
 			return err
 		}
-		if clean, err := c.lex[i].clean(); err != nil || !clean {
+		if clean, err := c.lex[i].noDeletions(); err != nil || !clean {
 			return err
 		}
 	}
@@ -121,7 +120,7 @@ func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
 	})
 }
 
-// beginMerge returns the lexical index of a level, ready to be merged; nil if it has none.
+// beginMerge prepares the lexical index of a level for a merge and returns it, or nil if the level has none.
 func (x *Index) beginMerge(c *collection, i int) (*lexical, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -129,7 +128,7 @@ func (x *Index) beginMerge(c *collection, i int) (*lexical, error) {
 		return nil, err
 	}
 	if err := c.lex[i].prepareMerge(); err != nil {
-		return nil, x.stale(c, err)
+		return nil, x.markStale(c, err)
 	}
 	return c.lex[i], nil
 }
@@ -146,14 +145,14 @@ func (x *Index) reopen(c *collection, i int) error {
 		err = c.publish(c.cur.vectors(), nil)
 	}
 	if err != nil {
-		return x.stale(c, err)
+		return x.markStale(c, err)
 	}
 	return nil
 }
 
-// erase deletes texts that no search reads any more from documents.db, and overwrites its free pages.
+// erase deletes texts that no search can see from documents.db, and overwrites its free pages.
 func (x *Index) erase(ctx context.Context) (left bool, err error) {
-	if err := x.awaitReads(ctx); err != nil { // long ones, while others write
+	if err := x.awaitReads(ctx); err != nil { // wait for long reads before blocking writers
 		return false, err
 	}
 	x.write.Lock()
@@ -183,7 +182,7 @@ func (x *Index) eraseLocked(ctx context.Context) (left bool, err error) {
 		}
 		return left, err
 	}
-	// A second transaction, as the meta page of the one before still refers to the pages that the first one freed.
+	// A second transaction is needed, because the previous meta page still refers to the pages that the first one freed.
 	err = x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Put(keyNextRow, rowKey(x.nextRow)) })
 	if err != nil {
 		return left, err
@@ -197,7 +196,7 @@ func (x *Index) eraseLocked(ctx context.Context) (left bool, err error) {
 	if err != nil {
 		return left, x.noteDamage(err)
 	}
-	_, marked, err := x.marks()
+	_, marked, err := x.pendingErasures()
 	if left = left || len(marked) > 0; err != nil || left {
 		return left, err
 	}
@@ -259,10 +258,10 @@ func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 const (
 	minShrink      = 1 << 20
 	compactTxBytes = 16 << 20
-	maxWriteStall  = 2 * time.Second // how long writes wait for reads that erasing waits for
+	maxWriteStall  = 2 * time.Second // maximum time that erasing blocks writes while it waits for reads
 )
 
-// copyBuckets copies all buckets to a new database, some at a time.
+// copyBuckets copies all buckets to a new database in several transactions.
 func copyBuckets(ctx context.Context, to *bolt.DB, from *txn) error {
 	for _, name := range buckets {
 		src := from.Bucket(name)
@@ -312,8 +311,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// eraseFree overwrites the pages of a bbolt file that neither of its two states uses, and what follows its last page, with zeros. During
-// the call, no transaction may write, and none may read an earlier state.
+// eraseFree overwrites with zeros the pages of a bbolt file that neither of its two states uses, and the rest of the file after the
+// last page. During the call, no transaction may write, and none may read an earlier state.
 func eraseFree(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

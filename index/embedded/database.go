@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// openDocuments verifies and opens documents.db, or makes it.
+// openDocuments verifies and opens documents.db, or creates it.
 func (x *Index) openDocuments() error {
 	if err := removeIfThere(x.path(fileCompacted)); err != nil {
 		return err
@@ -98,8 +98,8 @@ func guard(path string, do func() error) (err error) {
 	return nil
 }
 
-// prepare makes the buckets and finishes what the last process left. computed are the sums of the buckets. It writes only if there is
-// something to do, so that an index opens on a full disk.
+// prepare creates missing buckets and completes the work that the last process left. computed are the checksums of the buckets. It
+// only writes if there is something to change, so that an index can be opened on a full disk.
 func (x *Index) prepare(computed sums) error {
 	err := guard(x.path(fileDocuments), func() error {
 		return updateDB(x.db, computed, func(tx *txn) error {
@@ -130,7 +130,7 @@ func (x *Index) prepare(computed sums) error {
 // errUnchanged rolls back a transaction that changes nothing.
 var errUnchanged = errors.New("nothing to change")
 
-// migrate brings a new folder and those of earlier formats to this format.
+// migrate initializes a new folder, or converts a folder of an earlier format.
 func (x *Index) migrate(tx *txn) (changed bool, err error) {
 	meta := tx.Bucket(bucketMeta)
 	switch was := meta.Get(keyFormat); string(was) {
@@ -141,14 +141,14 @@ func (x *Index) migrate(tx *txn) (changed bool, err error) {
 		err = meta.Put(keyMade, made)
 	case formatSpaceless:
 		err = forgetVectors(tx)
-	case formatNameless, formatNames, formatSets: // passages without mentions have none until they are put again
+	case formatNameless, formatNames, formatSets: // passages without mentions get them when they are put again
 	default:
 		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
 	}
 	return true, errors.Join(err, meta.Put(keyFormat, []byte(format)))
 }
 
-// readMeta reads what the index keeps in memory.
+// readMeta loads the metadata that the index keeps in memory.
 func (x *Index) readMeta(tx *txn) error {
 	meta := tx.Bucket(bucketMeta)
 	if b := meta.Get(keyNextRow); len(b) == 8 {
@@ -166,8 +166,8 @@ func (x *Index) readMeta(tx *txn) error {
 	})
 }
 
-// forgetVectors turns a folder of the first format into one of this. Nobody knows the spaces of the vectors in it, so they
-// go; they are made anew from the texts, which stay.
+// forgetVectors deletes all vectors of a folder of the first format, because their spaces are not known. They are computed again
+// from the texts.
 func forgetVectors(tx *txn) error {
 	if err := tx.DeleteBucket(bucketVectors); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (x *Index) Health() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.damage
-	for _, behind := range x.behind {
+	for _, behind := range x.outdated {
 		err = errors.Join(err, fmt.Errorf("searches of a collection fail or lack a change: %w", behind))
 	}
 	return err
@@ -312,7 +312,7 @@ func (x *Index) verify(ctx context.Context) error {
 	for _, c := range x.loadedCollections() {
 		if lex := x.verifyLexical(ctx, c); lex != nil {
 			if ctx.Err() == nil {
-				x.suspect(c, lex)
+				x.scheduleReload(c, lex)
 			}
 			err = errors.Join(err, lex)
 		}

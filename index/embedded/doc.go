@@ -1,23 +1,21 @@
-// Package embedded is the default index: documents, words and vectors in one folder on disk, no other service.
+// Package embedded is the default index. It stores documents, terms and vectors in one folder and needs no other service.
 //
-// The folder holds documents.db, a bbolt database with the documents, chunks and vectors: the one source of truth. The
-// folders under lexical/ are inverted indexes in bleve's scorch format, one for each collection and level so that no
-// statistics mix; they are derived, carry the generation of the data that they were made of, and are brought up to date or
-// made anew when a collection is first used after a crash or damage. Vectors are held in memory and scanned exactly.
+// The file documents.db is a bbolt database with the documents, chunks and vectors. It is the only source of truth. The folders
+// under lexical/ are inverted indexes in bleve's scorch format, one for each collection and level, so that their statistics do not
+// mix. They are derived from documents.db and store the generation of the data that they cover. After a crash or damage, they are
+// updated or rebuilt when the collection is first used. Vectors are kept in memory; vector search is exact.
 //
-// bbolt's pages have no checksums, so documents.db holds sums of its buckets, and is verified as a whole when it is opened; see
-// [Index.Verify] and docs/decisions/0022.
+// bbolt's pages have no checksums. So documents.db stores checksums of its buckets, and is verified completely when it is opened;
+// see [Index.Verify] and docs/decisions/0022.
 //
-// A collection's vectors stand apart by their space, in the database and in memory, so that another embedder can fill a
-// space of its own while searches use the one before. A chunk is named to it by its row, which is never used twice: a
-// vector that was made for a text cannot reach the text that took its place.
+// Vectors of different spaces are separate, in the database and in memory, so that a new embedder can fill its own space while
+// searches use the old one. A chunk is identified by its row. Rows are never reused, so a vector of a text cannot be assigned
+// to a later text.
 //
-// Sets of documents are kept in documents.db, each member with its rows, and follow in the transaction that puts or deletes a
-// document. A state of the collection that readers see holds the rows of the sets that are in use, so that a search in a set is
-// of one state too. Chunks that a search may not see are left out where postings are read and vectors are scanned; the
-// statistics that weigh words count the whole collection.
+// Sets of documents are stored in documents.db, each member with its rows, and change in the same transaction as the document. A
+// snapshot contains the rows of the sets that are in use, so a search in a set sees one consistent state. Chunks outside the
+// scope of a search are skipped while postings are read and vectors are scanned; term statistics count the whole collection.
 //
-// Scores are computed here and not by bleve: its BM25 (2.5) takes the number of distinct terms of a field for the sum of
-// its lengths and multiplies by a coordination factor, and it ties a search to the newest state where ours sees the one
-// that the vectors and chunks are of.
+// This package computes scores itself: bleve's BM25 (2.5) uses the number of distinct terms of a field as the sum of its lengths,
+// multiplies by a coordination factor, and can only search the newest state, not the snapshot of the vectors and chunks.
 package embedded

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
-// The names in the folder.
+// Names of files and folders in the index folder.
 const (
 	fileLock      = "LOCK"
 	fileDocuments = "documents.db"
@@ -30,45 +30,45 @@ const (
 	permFile      = 0o600
 )
 
-// Options are what [Open] may be told. The zero value works.
+// Options configure [Open]. The zero value works.
 type Options struct {
-	Logger      *slog.Logger  // repairs are told here; nil: nowhere
-	LockTimeout time.Duration // how long to wait for another process to let go of the folder; 0: one second
-	Weights     index.Weights // of queries that bring none; zero: [index.DefaultWeights]
+	Logger      *slog.Logger  // for repairs and damage; nil: no log
+	LockTimeout time.Duration // how long to wait while another process has the folder open; 0: one second
+	Weights     index.Weights // of queries without weights; zero: [index.DefaultWeights]
 	Scoring     Scoring       // zero: [DefaultScoring]
-	Reserve     *reserve.File // of disk space, for deletes; nil: none
+	Reserve     *reserve.File // disk space reserved for deletes; nil: none
 }
 
 // Index is an index in one folder. It implements [index.Index], [index.Spaces], [index.Graph], [index.Versions],
-// [index.Sets] and [index.DocumentReader]. Readers do not wait for writers, but for the moment in which a change becomes durable where
-// they read a set that nobody read before.
+// [index.Sets] and [index.DocumentReader]. Readers do not wait for writers, with one exception: the first read of a set waits
+// while a change is being committed.
 type Index struct {
 	dir   string
 	opts  Options
 	lock  *flock.Flock
 	queue *bleve.AnalysisQueue
-	made  uint64 // from where versions are counted: those of a folder that is made in place of another are others
+	made  uint64 // creation time of the folder, added to all versions, so that a new folder has other versions than an old one
 
-	life   sync.RWMutex // held for reading by every call; for writing by Close
+	life   sync.RWMutex // read-locked by each call, locked by Close
 	closed bool
 
-	dbMu  sync.Mutex // guards what follows
+	dbMu  sync.Mutex // guards db and reads
 	db    *bolt.DB
-	reads map[chan struct{}]struct{} // of documents.db that are running; each is closed at its end
+	reads map[chan struct{}]struct{} // running reads of documents.db; the channel is closed when the read ends
 
 	mu          sync.Mutex
-	numbers     map[string]uint32 // of all collections by name: a name that damage hides does not make one empty
+	numbers     map[string]uint32 // of all collections by name, so that a name lost by damage does not look like an empty collection
 	collections map[string]*collection
 	damage      error                 // the first that was found
-	behind      map[*collection]error // that lack a change
+	outdated    map[*collection]error // that lack a change
 	deletions   deletions
 
-	write   sync.Mutex // one writer at a time; guards what follows
+	write   sync.Mutex // one writer at a time; guards nextRow
 	nextRow uint64
 
 	compacting sync.Mutex // one compaction at a time
 
-	lifetime context.Context // ends when the index is to be closed
+	lifetime context.Context // ends when Close begins
 	stop     context.CancelFunc
 	work     sync.WaitGroup // the goroutine of maintain
 }
@@ -81,10 +81,10 @@ var (
 
 var errClosed = errors.New("the index is closed")
 
-// Open opens the index in dir, making it if there is none. One process at a time holds a folder: another gets a
-// [fault.Conflict] after the lock timeout. What a crash left half done is finished or undone. A documents.db that
-// is damaged or missing is an error that names it; damaged lexical indexes are made anew from it. Vectors and lexical indexes of a collection are
-// loaded when it is first used.
+// Open opens the index in dir, and creates it if it does not exist. Only one process can open a folder: others get a
+// [fault.Conflict] after the lock timeout. Changes that a crash interrupted are completed or undone. A documents.db that is damaged
+// or missing is an error that contains its path; damaged lexical indexes are rebuilt from it. The vectors and lexical indexes of a
+// collection are loaded when it is first used.
 func Open(dir string, opts Options) (*Index, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -98,7 +98,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if opts.Scoring == (Scoring{}) {
 		opts.Scoring = DefaultScoring
 	}
-	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, behind: map[*collection]error{}, collections: map[string]*collection{},
+	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, outdated: map[*collection]error{}, collections: map[string]*collection{},
 		reads: map[chan struct{}]struct{}{}}
 	if err := x.open(); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
@@ -139,7 +139,7 @@ func (x *Index) open() (err error) {
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
 
-// enter begins a call; leave it with x.life.RUnlock if there is no error.
+// enter begins a call. Unless it returns an error, the caller ends the call with x.life.RUnlock.
 func (x *Index) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (x *Index) enter(ctx context.Context) error {
 	return nil
 }
 
-// failed gives err a code, unless it has one or is a context's.
+// failed adds the operation and a code to err, unless err has a code or comes from a context.
 func failed(op string, err error) error {
 	if err == nil {
 		return nil
@@ -167,8 +167,8 @@ func failed(op string, err error) error {
 	return fault.Wrap(fault.Index, err, "the index failed")
 }
 
-// Close stops the work in the background, waits for running calls and closes the files. What was deleted and is not erased yet is
-// erased after the next Open. A second Close does nothing.
+// Close stops the background work, waits for running calls and closes the files. Deleted text that is not erased yet is erased after
+// the next Open. A second Close does nothing.
 func (x *Index) Close() error {
 	x.stop()
 	x.work.Wait()

@@ -11,50 +11,49 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// fewRows is how many times more chunks than a filter has rows a segment must hold for these to be looked up one by one; where it
-// holds fewer, each of its chunks is.
+// fewRows decides how the chunks of a filter are found in a segment. If the segment has more than fewRows times as many chunks as the
+// filter has rows, each row is looked up; otherwise each chunk is tested.
 const fewRows = 16
 
-// filter lets some rows through: those of the documents of a scope.
+// filter selects the rows of the documents of a scope.
 type filter struct {
-	parts []*part // whose rows they are
+	parts []*part // the sets and documents of the rows
 	rows  rowSet
 
 	mu sync.Mutex
-	// segments are what it bars of those of a lexical index, by their ids. One of an id holds the same chunks by the same numbers
-	// as long as there is one of it.
-	segments map[*lexical]map[uint64]*barred
+	// segments caches the exclusions by lexical index and segment id. The numbers of the chunks of a segment never change.
+	segments map[*lexical]map[uint64]*exclusion
 }
 
-// barred are the chunks of a segment, by their numbers in it, that a filter does not let through.
-type barred struct {
+// exclusion holds the chunks of a segment that a filter excludes, by their numbers in the segment.
+type exclusion struct {
 	all     bool
 	numbers *roaring.Bitmap // nil: none
 }
 
-// barred gives what of a segment, one of all those of l, is not let through.
-func (f *filter) barred(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*barred, error) {
+// exclusion returns the chunks of seg that the filter excludes. all are the segments of l.
+func (f *filter) exclusion(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*exclusion, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if b := f.segments[l][seg.Id()]; b != nil {
 		return b, nil
 	}
-	b, err := f.bar(l, seg, all)
+	b, err := f.computeExclusion(l, seg, all)
 	if err != nil {
 		return nil, err
 	}
 	if f.segments[l] == nil {
-		if f.segments == nil || len(f.segments) == levels { // of those, some were made anew since
-			f.segments = map[*lexical]map[uint64]*barred{}
+		if f.segments == nil || len(f.segments) == levels { // then some belong to indexes that were reopened
+			f.segments = map[*lexical]map[uint64]*exclusion{}
 		}
-		f.segments[l] = map[uint64]*barred{}
+		f.segments[l] = map[uint64]*exclusion{}
 	}
 	f.segments[l][seg.Id()] = b
 	prune(f.segments[l], all)
 	return b, nil
 }
 
-// prune forgets segments that were merged into others.
+// prune removes segments that were merged from a cache.
 func prune[T any](by map[uint64]T, all []*scorch.SegmentSnapshot) {
 	if len(by) <= len(all) {
 		return
@@ -64,7 +63,7 @@ func prune[T any](by map[uint64]T, all []*scorch.SegmentSnapshot) {
 	})
 }
 
-func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*barred, error) {
+func (f *filter) computeExclusion(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) (*exclusion, error) {
 	count := seg.Segment().Count()
 	passed := roaring.New()
 	if size := f.rows.size(); size*fewRows < count {
@@ -85,8 +84,8 @@ func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.Segm
 		}
 		last := [2]uint64{}
 		for n, row := range rows {
-			if row < last[0] || row >= last[1] { // neighbours are often of one document
-				i := f.rows.place(row)
+			if row < last[0] || row >= last[1] { // neighbours often belong to one document
+				i := f.rows.search(row)
 				if i == len(f.rows) || f.rows[i][0] > row {
 					continue
 				}
@@ -97,15 +96,15 @@ func (f *filter) bar(l *lexical, seg *scorch.SegmentSnapshot, all []*scorch.Segm
 	}
 	switch passed.GetCardinality() {
 	case 0:
-		return &barred{all: true}, nil
+		return &exclusion{all: true}, nil
 	case count:
-		return &barred{}, nil
+		return &exclusion{}, nil
 	}
-	passed.Flip(0, count) // and not made of runs, which are slower to leave out of postings
-	return &barred{numbers: passed}, nil
+	passed.Flip(0, count) // without run containers, which are slower to exclude from postings
+	return &exclusion{numbers: passed}, nil
 }
 
-// rowsOf gives the rows of the chunks of a segment, one of all, by their numbers in it.
+// rowsOf returns the rows of the chunks of seg, by their numbers in the segment. all are the segments of l.
 func (l *lexical) rowsOf(seg *scorch.SegmentSnapshot, all []*scorch.SegmentSnapshot) ([]uint64, error) {
 	l.mu.Lock()
 	rows := l.rows[seg.Id()]

@@ -44,7 +44,7 @@ func TestFiltersForget(t *testing.T) {
 	}
 	defer c.release(s)
 	v := s.levels[corpus.Passage-1].scoped(f)
-	if rows, barred := len(v.of.rows), len(f.segments[v.of]); rows == 0 || rows > puts/2 || barred == 0 || barred > rows || len(c.filters) != 1 {
-		t.Errorf("the rows of %d segments and the chunks of %d are remembered, for %d filters", rows, barred, len(c.filters))
+	if rows, exclusion := len(v.of.rows), len(f.segments[v.of]); rows == 0 || rows > puts/2 || exclusion == 0 || exclusion > rows || len(c.filters) != 1 {
+		t.Errorf("the rows of %d segments and the chunks of %d are remembered, for %d filters", rows, exclusion, len(c.filters))
 	}
 }

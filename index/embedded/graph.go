@@ -15,38 +15,38 @@ import (
 )
 
 const (
-	maxNameWords  = 12  // of an entity that is found in a text
-	maxTextWords  = 400 // of a text in which entities are sought: the first
-	maxEntities   = 64  // found in a text
-	maxMentioned  = 100 // chunks that one call of Mentioned reads
-	formsCompared = 8   // passages whose ways of writing a name are compared
-	commonFrom    = 8   // passages with a word for each that makes a name of it: with more it is a common one
+	maxNameWords  = 12  // words of an entity in a text
+	maxTextWords  = 400 // words of a text that are searched for entities
+	maxEntities   = 64  // entities of a text
+	maxMentioned  = 100 // chunks of one call of EntitiesOf
+	formsCompared = 8   // passages whose spellings of a name are compared
+	commonFrom    = 8   // a word is a common one if more than this many times as many passages contain it as mention it as a name
 )
 
-// graph reads what one state of a collection's passages name. The entities stand in the lexical index as terms of two
-// fields, and what a passage names in documents.db by its row. It is for one goroutine.
+// graph reads the entities and mentions of one snapshot of a collection. Entities are terms of two fields of the lexical index;
+// mentions are stored in documents.db by row. It is not safe for concurrent use.
 type graph struct {
 	collection   uint32
 	v            *view
 	tx           *txn
-	named, about *postings // of the entities that passages name, and of those that they are about
-	texts        *postings // of the terms of all that passages say; nil until it is asked for
-	figures      map[string]figures
+	named, about *postings // postings of fieldNamed and fieldAbout
+	texts        *postings // postings of fieldText; nil until needed
+	statsByKey   map[string]entityStats
 }
 
-// figures say how many passages name an entity and are about it.
-type figures struct {
+// entityStats counts the passages that mention an entity, and those that are about it.
+type entityStats struct {
 	chunks, about uint64
-	whole         bool // about was counted
+	whole         bool // whether about was counted
 }
 
-// inGraph runs do with the graph of a collection's newest state; not at all if nothing was ever put into it.
+// inGraph runs do with the graph of a collection's newest snapshot. It does nothing if the collection has no passages.
 func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph) error) error {
 	if err := x.enter(ctx); err != nil {
 		return err
 	}
 	defer x.life.RUnlock()
-	scope, c, err := x.named(collection)
+	scope, c, err := x.resolve(collection)
 	if err != nil || c == nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	}
 	return x.guardLexical(c, func() error {
 		return x.view(func(tx *txn) error {
-			g := &graph{collection: c.id, v: v, tx: tx, figures: map[string]figures{}}
+			g := &graph{collection: c.id, v: v, tx: tx, statsByKey: map[string]entityStats{}}
 			var err error
 			if g.named, err = v.postingsOf(fieldNamed); err != nil {
 				return err
@@ -74,10 +74,10 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	})
 }
 
-// figuresOf counts the passages of an entity; those that are about it only if more than one names it or all is asked for,
-// as looking terms up is most of what a walk costs.
-func (g *graph) figuresOf(key string, all bool) (f figures, err error) {
-	f, known := g.figures[key]
+// stats counts the passages of an entity. To save a lookup, which is the main cost of a walk, it only counts the passages about the
+// entity if more than one passage mentions it, or if all is set.
+func (g *graph) stats(key string, all bool) (f entityStats, err error) {
+	f, known := g.statsByKey[key]
 	if !known {
 		if f.chunks, err = g.named.count(key); err != nil {
 			return f, err
@@ -89,22 +89,22 @@ func (g *graph) figuresOf(key string, all bool) (f figures, err error) {
 		}
 		f.whole = true
 	}
-	g.figures[key] = f
+	g.statsByKey[key] = f
 	return f, nil
 }
 
-// entity gives an entity that some passage names, and false where none does.
+// entity returns an entity, and false if no passage mentions it.
 func (g *graph) entity(key string) (index.Entity, bool, error) {
-	f, err := g.figuresOf(key, true)
+	f, err := g.stats(key, true)
 	if err != nil || f.chunks == 0 {
 		return index.Entity{}, false, err
 	}
-	name, err := g.written(key, f)
+	name, err := g.spelling(key, f)
 	return index.Entity{Name: name, Chunks: int(f.chunks), About: int(f.about)}, true, err
 }
 
-// written gives the way in which most of the first passages write a name; of several, the one that comes first.
-func (g *graph) written(key string, f figures) (string, error) {
+// spelling returns the most frequent spelling of a name in the first passages that mention it; of several, the first one.
+func (g *graph) spelling(key string, f entityStats) (string, error) {
 	from := g.named
 	if f.about > 0 {
 		from = g.about
@@ -137,23 +137,23 @@ func (g *graph) written(key string, f figures) (string, error) {
 	}), nil
 }
 
-// names gives what a passage names by scorch's number; it is never nil.
-func (g *graph) names(n uint32) (*named, error) {
+// names returns the mentions of the passage with scorch's number n. They are never nil.
+func (g *graph) names(n uint32) (*passageMentions, error) {
 	row, err := g.v.row(n)
 	if err != nil {
 		return nil, err
 	}
-	out, err := readNamed(g.tx, row)
+	out, err := readMentions(g.tx, row)
 	if out == nil {
-		out = &named{}
+		out = &passageMentions{}
 	}
 	return out, err
 }
 
-// Entities implements [index.Graph]. Case, accents, punctuation and articles do not count. A single word in small letters
-// is an entity only where some passage is about it; stop words alone are none. Nor is a word in small letters, or the first of
-// the text, of which fewer than one in eight passages that hold it make a name: a document titled Data does not turn the
-// word into one. Of a text the first 400 words are read.
+// Entities implements [index.Graph]. Case, accents, punctuation and articles are ignored. Stop words alone are not an entity. A
+// single lower-case word is an entity only if a passage is about it. A single word that is in lower case, or the first of the
+// text, must also be a name in one of eight passages that contain it: a document with the title Data does not make each "data"
+// an entity. Only the first 400 words of a text are searched.
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
 	err := x.inGraph(ctx, collection, func(g *graph) (err error) {
@@ -177,11 +177,11 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 		}
 		n := min(maxNameWords, len(words)-i)
 		for ; n > 0; n-- {
-			if !nameable(s, words[i:i+n]) {
+			if !canBeName(s, words[i:i+n]) {
 				continue
 			}
 			key := strings.Join(folded[i:i+n], " ")
-			f, err := g.figuresOf(key, true)
+			f, err := g.stats(key, true)
 			if err != nil {
 				return nil, err
 			}
@@ -189,7 +189,7 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 				continue
 			}
 			if n == 1 {
-				name, err := g.single(s, words[i], i == 0, f)
+				name, err := g.isSingleName(s, words[i], i == 0, f)
 				if err != nil {
 					return nil, err
 				}
@@ -212,8 +212,8 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 	return out, nil
 }
 
-// single says whether a word that some passages name something by is a name where it stands alone in a text.
-func (g *graph) single(s string, w lang.Token, first bool, f figures) (bool, error) {
+// isSingleName reports whether a word that some passages use as a name is a name where it occurs alone in a text.
+func (g *graph) isSingleName(s string, w lang.Token, first bool, f entityStats) (bool, error) {
 	big := capital(s[w.Start:])
 	if big && !first {
 		return true, nil
@@ -231,11 +231,11 @@ func (g *graph) single(s string, w lang.Token, first bool, f figures) (bool, err
 	return holding <= commonFrom*f.chunks, err
 }
 
-// nameable says whether words may be a name: they are in one line of one sentence, about, and not of stop words alone.
-func nameable(s string, words []lang.Token) bool {
+// canBeName reports whether words may be a name: they are on one line, probably in one sentence, and not all stop words.
+func canBeName(s string, words []lang.Token) bool {
 	first, last := words[0], words[len(words)-1]
 	if len(words) > 1 && lang.Article(first.Text) {
-		return false // the name stands without it
+		return false // names are stored without their article
 	}
 	if strings.ContainsAny(s[first.Start:last.End], "\n?") {
 		return false
@@ -253,8 +253,7 @@ func capital(s string) bool {
 	return unicode.IsUpper(r) || unicode.IsTitle(r) || !unicode.IsLower(r)
 }
 
-// EntitiesOf implements [index.Graph]. Chunks that there are not and those that name nothing have an empty place; of more
-// than 100 ids the first are looked up.
+// EntitiesOf implements [index.Graph]. Unknown chunks and those without mentions have no entities. Only the first 100 ids are used.
 func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.ChunkID) ([][]index.Entity, error) {
 	out := make([][]index.Entity, len(ids))
 	err := x.inGraph(ctx, collection, func(g *graph) error {
@@ -273,7 +272,7 @@ func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.
 			if err != nil {
 				return err
 			}
-			if out[i], err = g.each(names); err != nil {
+			if out[i], err = g.entitiesIn(names); err != nil {
 				return err
 			}
 		}
@@ -282,8 +281,8 @@ func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.
 	return out, failed("read entities", err)
 }
 
-// each gives the entities of mentions, the strongest kind first and else in order.
-func (g *graph) each(n *named) (out []index.Entity, err error) {
+// entitiesIn returns the entities of mentions, the strongest kind first, otherwise in order.
+func (g *graph) entitiesIn(n *passageMentions) (out []index.Entity, err error) {
 	sorted := slices.Clone(n.mentions)
 	slices.SortStableFunc(sorted, func(a, b corpus.Mention) int { return cmp.Compare(a.Kind, b.Kind) })
 	seen := map[string]bool{}
@@ -293,7 +292,7 @@ func (g *graph) each(n *named) (out []index.Entity, err error) {
 			continue
 		}
 		seen[key] = true
-		f, err := g.figuresOf(key, true)
+		f, err := g.stats(key, true)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +303,7 @@ func (g *graph) each(n *named) (out []index.Entity, err error) {
 	return out, nil
 }
 
-// find gives scorch's number of a passage by its id.
+// find returns scorch's number of the passage with the id.
 func (g *graph) find(id corpus.ChunkID) (uint32, bool, error) {
 	if id == "" || len(id) > maxKey {
 		return 0, false, nil
@@ -315,7 +314,7 @@ func (g *graph) find(id corpus.ChunkID) (uint32, bool, error) {
 	}
 	internal, err := g.v.reader.InternalID(string(row))
 	if err != nil || internal == nil {
-		return 0, false, err // a section, a sentence, or newer than the state that is read
+		return 0, false, err // a section, a sentence, or newer than the snapshot
 	}
 	n, err := number(internal)
 	return uint32(n), err == nil, err

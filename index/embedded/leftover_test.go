@@ -47,7 +47,7 @@ func TestLeftoverSegment(t *testing.T) {
 					t.Errorf("%d of 1000 hits at %v", n, level)
 				}
 			}
-			if strings.Contains(log.String(), "index made anew") {
+			if strings.Contains(log.String(), "rebuilding lexical index") {
 				t.Errorf("a lexical index was rebuilt: %s", log.String())
 			}
 			if _, err := os.Stat(leftover); !errors.Is(err, os.ErrNotExist) {

@@ -29,34 +29,34 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// analysisVersion changes whenever the same text gives other terms or fields; lexical indexes of another are made anew.
+// analysisVersion changes whenever the analysis of a text changes. Lexical indexes of another version are rebuilt.
 const analysisVersion = "1"
 
-// The fields of the lexical index. fieldText holds all that a chunk is found by, with positions: title, headings and text.
+// The fields of the lexical index. fieldText contains title, headings and text, with positions.
 const (
 	fieldText  = "t"
 	fieldTitle = "h"
-	fieldNamed = "e" // the entities that a passage names, each a term; see [lang.Name]
-	fieldAbout = "s" // those of them that it is about
+	fieldNamed = "e" // the entities that a passage mentions, one term each; see [lang.Name]
+	fieldAbout = "s" // the entities that it is about
 )
 
 var internalGeneration = []byte("generation")
 
-// fieldGap keeps terms of different fields from standing side by side.
+// fieldGap is the distance between the positions of title, headings and text, so that their terms are not neighbours.
 const fieldGap = 100
 
-// analysed is a chunk's terms.
+// analysed holds the terms of a chunk.
 type analysed struct {
 	row          uint64
 	text, title  analysis.TokenStream
 	named, about analysis.TokenStream // entities
 }
 
-// analyse cuts a chunk into terms, the way [lang.Terms] does with questions.
-func analyse(c *corpus.Chunk, n *named) analysed {
+// analyse splits a chunk into terms, as [lang.Terms] does with questions.
+func analyse(c *corpus.Chunk, n *passageMentions) analysed {
 	var a analysed
 	all, subjects := n.keys()
-	a.named, a.about = whole(all), whole(subjects)
+	a.named, a.about = nameTokens(all), nameTokens(subjects)
 	a.title = appendTerms(nil, c.Title)
 	a.text = appendTerms(a.text, c.Title)
 	for _, h := range c.Headings {
@@ -82,8 +82,8 @@ func appendTerms(stream analysis.TokenStream, s string) analysis.TokenStream {
 	return stream
 }
 
-// whole makes a term of each name.
-func whole(names []string) analysis.TokenStream {
+// nameTokens makes each name a term.
+func nameTokens(names []string) analysis.TokenStream {
 	tokens := make([]analysis.Token, len(names))
 	stream := make(analysis.TokenStream, len(names))
 	for i, n := range names {
@@ -93,35 +93,35 @@ func whole(names []string) analysis.TokenStream {
 	return stream
 }
 
-// fixed is an analyzer that hands bleve what analyse has made already.
-type fixed struct{ stream analysis.TokenStream }
+// preAnalysed is an analyzer that returns the result of analyse.
+type preAnalysed struct{ stream analysis.TokenStream }
 
-func (f fixed) Analyze([]byte) analysis.TokenStream { return f.stream }
+func (f preAnalysed) Analyze([]byte) analysis.TokenStream { return f.stream }
 
 func (a analysed) document() *document.Document {
 	d := document.NewDocument(string(rowKey(a.row)))
-	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, fixed{a.text}))
-	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, fixed{a.title}))
+	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, preAnalysed{a.text}))
+	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, preAnalysed{a.title}))
 	if len(a.named) > 0 {
-		d.AddField(document.NewTextFieldCustom(fieldNamed, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, fixed{a.named}))
+		d.AddField(document.NewTextFieldCustom(fieldNamed, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, preAnalysed{a.named}))
 	}
 	if len(a.about) > 0 {
-		d.AddField(document.NewTextFieldCustom(fieldAbout, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, fixed{a.about}))
+		d.AddField(document.NewTextFieldCustom(fieldAbout, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, preAnalysed{a.about}))
 	}
 	return d
 }
 
-// lexical is the inverted index of one level of one collection. Its methods are for one writer at a time; readers may be
-// used at any time until they are closed.
+// lexical is the inverted index of one level of a collection. Only one writer may call its methods at a time. Its readers may be used
+// at any time until they are closed.
 type lexical struct {
 	dir    string
 	scorch *scorch.Scorch
 
 	mu   sync.Mutex
-	rows map[uint64][]uint64 // of chunks by their numbers in a segment, by its id
+	rows map[uint64][]uint64 // by id of a segment: the rows of its chunks
 }
 
-// openLexical opens or makes the index in dir. Files that fail their checksum are an error.
+// openLexical opens or creates the index in dir. Files with a wrong checksum are an error.
 func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -143,7 +143,7 @@ func openLexical(dir string, queue *bleve.AnalysisQueue) (l *lexical, err error)
 	return &lexical{dir: dir, scorch: idx.(*scorch.Scorch)}, nil
 }
 
-// The file in which scorch notes its segments, and that in which close notes its checksum.
+// fileRoot is the file in which scorch lists its segments, fileRootSum the file in which close stores its checksum.
 const (
 	fileRoot    = "root.bolt"
 	fileRootSum = "root.sum"
@@ -157,8 +157,7 @@ func rootSum(dir string) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(b)), nil
 }
 
-// verifyFiles checks the fileRoot and the segments that it lists. Other segment files are left over from a write or a merge
-// that a crash interrupted, so it removes them.
+// verifyFiles checks fileRoot and the segments that it lists. It removes other segment files, which an interrupted write or merge left.
 func verifyFiles(dir string) error {
 	listed, err := verifyRoot(dir)
 	if err != nil {
@@ -180,9 +179,9 @@ func verifyFiles(dir string) error {
 	return nil
 }
 
-// verifyRoot checks the fileRoot, if there is one, and returns the segments that it lists. Scorch reads the file on goroutines
-// of its own, where a fault ends the process, and bbolt may follow damaged pages in circles. A process that was killed left no
-// checksum; then the whole file is read.
+// verifyRoot checks fileRoot, if it exists, and returns the segments that it lists. Scorch reads the file on its own goroutines, where
+// a fault ends the process, and bbolt may follow damaged pages in circles. A killed process leaves no checksum; then the whole file is
+// read.
 func verifyRoot(dir string) (listed map[string]bool, err error) {
 	path := filepath.Join(dir, fileRoot)
 	sum, err := rootSum(dir)
@@ -207,20 +206,20 @@ func verifyRoot(dir string) (listed map[string]bool, err error) {
 	err = guard(path, func() error {
 		return db.View(func(tx *bolt.Tx) error {
 			listed = listedSegments(tx)
-			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return touch(b) })
+			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return readBucket(b) })
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = os.Remove(filepath.Join(dir, fileRootSum)) // the file will change
+	err = os.Remove(filepath.Join(dir, fileRootSum)) // fileRoot will change
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
 	return listed, err
 }
 
-// listedSegments returns the names of the segment files of all snapshots in a fileRoot.
+// listedSegments returns the names of the segment files of all snapshots in fileRoot.
 func listedSegments(tx *bolt.Tx) map[string]bool {
 	listed := map[string]bool{}
 	snapshots := tx.Bucket(util.BoltSnapshotsBucket)
@@ -250,12 +249,12 @@ func bucketsIn(b *bolt.Bucket) iter.Seq[[]byte] {
 	}
 }
 
-// touch reads every key and value.
-func touch(b *bolt.Bucket) error {
+// readBucket reads every key and value.
+func readBucket(b *bolt.Bucket) error {
 	return b.ForEach(func(k, v []byte) error {
 		if v == nil {
 			if inner := b.Bucket(k); inner != nil {
-				return touch(inner)
+				return readBucket(inner)
 			}
 		}
 		_ = crc32.Update(crc32.ChecksumIEEE(k), crc32.IEEETable, v)
@@ -263,7 +262,7 @@ func touch(b *bolt.Bucket) error {
 	})
 }
 
-// verifySegment checks the CRC-32 that a segment file ends with (zap's footer); scorch itself does not.
+// verifySegment checks the CRC-32 at the end of a segment file (the footer of the zap format), which scorch does not check.
 func verifySegment(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -291,7 +290,7 @@ func verifySegment(path string) error {
 	return nil
 }
 
-// generation says of what state of the data the index was made; 0: of none that counts.
+// generation returns the generation of the data that the index covers, or 0 if it is not usable.
 func (l *lexical) generation() (uint64, error) {
 	r, err := l.scorch.Reader()
 	if err != nil {
@@ -307,13 +306,13 @@ func (l *lexical) generation() (uint64, error) {
 	}
 	g, err := strconv.ParseUint(string(b[len(analysisVersion)+1:]), 10, 64)
 	if err != nil {
-		return 0, nil // what cannot be read is of no state that counts
+		return 0, nil // an unreadable generation is not usable
 	}
 	return g, nil
 }
 
-// change adds chunks, removes ranges of rows and sets the generation (0: leaves it), all or nothing. It returns once that
-// is durable.
+// change adds chunks, removes ranges of rows and sets the generation (0: keeps it) in one atomic step. It returns when the change is
+// durable.
 func (l *lexical) change(added []analysed, removed [][2]uint64, generation uint64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -338,7 +337,7 @@ func (l *lexical) change(added []analysed, removed [][2]uint64, generation uint6
 	return nil
 }
 
-// diskFull gives an error that says that the disk is full a cause that can be asked for: scorch keeps the text alone.
+// diskFull adds syscall.ENOSPC to an error whose text reports a full disk, because scorch only keeps the text.
 func diskFull(err error) error {
 	if full := syscall.ENOSPC; err != nil && !errors.Is(err, full) && strings.Contains(err.Error(), full.Error()) {
 		return fmt.Errorf("%w: %w", err, full)
@@ -346,17 +345,17 @@ func diskFull(err error) error {
 	return err
 }
 
-// filler is the row of a chunk without terms. Scorch does not merge a single segment, so one with the filler is added first.
+// filler is the row of a chunk without terms. Scorch does not merge a single segment, so prepareMerge adds one with the filler.
 const filler = ^uint64(0)
 
-// prepareMerge makes sure that there is more than one segment.
+// prepareMerge ensures that there is more than one segment.
 func (l *lexical) prepareMerge() error { return l.change([]analysed{{row: filler}}, nil, 0) }
 
-// mergeStop is how long a merge may take to stop.
+// mergeStop is the maximum time that merge waits for a cancelled merge to stop.
 const mergeStop = 10 * time.Second
 
-// merge merges all segments into one. Changes may be made meanwhile. Scorch tries again without end what fails, so the first
-// failure ends the merge.
+// merge merges all segments into one. Changes may happen during the merge. Scorch retries failures forever, so the first failure ends
+// the merge.
 func (l *lexical) merge(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -377,11 +376,11 @@ func (l *lexical) merge(ctx context.Context) error {
 	}
 }
 
-// settle returns once the merged state is the one on the disk.
-func (l *lexical) settle() error { return l.change(nil, nil, 0) }
+// flush returns when the merged state is on disk.
+func (l *lexical) flush() error { return l.change(nil, nil, 0) }
 
-// clean tells that no segment holds a chunk that was deleted.
-func (l *lexical) clean() (bool, error) {
+// noDeletions reports whether no segment contains a deleted chunk.
+func (l *lexical) noDeletions() (bool, error) {
 	r, err := l.scorch.Reader()
 	if err != nil {
 		return false, err
@@ -399,13 +398,13 @@ func (l *lexical) clean() (bool, error) {
 	return true, nil
 }
 
-// asyncErrors names the callback for what scorch fails with on goroutines of its own, and merges are the merges that such a failure
-// ends, by folder: a func(error) each.
+// asyncErrors is the name of the callback for errors on scorch's own goroutines. merges holds the running merges that such an error
+// cancels: a context.CancelCauseFunc by folder.
 const asyncErrors = "sluice"
 
 var merges sync.Map
 
-// asyncPause is between two tries of scorch to do what failed, of which it makes as many as it can.
+// asyncPause slows down scorch, which retries failures without a pause.
 const asyncPause = 200 * time.Millisecond
 
 var registerAsyncErrors = sync.OnceFunc(func() {
@@ -426,7 +425,7 @@ func (l *lexical) close() error {
 		return err
 	}
 	path := filepath.Join(l.dir, fileRootSum)
-	if err := os.WriteFile(path, sum, permFile); err != nil { // without it, the next start reads the whole file
+	if err := os.WriteFile(path, sum, permFile); err != nil { // without the checksum, the next start reads the whole file
 		return removeIfThere(path)
 	}
 	return nil

@@ -81,7 +81,7 @@ type gateProbe struct {
 func (p *gateProbe) Enabled(context.Context, slog.Level) bool { return true }
 
 func (p *gateProbe) Handle(_ context.Context, r slog.Record) error {
-	if p.c == nil || r.Message != "index made anew from documents" {
+	if p.c == nil || r.Message != "rebuilding lexical index" {
 		return nil
 	}
 	p.probed++
@@ -103,7 +103,7 @@ func TestRepairBesideScopedSearch(t *testing.T) {
 	probe := &gateProbe{Handler: slog.DiscardHandler, c: c}
 	x.write.Lock()
 	x.opts.Logger = slog.New(probe)
-	_ = x.stale(c, errDamaged)
+	_ = x.markStale(c, errDamaged)
 	err = os.RemoveAll(x.lexicalDir(c, int(corpus.Passage)-1))
 	x.write.Unlock()
 	if err != nil || !x.repairAll() {

@@ -13,21 +13,21 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// When the index works in the background.
+// Intervals of the background work.
 const (
 	maintainEvery = 15 * time.Second
-	compactQuiet  = time.Minute      // since the last deletion
-	compactLatest = 10 * time.Minute // since the first deletion that is not erased
-	compactRest   = 4                // times as long as the last compaction took, until the next
-	compactRetry  = 5 * time.Minute  // after a compaction that failed
+	compactQuiet  = time.Minute      // compact when the last deletion is this old
+	compactLatest = 10 * time.Minute // or when the first deletion that is not erased is this old
+	compactRest   = 4                // pause between compactions, as a multiple of the duration of the last one
+	compactRetry  = 5 * time.Minute  // pause after a failed compaction
 	verifyEvery   = 24 * time.Hour
 )
 
-// deletions are the times of the first and the last deletion that is not erased yet; zero: none.
+// deletions are the times of the first and the last deletion that is not erased yet. Zero means that there is none.
 type deletions struct{ first, last time.Time }
 
-// maintain works in the background until ctx ends: it repairs what a full disk left, rebuilds lexical indexes in which a read found
-// damage, erases what was deleted, and verifies the files. One thing is done at a time, and compactions rest longer than they take.
+// maintain does the background work until ctx ends. It repairs collections after a full disk, rebuilds lexical indexes in which a read
+// found damage, erases deleted text, and verifies the files. It does one task at a time. Compactions pause longer than they take.
 func (x *Index) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
@@ -60,7 +60,7 @@ func (x *Index) maintain(ctx context.Context) {
 			if err != nil && ctx.Err() == nil {
 				x.opts.Logger.Error("the index is damaged", "error", err)
 			}
-			certain = errors.Is(err, errDamaged) // that documents.db is
+			certain = errors.Is(err, errDamaged) // documents.db is damaged
 			if suspected && !certain && ctx.Err() == nil {
 				x.clearDamage()
 			}
@@ -76,7 +76,7 @@ func (x *Index) compactDue(now time.Time) bool {
 	return !d.last.IsZero() && (now.Sub(d.last) >= compactQuiet || now.Sub(d.first) >= compactLatest)
 }
 
-// noteDeletions records deletions that have to be erased.
+// noteDeletions records deletions whose text has to be erased.
 func (x *Index) noteDeletions(d deletions) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,7 +88,7 @@ func (x *Index) noteDeletions(d deletions) {
 	}
 }
 
-// takeDeletions returns what is recorded, and resets it.
+// takeDeletions returns the recorded deletions, and resets them.
 func (x *Index) takeDeletions() (d deletions) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -103,21 +103,21 @@ func (x *Index) untilClosed(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() { stop(); cancel() }
 }
 
-// guardLexical runs do, which reads the lexical indexes of a collection. Damage is repaired in the background.
+// guardLexical runs do, which reads the lexical indexes of a collection. Damage is an error, and is repaired in the background.
 func (x *Index) guardLexical(c *collection, do func() error) error {
 	err := guard(x.path(folderLexical), do)
 	if errors.Is(err, errDamaged) {
-		x.suspect(c, err)
+		x.scheduleReload(c, err)
 	}
 	return err
 }
 
-// suspect schedules a collection's lexical indexes to be opened again, which rebuilds damaged ones.
-func (x *Index) suspect(c *collection, err error) {
+// scheduleReload makes the background work open a collection's lexical indexes again, which rebuilds damaged ones.
+func (x *Index) scheduleReload(c *collection, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.behind[c] == nil {
-		x.behind[c] = err
+	if x.outdated[c] == nil {
+		x.outdated[c] = err
 	}
 }
 
@@ -167,19 +167,19 @@ func (x *Index) loadedCollections() (out []*collection) {
 	return out
 }
 
-// stale records that a collection's lexical indexes or readers lack a change that is in documents.db, and returns err. Searches see the
-// state before it. The next write or the background work repairs the collection; see [Index.Health].
-func (x *Index) stale(c *collection, err error) error {
+// markStale records that a change in documents.db is missing in a collection's lexical indexes or snapshots, and returns err. Searches
+// see the previous state. The next write or the background work repairs the collection; see [Index.Health].
+func (x *Index) markStale(c *collection, err error) error {
 	c.stale = err
 	for i, l := range c.lex {
 		if l != nil {
-			_ = l.close() // a lexical index that could not be written tries again without end
+			_ = l.close() // scorch retries a failed write forever
 			c.lex[i] = nil
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.behind[c] = err
+	x.outdated[c] = err
 	return err
 }
 
@@ -189,7 +189,7 @@ func (x *Index) repair(c *collection) error {
 		return nil
 	}
 	if err := x.loadCollection(c); err != nil {
-		_ = x.stale(c, err)
+		_ = x.markStale(c, err)
 		return fmt.Errorf("an earlier change is incomplete: %w", err)
 	}
 	for _, r := range c.records {
@@ -200,25 +200,25 @@ func (x *Index) repair(c *collection) error {
 	c.stale = nil
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.behind, c)
+	delete(x.outdated, c)
 	x.opts.Logger.Info("index repaired", "collection", c.id)
 	return nil
 }
 
-// repairAll repairs the collections that lack a change, and those whose lexical indexes are damaged. It reports whether all are repaired.
+// repairAll repairs stale collections and damaged lexical indexes. It reports whether all repairs succeeded.
 func (x *Index) repairAll() bool {
 	x.mu.Lock()
-	behind := maps.Clone(x.behind)
+	behind := maps.Clone(x.outdated)
 	x.mu.Unlock()
 	for c, err := range behind {
 		x.write.Lock()
 		if c.stale == nil {
-			_ = x.stale(c, err)
+			_ = x.markStale(c, err)
 		}
 		_ = x.repair(c) // on failure, Health reports it and the next call tries again
 		x.write.Unlock()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.behind) == 0
+	return len(x.outdated) == 0
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// What is kept of a passage's mentions and relations: the first of them, and none whose name or words are longer.
+// Limits of the mentions and relations of a passage. Further and longer ones are dropped.
 const (
 	maxMentions  = 128
 	maxRelations = 128
@@ -21,24 +21,24 @@ const (
 	maxSaysBytes = 200
 )
 
-// named is what a passage names. Relations are between the mentions of their numbers.
-type named struct {
+// passageMentions holds the mentions of a passage, and the relations between them by index.
+type passageMentions struct {
 	mentions  []corpus.Mention
-	names     []string // what [lang.Name] makes of each mention's; nil: not known yet
-	relations []related
+	names     []string // [lang.Name] of each mention; nil: not computed
+	relations []relation
 }
 
-type related struct {
+type relation struct {
 	from, to int
 	says     string
 }
 
-// namedBy gives what is kept of an entry's mentions; nil where there is nothing.
-func namedBy(e *index.Entry) (*named, error) {
+// mentionsOf returns the mentions of an entry, or nil if it has none.
+func mentionsOf(e *index.Entry) (*passageMentions, error) {
 	if e.Level != corpus.Passage || len(e.Mentions) == 0 {
 		return nil, nil
 	}
-	out := &named{}
+	out := &passageMentions{}
 	place := map[string]int{}
 	for _, m := range e.Mentions {
 		if m.Kind < corpus.Subject || m.Kind > corpus.Phrase {
@@ -71,7 +71,7 @@ func namedBy(e *index.Entry) (*named, error) {
 		if len(out.relations) == maxRelations {
 			break
 		}
-		out.relations = append(out.relations, related{from, to, r.Predicate})
+		out.relations = append(out.relations, relation{from, to, r.Predicate})
 	}
 	if len(out.mentions) == 0 {
 		return nil, nil
@@ -79,16 +79,16 @@ func namedBy(e *index.Entry) (*named, error) {
 	return out, nil
 }
 
-// key is the entity of a mention.
-func (n *named) key(i int) string {
+// key returns the entity of a mention.
+func (n *passageMentions) key(i int) string {
 	if n.names != nil {
 		return n.names[i]
 	}
 	return lang.Name(n.mentions[i].Name)
 }
 
-// keys gives the entities that are named, and those that the passage is about, each once.
-func (n *named) keys() (all, subjects []string) {
+// keys returns all entities, and those that the passage is about, each once.
+func (n *passageMentions) keys() (all, subjects []string) {
 	if n == nil {
 		return nil, nil
 	}
@@ -109,9 +109,9 @@ func (n *named) keys() (all, subjects []string) {
 	return all, subjects
 }
 
-// sealNamed writes the number of mentions and each one's kind and name, then the number of relations and each one's
-// mentions and words. Numbers and the lengths before strings are uvarints.
-func sealNamed(n *named) []byte {
+// encodeMentions encodes the number of mentions and the kind and name of each, then the number of relations and the mentions and
+// words of each. Numbers and the lengths of strings are uvarints.
+func encodeMentions(n *passageMentions) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(n.mentions)))
 	for _, m := range n.mentions {
 		b = append(b, byte(m.Kind))
@@ -132,20 +132,20 @@ func appendString(b []byte, s string) []byte {
 
 var errRecord = errors.New("cut short")
 
-// unsealNamed reads what sealNamed wrote.
-func unsealNamed(b []byte) (*named, error) {
+// decodeMentions decodes the result of encodeMentions.
+func decodeMentions(b []byte) (*passageMentions, error) {
 	raw, err := unseal(b)
 	if err != nil {
 		return nil, err
 	}
 	d := decoder{rest: raw}
-	out := &named{}
+	out := &passageMentions{}
 	n := d.number(maxMentions)
 	for range n {
 		out.mentions = append(out.mentions, corpus.Mention{Kind: corpus.MentionKind(d.number(int(corpus.Phrase))), Name: d.string()})
 	}
 	for range d.number(maxRelations) {
-		out.relations = append(out.relations, related{d.number(n - 1), d.number(n - 1), d.string()})
+		out.relations = append(out.relations, relation{d.number(n - 1), d.number(n - 1), d.string()})
 	}
 	if d.bad || len(d.rest) > 0 {
 		return nil, errRecord
@@ -153,7 +153,7 @@ func unsealNamed(b []byte) (*named, error) {
 	return out, nil
 }
 
-// decoder reads a record; bad says that there was less in it, or something else, than was read.
+// decoder decodes a record. bad is set if the record is too short or has an invalid number.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -180,13 +180,13 @@ func (d *decoder) string() string {
 	return s
 }
 
-// readNamed gives what a row names; nil where it names nothing.
-func readNamed(tx *txn, row uint64) (*named, error) {
+// readMentions returns the mentions of a row, or nil without mentions.
+func readMentions(tx *txn, row uint64) (*passageMentions, error) {
 	raw := tx.Bucket(bucketMentions).Get(rowKey(row))
 	if raw == nil {
 		return nil, nil
 	}
-	n, err := unsealNamed(raw)
+	n, err := decodeMentions(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: mentions of chunk %d: %w", errDamaged, row, err)
 	}

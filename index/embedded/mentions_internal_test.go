@@ -8,16 +8,16 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-func allowNamed() cmp.Option { return cmp.AllowUnexported(named{}, related{}) }
+func allowNamed() cmp.Option { return cmp.AllowUnexported(passageMentions{}, relation{}) }
 
 func TestNamedRecord(t *testing.T) {
-	for _, n := range []*named{
+	for _, n := range []*passageMentions{
 		{},
 		{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}},
 		{mentions: []corpus.Mention{{Name: "Żó", Kind: corpus.Phrase}, {Name: "B c", Kind: corpus.Link}},
-			relations: []related{{0, 1, "was directed by"}, {1, 0, "x"}}},
+			relations: []relation{{0, 1, "was directed by"}, {1, 0, "x"}}},
 	} {
-		got, err := unsealNamed(sealNamed(n))
+		got, err := decodeMentions(encodeMentions(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,10 +30,10 @@ func TestNamedRecord(t *testing.T) {
 // FuzzNamedRecord reads records that no program wrote: an error or a record whose relations are between its mentions.
 func FuzzNamedRecord(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(sealNamed(&named{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, relations: []related{{0, 0, "x"}}})[4:])
+	f.Add(encodeMentions(&passageMentions{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, relations: []relation{{0, 0, "x"}}})[4:])
 	f.Add([]byte{0, 1, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		n, err := unsealNamed(seal(raw))
+		n, err := decodeMentions(seal(raw))
 		if err != nil {
 			return
 		}

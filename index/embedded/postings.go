@@ -11,22 +11,21 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// postings reads which passages hold the terms of one field of one state of a lexical index: what bleve's TermFieldReader
-// reads, without making one anew for each term, which takes ten times longer than to look a rare term up. It is for one
-// goroutine.
+// postings reads the postings of one field of a snapshot of a lexical index. It does what bleve's TermFieldReader does, but without
+// the setup for each term, which takes ten times longer than the lookup of a rare term. It is not safe for concurrent use.
 type postings struct {
 	parts []segmentTerms
 }
 
-// segmentTerms is a segment of the index: a sorted list of terms with their documents, numbered from 0.
+// segmentTerms is the sorted term list of one segment, with its documents numbered from 0.
 type segmentTerms struct {
 	*scorch.SegmentSnapshot
-	first uint64 // number of its first document in the whole
+	first uint64 // number of its first document in the index
 	size  uint64
-	// except are the documents that do not count: those deleted, and what the view's filter bars, which bars those too.
+	// except are the documents to skip: deleted ones and those that the filter of the view excludes. An exclusion contains the deleted ones.
 	except *roaring.Bitmap
 	terms  segment.TermDictionary
-	list   segment.PostingsList // used again for the next term
+	list   segment.PostingsList // reused for the next term
 	each   segment.PostingsIterator
 }
 
@@ -49,7 +48,7 @@ func (v *view) postingsOf(field string) (*postings, error) {
 			continue
 		}
 		if v.only != nil {
-			b, err := v.only.barred(v.of, seg, s.Segments())
+			b, err := v.only.exclusion(v.of, seg, s.Segments())
 			if err != nil {
 				return nil, err
 			}
@@ -63,7 +62,7 @@ func (v *view) postingsOf(field string) (*postings, error) {
 	return out, nil
 }
 
-// find looks a term up in a part; nil where it is not.
+// find looks up a term in a segment.
 func (p *segmentTerms) find(term string) (segment.PostingsList, error) {
 	list, err := p.terms.PostingsList([]byte(term), p.except, p.list)
 	if err != nil {
@@ -73,7 +72,7 @@ func (p *segmentTerms) find(term string) (segment.PostingsList, error) {
 	return list, nil
 }
 
-// count counts the documents that hold a term.
+// count returns the number of documents that contain a term.
 func (ps *postings) count(term string) (n uint64, err error) {
 	for i := range ps.parts {
 		list, err := ps.parts[i].find(term)
@@ -85,7 +84,7 @@ func (ps *postings) count(term string) (n uint64, err error) {
 	return n, nil
 }
 
-// all calls do with the numbers of the documents that hold a term, and how often and in how long a text they do.
+// all calls do for each document that contains a term, with its number, the term frequency and the norm.
 func (ps *postings) all(ctx context.Context, term string, do func(n uint64, d *bleve.TermFieldDoc)) error {
 	var d bleve.TermFieldDoc
 	for i := range ps.parts {
@@ -116,7 +115,7 @@ func (ps *postings) all(ctx context.Context, term string, do func(n uint64, d *b
 	return nil
 }
 
-// numbers gives the numbers of the first documents that hold a term, at most so many, ascending.
+// numbers returns the ascending numbers of the first documents that contain a term, at most most.
 func (ps *postings) numbers(term string, most int) (out []uint32, err error) {
 	for i := range ps.parts {
 		p := &ps.parts[i]
@@ -142,7 +141,7 @@ func (ps *postings) numbers(term string, most int) (out []uint32, err error) {
 	return out, nil
 }
 
-// among gives those of ascending numbers whose documents hold a term.
+// among returns those of ascending numbers whose documents contain a term.
 func (ps *postings) among(term string, numbers []uint32) (out []uint32, err error) {
 	for i := range ps.parts {
 		p := &ps.parts[i]

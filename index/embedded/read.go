@@ -62,8 +62,8 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 			if err != nil {
 				return err
 			}
-			if d != nil { // a member of a set may not be there yet
-				d.Collection = s.Collection // JSON cannot hold any bytes whatever
+			if d != nil { // members of a set may not exist yet
+				d.Collection = s.Collection // the record is JSON, which cannot hold arbitrary bytes
 				out = append(out, d.Document)
 			}
 		}
@@ -72,7 +72,7 @@ func (x *Index) Documents(ctx context.Context, collection string, after corpus.D
 	return out, failed("list documents", err)
 }
 
-// listed gives the ids of the documents of a scope behind one, in order.
+// listed iterates over the ids of the documents of a scope after an id, in order.
 func listed(tx *txn, c uint32, s index.Scope, after corpus.DocumentID) iter.Seq[corpus.DocumentID] {
 	var lists []*list
 	if s.Whole() {
@@ -117,7 +117,7 @@ func listed(tx *txn, c uint32, s index.Scope, after corpus.DocumentID) iter.Seq[
 	}
 }
 
-// list is what follows a prefix in the keys of a bucket.
+// list iterates over the keys of a bucket with a prefix.
 type list struct {
 	cur    *bucketCursor
 	prefix []byte
@@ -137,10 +137,10 @@ func listOf(b *bucket, prefix []byte, after corpus.DocumentID) *list {
 func (l *list) more() bool            { return bytes.HasPrefix(l.key, l.prefix) }
 func (l *list) id() corpus.DocumentID { return corpus.DocumentID(l.key[len(l.prefix):]) }
 
-// inCollection runs do with the number of a collection and the scope of it that is named, in a transaction; not at all if there
-// is no such collection.
+// inCollection runs do in a transaction with the number of a collection and the scope that name encodes. It does nothing if the
+// collection does not exist.
 func (x *Index) inCollection(name string, do func(tx *txn, collection uint32, scope index.Scope) error) error {
-	s, err := parse(name)
+	s, err := parseScope(name)
 	if err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ func (x *Index) inCollection(name string, do func(tx *txn, collection uint32, sc
 	return x.view(func(tx *txn) error { return do(tx, *c, s) })
 }
 
-// named gives the scope that is named and its collection, loaded, or nil if there is none.
-func (x *Index) named(name string) (index.Scope, *collection, error) {
-	s, err := parse(name)
+// resolve returns the scope that name encodes and its loaded collection, or nil if the collection does not exist.
+func (x *Index) resolve(name string) (index.Scope, *collection, error) {
+	s, err := parseScope(name)
 	if err != nil {
 		return s, nil, err
 	}
@@ -161,15 +161,15 @@ func (x *Index) named(name string) (index.Scope, *collection, error) {
 	return s, c, err
 }
 
-// Terms implements [index.Reader]. The figures of a scope are those of its collection. A word that analysis makes several terms of counts as often as the rarest of them; one
-// that it drops, such as a stop word, counts as in every passage.
+// Terms implements [index.Reader]. The statistics of a scope are those of its collection. A word that is analysed into several terms
+// has the document frequency of the rarest of them. A word without terms, such as a stop word, counts as contained in every passage.
 func (x *Index) Terms(ctx context.Context, collection string, words []string) (index.TermStats, error) {
 	stats := index.TermStats{DF: make(map[string]int, len(words))}
 	if err := x.enter(ctx); err != nil {
 		return stats, err
 	}
 	defer x.life.RUnlock()
-	_, c, err := x.named(collection)
+	_, c, err := x.resolve(collection)
 	if err != nil {
 		return stats, failed("count terms", err)
 	}

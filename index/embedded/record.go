@@ -19,13 +19,13 @@ var (
 	bucketChunks      = []byte("chunks")      // row → chunkRecord; a row is never used twice
 	bucketIDs         = []byte("ids")         // collection, chunk id → row
 	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
-	bucketDropped     = []byte("dropped")     // collection, number of a space → nothing: its vectors are to go
-	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; none: has no vector
+	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
+	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; empty: the chunk has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
-	bucketMentions    = []byte("mentions")    // row → what the passage names; see sealNamed
-	bucketGarbage     = []byte("garbage")     // row → nothing, or key of its vector: chunks of no document
+	bucketMentions    = []byte("mentions")    // row → mentions of the passage; see encodeMentions
+	bucketGarbage     = []byte("garbage")     // row of a chunk without document → nothing, or the key of its vector
 	bucketSets        = []byte("sets")        // collection, name of a set → setRecord
-	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows, empty until it is put
+	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows; empty until the document is put
 	bucketMemberships = []byte("memberships") // collection, document id, 0xff, name of a set → nothing
 	buckets           = [][]byte{bucketMeta, bucketCollections, bucketDocuments, bucketChunks, bucketIDs, bucketSpaces,
 		bucketDropped, bucketVectors, bucketLevels, bucketMentions, bucketGarbage, bucketSets, bucketMembers, bucketMemberships}
@@ -34,44 +34,43 @@ var (
 var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
-	keyMade       = []byte("made")   // when the folder was, in microseconds since 1970; none: by an earlier version
-	keySums       = []byte("sums")   // what the buckets add up to, without this and the next
-	keyTxID       = []byte("txid")   // of the last transaction; none: by an earlier version
-	keyScrub      = []byte("scrub")  // there: pages of the file may hold deleted text
-	keyScrubLevel = []byte("scrub:") // with collection and level: so may its lexical index
+	keyMade       = []byte("made")   // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
+	keySums       = []byte("sums")   // checksums of the buckets, without this key and the next
+	keyTxID       = []byte("txid")   // id of the last transaction; missing in folders of earlier versions
+	keyScrub      = []byte("scrub")  // present if pages of the file may contain deleted text
+	keyScrubLevel = []byte("scrub:") // with collection and level: present if its lexical index may contain deleted text
 )
 
-// The formats of the folder. In the first, vectors had no space; in the second, passages had no mentions; in the third, there were
-// no sets; in the fourth, no sums of the buckets.
+// The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets.
 const (
 	format          = "5"
-	formatSums      = format // the first with sums
+	formatSums      = format // first format with checksums of buckets
 	formatSets      = "4"
 	formatNames     = "3"
 	formatNameless  = "2"
 	formatSpaceless = "1"
 )
 
-// maxKey bounds names of collections and spaces and ids, in bytes; bbolt's keys end at 32 KiB.
+// maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.
 const maxKey = 4096
 
-// levels counts the levels of a document; they are numbered from 1.
+// levels is the number of levels of a document. Levels are numbered from 1.
 const levels = 3
 
 var errChecksum = errors.New("checksum does not match")
 
-// docRecord is a document and where its chunks are: rows First, First+1 …, sorted by level.
+// docRecord is a document with its rows: First, First+1 …, sorted by level.
 type docRecord struct {
 	corpus.Document
 	First uint64 `json:"first"`
-	// Ordered says that the rows of each level are in the order of their ordinals. Versions before did not see to it.
+	// Ordered reports that the rows of each level are sorted by ordinal. Earlier versions did not sort them.
 	Ordered bool           `json:"ordered,omitempty"`
 	Counts  [levels]uint64 `json:"counts"`
-	Tokens  [levels]uint64 `json:"tokens"` // sums of the lengths in terms, as the lexical index counts
-	Titles  [levels]uint64 `json:"titles"` // the same of the titles
+	Tokens  [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
+	Titles  [levels]uint64 `json:"titles"` // total lengths of the titles
 }
 
-// rows gives the half-open range of the document's rows at level i+1.
+// rows returns the half-open range of the document's rows at level i+1.
 func (d *docRecord) rows(i int) (from, to uint64) {
 	from = d.First
 	for k := range i {
@@ -80,14 +79,14 @@ func (d *docRecord) rows(i int) (from, to uint64) {
 	return from, from + d.Counts[i]
 }
 
-// all gives the half-open range of the document's rows.
+// all returns the half-open range of the document's rows.
 func (d *docRecord) all() [2]uint64 {
 	_, end := d.rows(levels - 1)
 	return [2]uint64{d.First, end}
 }
 
-// levelRecord is what a level of a collection adds up to and the newest change to it, so that a lexical index that missed
-// only this one can catch up.
+// levelRecord holds the totals of a level of a collection and its newest change, so that a lexical index that only lacks this change
+// can be updated.
 type levelRecord struct {
 	Generation uint64      `json:"generation"`
 	Chunks     uint64      `json:"chunks"`
@@ -97,22 +96,22 @@ type levelRecord struct {
 	Removed    [][2]uint64 `json:"removed"` // applied after Added
 }
 
-// spaceRecord is a vector space of a collection. Its number is never used again.
+// spaceRecord describes a vector space of a collection. Numbers are never reused.
 type spaceRecord struct {
 	Number   uint32 `json:"number"`
 	Dim      int    `json:"dim"`     // 0: no vector yet
-	Vectors  int    `json:"vectors"` // keys under the number: those of chunks that have no vector too
+	Vectors  int    `json:"vectors"` // number of keys, including those of chunks that have no vector
 	Complete bool   `json:"complete"`
 }
 
-// seal prefixes a value with the CRC-32C of it.
+// seal prefixes a value with its CRC-32C.
 func seal(value []byte) []byte {
 	out := make([]byte, 4, 4+len(value))
 	binary.BigEndian.PutUint32(out, crc32.Checksum(value, castagnoli))
 	return append(out, value...)
 }
 
-// unseal gives the value that seal was given; it aliases b.
+// unseal checks and removes the CRC-32C of a sealed value. The result aliases b.
 func unseal(b []byte) ([]byte, error) {
 	if len(b) < 4 || binary.BigEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
 		return nil, errChecksum
@@ -146,7 +145,7 @@ func sealVector(v []float32) []byte {
 	return seal(b)
 }
 
-// unsealVector appends a vector's components to into.
+// unsealVector appends the components of a vector to into.
 func unsealVector(b []byte, into []float32) ([]float32, error) {
 	raw, err := unseal(b)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"sort"
 )
 
-// rowSet is a set of rows: half-open ranges that ascend and do not touch each other. It is never changed.
+// rowSet is an immutable set of rows: ascending half-open ranges that do not touch each other.
 type rowSet [][2]uint64
 
-// rowsOf gives the set of ranges in any order, which it may sort in place. Empty ones do not count.
+// rowsOf returns the union of ranges. It may sort ranges in place.
 func rowsOf(ranges [][2]uint64) rowSet {
 	ranges = slices.DeleteFunc(ranges, func(r [2]uint64) bool { return r[0] >= r[1] })
 	slices.SortFunc(ranges, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
@@ -20,7 +20,7 @@ func rowsOf(ranges [][2]uint64) rowSet {
 	return slices.Clip(out)
 }
 
-// extended appends a range that begins at none before the last.
+// extended appends a range that does not begin before the last range.
 func (s rowSet) extended(r [2]uint64) rowSet {
 	if n := len(s); n > 0 && r[0] <= s[n-1][1] {
 		s[n-1][1] = max(s[n-1][1], r[1])
@@ -29,7 +29,7 @@ func (s rowSet) extended(r [2]uint64) rowSet {
 	return append(s, r)
 }
 
-// change gives the set without some ranges and then with others, which it may sort in place.
+// change returns the set without the removed ranges and with the added ranges. It may sort both in place.
 func (s rowSet) change(removed, added [][2]uint64) rowSet {
 	gone, more := rowsOf(removed), rowsOf(added)
 	left := make(rowSet, 0, len(s)+len(gone))
@@ -63,17 +63,17 @@ func (s rowSet) change(removed, added [][2]uint64) rowSet {
 	return out
 }
 
-// place gives the index of the first range that ends behind a row.
-func (s rowSet) place(row uint64) int {
+// search returns the index of the first range that ends after a row.
+func (s rowSet) search(row uint64) int {
 	return sort.Search(len(s), func(i int) bool { return s[i][1] > row })
 }
 
 func (s rowSet) has(row uint64) bool {
-	i := s.place(row)
+	i := s.search(row)
 	return i < len(s) && s[i][0] <= row
 }
 
-// size counts the rows.
+// size returns the number of rows.
 func (s rowSet) size() (n uint64) {
 	for _, r := range s {
 		n += r[1] - r[0]
@@ -81,15 +81,14 @@ func (s rowSet) size() (n uint64) {
 	return n
 }
 
-// cursor goes through a set upwards.
+// cursor iterates over a set in ascending order.
 type cursor struct {
 	rowSet
 	at int
 }
 
-// run gives the places from..to of the first ascending rows, from i on and before end, that are all in the set; from is end
-// where there are none. It is not to be asked for lower rows than before. Steps double, so that it costs little where sets lie
-// close and little where they lie far apart.
+// run returns the indexes from..to of the first run of rows[i:end] that is in the set, or end, end if no row is. rows ascend, also
+// from call to call. Galloping search makes both dense and sparse sets cheap.
 func (c *cursor) run(rows []uint64, i, end int) (from, to int) {
 	for i < end {
 		c.at += gallop(len(c.rowSet)-c.at, func(k int) bool { return c.rowSet[c.at+k][1] > rows[i] })
@@ -105,7 +104,7 @@ func (c *cursor) run(rows []uint64, i, end int) (from, to int) {
 	return end, end
 }
 
-// gallop gives the least k below n for which is says so, as [sort.Search] does, in time by the logarithm of k.
+// gallop returns the smallest k below n for which is(k) is true, as [sort.Search] does, in time logarithmic in k.
 func gallop(n int, is func(k int) bool) int {
 	if n <= 0 || is(0) {
 		return 0

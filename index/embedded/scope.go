@@ -12,21 +12,21 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// Bounds of what is kept of scopes in memory and of what a name may ask for.
+// Limits of scopes, and of their data in memory.
 const (
-	maxParts   = 1024    // of a scope
-	maxLoaded  = 4096    // sets and documents of a collection that are held in memory
-	maxRanges  = 4 << 20 // of rows in all of them, at 16 bytes
-	maxFilters = 128     // of a collection
+	maxParts   = 1024    // sets and documents of a scope
+	maxLoaded  = 4096    // sets and documents of a collection in memory
+	maxRanges  = 4 << 20 // ranges of rows of all of them; 16 bytes each
+	maxFilters = 128     // filters of a collection in memory
 )
 
-// part is a set or a document of a collection, as one state of it has it. It is never changed.
+// part is an immutable state of a set or document of a collection.
 type part struct {
-	rows    rowSet // of its documents
+	rows    rowSet // rows of its documents
 	version uint64 // see [index.Versions]
 }
 
-// The keys of parts: a letter, then the name of the set or the id of the document.
+// setKey and documentKey return the keys of parts: a letter, and the name of the set or the id of the document.
 func setKey(set string) string                { return "s" + set }
 func documentKey(id corpus.DocumentID) string { return "d" + string(id) }
 
@@ -41,30 +41,30 @@ func partKeys(s index.Scope) []string {
 	return out
 }
 
-// loaded are the parts of one state of a collection that somebody asked for. More may come, guarded by the collection's mu.
-type loaded struct {
+// partCache holds the parts of a snapshot that were used. The collection's mu guards it.
+type partCache struct {
 	parts  map[string]*part
 	ranges int
 }
 
-func (l *loaded) add(key string, p *part) {
+func (l *partCache) add(key string, p *part) {
 	if len(l.parts) >= maxLoaded || l.ranges+len(p.rows) > maxRanges {
-		clear(l.parts) // those in use come again
+		clear(l.parts) // parts in use are loaded again
 		l.ranges = 0
 	}
 	l.parts[key] = p
 	l.ranges += len(p.rows)
 }
 
-// partEdit is what a change does to a part.
+// partEdit is a change to a part.
 type partEdit struct {
 	removed, added [][2]uint64
 	version        uint64
 }
 
-// change gives the parts with edits, of which those of parts that are not loaded do not matter.
-func (l *loaded) change(edits map[string]*partEdit) *loaded {
-	out := &loaded{parts: make(map[string]*part, len(l.parts))}
+// change returns a copy with the edits applied. Edits of parts that are not in the cache are ignored.
+func (l *partCache) change(edits map[string]*partEdit) *partCache {
+	out := &partCache{parts: make(map[string]*part, len(l.parts))}
 	for key, p := range l.parts {
 		if e := edits[key]; e != nil {
 			p = &part{rows: p.rows.change(e.removed, e.added), version: e.version}
@@ -75,8 +75,8 @@ func (l *loaded) change(edits map[string]*partEdit) *loaded {
 	return out
 }
 
-// parse reads a name of a collection or of a part of one.
-func parse(name string) (index.Scope, error) {
+// parseScope parses the name of a collection or scope.
+func parseScope(name string) (index.Scope, error) {
 	s, err := index.ParseScope(name)
 	if err == nil && len(s.Sets)+len(s.Documents) > maxParts {
 		err = fault.Invalid("collection", "names more than %d sets and documents", maxParts)
@@ -87,22 +87,22 @@ func parse(name string) (index.Scope, error) {
 	return s, err
 }
 
-// entire gives the name of a collection that is to be written, which cannot be that of a part of one.
-func entire(name string) (string, error) {
-	s, err := parse(name)
+// collectionName validates the name of a collection to write to. Scopes are read-only.
+func collectionName(name string) (string, error) {
+	s, err := parseScope(name)
 	if err == nil && !s.Whole() {
-		err = fault.Invalid("collection", "is part of one, which can only be read")
+		err = fault.Invalid("collection", "is a scope, which is read-only")
 	}
 	return s.Collection, err
 }
 
-// acquireParts gives the newest state with parts of it, if they are loaded.
+// acquireParts returns the newest snapshot with parts of it, or nil if one of them is not loaded.
 func (c *collection) acquireParts(keys []string) (*snapshot, []*part) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	parts := make([]*part, len(keys))
 	for i, key := range keys {
-		if parts[i] = c.cur.loaded.parts[key]; parts[i] == nil {
+		if parts[i] = c.cur.partCache.parts[key]; parts[i] == nil {
 			return nil, nil
 		}
 	}
@@ -110,8 +110,8 @@ func (c *collection) acquireParts(keys []string) (*snapshot, []*part) {
 	return c.cur, parts
 }
 
-// acquireScope gives the newest state of a collection with the parts of a scope. What is asked for the first time is read from
-// documents.db, which waits while a change there is not seen yet.
+// acquireScope returns the newest snapshot of a collection with the parts of a scope. Parts that are not loaded are read from
+// documents.db; this waits while a committed change is not published.
 func (x *Index) acquireScope(ctx context.Context, c *collection, scope index.Scope) (*snapshot, []*part, error) {
 	keys := partKeys(scope)
 	if s, parts := c.acquireParts(keys); s != nil {
@@ -140,17 +140,17 @@ func (x *Index) acquireScope(ctx context.Context, c *collection, scope index.Sco
 	defer c.mu.Unlock()
 	s := c.cur
 	for i, key := range keys {
-		if have := s.loaded.parts[key]; have != nil {
-			parts[i] = have // of which a filter may have been made
+		if have := s.partCache.parts[key]; have != nil {
+			parts[i] = have // a cached filter may refer to it
 		} else {
-			s.loaded.add(key, parts[i])
+			s.partCache.add(key, parts[i])
 		}
 	}
 	s.refs++
 	return s, parts, nil
 }
 
-// readSet reads a set as a part.
+// readSet reads a set from documents.db.
 func readSet(ctx context.Context, tx *txn, collection uint32, set string) (*part, error) {
 	r, err := readSetRecord(tx, collection, set)
 	if err != nil {
@@ -173,7 +173,7 @@ func readSet(ctx context.Context, tx *txn, collection uint32, set string) (*part
 	return &part{rows: rowsOf(ranges), version: r.Version}, nil
 }
 
-// readPart reads a document as a part.
+// readPart reads a document from documents.db as a part.
 func readPart(tx *txn, collection uint32, id corpus.DocumentID) (*part, error) {
 	d, err := readDocument(tx, collection, id)
 	if err != nil {
@@ -190,8 +190,8 @@ func readPart(tx *txn, collection uint32, id corpus.DocumentID) (*part, error) {
 	return &part{rows: rowsOf([][2]uint64{rows}), version: documentVersion(rows, next)}, nil
 }
 
-// documentVersion gives the version of a document by its rows: as rows are never used again, it grows when the document is put
-// anew. That of one without rows lies above all that came before, and below all that come after it.
+// documentVersion returns the version of a document with the given rows. As rows are never reused, it grows whenever the document is
+// put. Without rows, it is between the versions before the deletion and those after a later put.
 func documentVersion(rows [2]uint64, next uint64) uint64 {
 	if rows[0] < rows[1] {
 		return 2*rows[0] + 2
@@ -199,7 +199,7 @@ func documentVersion(rows [2]uint64, next uint64) uint64 {
 	return 2*next + 1
 }
 
-// readDocument gives a document's record, or nil if there is none.
+// readDocument returns the record of a document, or nil if it does not exist.
 func readDocument(tx *txn, collection uint32, id corpus.DocumentID) (*docRecord, error) {
 	if !validID(string(id)) {
 		return nil, nil
@@ -215,7 +215,7 @@ func readDocument(tx *txn, collection uint32, id corpus.DocumentID) (*docRecord,
 	return d, nil
 }
 
-// within tells whether a document is of a scope, as documents.db has it.
+// within reports whether a document belongs to a scope, according to documents.db.
 func within(tx *txn, collection uint32, scope index.Scope, id corpus.DocumentID) bool {
 	if scope.Whole() || slices.Contains(scope.Documents, id) {
 		return true
@@ -228,7 +228,8 @@ func within(tx *txn, collection uint32, scope index.Scope, id corpus.DocumentID)
 	return false
 }
 
-// scoped gives the newest state of a collection and what is to be read of it: nil for all of it. Whoever gets it releases it.
+// scoped returns the newest snapshot of a collection and the filter of a scope, which is nil for the whole collection. The caller
+// releases the snapshot.
 func (x *Index) scoped(ctx context.Context, c *collection, scope index.Scope) (*snapshot, *filter, error) {
 	if scope.Whole() {
 		return c.acquire(), nil, nil
@@ -240,7 +241,7 @@ func (x *Index) scoped(ctx context.Context, c *collection, scope index.Scope) (*
 	return s, c.filter(scope.Name(), parts), nil
 }
 
-// filter gives what lets the rows of some parts through.
+// filter returns a filter for the rows of parts.
 func (c *collection) filter(name string, parts []*part) *filter {
 	c.mu.Lock()
 	f := c.filters[name]

@@ -30,37 +30,37 @@ type Scoring struct {
 	Window int
 }
 
-// DefaultScoring was chosen on five public sets together: K1 and B are Anserini's, the rest are round values near the top
-// of a flat region.
+// DefaultScoring was chosen on five public sets together. K1 and B are those of Anserini; the others are round values near the top of
+// a flat region.
 var DefaultScoring = Scoring{K1: 0.9, B: 0.4, Title: 0.6, Pairs: 0.5, Window: 8}
 
 const (
-	maxQueryBytes = 64 << 10 // of a question are read
-	maxQueryTerms = 64       // distinct ones are searched for: the rarest
-	pairedChunks  = 100      // of the best are scored for pairs
+	maxQueryBytes = 64 << 10 // of a question; the rest is ignored
+	maxQueryTerms = 64       // distinct terms; only the rarest are used
+	pairedChunks  = 100      // number of the best chunks that get scores for pairs
 )
 
 // term is a term of a question.
 type term struct {
 	text  string
-	times float64 // in the question
+	times float64 // occurrences in the question
 	idf   float64
 }
 
-// question is the terms of a text, each with its weight in one view, and which of them are neighbours.
-type question struct {
+// weightedQuery holds the terms of a question with their weights in one view, and the pairs of neighbouring terms.
+type weightedQuery struct {
 	terms []term
 	pairs [][2]int
 }
 
-// queryTerms gives the terms of hostile text, repeats included.
+// queryTerms returns the terms of a text of limited size, including repetitions.
 func queryTerms(s string) []string {
 	return lang.Terms(s[:min(len(s), maxQueryBytes)])
 }
 
 func idf(n, df float64) float64 { return math.Log1p((max(n-df, 0) + 0.5) / (df + 0.5)) }
 
-// df counts the chunks of the view whose field holds a term.
+// df returns the number of chunks of the view whose field contains a term.
 func (v *view) df(ctx context.Context, field, term string) (uint64, error) {
 	if v.reader == nil {
 		return 0, nil
@@ -73,9 +73,9 @@ func (v *view) df(ctx context.Context, field, term string) (uint64, error) {
 	return r.Count(), nil
 }
 
-// ask weighs terms and keeps the rarest that the view holds.
-func (v *view) ask(ctx context.Context, terms []string) (*question, error) {
-	q := &question{}
+// weigh computes the weights of terms, and keeps the rarest that occur in the view.
+func (v *view) weigh(ctx context.Context, terms []string) (*weightedQuery, error) {
+	q := &weightedQuery{}
 	place := map[string]int{}
 	for _, t := range terms {
 		if i, ok := place[t]; ok {
@@ -116,18 +116,18 @@ func (v *view) ask(ctx context.Context, terms []string) (*question, error) {
 	return q, nil
 }
 
-// tally is what is added up for a chunk.
+// tally accumulates the score of a chunk.
 type tally struct {
-	score  float32 // BM25, later all of it
+	score  float32 // BM25, finally the total
 	length float32 // in terms
-	title  float32 // Σ idf of the title's terms asked for
-	share  float32 // of the title's terms that are asked for
+	title  float32 // Σ idf of the title's terms in the question
+	share  float32 // share of the title's terms in the question
 }
 
-// scorer adds up scores by scorch's document numbers. It comes from a pool; give it back.
+// scorer accumulates scores by scorch's document numbers. It comes from the pool scorers; free returns it.
 type scorer struct {
 	tallies []tally
-	touched []uint32 // numbers with a score, in no order
+	touched []uint32 // numbers with a score, unordered
 }
 
 var scorers = sync.Pool{New: func() any { return new(scorer) }}
@@ -154,9 +154,9 @@ func number(id bleve.IndexInternalID) (uint64, error) {
 	return binary.BigEndian.Uint64(id), nil
 }
 
-// reading gives what calls do with the chunks of the view whose field holds a term. The df of it is that of the whole collection,
-// and unknown where it is not wanted.
-func (v *view) reading(ctx context.Context, field string, wanted bool) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
+// postingsReader returns a function that calls do for each visible chunk whose field contains a term. df is the document frequency in
+// the whole collection, or undefined if it is not wanted.
+func (v *view) postingsReader(ctx context.Context, field string, wanted bool) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
 	if v.only == nil {
 		return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
 			return v.postings(ctx, field, term, do)
@@ -178,7 +178,7 @@ func (v *view) reading(ctx context.Context, field string, wanted bool) (func(ter
 	}, nil
 }
 
-// postings calls do with the chunks whose field holds a term, of which there are df.
+// postings calls do for each of the df chunks whose field contains a term.
 func (v *view) postings(ctx context.Context, field, term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
 	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, true, true, false)
 	if err != nil {
@@ -206,7 +206,7 @@ func (v *view) postings(ctx context.Context, field, term string, do func(df, n u
 	}
 }
 
-// length undoes scorch's norm, 1 / √length.
+// length converts scorch's norm, 1 / √length, to a length.
 func length(norm float64) float32 {
 	if norm <= 0 {
 		return 1
@@ -214,12 +214,12 @@ func length(norm float64) float32 {
 	return float32(math.Round(1 / (norm * norm)))
 }
 
-// score fills s and gives the numbers of the n best chunks, best first.
-func (s *scorer) score(ctx context.Context, v *view, q *question, with Scoring, n int) ([]uint32, error) {
+// score computes all scores, and returns the numbers of the n best chunks, best first.
+func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scoring, n int) ([]uint32, error) {
 	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
 	}
-	texts, err := v.reading(ctx, fieldText, false)
+	texts, err := v.postingsReader(ctx, fieldText, false)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (s *scorer) compare(a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// best gives the n numbers of the highest scores, highest first.
+// best returns the n numbers with the highest scores, highest first.
 func (s *scorer) best(n int) []uint32 {
 	out := make([]uint32, 0, 2*n)
 	floor := float32(0)
@@ -280,8 +280,8 @@ func (s *scorer) best(n int) []uint32 {
 	return out[:min(n, len(out))]
 }
 
-func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring) error {
-	titles, err := v.reading(ctx, fieldTitle, true)
+func (s *scorer) titles(ctx context.Context, v *view, q *weightedQuery, with Scoring) error {
+	titles, err := v.postingsReader(ctx, fieldTitle, true)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring)
 			return err
 		}
 	}
-	for _, n := range s.touched { // what has a term in its title has it in fieldText too
+	for _, n := range s.touched { // terms of the title are also in fieldText
 		if a := &s.tallies[n]; a.title > 0 {
 			a.score += float32(with.Title) * a.title * min(a.share, 1)
 		}
@@ -303,8 +303,8 @@ func (s *scorer) titles(ctx context.Context, v *view, q *question, with Scoring)
 	return nil
 }
 
-// pairs adds the score of neighbouring terms to the chunks of the numbers given.
-func (s *scorer) pairs(ctx context.Context, v *view, q *question, with Scoring, numbers []uint32) error {
+// pairs adds the scores of neighbouring terms to the chunks with the given numbers.
+func (s *scorer) pairs(ctx context.Context, v *view, q *weightedQuery, with Scoring, numbers []uint32) error {
 	ascending := slices.Clone(numbers)
 	slices.Sort(ascending)
 	places := make([][][]int, len(q.terms)) // by term and index into ascending: positions
@@ -333,7 +333,7 @@ func (s *scorer) pairs(ctx context.Context, v *view, q *question, with Scoring, 
 	return nil
 }
 
-// following counts the places in first after which one of second comes within window. Both ascend.
+// following counts the positions in first that are followed by a position in second within window. Both ascend.
 func following(first, second []int, window int) int {
 	count, k := 0, 0
 	for _, at := range first {
@@ -347,7 +347,7 @@ func following(first, second []int, window int) int {
 	return count
 }
 
-// places gives the positions of a term in each of the chunks of ascending numbers.
+// places returns the positions of a term in each chunk of ascending numbers.
 func (v *view) places(ctx context.Context, term string, numbers []uint32) ([][]int, error) {
 	out := make([][]int, len(numbers))
 	r, err := v.reader.TermFieldReader(ctx, []byte(term), fieldText, true, false, true)

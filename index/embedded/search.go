@@ -15,22 +15,21 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// How many chunks either search brings to fusion, at least. The nearest are fewer: the lexical score of each has to be
-// looked up, and those beyond would not come first.
+// Minimum numbers of chunks that lexical and vector search contribute to fusion. Vector search contributes fewer, because the lexical
+// score of each chunk has to be looked up, and farther chunks would not reach the top.
 const (
 	candidates = 100
 	nearest    = 50
 )
 
-// found is a chunk that a search found at some level.
+// found is a hit without its chunk.
 type found struct {
 	row uint64
 	hit index.Hit
 }
 
-// Search implements [index.Reader]. Text has no syntax: its stop words are left out and of the others the 64 rarest are
-// searched for. Vectors of another space than the query's are not looked at; a vector of another dimension than those of its
-// space is a [fault.InvalidRequest].
+// Search implements [index.Reader]. Text has no syntax. Stop words are ignored, and of the other terms the 64 rarest are used. Vector
+// search only covers the space of the query. A vector with another dimension than its space is a [fault.InvalidRequest].
 func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := x.enter(ctx); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 	if len(q.Levels) == 0 {
 		wanted[corpus.Passage-1] = true
 	}
-	scope, c, err := x.named(q.Collection)
+	scope, c, err := x.resolve(q.Collection)
 	if err != nil || c == nil {
 		return nil, failed("search", err)
 	}
@@ -75,7 +74,7 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 	terms := queryTerms(q.Text)
 	for i := range levels {
 		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
-			return nil, otherDim(len(q.Vector), dim)
+			return nil, errDimension(len(q.Vector), dim)
 		}
 	}
 	var all []found
@@ -99,7 +98,7 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 		}
 		return cmp.Compare(a.row, b.row)
 	})
-	// Ties are broken by chunk id, which is not known yet: those that tie with the last are read too.
+	// Ties are broken by chunk id, which is not known yet, so hits with the score of the last one are read too.
 	n := min(q.Limit, len(all))
 	for n > 0 && n < len(all) && n < 2*q.Limit && all[n].hit.Score == all[n-1].hit.Score {
 		n++
@@ -117,7 +116,7 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 	return hits[:min(q.Limit, len(hits))], nil
 }
 
-// hydrate reads the chunks of what was found.
+// hydrate reads the chunks of hits.
 func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 	hits := make([]index.Hit, len(all))
 	err := x.view(func(tx *txn) error {
@@ -134,19 +133,20 @@ func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 	return hits, err
 }
 
-// searchView searches one level both ways and fuses. Each candidate of one search is given its score of the other.
+// searchView runs lexical and vector search on one level, and fuses the results. Candidates of one search also get their score of the
+// other.
 func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index.Query) ([]found, error) {
 	vectors := v.spaces[q.Space]
 	n := max(candidates, q.Limit)
 	if q.Vector == nil || vectors == nil {
-		n = 2 * q.Limit // some more, for ties
+		n = 2 * q.Limit // more than the limit, for ties
 	}
 	var all []found
 	place := map[uint64]int{}
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
 	if len(terms) > 0 {
-		asked, err := v.ask(ctx, terms)
+		asked, err := v.weigh(ctx, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	return fuse(all, has, q.Weights), nil
 }
 
-// row gives the row of a chunk by scorch's number.
+// row returns the row of the chunk with scorch's number n.
 func (v *view) row(n uint32) (uint64, error) {
 	id, err := v.reader.ExternalID(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	if err != nil {
@@ -205,7 +205,7 @@ func (v *view) row(n uint32) (uint64, error) {
 	return binary.BigEndian.Uint64([]byte(id)), nil
 }
 
-// lexical gives the score that a row has in sc.
+// lexical returns the lexical score of a row.
 func (v *view) lexical(row uint64, sc *scorer) (float64, error) {
 	id, err := v.reader.InternalID(string(rowKey(row)))
 	if err != nil {
@@ -221,7 +221,7 @@ func (v *view) lexical(row uint64, sc *scorer) (float64, error) {
 	return float64(sc.tallies[n].score), nil
 }
 
-// fuse sets the scores; has says which have a vector, nil: none.
+// fuse sets the scores. has tells which chunks have a vector; nil: none.
 func fuse(all []found, has []bool, w index.Weights) []found {
 	cs := make([]index.Candidate, len(all))
 	for i, f := range all {

@@ -15,22 +15,22 @@ import (
 
 var _ index.Sets = (*Index)(nil)
 
-// groupMembers is how many members of a set a transaction changes.
+// groupMembers is the maximum number of members that one transaction changes.
 const groupMembers = 5000
 
-// setRecord is what is kept of a set beside its members; also after it has none, as versions only grow.
+// setRecord is the record of a set. It stays when the set is empty, because versions only grow.
 type setRecord struct {
-	Version uint64 `json:"version"` // counts the changes to its members and to their chunks
+	Version uint64 `json:"version"` // number of changes to its members and their chunks
 }
 
-// memberKey is a document in a set. Names of sets hold no zero byte.
+// memberKey returns the key of a member of a set. Names of sets contain no zero byte.
 func memberKey(collection uint32, set string, id corpus.DocumentID) []byte {
 	k := make([]byte, 0, 4+len(set)+1+len(id))
 	k = append(binary.BigEndian.AppendUint32(k, collection), set...)
 	return append(append(k, 0), id...)
 }
 
-// setsKey is a document's being in a set. Ids are UTF-8, in which there is no byte 0xff.
+// setsKey returns the key of a set of a document. Ids are UTF-8, which has no byte 0xff.
 func setsKey(collection uint32, id corpus.DocumentID, set string) []byte {
 	k := make([]byte, 0, 4+len(id)+1+len(set))
 	k = append(binary.BigEndian.AppendUint32(k, collection), id...)
@@ -61,7 +61,7 @@ func readSetRecord(tx *txn, collection uint32, set string) (r setRecord, err err
 	return r, nil
 }
 
-// setsOf gives the sets that a document is in.
+// setsOf returns the sets of a document.
 func setsOf(tx *txn, collection uint32, id corpus.DocumentID) (sets []string) {
 	prefix := setsKey(collection, id, "")
 	cur := tx.Bucket(bucketMemberships).Cursor()
@@ -71,7 +71,7 @@ func setsOf(tx *txn, collection uint32, id corpus.DocumentID) (sets []string) {
 	return sets
 }
 
-// part gives the edit of a part.
+// part returns the edit of a part, and creates it if needed.
 func (ed *edits) part(key string) *partEdit {
 	if ed.parts == nil {
 		ed.parts = map[string]*partEdit{}
@@ -84,7 +84,7 @@ func (ed *edits) part(key string) *partEdit {
 	return e
 }
 
-// join puts a document, which has the rows, into a set that it is not in.
+// join adds a document with its rows to a set that does not contain it.
 func (ed *edits) join(tx *txn, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
 	e := ed.part(setKey(set))
 	e.added = append(e.added, rows)
@@ -92,7 +92,7 @@ func (ed *edits) join(tx *txn, collection uint32, set string, id corpus.Document
 		tx.Bucket(bucketMemberships).Put(setsKey(collection, id, set), nil))
 }
 
-// leave takes a document out of a set that it is in.
+// leave removes a document from a set that contains it.
 func (ed *edits) leave(tx *txn, collection uint32, set string, id corpus.DocumentID) error {
 	k := memberKey(collection, set, id)
 	rows, err := unsealRows(tx.Bucket(bucketMembers).Get(k))
@@ -104,8 +104,8 @@ func (ed *edits) leave(tx *txn, collection uint32, set string, id corpus.Documen
 	return errors.Join(tx.Bucket(bucketMembers).Delete(k), tx.Bucket(bucketMemberships).Delete(setsKey(collection, id, set)))
 }
 
-// moved tells the sets of a document that is put, or deleted, and had the rows before. What is deleted leaves them.
-func (ed *edits) moved(tx *txn, collection uint32, ch change, before, now [2]uint64, next uint64) error {
+// updateMemberships updates the sets of a document that is put or deleted and had the rows before. Deleted documents leave their sets.
+func (ed *edits) updateMemberships(tx *txn, collection uint32, ch change, before, now [2]uint64, next uint64) error {
 	id := ch.doc.ID
 	e := ed.part(documentKey(id))
 	e.removed, e.added = append(e.removed, before), append(e.added, now)
@@ -125,12 +125,12 @@ func (ed *edits) moved(tx *txn, collection uint32, ch change, before, now [2]uin
 		}
 	}
 	if len(sets) > 0 && !ch.put {
-		return tx.Bucket(bucketMeta).Put(keyScrub, nil) // also where it never was put, so that its id is in no file
+		return tx.Bucket(bucketMeta).Put(keyScrub, nil) // also for documents that were never put, to erase the id
 	}
 	return nil
 }
 
-// writeSets counts the change to the sets that it changed.
+// writeSets increments the versions of the changed sets.
 func (ed *edits) writeSets(tx *txn, collection uint32) error {
 	for key, e := range ed.parts {
 		if key[0] != 's' {
@@ -153,9 +153,9 @@ func (ed *edits) writeSets(tx *txn, collection uint32) error {
 	return nil
 }
 
-// AddToSet implements [index.Sets]. Of many documents, some thousands are put in at a time, each time durable and seen.
+// AddToSet implements [index.Sets]. Many documents are added in groups. Each group is durable and visible before the next.
 func (x *Index) AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.regroup(ctx, "join set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
+	return x.changeSet(ctx, "join set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) != nil {
 			return nil
 		}
@@ -174,7 +174,7 @@ func (x *Index) AddToSet(ctx context.Context, collection, set string, ids []corp
 // RemoveFromSet implements [index.Sets], in groups as [Index.AddToSet] does.
 func (x *Index) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	return x.opts.Reserve.Use(func() error {
-		return x.regroup(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
+		return x.changeSet(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 			if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
 				return nil
 			}
@@ -185,9 +185,9 @@ func (x *Index) RemoveFromSet(ctx context.Context, collection, set string, ids [
 
 // DeleteSet implements [index.Sets], in groups as [Index.AddToSet] does.
 func (x *Index) DeleteSet(ctx context.Context, collection, set string) error {
-	name, err := entire(collection)
+	name, err := collectionName(collection)
 	if err == nil && !index.ValidSet(set) {
-		err = notASet()
+		err = errSetName()
 	}
 	for err == nil {
 		var ids []corpus.DocumentID
@@ -199,7 +199,7 @@ func (x *Index) DeleteSet(ctx context.Context, collection, set string) error {
 	return err
 }
 
-// members gives some members of a set.
+// members returns up to groupMembers members of a set.
 func (x *Index) members(ctx context.Context, collection, set string) (ids []corpus.DocumentID, err error) {
 	if err := x.enter(ctx); err != nil {
 		return nil, err
@@ -216,21 +216,21 @@ func (x *Index) members(ctx context.Context, collection, set string) (ids []corp
 	return ids, failed("disband set", err)
 }
 
-func notASet() error {
+func errSetName() error {
 	return fault.Invalid("set", "a name is of letters, digits, dashes and underscores")
 }
 
-// regroup changes a set in groups of documents.
-func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []corpus.DocumentID, make bool,
+// changeSet changes a set in groups of documents. create creates a missing collection.
+func (x *Index) changeSet(ctx context.Context, op, collection, set string, ids []corpus.DocumentID, create bool,
 	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
-	collection, err := entire(collection)
+	collection, err := collectionName(collection)
 	switch {
 	case err != nil:
 		return err
 	case len(collection) > maxKey:
 		return fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
 	case !index.ValidSet(set):
-		return notASet()
+		return errSetName()
 	}
 	for _, id := range ids {
 		if !validID(string(id)) {
@@ -247,20 +247,20 @@ func (x *Index) regroup(ctx context.Context, op, collection, set string, ids []c
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := x.regroupSome(collection, group, make, do); err != nil {
+		if err := x.changeSetBatch(collection, group, create, do); err != nil {
 			return failed(op, err)
 		}
 	}
 	return nil
 }
 
-func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make bool,
+func (x *Index) changeSetBatch(collection string, ids []corpus.DocumentID, create bool,
 	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
 	c, err := x.collection(collection)
 	if err == nil && c != nil {
 		err = x.repair(c)
 	}
-	if err == nil && c == nil && make {
+	if err == nil && c == nil && create {
 		c, err = x.create(collection)
 	}
 	if err != nil || c == nil {
@@ -284,7 +284,7 @@ func (x *Index) regroupSome(collection string, ids []corpus.DocumentID, make boo
 		return err
 	}
 	if err := c.publish(c.cur.vectors(), ed.parts); err != nil {
-		return x.stale(c, err)
+		return x.markStale(c, err)
 	}
 	return nil
 }

@@ -17,16 +17,16 @@ import (
 
 const (
 	missingDefault = 100
-	missingScan    = 20_000 // chunks that one call looks at, about: exchanging the file waits for it
+	missingScan    = 20_000 // approximate number of chunks that one call scans, because Compact waits for it
 	clearBatch     = 2000   // vectors of a dropped space that one transaction deletes
 )
 
-func otherDim(have, want int) error {
+func errDimension(have, want int) error {
 	return fault.Invalid("vector", "has %d components where those of its space have %d", have, want)
 }
 
-// enrol gives the record of a space that is to take a vector of dim components (0: only the word that there is none).
-func (ed *edits) enrol(tx *txn, name string, dim int) (spaceRecord, error) {
+// spaceFor returns the record of a space for a vector with dim components (0: a chunk without vector), and creates it if needed.
+func (ed *edits) spaceFor(tx *txn, name string, dim int) (spaceRecord, error) {
 	r, ok := ed.spaces[name]
 	if !ok {
 		n, err := tx.Bucket(bucketSpaces).NextSequence()
@@ -46,14 +46,15 @@ func (ed *edits) enrol(tx *txn, name string, dim int) (spaceRecord, error) {
 		r.Dim = dim
 	}
 	if dim != 0 && dim != r.Dim {
-		return r, otherDim(dim, r.Dim)
+		return r, errDimension(dim, r.Dim)
 	}
 	return r, nil
 }
 
-// place writes a vector of a row that has none of the space yet, and gives its key; an empty one says that it has none.
-func (ed *edits) place(tx *txn, collection uint32, level int, v vectorRow) (key []byte, err error) {
-	r, err := ed.enrol(tx, v.space, len(v.vector))
+// putVector writes the vector of a row without a vector of the space, and returns its key. An empty vector records that the row has
+// none.
+func (ed *edits) putVector(tx *txn, collection uint32, level int, v vectorRow) (key []byte, err error) {
+	r, err := ed.spaceFor(tx, v.space, len(v.vector))
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func (ed *edits) place(tx *txn, collection uint32, level int, v vectorRow) (key 
 	return key, nil
 }
 
-// displace deletes a row's vectors of all spaces.
-func (ed *edits) displace(tx *txn, collection uint32, level int, row uint64) error {
+// deleteVectors deletes a row's vectors of all spaces.
+func (ed *edits) deleteVectors(tx *txn, collection uint32, level int, row uint64) error {
 	b := tx.Bucket(bucketVectors)
 	for name, r := range ed.spaces {
 		k := vectorKey(collection, r.Number, level, row)
@@ -86,7 +87,7 @@ func (ed *edits) displace(tx *txn, collection uint32, level int, row uint64) err
 	return nil
 }
 
-// writeSpaces writes the records that differ from the collection's.
+// writeSpaces writes the records that changed.
 func writeSpaces(tx *txn, c *collection, spaces map[string]spaceRecord) error {
 	for name, r := range spaces {
 		if had, ok := c.spaces[name]; ok && had == r {
@@ -112,7 +113,7 @@ func (x *Index) Collections(ctx context.Context) (names []string, err error) {
 	return x.names(), nil
 }
 
-// VectorStats implements [index.Spaces]. The figures of a scope are those of its collection.
+// VectorStats implements [index.Spaces]. The statistics of a scope are those of its collection.
 func (x *Index) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
 	var out index.VectorStats
 	if err := x.enter(ctx); err != nil {
@@ -140,9 +141,9 @@ func (x *Index) VectorStats(ctx context.Context, collection string) (index.Vecto
 	return out, failed("count vectors", err)
 }
 
-// MissingVectors implements [index.Spaces]. Chunks come by their document's id and by row.
+// MissingVectors implements [index.Spaces]. Chunks are sorted by the ids of their documents and by row.
 func (x *Index) MissingVectors(ctx context.Context, collection, space, after string, limit int) (chunks []index.UnembeddedChunk, next string, err error) {
-	if _, err := entire(collection); err != nil {
+	if _, err := collectionName(collection); err != nil {
 		return nil, "", err
 	}
 	if err := x.enter(ctx); err != nil {
@@ -159,7 +160,7 @@ func (x *Index) MissingVectors(ctx context.Context, collection, space, after str
 	return chunks, next, failed("list chunks without vectors", err)
 }
 
-// missing reads a cursor: the row that was looked at last, 8 bytes, and the id of its document.
+// missing lists chunks after a cursor, which holds the last scanned row, 8 bytes, and the id of its document.
 func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit int) (chunks []index.UnembeddedChunk, next string, err error) {
 	spaces, err := readSpaces(tx, c)
 	if err != nil {
@@ -211,12 +212,12 @@ func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit 
 	return chunks, "", nil
 }
 
-// refOf names a chunk by its row, which is never used twice, its level and its id.
+// refOf returns a reference to a chunk: its row, which is never reused, its level and its id.
 func refOf(row uint64, level int, id corpus.ChunkID) string {
 	return string(append(rowKey(row), byte(level))) + string(id)
 }
 
-// refRow gives the row and level of a reference, if its chunk is still there.
+// refRow returns the row and level of a reference. The level is -1 if the chunk does not exist any more.
 func refRow(tx *txn, collection uint32, ref string) (row uint64, level int, err error) {
 	if len(ref) < 10 || len(ref) > maxKey+9 || ref[8] >= levels {
 		return 0, -1, fault.Invalid("ref", "is not of this index")
@@ -258,7 +259,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 				if s, ok := c.spaces[space]; ok && tx.Bucket(bucketVectors).Get(vectorKey(c.id, s.Number, i+1, v.row)) != nil {
 					continue
 				}
-				if _, err := c.place(tx, c.id, i, v); err != nil {
+				if _, err := c.putVector(tx, c.id, i, v); err != nil {
 					return err
 				}
 			}
@@ -270,15 +271,15 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 // MarkComplete implements [index.Spaces].
 func (x *Index) MarkComplete(ctx context.Context, collection, space string) error {
 	return x.edit(ctx, "complete space", collection, space, func(tx *txn, c *collectionEdit) error {
-		r, err := c.enrol(tx, space, 0)
+		r, err := c.spaceFor(tx, space, 0)
 		r.Complete = true
 		c.spaces[space] = r
 		return err
 	})
 }
 
-// DropSpace implements [index.Spaces]. Searches do without the space when it returns, and its name is free. A crash before its
-// vectors are deleted leaves them to the next Drop or compaction.
+// DropSpace implements [index.Spaces]. When it returns, searches do not use the space, and its name can be used again. If a crash
+// happens before the vectors are deleted, the next DropSpace or compaction deletes them.
 func (x *Index) DropSpace(ctx context.Context, collection, space string) error {
 	err := x.edit(ctx, "drop space", collection, space, func(tx *txn, c *collectionEdit) error {
 		r, ok := c.spaces[space]
@@ -287,7 +288,7 @@ func (x *Index) DropSpace(ctx context.Context, collection, space string) error {
 		}
 		delete(c.spaces, space)
 		meta := tx.Bucket(bucketMeta)
-		if err := meta.Put(keyScrub, nil); err != nil { // so that the file gets smaller
+		if err := meta.Put(keyScrub, nil); err != nil { // a compaction shrinks the file
 			return err
 		}
 		if err := tx.Bucket(bucketDropped).Put(spaceKey(c.id, r.Number), nil); err != nil {
@@ -305,18 +306,18 @@ func (x *Index) DropSpace(ctx context.Context, collection, space string) error {
 	return failed("drop space", x.clear(ctx, x.write.Lock, x.write.Unlock))
 }
 
-// collectionEdit is a change of vectors alone.
+// collectionEdit is a change of vectors and spaces.
 type collectionEdit struct {
 	id uint32
 	*edits
 }
 
-// edit changes the vectors and spaces of a collection, if there is one of the name, and shows them to readers.
+// edit changes the vectors and spaces of a collection, and publishes a new snapshot. It does nothing if the collection does not exist.
 func (x *Index) edit(ctx context.Context, op, collection, space string, do func(*txn, *collectionEdit) error) error {
 	if len(space) > maxKey {
 		return fault.Invalid("space", "a name has at most %d bytes", maxKey)
 	}
-	collection, err := entire(collection)
+	collection, err := collectionName(collection)
 	if err != nil {
 		return err
 	}
@@ -357,12 +358,12 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	}
 	c.spaces = ed.spaces
 	if err := c.publish(vectors, nil); err != nil {
-		return failed(op, x.stale(c, err))
+		return failed(op, x.markStale(c, err))
 	}
 	return nil
 }
 
-// clear deletes the vectors of dropped spaces, a few at a time, holding the lock for each time.
+// clear deletes the vectors of dropped spaces in batches. It holds the lock during each batch.
 func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
@@ -387,7 +388,7 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 	return nil
 }
 
-// clearSome deletes some vectors under a prefix, and the note that they are to go with the last.
+// clearSome deletes some vectors with a prefix. With the last one, it deletes the entry of the dropped space.
 func clearSome(tx *txn, prefix []byte) error {
 	b := tx.Bucket(bucketVectors)
 	var keys [][]byte

@@ -10,23 +10,23 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// stageBytes bounds what one transaction writes of a large document: bbolt keeps the pages that a transaction changes in
-// memory, several times over.
+// stageBytes limits what one transaction writes of a large document, because bbolt keeps several copies of the changed pages in
+// memory.
 const stageBytes = 4 << 20
 
-// placed is an entry with the row that it is to have.
-type placed struct {
+// entryRow is the row of an entry.
+type entryRow struct {
 	row   uint64
 	entry int
 }
 
-// arrange gives the rows of a change's entries, sorted by level and ordinal, the first being next.
-func arrange(ch *change, next uint64) []placed {
-	out := make([]placed, len(ch.entries))
+// assignRows assigns rows from next on to the entries of a change, in the order of level and ordinal.
+func assignRows(ch *change, next uint64) []entryRow {
+	out := make([]entryRow, len(ch.entries))
 	for k := range out {
 		out[k].entry = k
 	}
-	slices.SortStableFunc(out, func(a, b placed) int {
+	slices.SortStableFunc(out, func(a, b entryRow) int {
 		x, y := &ch.entries[a.entry], &ch.entries[b.entry]
 		return cmp.Or(cmp.Compare(x.Level, y.Level), cmp.Compare(x.Ordinal, y.Ordinal))
 	})
@@ -36,11 +36,11 @@ func arrange(ch *change, next uint64) []placed {
 	return out
 }
 
-// stage writes the chunks, mentions and vectors of a large document in transactions of their own. Until the one that puts
-// the document its rows are garbage, which names each one's vector too: after a crash they are swept.
+// stage writes the chunks, mentions and vectors of a large document in several transactions. Its rows are marked as garbage, with the
+// keys of their vectors, until the transaction that puts the document. After a crash, they are swept.
 func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits) (err error) {
 	first := x.nextRow
-	rows := arrange(ch, first)
+	rows := assignRows(ch, first)
 	ch.staged, ch.first = true, first
 	defer func() { ed.leaving = 0 }()
 	err = x.view(func(tx *txn) error {
@@ -82,7 +82,7 @@ func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits)
 	return err
 }
 
-// unstage deletes what is written of a document that is not put after all. What it cannot delete, the next start does.
+// unstage deletes the staged rows of a document that could not be put. If that fails, the next start deletes them.
 func (x *Index) unstage(ch *change) error {
 	if !ch.staged || ch.first == x.nextRow {
 		return nil
@@ -92,8 +92,8 @@ func (x *Index) unstage(ch *change) error {
 	})
 }
 
-// writeRow writes an entry's chunk, mentions and vector, and gives the key of the vector, if it has one.
-func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p placed) (vector []byte, err error) {
+// writeRow writes an entry's chunk, mentions and vector, and returns the key of the vector, if it has one.
+func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (vector []byte, err error) {
 	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
 	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
 	entry, key := &ch.entries[p.entry], rowKey(p.row)
@@ -105,28 +105,28 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p placed) (vec
 		return nil, err
 	}
 	if n := ch.named[p.entry]; n != nil {
-		if err := mentions.Put(key, sealNamed(n)); err != nil {
+		if err := mentions.Put(key, encodeMentions(n)); err != nil {
 			return nil, err
 		}
 	}
 	if entry.Vector == nil {
 		return nil, nil
 	}
-	return ed.place(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, entry.Vector})
+	return ed.putVector(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, entry.Vector})
 }
 
-// putDocument writes a document whose id is free, and gives its rows.
+// putDocument writes a document whose id is not in use, and returns its rows.
 func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
 	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
 	if ch.staged {
 		d.First = ch.first
 	}
 	ids, garbage := tx.Bucket(bucketIDs), tx.Bucket(bucketGarbage)
-	for _, p := range arrange(ch, d.First) {
+	for _, p := range assignRows(ch, d.First) {
 		entry := &ch.entries[p.entry]
 		idk := idKey(collection, string(entry.ID))
 		if ids.Get(idk) != nil {
-			return rows, taken(entry.ID)
+			return rows, errChunkTaken(entry.ID)
 		}
 		if err := ids.Put(idk, rowKey(p.row)); err != nil {
 			return rows, err
@@ -140,7 +140,7 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 			return rows, err
 		}
 		t, i := terms[p.entry], entry.Level-1
-		ed.levels[i].added = append(ed.levels[i].added, addition{p.row, &entry.Chunk, ch.named[p.entry], t.terms})
+		ed.levels[i].added = append(ed.levels[i].added, newChunk{p.row, &entry.Chunk, ch.named[p.entry], t.terms})
 		d.Counts[i]++
 		d.Tokens[i] += t.text
 		d.Titles[i] += t.title
@@ -165,6 +165,6 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 	return d.all(), tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
 }
 
-func taken(id corpus.ChunkID) error {
+func errChunkTaken(id corpus.ChunkID) error {
 	return fault.New(fault.Conflict, "chunk %.100q belongs to another document", id)
 }

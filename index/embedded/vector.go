@@ -12,19 +12,19 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// slab holds vectors of unit length, one after the other by ascending row. A slab is never changed: what adds or removes
-// makes a new one, which may share memory that no reader of the old one looks at. One writer at a time.
+// slab holds vectors of unit length in one array, by ascending row. A slab is immutable: changes make a new one, which may share
+// memory that readers of the old one do not access. Only one writer may derive slabs at a time.
 type slab struct {
-	dim  int
-	rows []uint64
-	data []float32 // len(rows) × dim
-	dead []uint64  // one bit a row; may be shorter than rows
-	gone int       // how many are dead
+	dim       int
+	rows      []uint64
+	data      []float32 // len(rows) × dim
+	dead      []uint64  // one bit a row; may be shorter than rows
+	deadCount int       // how many are dead
 }
 
 func (s *slab) isDead(i int) bool { return i>>6 < len(s.dead) && s.dead[i>>6]&(1<<(i&63)) != 0 }
 
-// find gives the place of a row, or -1.
+// find returns the index of a row, or -1.
 func (s *slab) find(row uint64) int {
 	i := sort.Search(len(s.rows), func(i int) bool { return s.rows[i] >= row })
 	if i == len(s.rows) || s.rows[i] != row || s.isDead(i) {
@@ -35,11 +35,11 @@ func (s *slab) find(row uint64) int {
 
 func (s *slab) vector(i int) []float32 { return s.data[i*s.dim : (i+1)*s.dim] }
 
-// slabs are the vectors of one space at one level, all of one dimension. No row is in two of them. Documents put append to
-// the last row, so there is one slab; vectors made later for earlier rows open others, which are joined as they grow.
+// slabs are the vectors of one space at one level, all of the same dimension. No row is in two slabs. New documents append to one
+// slab. Vectors that are added later for earlier rows start other slabs, which are merged as they grow.
 type slabs []*slab
 
-// find gives the vector of a row, or nil.
+// find returns the vector of a row, or nil.
 func (ss slabs) find(row uint64) []float32 {
 	for _, s := range ss {
 		if i := s.find(row); i >= 0 {
@@ -56,17 +56,17 @@ func (ss slabs) dim() int {
 	return ss[0].dim
 }
 
-// spaces are the vectors of a level by the name of their space: those of different spaces never meet.
+// spaces holds the vectors of a level by the name of their space.
 type spaces map[string]slabs
 
-// vectorRow is a vector to add. Rows of one call ascend, and none is there yet.
+// vectorRow is a vector to add. The rows of one call ascend, and none has a vector yet.
 type vectorRow struct {
 	space  string
 	row    uint64
 	vector []float32
 }
 
-// change gives the spaces with vectors added and then rows removed.
+// change returns a copy with vectors added and then rows removed.
 func (m spaces) change(added []vectorRow, removed [][2]uint64) spaces {
 	out := spaces{}
 	for name, ss := range m {
@@ -82,19 +82,19 @@ func (m spaces) change(added []vectorRow, removed [][2]uint64) spaces {
 	for name, ss := range out {
 		for i, s := range ss {
 			s.remove(removed)
-			if s.gone > 1024 && s.gone > len(s.rows)/4 {
-				ss[i] = joined(s)
+			if s.deadCount > 1024 && s.deadCount > len(s.rows)/4 {
+				ss[i] = mergeSlabs(s)
 			}
 		}
-		ss = slices.DeleteFunc(ss, func(s *slab) bool { return s.gone == len(s.rows) })
-		if out[name] = ss.settle(); len(ss) == 0 {
+		ss = slices.DeleteFunc(ss, func(s *slab) bool { return s.deadCount == len(s.rows) })
+		if out[name] = ss.mergeSmall(); len(ss) == 0 {
 			delete(out, name)
 		}
 	}
 	return out
 }
 
-// without gives the spaces without one of them.
+// without returns a copy without one space.
 func (m spaces) without(name string) spaces {
 	out := maps.Clone(m)
 	delete(out, name)
@@ -114,24 +114,24 @@ func (ss slabs) add(row uint64, vector []float32) slabs {
 	return ss
 }
 
-// settle joins slabs until each is more than twice as large as the next, so that there are few, and each vector is copied
-// a few times at most.
-func (ss slabs) settle() slabs {
+// mergeSmall merges slabs until each is more than twice as large as the next, so that there are few slabs and each vector is copied
+// only a few times.
+func (ss slabs) mergeSmall() slabs {
 	slices.SortStableFunc(ss, func(a, b *slab) int { return cmp.Compare(len(b.rows), len(a.rows)) })
 	for i := len(ss) - 1; i > 0; i-- {
 		if len(ss[i-1].rows) <= 2*len(ss[i].rows) {
-			ss[i-1] = joined(ss[i-1], ss[i])
+			ss[i-1] = mergeSlabs(ss[i-1], ss[i])
 			ss = slices.Delete(ss, i, i+1)
 		}
 	}
 	return ss
 }
 
-// joined gives one slab of those given, without the dead.
-func joined(of ...*slab) *slab {
+// mergeSlabs merges slabs into one, without dead rows.
+func mergeSlabs(of ...*slab) *slab {
 	n := 0
 	for _, s := range of {
-		n += len(s.rows) - s.gone
+		n += len(s.rows) - s.deadCount
 	}
 	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), data: make([]float32, 0, n*of[0].dim)}
 	at := make([]int, len(of))
@@ -168,22 +168,21 @@ func (s *slab) remove(ranges [][2]uint64) {
 				s.dead, copied = dead, true
 			}
 			s.dead[i>>6] |= 1 << (i & 63)
-			s.gone++
+			s.deadCount++
 		}
 	}
 }
 
-// near is a row with its cosine.
+// near is a row with its cosine similarity.
 type near struct {
 	row    uint64
 	cosine float32
 }
 
-// scanAlone is how many components one goroutine scans before it is worth starting another.
+// scanAlone is the number of components that one goroutine scans before another one is worth starting.
 const scanAlone = 2 << 20
 
-// nearest gives the n rows, of those that only lets through (nil: of all), whose vectors have the greatest dot product with q, greatest first,
-// ties by row.
+// nearest returns the n rows that pass the filter only (nil: all rows) with the largest dot products with q, largest first, ties by row.
 func (ss slabs) nearest(ctx context.Context, q []float32, n int, only *filter) ([]near, error) {
 	total := 0
 	for _, s := range ss {
@@ -218,8 +217,8 @@ func sortNear(v []near) {
 	})
 }
 
-// scan looks at the vectors from, from+1 … to-1 of all slabs together. It keeps a buffer of up to twice n and cuts it back
-// to the best n when it is full, which costs less than a heap.
+// scan scans the vectors from … to-1, counted over all slabs. It collects up to 2n candidates and cuts them back to the best n
+// whenever the buffer is full, which is cheaper than a heap.
 func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int, only *filter) []near {
 	best := make([]near, 0, 2*n)
 	floor := float32(-2)

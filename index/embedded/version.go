@@ -9,15 +9,15 @@ import (
 
 var _ index.Versions = (*Index)(nil)
 
-// Version implements [index.Versions]: the sum of the generations of the collection's levels, as searches see them,
-// counted from when the folder was made. That of a scope is the sum of what its sets and documents count; it grows with each
-// change to who is in it or to their chunks.
+// Version implements [index.Versions]. It is the sum of the generations of the collection's levels in the current snapshot, plus the
+// creation time of the folder. The version of a scope is the sum of the versions of its sets and documents; it grows with each
+// change to its members or their chunks.
 func (x *Index) Version(ctx context.Context, collection string) (uint64, error) {
 	if err := x.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer x.life.RUnlock()
-	scope, c, err := x.named(collection)
+	scope, c, err := x.resolve(collection)
 	if err != nil || c == nil {
 		return 0, failed("read version", err)
 	}

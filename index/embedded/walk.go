@@ -13,78 +13,78 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// walking are the constants of a walk.
-type walking struct {
+// walkParams are the parameters of a walk.
+type walkParams struct {
 	rounds   int     // steps from passages to passages
-	damp     float64 // of what goes on in each step
-	passages int     // the heaviest of them go on
-	entities int
-	postings int // of one entity are looked at
-	total    int // of all entities
+	damp     float64 // share of the weight that is passed on from a passage
+	passages int     // number of the heaviest passages that pass weight on
+	entities int     // number of the heaviest entities that pass weight on
+	postings int     // maximum number of postings that are read for an entity
+	total    int     // maximum number of postings that are read for all entities
 
-	starts    float64    // share of the start that Chunks get where there are Entities too
-	fade      float64    // weight of each chunk of the start by that of the one before
-	out       [5]float64 // weight of a step from a passage to an entity, by kind
+	starts    float64    // share of the initial weight for chunks if there are also entities
+	fade      float64    // initial weight of each chunk relative to the previous one
+	out       [5]float64 // weight of a step from a passage to an entity, by kind of mention
 	about     float64    // share of an entity's weight that goes to passages about it
-	rare      float64    // power of 1/df in the weight of an entity
-	says      float64    // weight of a relation's words that the question shares
-	share     float64    // weight of a passage's words that the question shares, in steps to it
-	rank      float64    // the same in its score
-	crowd     float64    // power by which passages that share a step weaken each other
-	unnatural float64    // weight of entities that no passage is about
+	rare      float64    // exponent of 1/df in the weight of an entity
+	says      float64    // weight of the question's words in relations
+	share     float64    // weight of the question's words in a passage, for steps to it
+	rank      float64    // weight of the question's words in a passage, for its score
+	crowd     float64    // exponent by which many passages of one entity reduce each other's weight
+	noSubject float64    // weight of entities that no passage is about
 }
 
-var walks = walking{
+var defaultWalk = walkParams{
 	rounds: 2, damp: 0.5, passages: 16, entities: 64, postings: 256, total: 6000,
-	starts: 0.5, fade: 0.8, out: [5]float64{0, 0.5, 1.5, 1, 0.3}, about: 0.8, rare: 0.5, says: 2, share: 2, rank: 1, crowd: 0.7, unnatural: 0.3,
+	starts: 0.5, fade: 0.8, out: [5]float64{0, 0.5, 1.5, 1, 0.3}, about: 0.8, rare: 0.5, says: 2, share: 2, rank: 1, crowd: 0.7, noSubject: 0.3,
 }
 
-// place is a node of the graph: an entity by key, or a passage by scorch's number.
-type place struct {
-	key    string // of an entity
-	name   string
-	n      uint32 // of a passage
-	title  string // of a passage: of its document; set where a path needs it
-	begun  bool   // the walk starts here
-	weight float64
-	rest   float64 // of weight, not walked on with yet
-	far    int     // steps from the start by the shortest way; 0 where the walk starts
-	from   *place  // of those one step nearer, the one that most of the weight came from
-	most   float64
+// node is a node of the graph: an entity with a key, or a passage with scorch's number.
+type node struct {
+	key        string // of an entity
+	name       string
+	n          uint32 // of a passage
+	title      string // of a passage's document; set when a path needs it
+	start      bool   // the walk starts here
+	weight     float64
+	residual   float64 // part of weight that is not passed on yet
+	distance   int     // steps of the shortest path from a start; 0 at a start
+	from       *node   // of the nodes one step nearer to a start, the one that passed most weight to this node
+	fromWeight float64 // the largest weight passed by such a node
 }
 
-func (p *place) gain(w float64, from *place) {
+func (p *node) add(w float64, from *node) {
 	p.weight += w
-	p.rest += w
-	if p.begun {
+	p.residual += w
+	if p.start {
 		return
 	}
 	if p.from == nil {
-		p.far = from.far + 1
+		p.distance = from.distance + 1
 	}
-	if w > p.most && from.far < p.far {
-		p.most, p.from = w, from
+	if w > p.fromWeight && from.distance < p.distance {
+		p.fromWeight, p.from = w, from
 	}
 }
 
-// walk is one.
+// walk is the state of a walk.
 type walk struct {
 	*graph
-	with     walking
-	affinity func(n uint32) float64 // 0..1: how much of the question's rare words a passage holds
-	best     []uint32               // the passages with the most of it, ascending
+	with     walkParams
+	affinity func(n uint32) float64 // 0..1: share of the question's rare words in a passage
+	best     []uint32               // passages with the highest affinity, ascending
 	question map[string]float64     // idf of the question's stems
 	asked    float64                // the sum of it
-	passages map[uint32]*place
-	entities map[string]*place
+	passages map[uint32]*node
+	entities map[string]*node
 	budget   int
 }
 
-// Walk implements [index.Graph]. It follows the weight of a personalised PageRank (Haveliwala 2002; on entities and passages
-// as in HippoRAG, Gutiérrez et al. 2024) for two steps from passage to passage, and only where it is heaviest: a walk costs
-// about the same in any collection. A step to an entity weighs less the more passages name it; one to a passage weighs more
-// if the passage is about the entity and if it shares rare words with the question; and relations whose words the
-// question shares draw the step towards what they relate. Of Chunks and Entities the first 32 count.
+// Walk implements [index.Graph]. It approximates a personalized PageRank (Haveliwala 2002; on entities and passages as in HippoRAG,
+// Gutiérrez et al. 2024) with two steps from passage to passage, and only follows the heaviest nodes, so its cost hardly depends on
+// the collection. A step to an entity weighs less if many passages mention it, and more if a relation to it shares words with the
+// question. A step to a passage weighs more if the passage is about the entity or shares rare words with the question. Only the
+// first 32 of Chunks and of Entities are used.
 func (x *Index) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, error) {
 	var out []index.WalkHit
 	if w.Limit <= 0 {
@@ -99,10 +99,10 @@ func (x *Index) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, e
 }
 
 func (g *graph) walk(ctx context.Context, q index.WalkQuery, scoring Scoring) ([]index.WalkHit, error) {
-	w := &walk{graph: g, with: walks, passages: map[uint32]*place{}, entities: map[string]*place{}, budget: walks.total}
+	w := &walk{graph: g, with: defaultWalk, passages: map[uint32]*node{}, entities: map[string]*node{}, budget: defaultWalk.total}
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
-	if err := w.ask(ctx, q.Question, sc, scoring); err != nil {
+	if err := w.weighQuestion(ctx, q.Question, sc, scoring); err != nil {
 		return nil, err
 	}
 	if err := w.begin(q); err != nil {
@@ -118,17 +118,17 @@ func (g *graph) walk(ctx context.Context, q index.WalkQuery, scoring Scoring) ([
 			return nil, err
 		}
 	}
-	return w.reached(q.Limit)
+	return w.hits(q.Limit)
 }
 
-// ask weighs the passages by the question.
-func (w *walk) ask(ctx context.Context, question string, sc *scorer, scoring Scoring) error {
+// weighQuestion computes the affinity of passages to the question.
+func (w *walk) weighQuestion(ctx context.Context, question string, sc *scorer, scoring Scoring) error {
 	w.affinity = func(uint32) float64 { return 0 }
 	terms := queryTerms(question)
 	if len(terms) == 0 {
 		return nil
 	}
-	asked, err := w.v.ask(ctx, terms)
+	asked, err := w.v.weigh(ctx, terms)
 	if err != nil {
 		return err
 	}
@@ -155,22 +155,22 @@ func (w *walk) ask(ctx context.Context, question string, sc *scorer, scoring Sco
 
 const maxStarts = 32
 
-// begin lays the weight out.
+// begin assigns the initial weights.
 func (w *walk) begin(q index.WalkQuery) error {
-	var chunks, entities []*place
+	var chunks, entities []*node
 	sum := 0.0
 	for _, name := range q.Entities[:min(len(q.Entities), maxStarts)] {
 		key := lang.Name(name)
-		f, err := w.figuresOf(key, true)
+		f, err := w.stats(key, true)
 		if err != nil {
 			return err
 		}
 		if key == "" || f.chunks == 0 || w.entities[key] != nil {
 			continue
 		}
-		e := &place{key: key, name: name, begun: true, rest: w.specific(f)}
+		e := &node{key: key, name: name, start: true, residual: w.specificity(f)}
 		w.entities[key] = e
-		sum += e.rest
+		sum += e.residual
 		entities = append(entities, e)
 	}
 	part, all := 1.0, 0.0
@@ -182,7 +182,7 @@ func (w *walk) begin(q index.WalkQuery) error {
 		if !ok || w.passages[n] != nil {
 			continue
 		}
-		p := &place{n: n, begun: true, rest: part}
+		p := &node{n: n, start: true, residual: part}
 		w.passages[n] = p
 		all += part
 		part *= w.with.fade
@@ -195,45 +195,45 @@ func (w *walk) begin(q index.WalkQuery) error {
 		starts = 0
 	}
 	for _, e := range entities {
-		e.rest *= (1 - starts) / sum
+		e.residual *= (1 - starts) / sum
 	}
 	for _, p := range chunks {
-		p.rest *= starts / all
+		p.residual *= starts / all
 	}
 	return nil
 }
 
-// specific says how much an entity tells of a passage that names it.
-func (w *walk) specific(f figures) float64 {
+// specificity returns the weight of an entity: rare entities tell more about a passage.
+func (w *walk) specificity(f entityStats) float64 {
 	s := math.Pow(float64(max(f.chunks, 1)), -w.with.rare)
 	if f.about == 0 {
-		s *= w.with.unnatural
+		s *= w.with.noSubject
 	}
 	return s
 }
 
-// heaviest takes the places with the most weight to walk on with, in a fixed order.
-func heaviest[K comparable](all map[K]*place, n int) []*place {
-	out := make([]*place, 0, len(all))
+// heaviest returns the n nodes with the largest residual weight, in a deterministic order.
+func heaviest[K comparable](all map[K]*node, n int) []*node {
+	out := make([]*node, 0, len(all))
 	for _, p := range all {
-		if p.rest > 0 {
+		if p.residual > 0 {
 			out = append(out, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *place) int {
-		return cmp.Or(cmp.Compare(b.rest, a.rest), cmp.Compare(a.n, b.n), strings.Compare(a.key, b.key))
+	slices.SortFunc(out, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.residual, a.residual), cmp.Compare(a.n, b.n), strings.Compare(a.key, b.key))
 	})
 	return out[:min(n, len(out))]
 }
 
-// toEntities walks from passages to what they name.
+// toEntities passes weight from passages to the entities that they mention.
 func (w *walk) toEntities(ctx context.Context) error {
 	for _, p := range heaviest(w.passages, w.with.passages) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rest := p.rest
-		p.rest = 0
+		rest := p.residual
+		p.residual = 0
 		names, err := w.names(p.n)
 		if err != nil {
 			return err
@@ -249,35 +249,35 @@ func (w *walk) toEntities(ctx context.Context) error {
 		for _, s := range steps {
 			e := w.entities[s.key]
 			if e == nil {
-				e = &place{key: s.key, name: s.name}
+				e = &node{key: s.key, name: s.name}
 				w.entities[s.key] = e
 			}
-			e.gain(rest*w.with.damp*s.weight/sum, p)
+			e.add(rest*w.with.damp*s.weight/sum, p)
 		}
 	}
 	return nil
 }
 
-// step is one from a passage to an entity that it names.
+// step is a step from a passage to an entity that it mentions.
 type step struct {
 	key, name string
 	weight    float64
 }
 
-// steps gives those that lead on: a name that no other passage has is a dead end.
-func (w *walk) steps(names *named) (out []step, err error) {
-	drawn := w.drawn(names)
+// steps returns the steps to entities that other passages also mention.
+func (w *walk) steps(names *passageMentions) (out []step, err error) {
+	drawn := w.relationOverlap(names)
 	seen := map[string]int{}
 	for i, m := range names.mentions {
 		key := lang.Name(m.Name)
-		f, err := w.figuresOf(key, false)
+		f, err := w.stats(key, false)
 		if err != nil {
 			return nil, err
 		}
 		if f.chunks < 2 {
 			continue
 		}
-		weight := w.with.out[m.Kind] * w.specific(f) * (1 + w.with.says*drawn[i])
+		weight := w.with.out[m.Kind] * w.specificity(f) * (1 + w.with.says*drawn[i])
 		if k, ok := seen[key]; ok {
 			out[k].weight = max(out[k].weight, weight)
 			continue
@@ -288,8 +288,8 @@ func (w *walk) steps(names *named) (out []step, err error) {
 	return out, nil
 }
 
-// drawn gives by mention the share of the question's words, by idf, that stand in relations to it.
-func (w *walk) drawn(n *named) []float64 {
+// relationOverlap returns, for each mention, the share of the question's words, by idf, that its relations contain.
+func (w *walk) relationOverlap(n *passageMentions) []float64 {
 	out := make([]float64, len(n.mentions))
 	if len(w.question) == 0 {
 		return out
@@ -297,7 +297,7 @@ func (w *walk) drawn(n *named) []float64 {
 	for _, r := range n.relations {
 		shared := 0.0
 		for _, stem := range slices.Sorted(maps.Keys(lang.Set(r.says))) { // in order, on which sums depend in their last digits
-			shared += w.like(stem)
+			shared += w.similarIDF(stem)
 		}
 		out[r.to] = max(out[r.to], shared/w.asked)
 		out[r.from] = max(out[r.from], shared/w.asked/2)
@@ -305,9 +305,9 @@ func (w *walk) drawn(n *named) []float64 {
 	return out
 }
 
-// like gives the idf of the question's word that a stem is close to: the same, or alike in all but a short ending, as
-// direct and director are.
-func (w *walk) like(stem string) float64 {
+// similarIDF returns the idf of the question's word that is equal or similar to a stem. Similar words only differ in a short ending,
+// like direct and director.
+func (w *walk) similarIDF(stem string) float64 {
 	if idf, ok := w.question[stem]; ok {
 		return idf
 	}
@@ -321,15 +321,15 @@ func (w *walk) like(stem string) float64 {
 	return best
 }
 
-// toPassages walks from entities to the passages that name them.
+// toPassages passes weight from entities to the passages that mention them.
 func (w *walk) toPassages(ctx context.Context) error {
 	for _, e := range heaviest(w.entities, w.with.entities) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rest := e.rest
-		e.rest = 0
-		f, err := w.figuresOf(e.key, true)
+		rest := e.residual
+		e.residual = 0
+		f, err := w.stats(e.key, true)
 		if err != nil {
 			return err
 		}
@@ -354,9 +354,9 @@ func (w *walk) toPassages(ctx context.Context) error {
 	return nil
 }
 
-// spread shares weight among the passages of an entity. Of an entity of too many, those that suit the question share it, or
-// the first where there is no question.
-func (w *walk) spread(e *place, in *postings, df uint64, weight float64) error {
+// spread distributes weight to the passages of an entity. If it has too many, only the passages that match the question get weight, or
+// the first ones without a question.
+func (w *walk) spread(e *node, in *postings, df uint64, weight float64) error {
 	var numbers []uint32
 	var err error
 	most := min(w.with.postings, w.budget)
@@ -381,24 +381,24 @@ func (w *walk) spread(e *place, in *postings, df uint64, weight float64) error {
 	for i, n := range numbers {
 		p := w.passages[n]
 		if p == nil {
-			p = &place{n: n}
+			p = &node{n: n}
 			w.passages[n] = p
 		}
-		p.gain(weight*crowd*shares[i]/top, e)
+		p.add(weight*crowd*shares[i]/top, e)
 	}
 	return nil
 }
 
-// reached gives the best passages that the walk did not start from.
-func (w *walk) reached(limit int) ([]index.WalkHit, error) {
+// hits returns the best passages that the walk did not start from.
+func (w *walk) hits(limit int) ([]index.WalkHit, error) {
 	type scored struct {
-		*place
+		*node
 		score float64
 	}
 	better := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.n, b.n)) }
 	all := make([]scored, 0, 2*limit)
 	for _, p := range w.passages {
-		if p.begun || p.weight <= 0 {
+		if p.start || p.weight <= 0 {
 			continue
 		}
 		if all = append(all, scored{p, p.weight * (1 + w.with.rank*w.affinity(p.n))}); len(all) == 2*limit {
@@ -414,7 +414,7 @@ func (w *walk) reached(limit int) ([]index.WalkHit, error) {
 		if err != nil {
 			return nil, err
 		}
-		path, err := w.path(s.place)
+		path, err := w.path(s.node)
 		if err != nil {
 			return nil, err
 		}
@@ -434,8 +434,8 @@ func (w *walk) chunk(n uint32) (*corpus.Chunk, error) {
 	return readChunk(w.tx, row)
 }
 
-// path gives the names on the way to a passage. A name that says what the one before it said is left out.
-func (w *walk) path(to *place) ([]string, error) {
+// path returns the names on the way to a passage, without repetitions.
+func (w *walk) path(to *node) ([]string, error) {
 	var back []string
 	last := ""
 	for p := to; p != nil; p = p.from {

@@ -16,23 +16,23 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// groupChunks is how many chunks a transaction gathers, so that a long Put needs little memory and can be cancelled.
+// groupChunks is the maximum number of chunks in a transaction, so that a long Put needs little memory and can be cancelled.
 const groupChunks = 1000
 
-// change is one document put, or deleted where entries is nil and doc holds no more than the id.
+// change is a document to put, or to delete if put is false; then doc only has an id.
 type change struct {
 	collection string
 	doc        corpus.Document
 	entries    []index.Entry
-	named      []*named // by entry
+	named      []*passageMentions // by entry
 	put        bool
-	staged     bool   // its rows are written, and garbage until it is put
-	first      uint64 // of them
+	staged     bool   // its rows are written already, and marked as garbage until the document is put
+	first      uint64 // first staged row
 }
 
-// edit is what a group changes at one level of one collection.
+// edit collects the changes of a group at one level of a collection.
 type edit struct {
-	added   []addition
+	added   []newChunk
 	vectors []vectorRow
 	ranges  [][2]uint64 // of added rows
 	removed [][2]uint64
@@ -40,11 +40,11 @@ type edit struct {
 	touched bool
 }
 
-// edits are what a group changes in one collection.
+// edits collects the changes of a group in a collection.
 type edits struct {
 	levels  [levels]edit
 	spaces  map[string]spaceRecord
-	leaving uint64               // chunks of a document that is to be replaced, while the new one is staged
+	leaving uint64               // number of chunks of the document that is being replaced, while the new one is staged
 	parts   map[string]*partEdit // of sets and documents by key
 }
 
@@ -57,8 +57,8 @@ func (c *collection) edits() *edits {
 	return e
 }
 
-// Put implements [index.Writer]. Documents are written in groups, each durable and seen before the next. A chunk id that
-// another document of the collection holds is a [fault.Conflict].
+// Put implements [index.Writer]. Documents are written in groups. Each group is durable and visible before the next. A chunk id
+// that belongs to another document of the collection is a [fault.Conflict].
 func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
 	if len(docs) != len(entries) {
 		return fault.Invalid("entries", "%d of them for %d documents", len(entries), len(docs))
@@ -77,10 +77,10 @@ func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]ind
 	return x.apply(ctx, "put documents", changes)
 }
 
-// Delete implements [index.Writer]. The texts are out of reach when it returns. They are erased from the folder's files in the
-// background, or by the next [Index.Compact].
+// Delete implements [index.Writer]. The texts are not visible any more when it returns. They are erased from the files in the
+// background, or by [Index.Compact].
 func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	collection, err := entire(collection)
+	collection, err := collectionName(collection)
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.Docu
 	return x.opts.Reserve.Use(func() error { return x.apply(ctx, "delete documents", changes) })
 }
 
-// checked gives the change that a document is, with vectors of unit length.
+// checked validates a document and returns it as a change with normalized vectors.
 func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	var err error
-	if d.Collection, err = entire(d.Collection); err != nil {
+	if d.Collection, err = collectionName(d.Collection); err != nil {
 		return change{}, err
 	}
 	if !validID(string(d.ID)) {
@@ -105,7 +105,7 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	if len(d.Collection) > maxKey {
 		return change{}, fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
 	}
-	out, names := make([]index.Entry, len(entries)), make([]*named, len(entries))
+	out, names := make([]index.Entry, len(entries)), make([]*passageMentions, len(entries))
 	seen := make(map[corpus.ChunkID]bool, len(entries))
 	for i, e := range entries {
 		switch {
@@ -128,10 +128,10 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 			return change{}, err
 		}
 		if v == nil && (e.Space != "" || e.Vector != nil) {
-			v = []float32{} // it has none, where nil is one that is to be made yet
+			v = []float32{} // the chunk has no vector; nil means that the vector is still missing
 		}
 		e.Vector = v
-		if names[i], err = namedBy(&e); err != nil {
+		if names[i], err = mentionsOf(&e); err != nil {
 			return change{}, err
 		}
 		out[i] = e
@@ -141,8 +141,7 @@ func checked(d corpus.Document, entries []index.Entry) (change, error) {
 
 func validID(id string) bool { return id != "" && len(id) <= maxKey && utf8.ValidString(id) }
 
-// unit gives a vector of length 1 in the direction of v, which is v itself where it has that length already, and nil for one that
-// has no direction.
+// unit normalizes a vector to length 1. It returns v itself if v has that length, and nil for a zero vector.
 func unit(v []float32) ([]float32, error) {
 	var sum float64
 	for _, f := range v {
@@ -154,7 +153,7 @@ func unit(v []float32) ([]float32, error) {
 	if sum == 0 {
 		return nil, nil
 	}
-	if math.Abs(sum-1) < 1e-6 { // as most embedders give them; the error of float32
+	if math.Abs(sum-1) < 1e-6 { // most embedders normalize; this is the error of float32
 		return v, nil
 	}
 	out := make([]float32, len(v))
@@ -165,7 +164,7 @@ func unit(v []float32) ([]float32, error) {
 	return out, nil
 }
 
-// apply makes changes in groups, in which no document stands twice.
+// apply applies changes in groups. No group contains a document twice.
 func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 	if err := x.enter(ctx); err != nil {
 		return err
@@ -221,18 +220,18 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		}
 	}
 	abort := func(err error) error {
-		for c, rows := range swept { // not swept after all
+		for c, rows := range swept { // they were not deleted
 			if rows != nil {
 				c.retired = append(c.retired, retired{0, rows})
 			}
 		}
 		undo := x.unstage(&group[0])
-		if undo != nil { // a later write does it
+		if undo != nil { // a later write deletes the rows
 			cols[0].retired = append(cols[0].retired, retired{0, [][2]uint64{{group[0].first, x.nextRow}}})
 		}
 		return errors.Join(err, undo)
 	}
-	if len(group[0].entries) > groupChunks { // it is alone
+	if len(group[0].entries) > groupChunks { // it is the only document of the group
 		if err := x.stage(ctx, cols[0], &group[0], edited[cols[0]]); err != nil {
 			return abort(err)
 		}
@@ -250,7 +249,7 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		}
 		for i := range group {
 			if cols[i] == nil {
-				continue // a deletion from a collection that there is not
+				continue // a deletion from an unknown collection
 			}
 			if err := edited[cols[i]].apply(tx, cols[i].id, &group[i], terms[i], &next); err != nil {
 				return err
@@ -268,13 +267,13 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 	var errs []error
 	for c, e := range edited {
 		if err := x.commit(c, e); err != nil {
-			errs = append(errs, x.stale(c, err))
+			errs = append(errs, x.markStale(c, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// apply writes a change.
+// apply writes a change to documents.db.
 func (ed *edits) apply(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64) error {
 	before, err := removeDocument(tx, collection, ch.doc.ID, ed)
 	if err != nil {
@@ -286,10 +285,10 @@ func (ed *edits) apply(tx *txn, collection uint32, ch *change, terms []lengths, 
 			return err
 		}
 	}
-	return ed.moved(tx, collection, *ch, before, now, *next)
+	return ed.updateMemberships(tx, collection, *ch, before, now, *next)
 }
 
-// collectionsOf gives the collection of each change; nil for deletions where there is none.
+// collectionsOf returns the collection of each change. It is nil for deletions from unknown collections.
 func (x *Index) collectionsOf(group []change) ([]*collection, error) {
 	out := make([]*collection, len(group))
 	for i, ch := range group {
@@ -307,7 +306,7 @@ func (x *Index) collectionsOf(group []change) ([]*collection, error) {
 	return out, nil
 }
 
-// create makes a collection.
+// create creates a collection.
 func (x *Index) create(name string) (*collection, error) {
 	var number uint32
 	err := x.update(func(tx *txn) error {
@@ -331,7 +330,7 @@ func (x *Index) create(name string) (*collection, error) {
 	return x.collection(name)
 }
 
-// removeDocument takes a document out of all buckets but chunks, whose rows, which it gives, become garbage, and those of sets.
+// removeDocument removes a document from all buckets except those of chunks and sets. It marks its rows as garbage and returns them.
 func removeDocument(tx *txn, collection uint32, id corpus.DocumentID, ed *edits) (rows [2]uint64, err error) {
 	d, err := readDocument(tx, collection, id)
 	if err != nil || d == nil {
@@ -349,7 +348,7 @@ func removeDocument(tx *txn, collection uint32, id corpus.DocumentID, ed *edits)
 			}
 			if err := errors.Join(
 				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk.ID))),
-				ed.displace(tx, collection, i+1, row),
+				ed.deleteVectors(tx, collection, i+1, row),
 				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
 				return rows, err
 			}
@@ -397,7 +396,7 @@ func writeRecords(tx *txn, edited map[*collection]*edits) error {
 	return nil
 }
 
-// commit brings a collection's lexical indexes to what documents.db says already, and shows it to readers.
+// commit updates the lexical indexes of a collection after documents.db, and publishes a new snapshot.
 func (x *Index) commit(c *collection, ed *edits) error {
 	var errs [levels]error
 	var wg sync.WaitGroup
@@ -414,7 +413,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		rows = append(rows, e.removed...)
 		c.records[i] = e.record
 		wg.Go(func() {
-			if len(e.added) > 0 && e.added[0].terms == nil { // many: a batch at a time for all levels
+			if len(e.added) > 0 && e.added[0].terms == nil { // a large group: one level at a time, to save memory
 				turn.Lock()
 				defer turn.Unlock()
 			}
@@ -440,7 +439,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 	return nil
 }
 
-// sweep deletes the texts of rows that became garbage, and the vectors that are still there.
+// sweep deletes the chunks and remaining vectors of garbage rows.
 func sweep(tx *txn, rows [][2]uint64) error {
 	chunks, mentions, garbage := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions), tx.Bucket(bucketGarbage)
 	for _, r := range rows {
@@ -459,7 +458,7 @@ func sweep(tx *txn, rows [][2]uint64) error {
 	return nil
 }
 
-// sweepAll is for when nobody reads. It says whether there was anything to sweep.
+// sweepAll sweeps all garbage rows, and reports whether there were any. No snapshot may be in use.
 func sweepAll(tx *txn) (swept bool, err error) {
 	var rows [][2]uint64
 	cur := tx.Bucket(bucketGarbage).Cursor()

@@ -126,7 +126,7 @@ func TestFloorModes(t *testing.T) {
 	m := evaluate(t, beir.Dir(t, "xquad-es"), "--mode", "direct", "--what", "answers")
 	all := m.Modes[0].Rows[0].Measures
 	t.Logf("nDCG@10 %.3f, holds gold %.3f, false abstention %.3f", all["ndcg_10"].Mean, all["holds"].Mean, all["false_abstention"].Mean)
-	if m.Modes[0].Failed > 0 || all["ndcg_10"].Mean < 0 || all["holds"].Mean < 0 {
+	if m.Modes[0].Failed > 0 || all["ndcg_10"].Mean < 0.917 || all["holds"].Mean < 0.69 {
 		t.Error("answers got worse")
 	}
 }

@@ -27,7 +27,7 @@ func (x *Index) DocumentsByID(ctx context.Context, collection string, ids []corp
 				return err
 			}
 			if d != nil && within(tx, c, s, id) {
-				d.Collection = s.Collection // JSON cannot hold any bytes whatever
+				d.Collection = s.Collection // the record is JSON, which cannot hold arbitrary bytes
 				out = append(out, d.Document)
 			}
 		}
