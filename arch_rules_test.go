@@ -36,6 +36,7 @@ var rules = []struct {
 	check func(sources) []string
 }{
 	{"imports", checkImports},
+	{"the server's binary", checkBinary},
 	{"protocols are pure", checkPurity},
 	{"sizes", checkSizes},
 	{"package names and comments", checkPackages},
@@ -141,6 +142,36 @@ func checkImports(tree sources) (violations []string) {
 			}
 		}
 	})
+	return violations
+}
+
+// checkBinary reports the packages for tests and measurements that cmd/sluice links.
+func checkBinary(tree sources) (violations []string) {
+	linked := map[string]bool{}
+	var visit func(pkg string)
+	visit = func(pkg string) {
+		if linked[pkg] {
+			return
+		}
+		linked[pkg] = true
+		for _, s := range tree[pkg] {
+			if s.test {
+				continue
+			}
+			for imported := range s.imports() {
+				if short, ours := strings.CutPrefix(imported, module+"/"); ours {
+					visit(short)
+				}
+			}
+		}
+	}
+	visit("cmd/sluice")
+	for _, pkg := range slices.Sorted(maps.Keys(linked)) {
+		suite := slices.ContainsFunc(strings.Split(pkg, "/"), func(part string) bool { return strings.HasSuffix(part, "test") })
+		if suite || pkg == "internal/bench" || strings.HasPrefix(pkg, "internal/tools/") {
+			violations = append(violations, "cmd/sluice links "+pkg+": it serves tests or measurements only")
+		}
+	}
 	return violations
 }
 
@@ -361,6 +392,7 @@ func TestRulesDetectViolations(t *testing.T) {
 		"import of root":    {"event/x.go", "package event\nimport _ \"" + module + "\"\n", "event imports ."},
 		"back end":          {"server/x.go", "// Package server is.\npackage server\nimport _ \"" + module + "/index/embedded\"\n", "server imports index/embedded"},
 		"protocol":          {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport _ \"" + module + "/wire/turns\"\n", "wire/forge imports wire/turns"},
+		"test in binary":    {"cmd/sluice/x.go", "// Sluice is.\npackage main\nimport _ \"" + module + "/internal/bench\"\n", "cmd/sluice links internal/bench"},
 		"no row":            {"nowhere/x.go", "// Package nowhere is.\npackage nowhere\n", "nowhere has no row"},
 		"context":           {"wire/forge/x.go", "// Package forge is.\npackage forge\nimport _ \"context\"\n", "wire/forge imports context"},
 		"net/http":          {"wire/x.go", "// Package wire is.\npackage wire\nimport _ \"net/http\"\n", "wire imports net/http"},
