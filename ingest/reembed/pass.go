@@ -13,25 +13,26 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// leastText is how short a text is cut in bytes to suit an embedder that takes no longer one.
-const leastText = 256
+// minText is how short a text is cut in bytes to suit an embedder that takes no longer one.
+const minText = 256
 
-// errEmbedder is in errors that every collection would meet.
+// errEmbedder marks errors of the embedder, which affect all collections.
 var errEmbedder = errors.New("the embedder failed")
 
-// pass looks at every collection. moved says that a vector was made. A collection that fails does not stop the others.
-func (k *Worker) pass(ctx context.Context) (moved bool, err error) {
-	names, err := k.spaces.Collections(ctx)
+// pass checks every collection. progressed reports whether any vector was stored. An error of the index in one collection does not
+// stop the others.
+func (w *Worker) pass(ctx context.Context) (progressed bool, err error) {
+	names, err := w.spaces.Collections(ctx)
 	if err != nil {
 		return false, err
 	}
 	for _, name := range names {
-		some, failed := k.collection(ctx, name)
-		moved = moved || some
+		some, failed := w.collection(ctx, name)
+		progressed = progressed || some
 		if failed == nil {
 			continue
 		}
-		failed = fmt.Errorf("make vectors of collection %q: %w", name, failed)
+		failed = fmt.Errorf("re-embed collection %q: %w", name, failed)
 		if err == nil {
 			err = failed
 		}
@@ -39,66 +40,66 @@ func (k *Worker) pass(ctx context.Context) (moved bool, err error) {
 			break
 		}
 	}
-	return moved, err
+	return progressed, err
 }
 
-// collection makes what vectors a collection lacks, has their space take over, and drops all others.
-func (k *Worker) collection(ctx context.Context, name string) (moved bool, err error) {
+// collection computes the missing vectors of a collection, marks the wanted space as complete, and drops the other spaces.
+func (w *Worker) collection(ctx context.Context, name string) (progressed bool, err error) {
 	var before index.VectorStats
 	for again := false; ; again = true {
-		census, err := k.spaces.VectorStats(ctx, name)
+		stats, err := w.spaces.VectorStats(ctx, name)
 		if err != nil {
-			return moved, err
+			return progressed, err
 		}
-		mine := spaceOf(census, k.wanted)
-		k.note(Collection{Name: name, Done: mine.Vectors, Total: census.Chunks})
-		if mine.Vectors >= census.Chunks {
-			return moved, k.takeOver(ctx, name, census)
+		wanted := spaceOf(stats, w.wanted)
+		w.setProgress(Collection{Name: name, Done: wanted.Vectors, Total: stats.Chunks})
+		if wanted.Vectors >= stats.Chunks {
+			return progressed, w.takeOver(ctx, name, stats)
 		}
-		if again && mine == spaceOf(before, k.wanted) && census.Chunks == before.Chunks {
-			return moved, fault.New(fault.Index, "the index does not keep vectors")
+		if again && wanted == spaceOf(before, w.wanted) && stats.Chunks == before.Chunks {
+			return progressed, fault.New(fault.Index, "the index does not store vectors")
 		}
-		before = census
-		some, err := k.fill(ctx, name)
-		moved = moved || some
+		before = stats
+		some, err := w.fill(ctx, name)
+		progressed = progressed || some
 		if err != nil {
-			return moved, err
+			return progressed, err
 		}
 	}
 }
 
-// takeOver has the wanted space serve, where all chunks have its vectors, and drops the others.
-func (k *Worker) takeOver(ctx context.Context, name string, census index.VectorStats) error {
-	if len(census.Spaces) == 0 {
+// takeOver marks the wanted space, whose vectors are complete, as usable for searches, and drops the other spaces.
+func (w *Worker) takeOver(ctx context.Context, name string, stats index.VectorStats) error {
+	if len(stats.Spaces) == 0 {
 		return nil
 	}
-	mine := spaceOf(census, k.wanted)
-	if !mine.Complete {
-		if err := k.spaces.MarkComplete(ctx, name, mine.Name); err != nil {
+	wanted := spaceOf(stats, w.wanted)
+	if !wanted.Complete {
+		if err := w.spaces.MarkComplete(ctx, name, wanted.Name); err != nil {
 			return err
 		}
-		k.changed()
-		k.opts.Logger.Info("vectors take over", "collection", name, "space", mine.Name, "chunks", mine.Vectors)
+		w.resetServing()
+		w.opts.Logger.Info("re-embedding complete", "collection", name, "space", wanted.Name, "chunks", wanted.Vectors)
 	}
-	for _, s := range census.Spaces {
-		if s.Name == mine.Name {
+	for _, s := range stats.Spaces {
+		if s.Name == wanted.Name {
 			continue
 		}
-		if err := k.spaces.DropSpace(ctx, name, s.Name); err != nil {
+		if err := w.spaces.DropSpace(ctx, name, s.Name); err != nil {
 			return err
 		}
-		k.changed()
-		k.opts.Logger.Info("vectors dropped", "collection", name, "space", s.Name, "chunks", s.Vectors)
+		w.resetServing()
+		w.opts.Logger.Info("old vectors deleted", "collection", name, "space", s.Name, "chunks", s.Vectors)
 	}
 	return nil
 }
 
-// fill walks once over the chunks that lack a vector.
-func (k *Worker) fill(ctx context.Context, name string) (moved bool, err error) {
+// fill embeds all chunks without a vector, page by page.
+func (w *Worker) fill(ctx context.Context, name string) (progressed bool, err error) {
 	for after := ""; ; {
-		chunks, next, err := k.spaces.MissingVectors(ctx, name, k.wanted.Space(), after, k.opts.Batch)
+		chunks, next, err := w.spaces.MissingVectors(ctx, name, w.wanted.Space(), after, w.opts.Batch)
 		if err != nil {
-			return moved, err
+			return progressed, err
 		}
 		if len(chunks) > 0 {
 			refs := make([]string, len(chunks))
@@ -112,40 +113,40 @@ func (k *Worker) fill(ctx context.Context, name string) (moved bool, err error) 
 				}
 				refs[i], at[i] = c.Ref, place[c.Text]
 			}
-			made, refused, err := k.embed(ctx, texts)
+			made, refused, err := w.embed(ctx, texts)
 			if err != nil {
-				return moved, err
+				return progressed, err
 			}
 			vectors := make([][]float32, len(chunks))
 			for i := range chunks {
 				vectors[i] = made[at[i]]
 			}
-			if err := k.spaces.SetVectors(ctx, name, k.wanted.Space(), refs, vectors); err != nil {
-				return moved, err
+			if err := w.spaces.SetVectors(ctx, name, w.wanted.Space(), refs, vectors); err != nil {
+				return progressed, err
 			}
-			moved = true
-			k.add(name, len(chunks), refused)
+			progressed = true
+			w.addProgress(name, len(chunks), refused)
 		}
 		if after = next; next == "" {
-			return moved, nil
+			return progressed, nil
 		}
 	}
 }
 
-// embed gives the vectors of texts. Where the embedder fails and yet answers something else, the fault lies in a text: it is
-// looked for by halving, and that text's vector is that of its beginning, or none. Other errors are [errEmbedder].
-func (k *Worker) embed(ctx context.Context, texts []string) (vectors [][]float32, refused int, err error) {
-	if vectors, err = k.ask(ctx, texts); err == nil {
+// embed returns the vectors of texts. If the embedder rejects them but accepts another text, one of them causes the error. Bisection
+// finds it, and it gets the vector of its beginning or none. Other errors are [errEmbedder].
+func (w *Worker) embed(ctx context.Context, texts []string) (vectors [][]float32, refused int, err error) {
+	if vectors, err = w.callEmbedder(ctx, texts); err == nil {
 		return vectors, 0, nil
 	}
-	if limited(err) || !k.alive(ctx) {
+	if rateLimited(err) || !w.available(ctx) {
 		return nil, 0, err
 	}
 	if len(texts) == 1 {
-		return k.shorten(ctx, texts[0])
+		return w.shorten(ctx, texts[0])
 	}
 	for _, part := range [][]string{texts[:len(texts)/2], texts[len(texts)/2:]} {
-		vs, n, err := k.embed(ctx, part)
+		vs, n, err := w.embed(ctx, part)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -154,18 +155,18 @@ func (k *Worker) embed(ctx context.Context, texts []string) (vectors [][]float32
 	return vectors, refused, nil
 }
 
-// shorten tries a text that failed once more, then less and less of it.
-func (k *Worker) shorten(ctx context.Context, text string) (vectors [][]float32, refused int, err error) {
+// shorten tries a rejected text again, then halves it until the embedder accepts it.
+func (w *Worker) shorten(ctx context.Context, text string) (vectors [][]float32, refused int, err error) {
 	for {
-		if vectors, err = k.ask(ctx, []string{text}); err == nil {
+		if vectors, err = w.callEmbedder(ctx, []string{text}); err == nil {
 			return vectors, 0, nil
 		}
-		if limited(err) || !k.alive(ctx) {
+		if rateLimited(err) || !w.available(ctx) {
 			return nil, 0, err
 		}
 		n := len(text) / 2
-		if n < leastText {
-			k.opts.Logger.Warn("the embedder takes a text in no form: words alone find it", "space", k.wanted.Space(), "error", err)
+		if n < minText {
+			w.opts.Logger.Warn("embedding failed: the passage is only found by lexical search", "space", w.wanted.Space(), "error", err)
 			return [][]float32{nil}, 1, nil
 		}
 		for !utf8.RuneStart(text[n]) {
@@ -175,22 +176,22 @@ func (k *Worker) shorten(ctx context.Context, text string) (vectors [][]float32,
 	}
 }
 
-func limited(err error) bool {
+func rateLimited(err error) bool {
 	m, ok := errors.AsType[*model.Error](err)
 	return ok && m.Failure == model.RateLimited
 }
 
-// alive asks for something short that no cache knows.
-func (k *Worker) alive(ctx context.Context) bool {
-	_, err := k.ask(ctx, []string{"question " + strconv.FormatInt(time.Now().UnixNano(), 10)})
+// available reports whether the embedder embeds a short text that no cache contains.
+func (w *Worker) available(ctx context.Context) bool {
+	_, err := w.callEmbedder(ctx, []string{"question " + strconv.FormatInt(time.Now().UnixNano(), 10)})
 	return err == nil
 }
 
-func (k *Worker) ask(ctx context.Context, texts []string) ([][]float32, error) {
+func (w *Worker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	vs, err := k.wanted.Embed(ctx, texts, model.ForPassage)
+	vs, err := w.wanted.Embed(ctx, texts, model.ForPassage)
 	if err == nil && len(vs) != len(texts) {
 		err = fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vs), len(texts))
 	}
@@ -200,19 +201,19 @@ func (k *Worker) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	return vs, nil
 }
 
-// note sets how far a collection is.
-func (k *Worker) note(c Collection) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c.Refused = min(k.collections[c.Name].Refused, c.Done)
-	k.collections[c.Name] = c
+// setProgress sets the progress of a collection.
+func (w *Worker) setProgress(c Collection) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.Refused = min(w.collections[c.Name].Refused, c.Done)
+	w.collections[c.Name] = c
 }
 
-// add counts chunks done.
-func (k *Worker) add(name string, done, refused int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c := k.collections[name]
+// addProgress adds embedded chunks to the progress of a collection.
+func (w *Worker) addProgress(name string, done, refused int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.collections[name]
 	c.Done, c.Refused = min(c.Done+done, c.Total), c.Refused+refused
-	k.collections[name] = c
+	w.collections[name] = c
 }

@@ -1,8 +1,8 @@
-// Package reembed keeps the vectors of every collection in the space of the wanted embedder: what has none there gets one
-// in the background, while an embedder of before serves the searches.
+// Package reembed computes missing vectors in the background, so that each collection gets vectors of the configured embedder. While
+// a collection is re-embedded, searches use the vectors of the previous embedder.
 //
-// Documents that arrive meanwhile are put with vectors of the wanted space alone. Until it takes over, searches by the old
-// vectors find them by their words; afterwards by both. Embedding each twice would cost a server that is to be left.
+// New documents only get vectors of the configured embedder. Until its space is complete, they are only found by lexical search.
+// Embedding them twice would keep the old embedding server in use.
 package reembed
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Options are a [Worker]'s. The zero value works.
+// Options configure a [Worker]. The zero value works.
 type Options struct {
-	Weights      func(space string) index.Weights // that suit the vectors of a space; nil: the defaults of the index
-	Batch        int                              // texts in one call to the embedder; 128
-	Backoff      time.Duration                    // after a failure, doubled with each that follows; 1 s
-	MaxBackoff   time.Duration                    // the longest; 5 min
-	QueryTimeout time.Duration                    // for the vector of one text in [Worker.SearchVector]; 3 s
-	Cooldown     time.Duration                    // for which an embedder that failed there is not asked again; 10 s
+	Weights      func(space string) index.Weights // weights for searches with vectors of a space; nil: the defaults of the index
+	Batch        int                              // texts in one call to the embedder; default 128
+	Backoff      time.Duration                    // delay after a failure, doubled after each further one; default 1 s
+	MaxBackoff   time.Duration                    // maximum delay; default 5 min
+	QueryTimeout time.Duration                    // for one text in [Worker.SearchVector]; default 3 s
+	Cooldown     time.Duration                    // how long SearchVector does not call an embedder that failed; default 10 s
 	Logger       *slog.Logger
 }
 
@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Worker keeps the vectors of an index up to date. Its methods may be called at once, but for Run.
+// Worker keeps the vectors of an index up to date. Its methods may be called concurrently, except Run and RunOnce.
 type Worker struct {
 	spaces index.Spaces
 	wanted model.Embedder
@@ -55,86 +55,86 @@ type Worker struct {
 	notify chan struct{}
 
 	mu          sync.Mutex
-	changes     int // of what serves
-	serving     map[string]served
-	resting     map[string]time.Time // by space: embedders that failed, and until when they are not asked
+	changes     int                     // number of resets of serving
+	serving     map[string]servingSpace // by collection; a cache
+	coolingDown map[string]time.Time    // by space of embedders that failed: the time of the next try
 	collections map[string]Collection
 	failure     string
 }
 
-// served is which embedder's vectors searches of a collection use, and their dimension.
-type served struct {
-	embedder model.Embedder
-	dim      int // 0: there is none yet
-	next     int // the dimension of the wanted space, likewise
+// servingSpace is the embedder whose vectors the searches of a collection use.
+type servingSpace struct {
+	embedder  model.Embedder
+	dim       int // dimension of its vectors; 0: not known yet
+	wantedDim int // dimension of the vectors of the wanted embedder; 0: not known yet
 }
 
-// New returns a keeper that is to bring all collections into the space of wanted. Older embedders are those at hand whose
-// vectors may serve until then.
+// New returns a worker that re-embeds all collections with wanted. Searches can use the vectors of the older embedders until a
+// collection is complete.
 func New(spaces index.Spaces, wanted model.Embedder, older []model.Embedder, o Options) *Worker {
 	return &Worker{spaces: spaces, wanted: wanted, older: older, opts: o.withDefaults(), notify: make(chan struct{}, 1),
-		serving: map[string]served{}, resting: map[string]time.Time{}, collections: map[string]Collection{}}
+		serving: map[string]servingSpace{}, coolingDown: map[string]time.Time{}, collections: map[string]Collection{}}
 }
 
-// Notify tells that collections may have changed, as after an ingestion. It does not wait.
-func (k *Worker) Notify() {
-	k.changed()
+// Notify tells the worker that collections may have changed, for example after an ingestion. It does not block.
+func (w *Worker) Notify() {
+	w.resetServing()
 	select {
-	case k.notify <- struct{}{}:
+	case w.notify <- struct{}{}:
 	default:
 	}
 }
 
-// changed forgets what serves.
-func (k *Worker) changed() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.changes++
-	clear(k.serving)
+// resetServing clears the cache of serving embedders.
+func (w *Worker) resetServing() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+	clear(w.serving)
 }
 
-// ServingEmbedder gives the embedder whose vectors searches of the collection should use now: the wanted one if its space is
-// complete; else the first older one whose space is; else the wanted one.
-func (k *Worker) ServingEmbedder(ctx context.Context, collection string) (model.Embedder, error) {
-	s, err := k.servedBy(ctx, collection)
+// ServingEmbedder returns the embedder whose vectors searches of the collection should use: the wanted one if its space is complete,
+// else the first older one with a complete space, else the wanted one.
+func (w *Worker) ServingEmbedder(ctx context.Context, collection string) (model.Embedder, error) {
+	s, err := w.servingFor(ctx, collection)
 	return s.embedder, err
 }
 
-func (k *Worker) servedBy(ctx context.Context, collection string) (served, error) {
+func (w *Worker) servingFor(ctx context.Context, collection string) (servingSpace, error) {
 	collection = cmp.Or(collection, corpus.DefaultCollection)
-	k.mu.Lock()
-	s, known := k.serving[collection]
-	changes := k.changes
-	k.mu.Unlock()
+	w.mu.Lock()
+	s, known := w.serving[collection]
+	changes := w.changes
+	w.mu.Unlock()
 	if known {
 		return s, nil
 	}
-	census, err := k.spaces.VectorStats(ctx, collection)
+	stats, err := w.spaces.VectorStats(ctx, collection)
 	if err != nil {
-		return served{}, fmt.Errorf("choose embedder: %w", err)
+		return servingSpace{}, fmt.Errorf("choose embedder: %w", err)
 	}
-	s = k.choose(census)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if changes == k.changes && s.dim > 0 { // a collection that there is not is not remembered: anybody may name it
-		k.serving[collection] = s
+	s = w.choose(stats)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if changes == w.changes && s.dim > 0 { // do not cache unknown collections: clients choose names
+		w.serving[collection] = s
 	}
 	return s, nil
 }
 
-func (k *Worker) choose(c index.VectorStats) served {
-	wanted := spaceOf(c, k.wanted)
+func (w *Worker) choose(c index.VectorStats) servingSpace {
+	wanted := spaceOf(c, w.wanted)
 	if !wanted.Complete {
-		for _, e := range k.older {
+		for _, e := range w.older {
 			if s := spaceOf(c, e); s.Complete && s.Vectors > 0 {
-				return served{e, s.Dim, wanted.Dim}
+				return servingSpace{e, s.Dim, wanted.Dim}
 			}
 		}
 	}
-	return served{k.wanted, wanted.Dim, wanted.Dim}
+	return servingSpace{w.wanted, wanted.Dim, wanted.Dim}
 }
 
-// spaceOf gives the figures of an embedder's space.
+// spaceOf returns the statistics of an embedder's space.
 func spaceOf(c index.VectorStats, e model.Embedder) index.Space {
 	name := e.Space()
 	if i := slices.IndexFunc(c.Spaces, func(s index.Space) bool { return s.Name == name }); i >= 0 {
@@ -143,30 +143,29 @@ func spaceOf(c index.VectorStats, e model.Embedder) index.Space {
 	return index.Space{Name: name}
 }
 
-// SearchVector gives the vector of a text in the space that serves the collection, with the weights that suit it. The vector is
-// nil where the embedder knows nothing of the text. While one space takes over from another, a search may come too late for
-// the vectors of the old one: words find what there is, that once. An older embedder that fails is told to the
-// [model.Trace] of ctx, and the wanted one takes its place, with those of its vectors that there are. An embedder that fails
-// or does not hurry is left alone for a while, so that questions do not wait for a server that is down.
-func (k *Worker) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
-	s, err := k.servedBy(ctx, collection)
+// SearchVector returns the vector of a text in the serving space of the collection, with its weights. The vector is nil if the
+// embedder knows no word of the text. If the space is dropped between this call and the search, the search is only lexical. If an
+// older embedder fails, that is reported to the [model.Trace] of ctx, and the wanted embedder replaces it. An embedder that fails
+// or times out is not called for a while, so that questions do not wait for a server that is down.
+func (w *Worker) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
+	s, err := w.servingFor(ctx, collection)
 	if err != nil {
 		return index.SearchVector{}, err
 	}
-	out, err := k.place(ctx, s.embedder, s.dim, text, p)
-	if err != nil && s.embedder.Space() != k.wanted.Space() && ctx.Err() == nil {
-		model.Failed(ctx, err, s.embedder.Space(), k.wanted.Space())
-		out, err = k.place(ctx, k.wanted, s.next, text, p)
+	out, err := w.searchVector(ctx, s.embedder, s.dim, text, p)
+	if err != nil && s.embedder.Space() != w.wanted.Space() && ctx.Err() == nil {
+		model.Failed(ctx, err, s.embedder.Space(), w.wanted.Space())
+		out, err = w.searchVector(ctx, w.wanted, s.wantedDim, text, p)
 	}
 	if err != nil {
-		return index.SearchVector{}, fmt.Errorf("place text: %w", err)
+		return index.SearchVector{}, fmt.Errorf("embed search text: %w", err)
 	}
 	return out, nil
 }
 
-// place gives the vector of one embedder, which is to have dim components.
-func (k *Worker) place(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.SearchVector, error) {
-	vs, err := k.hurry(ctx, e, text, p)
+// searchVector returns the vector of one embedder. It must have dim components unless dim is 0.
+func (w *Worker) searchVector(ctx context.Context, e model.Embedder, dim int, text string, p model.Purpose) (index.SearchVector, error) {
+	vs, err := w.embedQuery(ctx, e, text, p)
 	if err != nil {
 		return index.SearchVector{}, err
 	}
@@ -177,21 +176,21 @@ func (k *Worker) place(ctx context.Context, e model.Embedder, dim int, text stri
 		return index.SearchVector{}, fault.New(fault.Model, "the embedder gives vectors of %d components where those indexed have %d", n, dim)
 	}
 	out := index.SearchVector{Space: e.Space(), Vector: vs[0]}
-	if k.opts.Weights != nil {
-		out.Weights = k.opts.Weights(out.Space)
+	if w.opts.Weights != nil {
+		out.Weights = w.opts.Weights(out.Space)
 	}
 	return out, nil
 }
 
-// hurry asks an embedder for a vector, unless it failed a moment ago.
-func (k *Worker) hurry(ctx context.Context, e model.Embedder, text string, p model.Purpose) ([][]float32, error) {
-	k.mu.Lock()
-	until := k.resting[e.Space()]
-	k.mu.Unlock()
+// embedQuery calls an embedder with a timeout, unless it failed shortly before.
+func (w *Worker) embedQuery(ctx context.Context, e model.Embedder, text string, p model.Purpose) ([][]float32, error) {
+	w.mu.Lock()
+	until := w.coolingDown[e.Space()]
+	w.mu.Unlock()
 	if time.Now().Before(until) {
 		return nil, &model.Error{Model: e.Space(), Failure: model.Skipped}
 	}
-	own, cancel := context.WithTimeout(ctx, k.opts.QueryTimeout)
+	own, cancel := context.WithTimeout(ctx, w.opts.QueryTimeout)
 	defer cancel()
 	vs, err := e.Embed(own, []string{text}, p)
 	if err == nil || ctx.Err() != nil {
@@ -201,64 +200,63 @@ func (k *Worker) hurry(ctx context.Context, e model.Embedder, text string, p mod
 		err = &model.Error{Model: e.Space(), Failure: model.TimedOut, Cause: err}
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && (m.Failure == model.Rejected || m.Failure == model.TooLong) {
-		return nil, err // it says something of this text, and nothing of the server
+		return nil, err // the error concerns this text, not the server
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.resting[e.Space()] = time.Now().Add(k.opts.Cooldown)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.coolingDown[e.Space()] = time.Now().Add(w.opts.Cooldown)
 	return nil, err
 }
 
-// Progress is how far a [Worker] is.
+// Progress is the progress of a [Worker].
 type Progress struct {
 	Space       string       // the wanted one
 	Collections []Collection // by name
-	Failure     string       // why it waits, in words fit to be shown; empty: it does not
+	Failure     string       // public message of the error after which it waits; empty: no error
 }
 
-// Collection is how many of a collection's chunks have a vector of the wanted space, or are known to have none.
+// Collection counts the chunks of a collection that have a vector of the wanted space or are known to have none.
 type Collection struct {
 	Name        string
 	Done, Total int
-	Refused     int // texts in them that the embedder did not take, not even their beginnings; counted since the start
+	Refused     int // texts that the embedder rejected, even after shortening, since the start of the process
 }
 
-// Progress tells how far the work is, as seen when it was last looked at.
-func (k *Worker) Progress() Progress {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p := Progress{Space: k.wanted.Space(), Failure: k.failure}
-	for _, name := range slices.Sorted(maps.Keys(k.collections)) {
-		p.Collections = append(p.Collections, k.collections[name])
+// Progress returns the progress at the last check of each collection.
+func (w *Worker) Progress() Progress {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := Progress{Space: w.wanted.Space(), Failure: w.failure}
+	for _, name := range slices.Sorted(maps.Keys(w.collections)) {
+		p.Collections = append(p.Collections, w.collections[name])
 	}
 	return p
 }
 
-// Run does the work until ctx ends, and returns its error. It looks at all collections at the start and after each Notify. An
-// embedder or index that fails is tried again after a while, from where it failed: what is done is kept, also if the
-// process dies.
-func (k *Worker) Run(ctx context.Context) error {
+// Run works until ctx ends, and returns its error. It checks all collections at the start and after each Notify. After an error of
+// the embedder or the index, it waits and continues where it stopped. Completed work is durable.
+func (w *Worker) Run(ctx context.Context) error {
 	failures := 0
 	for {
-		moved, err := k.pass(ctx)
+		progressed, err := w.pass(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if moved {
+		if progressed {
 			failures = 0
 		}
-		k.tell(err, failures)
+		w.setFailure(err, failures)
 		if err == nil {
 			failures = 0
 			select {
-			case <-k.notify:
+			case <-w.notify:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 			continue
 		}
 		failures++
-		wait := time.NewTimer(k.wait(err, failures))
+		wait := time.NewTimer(w.retryDelay(err, failures))
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
@@ -268,19 +266,19 @@ func (k *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce does the work that there is, once, and gives the first error. It is for programs that do not stay: those that do
-// call [Worker.Run].
-func (k *Worker) RunOnce(ctx context.Context) error {
-	_, err := k.pass(ctx)
+// RunOnce computes all vectors that are missing now, and returns the first error. It is for short-lived programs; others use
+// [Worker.Run].
+func (w *Worker) RunOnce(ctx context.Context) error {
+	_, err := w.pass(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	k.tell(err, 0)
+	w.setFailure(err, 0)
 	return err
 }
 
-// tell notes whether the work goes on, and logs where that changes.
-func (k *Worker) tell(err error, failures int) {
+// setFailure records the error of a pass, and logs changes between failure and success.
+func (w *Worker) setFailure(err error, failures int) {
 	reason := ""
 	_, coded := errors.AsType[*fault.Error](err)
 	if m, ok := errors.AsType[*model.Error](err); ok {
@@ -290,28 +288,28 @@ func (k *Worker) tell(err error, failures int) {
 	} else if err != nil {
 		reason = fault.Public(err).Message
 	}
-	k.mu.Lock()
-	before := k.failure
-	k.failure = reason
-	k.mu.Unlock()
+	w.mu.Lock()
+	before := w.failure
+	w.failure = reason
+	w.mu.Unlock()
 	switch {
 	case err != nil && failures == 0:
-		k.opts.Logger.Warn("vectors cannot be made for now: trying again", "space", k.wanted.Space(), "error", err)
+		w.opts.Logger.Warn("re-embedding failed: trying again", "space", w.wanted.Space(), "error", err)
 	case err == nil && before != "":
-		k.opts.Logger.Info("vectors are made again", "space", k.wanted.Space())
+		w.opts.Logger.Info("re-embedding continues", "space", w.wanted.Space())
 	}
 }
 
-// wait is how long to wait after some failures in a row: between half and all of what has doubled with each, or as long as
-// the provider asks, within the limit.
-func (k *Worker) wait(err error, failures int) time.Duration {
-	d := k.opts.MaxBackoff
-	if n := failures - 1; n < 30 && k.opts.Backoff < d>>n {
-		d = k.opts.Backoff << n
+// retryDelay returns the delay after a number of consecutive failures: exponential backoff with jitter, or the delay that the
+// provider requests, up to the limit.
+func (w *Worker) retryDelay(err error, failures int) time.Duration {
+	d := w.opts.MaxBackoff
+	if n := failures - 1; n < 30 && w.opts.Backoff < d>>n {
+		d = w.opts.Backoff << n
 	}
 	d = d/2 + rand.N(d/2+1)
 	if m, ok := errors.AsType[*model.Error](err); ok {
-		d = max(d, min(m.RetryAfter, k.opts.MaxBackoff))
+		d = max(d, min(m.RetryAfter, w.opts.MaxBackoff))
 	}
 	return d
 }
