@@ -54,7 +54,7 @@ func TestFloorToolsOnTuningSet(t *testing.T) {
 				}
 				ranked = append(ranked, ids[cs[0].Document])
 			}
-			recall[mode] += eval.Recall(ranked, set.Judged[q.ID], 5) / float64(len(set.Questions))
+			recall[mode] += eval.Recall(ranked, set.Qrels[q.ID], 5) / float64(len(set.Questions))
 		}
 	}
 	t.Logf("recall of five: %.3f direct, %.3f agentic", recall[event.Direct], recall[event.Agentic])

@@ -89,7 +89,7 @@ func TestFloorTopScore(t *testing.T) {
 	for i, q := range sets["squad"].Questions {
 		switch {
 		case i%3 != 0: // a third is enough
-		case len(sets["squad"].Judged[q.ID]) > 0:
+		case len(sets["squad"].Qrels[q.ID]) > 0:
 			measure(&answerable, q.Text)
 		default:
 			measure(&unanswerable, q.Text)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// normal is a text as SQuAD's script compares it: small letters, without ASCII punctuation, articles and extra space; as words.
+// normal normalizes a text as SQuAD's script does, and returns its words: lower case, without ASCII punctuation and articles.
 func normal(s string) []string {
 	bare := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
@@ -39,7 +39,7 @@ func inWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// gold gives the answers of a question that are left by normalisation; one empty answer stands for none.
+// gold returns the normalized expected answers. Without any, it returns one empty answer.
 func gold(answers []string) [][]string {
 	var out [][]string
 	for _, a := range answers {
@@ -53,8 +53,8 @@ func gold(answers []string) [][]string {
 	return out
 }
 
-// ExactMatch is 1 if the answer is one of those expected, small letters, punctuation, articles and space aside, and else 0
-// (Rajpurkar et al. 2016, arXiv:1606.05250). Where none is expected, an empty answer is right (Rajpurkar, Jia and Liang 2018,
+// ExactMatch returns 1 if the answer equals an expected one, ignoring case, punctuation, articles and space, and 0 otherwise
+// (Rajpurkar et al. 2016, arXiv:1606.05250). If none is expected, an empty answer is correct (Rajpurkar, Jia and Liang 2018,
 // arXiv:1806.03822).
 func ExactMatch(answer string, expected []string) float64 {
 	said := normal(answer)
@@ -66,8 +66,8 @@ func ExactMatch(answer string, expected []string) float64 {
 	return 0
 }
 
-// F1 is the harmonic mean of precision and recall of the answer's words, the best over the answers expected, after the same
-// normalisation as [ExactMatch], with the same sources.
+// F1 returns the harmonic mean of precision and recall of the answer's words, the best over the expected answers, with the
+// normalization and the sources of [ExactMatch].
 func F1(answer string, expected []string) float64 {
 	said := normal(answer)
 	best := 0.0
@@ -98,9 +98,9 @@ func f1(said, want []string) float64 {
 	return 2 * float64(same) / float64(len(said)+len(want))
 }
 
-// Holds is 1 if one of the answers expected stands in the answer, word by word after the normalisation of [ExactMatch], and
-// else 0: what an answer of whole sentences is to be measured by.
-func Holds(answer string, expected []string) float64 {
+// ContainsGold returns 1 if the answer contains an expected one, word by word after the normalization of [ExactMatch], and 0
+// otherwise. It suits answers in whole sentences.
+func ContainsGold(answer string, expected []string) float64 {
 	said := " " + strings.Join(normal(answer), " ") + " "
 	for _, want := range gold(expected) {
 		if len(want) > 0 && strings.Contains(said, " "+strings.Join(want, " ")+" ") {

@@ -33,7 +33,7 @@ func TestAnswerMeasures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			near(t, "exact match", eval.ExactMatch(c.answer, c.expected), c.exact)
 			near(t, "F1", eval.F1(c.answer, c.expected), c.f1)
-			near(t, "holds", eval.Holds(c.answer, c.expected), c.holds)
+			near(t, "holds", eval.ContainsGold(c.answer, c.expected), c.holds)
 		})
 	}
 }

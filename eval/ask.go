@@ -19,53 +19,53 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Outcome is what came of a question that was answered in full.
+// Outcome is the result of a run.
 type Outcome struct {
 	State     event.State
-	Documents map[corpus.ChunkID]string // of the chunks that the run ranked or read, by the ids of the set
+	Documents map[corpus.ChunkID]string // ids in the set of the documents of all ranked and read chunks
 }
 
-// Asker answers a question. Calls may run at once. A run that failed is no error: its state says so.
-type Asker func(ctx context.Context, question string) (Outcome, error)
+// AskFunc answers a question. Calls may run concurrently. A failed run is no error; its state contains the failure.
+type AskFunc func(ctx context.Context, question string) (Outcome, error)
 
-// AskOptions are what [Ask] may be told. The zero value works.
+// AskOptions configure [Ask]. The zero value works.
 type AskOptions struct {
-	Mode     event.Mode            // as shown in the report
-	Workers  int                   // questions at once; 0: as many as processors
-	Verifier verify.Verifier       // of citations; nil: [verify.Overlap]
-	Progress func(done, total int) // called from several goroutines; nil: not
+	Mode     event.Mode            // shown in the report
+	Workers  int                   // concurrent questions; 0: number of processors
+	Verifier verify.Verifier       // checks citations; nil: [verify.Overlap]
+	Progress func(done, total int) // called from several goroutines; may be nil
 }
 
-// Asked is what came of one question.
-type Asked struct {
+// AskResult is the result of one question.
+type AskResult struct {
 	Query     string             `json:"query"`
 	Groups    []string           `json:"groups,omitempty"`
 	Ranked    []string           `json:"ranked"` // the first ten documents
-	Answer    string             `json:"answer"` // its beginning
+	Answer    string             `json:"answer"` // the beginning of the answer
 	Cited     []string           `json:"cited,omitempty"`
 	Abstained bool               `json:"abstained,omitempty"`
-	Failed    string             `json:"failed,omitempty"` // why the run has no answer
+	Failed    string             `json:"failed,omitempty"` // message of the failure, if the run failed
 	Tools     []string           `json:"tools,omitempty"`
 	Rounds    int                `json:"rounds,omitempty"`
-	Took      time.Duration      `json:"took_ns"` // from the run's first event to its last
-	Scores    map[string]float64 `json:"scores"`  // by the key of the measure; without those that do not apply
+	Took      time.Duration      `json:"took_ns"` // from the first event of the run to the last
+	Scores    map[string]float64 `json:"scores"`  // by the key of the measure; only measures that apply
 }
 
-// ModeReport is a set asked in one mode.
+// ModeReport holds the results of a set in one mode.
 type ModeReport struct {
 	Set     string        `json:"set"`
 	Mode    event.Mode    `json:"mode"`
-	Rows    []Row         `json:"rows"` // all questions first, then the groups by name
+	Rows    []Row         `json:"rows"` // first all questions, then the groups by name
 	Failed  int           `json:"failed"`
 	P50     time.Duration `json:"p50_ns"`
 	P99     time.Duration `json:"p99_ns"`
-	Results []Asked       `json:"results"` // in the order of the set's questions
+	Results []AskResult   `json:"results"` // in the order of the set's questions
 }
 
-// Ask asks every question of a set and measures what comes of it. The measures that apply follow from what the set tells of a
-// question: those of retrieval where documents are judged relevant to it, those of answers where answers are expected or none can
-// be given, those of citations where something was answered. It stops at the first error; runs that fail are counted.
-func Ask(ctx context.Context, set *Set, ask Asker, opts AskOptions) (*ModeReport, error) {
+// Ask asks every question of a set and measures the results. Measures of retrieval apply to questions with relevant documents, measures
+// of answers to questions with expected answers and to unanswerable ones, measures of citations to all answers with statements. Ask
+// stops at the first error. It counts failed runs.
+func Ask(ctx context.Context, set *Set, ask AskFunc, opts AskOptions) (*ModeReport, error) {
 	if len(set.Questions) == 0 {
 		return nil, fmt.Errorf("ask %s: no questions", set.Name)
 	}
@@ -76,7 +76,7 @@ func Ask(ctx context.Context, set *Set, ask Asker, opts AskOptions) (*ModeReport
 		opts.Progress = func(int, int) {}
 	}
 	refuses := slices.ContainsFunc(set.Questions, func(q Question) bool { return q.Unanswerable })
-	r := &ModeReport{Set: set.Name, Mode: opts.Mode, Results: make([]Asked, len(set.Questions))}
+	r := &ModeReport{Set: set.Name, Mode: opts.Mode, Results: make([]AskResult, len(set.Questions))}
 	var done atomic.Int64
 	err := parallel(ctx, opts.Workers, len(set.Questions), func(ctx context.Context, i int) error {
 		q := set.Questions[i]
@@ -106,13 +106,13 @@ func Ask(ctx context.Context, set *Set, ask Asker, opts AskOptions) (*ModeReport
 	return r, nil
 }
 
-// maxAnswer is how much of an answer a report keeps, in bytes.
+// maxAnswer is the maximum length in bytes of an answer in a report.
 const maxAnswer = 2000
 
-func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (Asked, error) {
+func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (AskResult, error) {
 	state := &out.State
 	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
-	a := Asked{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
+	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
 		Answer: lang.Head(string(state.Text), maxAnswer)}
 	if state.Failure != nil {
@@ -131,7 +131,7 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 			a.Cited = append(a.Cited, doc)
 		}
 	}
-	judged := s.Judged[q.ID]
+	judged := s.Qrels[q.ID]
 	if relevant(judged) > 0 {
 		a.ranking(a.Ranked, judged)
 	}
@@ -166,11 +166,11 @@ func (q Question) groups(answerable bool) (out []string) {
 	return out
 }
 
-// maxGroup is the longest name of a group, in bytes.
+// maxGroup is the maximum length in bytes of the name of a group.
 const maxGroup = 40
 
-// Half gives the set with about half of its questions, a or b, told apart by a hash of their ids: what is tuned on one is to be
-// looked at on the other.
+// Half returns the set with about half of its questions, a or b, chosen by a hash of their ids. Constants that were tuned on one half
+// must be judged on the other.
 func (s *Set) Half(which string) (*Set, error) {
 	if which != "a" && which != "b" {
 		return nil, errors.New("the halves of a set are a and b")
@@ -185,7 +185,7 @@ func (s *Set) Half(which string) (*Set, error) {
 	return &half, nil
 }
 
-// Ingest puts a set's documents into a collection as a program does that answers over them.
+// Ingest ingests the documents of a set into a collection, as the server does.
 func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string, progress func(ingest.Progress)) (ingest.Report, error) {
 	if s.Folder != "" {
 		return g.Ingest(ctx, ingest.Request{Collection: collection, Paths: []string{s.Folder}}, progress)
@@ -197,9 +197,9 @@ func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string,
 	return g.IngestDocuments(ctx, collection, sources, progress)
 }
 
-// Through asks an engine that answers over the set's documents, which [Set.Ingest] put into the collection of the index. topK is
-// how many passages are ranked and read. The cache has no part in it.
-func Through(eng *engine.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) Asker {
+// EngineAsker returns an AskFunc that asks an engine about the set's documents, which [Set.Ingest] put into the collection. topK is
+// the number of passages that are ranked and read. The answer cache is not used.
+func EngineAsker(eng *engine.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) AskFunc {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
 		names[ingest.DocumentID(collection, set.uri(d))] = d.ID

@@ -50,10 +50,10 @@ func quiz() *eval.Set {
 			{ID: "q4", Text: "4", Unanswerable: true, Type: "date"},
 			{ID: "q5", Text: "5"},
 		},
-		Judged: map[string]map[string]int{"q1": {"a": 1, "b": 1}, "q2": {"c": 1}}}
+		Qrels: map[string]map[string]int{"q1": {"a": 1, "b": 1}, "q2": {"c": 1}}}
 }
 
-func fixedAsker(outcomes map[string]eval.Outcome) eval.Asker {
+func fixedAsker(outcomes map[string]eval.Outcome) eval.AskFunc {
 	return func(_ context.Context, q string) (eval.Outcome, error) {
 		out, ok := outcomes[q]
 		if !ok {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Estimate is a mean over questions with the interval that holds the true one in 95 of 100 samples of questions.
+// Estimate is a mean over questions with its 95 % confidence interval.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -14,18 +14,18 @@ type Estimate struct {
 	N    int     `json:"n"` // questions that have the measure
 }
 
-// Difference is how the mean of b does against that of a on the same questions.
+// Difference compares the means of a and b on the same questions.
 type Difference struct {
 	Estimate         // of mean(b) − mean(a); N counts the questions that have the measure in both
-	Wins     int     `json:"wins"` // questions at which b has more
+	Wins     int     `json:"wins"` // questions for which b is larger
 	Losses   int     `json:"losses"`
 	Ties     int     `json:"ties"`
 	P        float64 `json:"p"` // two-sided
 }
 
-// Intervals gives the mean of each column, whose values are those of the same questions, NaN where a question does not have the
-// measure. The interval is the percentile bootstrap's (Efron and Tibshirani 1993, chapter 13): the questions are drawn with
-// replacement 10,000 times, always in the same way. Without values an estimate is zero.
+// Intervals returns the mean of each column. All columns have the same questions; NaN means that a question does not have the measure.
+// The interval is that of the percentile bootstrap (Efron and Tibshirani 1993, chapter 13) with 10,000 samples and a fixed seed. The
+// estimate of a column without values is zero.
 func Intervals(columns ...[]float64) []Estimate {
 	out := make([]Estimate, len(columns))
 	means := resampled(columns)
@@ -36,10 +36,9 @@ func Intervals(columns ...[]float64) []Estimate {
 	return out
 }
 
-// Differences compares columns pair by pair: b[i] with a[i], which hold the same questions. The interval is that of the paired
-// bootstrap: each draw of questions is the same for both (Efron and Tibshirani 1993). P is that of Fisher's randomisation test
-// (Smucker, Allan and Carterette 2007): the share of random exchanges of what the two have for a question that set their means
-// at least as far apart.
+// Differences compares each column b[i] with a[i], which has the same questions. The interval is that of the paired bootstrap, which
+// draws the same questions for both (Efron and Tibshirani 1993). P is that of Fisher's randomisation test (Smucker, Allan and
+// Carterette 2007): the share of random exchanges of values, question by question, with at least as large a difference of the means.
 func Differences(a, b [][]float64) []Difference {
 	out := make([]Difference, len(a))
 	means := resampled(append(slices.Clone(a), b...))
@@ -77,7 +76,7 @@ func Differences(a, b [][]float64) []Difference {
 	return out
 }
 
-// mean leaves out NaN; without values it is 0.
+// mean returns the mean of the values that are not NaN, and their number. The mean of no values is 0.
 func mean(values []float64) (m float64, n int) {
 	for _, v := range values {
 		if !math.IsNaN(v) {
@@ -91,8 +90,8 @@ func mean(values []float64) (m float64, n int) {
 	return m / float64(n), n
 }
 
-// resampled gives the columns' means over each sample of questions, NaN where the sample has no value; nil for a column without
-// values.
+// resampled returns the mean of each column over each sample of questions. It is NaN if the sample has no value. The result is nil for a
+// column without values.
 func resampled(columns [][]float64) [][]float64 {
 	out := make([][]float64, len(columns))
 	var used []int // columns with values
@@ -105,7 +104,7 @@ func resampled(columns [][]float64) [][]float64 {
 	if len(used) == 0 {
 		return out
 	}
-	// Question by question and twice as wide: values that are there, and ones that count them, so that the loop has no branch.
+	// Each row has the values of a question and a 1 for each that exists, so that the loop needs no branch.
 	n, width := len(columns[used[0]]), 2*len(used)
 	rows := make([]float64, n*width)
 	for i, c := range used {
@@ -132,7 +131,7 @@ func resampled(columns [][]float64) [][]float64 {
 	return out
 }
 
-// middle gives the bounds of the middle 95 % of the values, NaN left out; it sorts them.
+// middle returns the bounds of the middle 95 % of the values, without NaN. It sorts the values.
 func middle(values []float64) (low, high float64) {
 	slices.Sort(values) // NaN comes first
 	for len(values) > 0 && math.IsNaN(values[0]) {
@@ -145,15 +144,15 @@ func middle(values []float64) (low, high float64) {
 	return values[int(math.Floor(0.025*last))], values[int(math.Ceil(0.975*last))]
 }
 
-// exchanged gives the share of random exchanges of a and b, question by question, whose means are at least apart from each other.
+// exchanged returns the share of random exchanges of a and b, question by question, whose means differ by at least apart.
 func exchanged(a, b []float64, apart float64) float64 {
-	// What an exchange turns is the sums and counts of both sides.
-	type turn struct{ sum, count float64 } // b's less a's
-	var turns []turn
+	// An exchange changes the sign of the difference between the sums and counts of both sides.
+	type difference struct{ sum, count float64 } // of b − a
+	var differences []difference
 	var total, n float64
 	for q := range a {
 		x, y := a[q], b[q]
-		var t turn
+		var t difference
 		if !math.IsNaN(x) {
 			t.sum, t.count = t.sum-x, t.count-1
 			total, n = total+x, n+1
@@ -163,7 +162,7 @@ func exchanged(a, b []float64, apart float64) float64 {
 			total, n = total+y, n+1
 		}
 		if t.sum != 0 || t.count != 0 {
-			turns = append(turns, t)
+			differences = append(differences, t)
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -171,7 +170,7 @@ func exchanged(a, b []float64, apart float64) float64 {
 	for range trials {
 		var sum, count float64
 		var bits uint64
-		for i, t := range turns {
+		for i, t := range differences {
 			if i&63 == 0 {
 				bits = r.Uint64()
 			}
@@ -191,5 +190,5 @@ func exchanged(a, b []float64, apart float64) float64 {
 			extreme++
 		}
 	}
-	return float64(extreme+1) / float64(valid+1) // what was measured is one of the exchanges: p is never 0 (Phipson and Smyth 2010)
+	return float64(extreme+1) / float64(valid+1) // the measurement is one of the exchanges, so p is never 0 (Phipson and Smyth 2010)
 }

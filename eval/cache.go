@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-rag/sluice/eval/paraphrase"
 )
 
-// CacheRate is how often pairs of questions of one kind were taken for the same.
+// CacheRate counts how often pairs of questions of one kind were judged to be the same.
 type CacheRate struct {
 	Kind  string  `json:"kind"`
-	Same  bool    `json:"same"` // paraphrases, which should be; else near misses, which should not
+	Same  bool    `json:"same"` // true: paraphrases, false: near misses
 	Cases int     `json:"cases"`
 	Hits  int     `json:"hits"`
 	Rate  float64 `json:"rate"`
@@ -21,33 +21,32 @@ type CacheRate struct {
 	High  float64 `json:"high"`
 }
 
-// CachePair is a pair of questions that was judged wrongly.
+// CachePair is a wrongly judged pair of questions.
 type CachePair struct {
 	Kind     string `json:"kind"`
 	Question string `json:"question"`
 	Other    string `json:"other"`
 }
 
-// CacheReport is how well a cache tells questions that mean the same from near misses.
+// CacheReport measures how well a cache distinguishes paraphrases from near misses.
 type CacheReport struct {
 	Set       string      `json:"set"`
 	Questions int         `json:"questions"`
 	TrueHits  CacheRate   `json:"true_hits"`  // of all paraphrases
 	FalseHits CacheRate   `json:"false_hits"` // of all near misses
 	Kinds     []CacheRate `json:"kinds"`
-	Wrong     []CachePair `json:"wrong"`  // near misses that hit, the first of them
-	Missed    []CachePair `json:"missed"` // paraphrases that did not
+	Wrong     []CachePair `json:"wrong"`  // near misses that hit, at most maxPairs
+	Missed    []CachePair `json:"missed"` // paraphrases that missed, at most maxPairs
 }
 
 const (
-	maxPairs    = 1000     // of each sort that a report lists
-	maxQuestion = 32 << 10 // bytes of a question of which others are made
+	maxPairs    = 1000     // listed pairs of each kind
+	maxQuestion = 32 << 10 // bytes of a question; longer ones are left out
 )
 
-// Cache makes of each question of a set others that mean the same (by rule: politeness, order, contractions, synonyms) and others
-// that nearly do (another number, name or year, a negation), and asks same whether a cache would serve the answer to one for
-// the other. Same is called by one goroutine. The intervals are Wilson's (1927), of cases as if they did not hang on each other. The
-// error is that of ctx.
+// Cache generates paraphrases of each question of a set (politeness, order, contractions, synonyms) and near misses (another number,
+// name or year, a negation), and asks same whether a cache would serve the answer to one for the other. One goroutine calls same. The
+// intervals are Wilson's (1927), as if cases were independent. The error is that of ctx.
 func Cache(ctx context.Context, set *Set, same func(question, other string) bool) (*CacheReport, error) {
 	var questions []string
 	for _, q := range set.Questions {
@@ -83,8 +82,7 @@ func Cache(ctx context.Context, set *Set, same func(question, other string) bool
 	return r, nil
 }
 
-// wilson gives the bounds of a share of which the true one lies between them in 95 of 100 cases (Wilson 1927,
-// https://doi.org/10.1080/01621459.1927.10502953).
+// wilson returns the 95 % confidence interval of a share (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953).
 func wilson(part, whole int) (low, high float64) {
 	if whole == 0 {
 		return 0, 0
@@ -94,7 +92,7 @@ func wilson(part, whole int) (low, high float64) {
 	middle := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	low, high = max(middle-half, 0), min(middle+half, 1)
-	if part == 0 { // as it would be without rounding
+	if part == 0 { // avoid rounding errors
 		low = 0
 	}
 	if part == whole {
@@ -103,7 +101,7 @@ func wilson(part, whole int) (low, high float64) {
 	return low, high
 }
 
-// WriteCache writes a line for each set, and one for each kind of pair over all sets.
+// WriteCache writes a line for each set, and a line for each kind of pair over all sets.
 func WriteCache(w io.Writer, reports ...*CacheReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tquestions\tparaphrases\ttrue hits\t95 % interval\tnear misses\tfalse hits\t95 % interval\t")

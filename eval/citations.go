@@ -10,19 +10,19 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Statement is a sentence of an answer with the passages that it cites, each once.
+// Statement is a sentence of an answer with the passages that it cites, without duplicates.
 type Statement struct {
 	Text  string
 	Cited []corpus.Chunk
 }
 
 const (
-	maxStatements = 100 // of an answer that are read
-	maxCited      = 3   // of a statement that are read, as in ALCE's own script
+	maxStatements = 100 // statements of an answer
+	maxCited      = 3   // citations of a statement, as in ALCE's script
 )
 
-// Statements cuts a run's answer into sentences. A sentence has the citations within it and right behind it. Sentences that
-// claim nothing and cite nothing are left out.
+// Statements splits the answer of a run into sentences with the citations in and directly after them. Sentences without a claim and
+// without citations are left out.
 func Statements(s *event.State) []Statement {
 	sources := map[corpus.ChunkID]corpus.Chunk{}
 	for _, src := range s.Sources {
@@ -42,7 +42,7 @@ func Statements(s *event.State) []Statement {
 			id := s.Citations[next].Chunk
 			if !slices.ContainsFunc(st.Cited, func(c corpus.Chunk) bool { return c.ID == id }) && len(st.Cited) < maxCited {
 				c := sources[id]
-				c.ID = id // one that is no source has no text, and supports nothing
+				c.ID = id // an unknown source has no text and supports nothing
 				st.Cited = append(st.Cited, c)
 			}
 		}
@@ -56,14 +56,13 @@ func Statements(s *event.State) []Statement {
 	return out
 }
 
-// CitationScores are those of one answer.
+// CitationScores holds the citation scores of an answer.
 type CitationScores struct{ Recall, Precision float64 }
 
-// Citations measures the citations of an answer as ALCE does (Gao et al. 2023, arXiv:2305.14627), with a [verify.Verifier] in the
-// place of their model of entailment: passages support a statement where its verdict is SUPPORTED. Recall is the share of the
-// statements that all their cited passages together support. Precision is the share of all citations that stand in such a
-// statement and are needed, or enough: one counts unless it does not support the statement alone and the statement's others do
-// without it. Both are 0 without statements. The error is that of ctx.
+// Citations measures the citations of an answer as ALCE does (Gao et al. 2023, arXiv:2305.14627), with a [verify.Verifier] in place of
+// an entailment model: the verdict SUPPORTED counts as entailment. Recall is the share of statements that their cited passages
+// support together. Precision is the share of citations that are relevant: their statement is supported, and either they support it
+// alone or the other citations do not support it without them. Both are 0 without statements. The error is that of ctx.
 func Citations(ctx context.Context, v verify.Verifier, question string, statements []Statement) (CitationScores, error) {
 	var supported, precise, total int
 	carries := func(st Statement, cited []corpus.Chunk) (bool, error) {

@@ -11,33 +11,32 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// The labels of a [Pair]. Unrelated stands in no file: [Claims] makes such pairs.
+// The labels of a [LabelledClaim]. Files do not contain Unrelated; [Claims] generates such claims.
 const (
 	Supports    = "SUPPORT"
 	Contradicts = "CONTRADICT"
 	Unrelated   = "UNRELATED"
 )
 
-// Pair is a claim with evidence, and whether the evidence supports or contradicts it, as in SciFact (Wadden et al. 2020,
-// arXiv:2004.14974).
-type Pair struct {
+// LabelledClaim is a claim with evidence that supports or contradicts it, as in SciFact (Wadden et al. 2020, arXiv:2004.14974).
+type LabelledClaim struct {
 	Claim    string   `json:"claim"`
-	Document string   `json:"doc_id"` // that the evidence is taken from
+	Document string   `json:"doc_id"` // document of the evidence
 	Label    string   `json:"label"`
 	Evidence []string `json:"evidence"` // sentences
 }
 
-// Cited is what a claim is judged against.
-type Cited string
+// Evidence is the kind of text that claims are judged by.
+type Evidence string
 
-// What may be cited. Both stand below the document's title, as passages of an index do.
+// The kinds of evidence. Both include the title of the document, as passages of an index do.
 const (
-	Sentences Cited = "sentences" // the evidence alone
-	Document  Cited = "document"  // all of the document that it is from, as answers cite whole passages; the evidence where there is none
+	EvidenceSentences Evidence = "sentences" // the evidence sentences
+	EvidenceDocument  Evidence = "document"  // the whole document of the evidence, as answers cite whole passages; the sentences if it is missing
 )
 
-// Judged is a pair with the verdict on it.
-type Judged struct {
+// ClaimVerdict is a claim with its verdict.
+type ClaimVerdict struct {
 	Claim    string        `json:"claim"`
 	Document string        `json:"doc_id"`
 	Label    string        `json:"label"`
@@ -45,8 +44,8 @@ type Judged struct {
 	Score    float64       `json:"score"`
 }
 
-// Counts are a binary decision's outcomes, with what follows from them: precision is TP / (TP + FP), recall TP / (TP + FN), F1
-// their harmonic mean; each is 0 where it is not defined.
+// Counts holds the outcomes of a binary decision. Precision is TP / (TP + FP), recall TP / (TP + FN), F1 their harmonic mean. Undefined
+// values are 0.
 type Counts struct {
 	TP        int     `json:"tp"`
 	FP        int     `json:"fp"`
@@ -84,27 +83,27 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// ClaimsReport is how well a verifier tells evidence that supports a claim from evidence that does not.
+// ClaimsReport measures how well a verifier recognizes evidence that supports a claim.
 type ClaimsReport struct {
 	Set string `json:"set"`
-	By  string `json:"by"` // the form that judged
-	// Cites says what the claims were judged against.
-	Cites Cited `json:"cites"`
-	// Supported takes SUPPORTED alone as the verdict that the evidence carries the claim, Partially also PARTIALLY_SUPPORTED.
+	By  string `json:"by"` // name of the verifier
+	// Cites is the kind of evidence.
+	Cites Evidence `json:"cites"`
+	// Supported counts only SUPPORTED as a positive verdict, Partially also PARTIALLY_SUPPORTED.
 	Supported Counts `json:"supported"`
 	Partially Counts `json:"partially"`
-	// Contradicted and Unrelated are Supported with the negatives of one label alone.
+	// Contradicted and Unrelated are like Supported, with the negatives of one label only.
 	Contradicted Counts `json:"contradicted"`
 	Unrelated    Counts `json:"unrelated"`
 	// Confusion counts verdicts: label → verdict → pairs.
 	Confusion map[string]map[event.Verdict]int `json:"confusion"`
-	Results   []Judged                         `json:"results"`
+	Results   []ClaimVerdict                   `json:"results"`
 }
 
-// Claims has each pair of a set judged: the claim as a statement that cites one passage. To each pair that
-// supports its claim comes one of the same claim with evidence of another claim and document, always the same one: what
-// knows the claim alone gains nothing. The error is that of ctx, or says that the set has no pairs.
-func Claims(ctx context.Context, v verify.Verifier, set *Set, cites Cited) (*ClaimsReport, error) {
+// Claims judges each claim of a set as a statement that cites one passage. For each supported claim, it adds an unrelated pair: the
+// same claim with the evidence of another claim and document, so that a verifier that only looks at the claim gains nothing. The
+// pairs are the same each time. The error is that of ctx, or reports that the set has no claims.
+func Claims(ctx context.Context, v verify.Verifier, set *Set, evidence Evidence) (*ClaimsReport, error) {
 	if len(set.Claims) == 0 {
 		return nil, fmt.Errorf("judge claims: %s has none", set.Name)
 	}
@@ -113,21 +112,21 @@ func Claims(ctx context.Context, v verify.Verifier, set *Set, cites Cited) (*Cla
 	for _, d := range set.Docs {
 		docs[d.ID] = d
 	}
-	r := &ClaimsReport{Set: set.Name, Cites: cites, Confusion: map[string]map[event.Verdict]int{}, Results: make([]Judged, len(pairs))}
+	r := &ClaimsReport{Set: set.Name, Cites: evidence, Confusion: map[string]map[event.Verdict]int{}, Results: make([]ClaimVerdict, len(pairs))}
 	by := make([]string, len(pairs))
 	err := parallel(ctx, 0, len(pairs), func(ctx context.Context, i int) error {
 		p := pairs[i]
 		doc, known := docs[p.Document]
 		chunk := corpus.Chunk{ID: corpus.ChunkID(p.Document), Document: corpus.DocumentID(p.Document), Level: corpus.Passage,
 			Title: doc.Title, Text: strings.Join(p.Evidence, " ")}
-		if known && cites == Document {
+		if known && evidence == EvidenceDocument {
 			chunk.Text = doc.Text
 		}
 		check, err := v.Verify(ctx, "", []verify.Claim{{Text: p.Claim, Cited: []corpus.Chunk{chunk}}})
 		if err != nil {
 			return fmt.Errorf("judge claims of %s: %w", set.Name, err)
 		}
-		r.Results[i] = Judged{p.Claim, p.Document, p.Label, check.Verdicts[0].Verdict, check.Verdicts[0].Score}
+		r.Results[i] = ClaimVerdict{p.Claim, p.Document, p.Label, check.Verdicts[0].Verdict, check.Verdicts[0].Score}
 		by[i] = check.By
 		return nil
 	})
@@ -144,7 +143,7 @@ func Claims(ctx context.Context, v verify.Verifier, set *Set, cites Cited) (*Cla
 	return r, nil
 }
 
-func (r *ClaimsReport) count(j Judged) {
+func (r *ClaimsReport) count(j ClaimVerdict) {
 	if r.Confusion[j.Label] == nil {
 		r.Confusion[j.Label] = map[event.Verdict]int{}
 	}
@@ -160,12 +159,12 @@ func (r *ClaimsReport) count(j Judged) {
 	}
 }
 
-// maxDraws is how often evidence is drawn for a claim before it goes without an unrelated pair.
+// maxDraws is the maximum number of tries to draw unrelated evidence for a claim.
 const maxDraws = 32
 
-// withUnrelated gives the pairs, and after them one with unrelated evidence for each that supports.
-func withUnrelated(pairs []Pair) []Pair {
-	out := append([]Pair(nil), pairs...)
+// withUnrelated returns the claims, followed by one with unrelated evidence for each supported claim.
+func withUnrelated(pairs []LabelledClaim) []LabelledClaim {
+	out := append([]LabelledClaim(nil), pairs...)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for _, p := range pairs {
 		if p.Label != Supports {
@@ -173,7 +172,7 @@ func withUnrelated(pairs []Pair) []Pair {
 		}
 		for range maxDraws {
 			if other := pairs[r.IntN(len(pairs))]; other.Document != p.Document && other.Claim != p.Claim {
-				out = append(out, Pair{Claim: p.Claim, Document: other.Document, Label: Unrelated, Evidence: other.Evidence})
+				out = append(out, LabelledClaim{Claim: p.Claim, Document: other.Document, Label: Unrelated, Evidence: other.Evidence})
 				break
 			}
 		}

@@ -13,13 +13,13 @@ import (
 )
 
 func TestClaims(t *testing.T) {
-	set := &eval.Set{Name: "s", Claims: []eval.Pair{
+	set := &eval.Set{Name: "s", Claims: []eval.LabelledClaim{
 		{Claim: "ab", Document: "1", Label: eval.Supports, Evidence: []string{"a", "b"}}, // the two together carry it
 		{Claim: "cd", Document: "2", Label: eval.Supports, Evidence: []string{"c"}},      // missed
 		{Claim: "ef", Document: "3", Label: eval.Contradicts, Evidence: []string{"fe"}},  // taken in
 		{Claim: "gh", Document: "4", Label: eval.Contradicts, Evidence: []string{"x"}},
 	}}
-	got, err := eval.Claims(t.Context(), letters{}, set, eval.Sentences)
+	got, err := eval.Claims(t.Context(), letters{}, set, eval.EvidenceSentences)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,13 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%q is judged against its own evidence", r.Claim)
 		}
 	}
-	again, err := eval.Claims(t.Context(), letters{}, set, eval.Sentences)
+	again, err := eval.Claims(t.Context(), letters{}, set, eval.EvidenceSentences)
 	if err != nil || cmp.Diff(got, again) != "" {
 		t.Errorf("another report the second time: %v %s", err, cmp.Diff(got, again))
 	}
 	set.Docs = []eval.Doc{{ID: "2", Text: "cd"}} // which holds more than the evidence
-	whole, err := eval.Claims(t.Context(), letters{}, set, eval.Document)
-	if err != nil || whole.Supported.TP != 2 || whole.Cites != eval.Document {
+	whole, err := eval.Claims(t.Context(), letters{}, set, eval.EvidenceDocument)
+	if err != nil || whole.Supported.TP != 2 || whole.Cites != eval.EvidenceDocument {
 		t.Errorf("against documents: %+v, %v", whole, err)
 	}
 	var table strings.Builder
@@ -59,18 +59,18 @@ func TestClaims(t *testing.T) {
 }
 
 func TestClaimsFails(t *testing.T) {
-	if _, err := eval.Claims(t.Context(), letters{}, &eval.Set{}, eval.Sentences); err == nil {
+	if _, err := eval.Claims(t.Context(), letters{}, &eval.Set{}, eval.EvidenceSentences); err == nil {
 		t.Error("no error without claims")
 	}
 	alone := &eval.Set{} // where all evidence is of one document, nothing is unrelated
 	for i := range 50 {
-		alone.Claims = append(alone.Claims, eval.Pair{Claim: fmt.Sprint(i), Document: "d", Label: eval.Supports, Evidence: []string{"0123456789"}})
+		alone.Claims = append(alone.Claims, eval.LabelledClaim{Claim: fmt.Sprint(i), Document: "d", Label: eval.Supports, Evidence: []string{"0123456789"}})
 	}
-	if r, err := eval.Claims(t.Context(), letters{}, alone, eval.Sentences); err != nil || len(r.Results) != 50 || r.Supported.F1 != 1 {
+	if r, err := eval.Claims(t.Context(), letters{}, alone, eval.EvidenceSentences); err != nil || len(r.Results) != 50 || r.Supported.F1 != 1 {
 		t.Errorf("%+v %v", r.Supported, err)
 	}
 	gone := errors.New("gone")
-	if _, err := eval.Claims(t.Context(), letters{gone}, alone, eval.Sentences); !errors.Is(err, gone) {
+	if _, err := eval.Claims(t.Context(), letters{gone}, alone, eval.EvidenceSentences); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,36 +9,35 @@ import (
 	"text/tabwriter"
 )
 
-// Comparison is how b does against a on nDCG@10, query by query.
+// Comparison compares the nDCG@10 of a and b query by query.
 type Comparison struct {
 	Set        string  `json:"set"`
 	A          string  `json:"a"`
 	B          string  `json:"b"`
 	Difference float64 `json:"difference"` // mean of b − a
-	Wins       int     `json:"wins"`       // queries at which b is better
+	Wins       int     `json:"wins"`       // queries for which b is better
 	Losses     int     `json:"losses"`
 	Ties       int     `json:"ties"`
 	P          float64 `json:"p"` // two-sided
 }
 
-// trials is how often [Compare] swaps signs, and how many samples a bootstrap draws.
+// trials is the number of random exchanges of [Compare], and of samples of a bootstrap.
 const trials = 10000
 
-// seed begins every sequence of random numbers, so that a measurement gives the same figures each time.
+// seed seeds all random numbers, so that measurements are repeatable.
 const seed = 1
 
 // Compare compares two reports on the same queries by Fisher's randomisation test (Smucker, Allan and Carterette 2007,
-// https://doi.org/10.1145/1321440.1321528): P is the share of random exchanges of a and b that give a mean difference at
-// least as large. Its random numbers are the same each time.
+// https://doi.org/10.1145/1321440.1321528): P is the share of random exchanges of a and b with at least as large a mean difference.
 func Compare(a, b *Report) (Comparison, error) {
 	c := Comparison{Set: a.Set, A: a.Name, B: b.Name}
 	if a.Set != b.Set || len(a.Results) != len(b.Results) || len(a.Results) == 0 {
-		return c, errors.New("compare: the reports are not of the same queries")
+		return c, errors.New("compare: the reports have different queries")
 	}
 	d := make([]float64, len(a.Results))
 	for i := range d {
 		if a.Results[i].Query != b.Results[i].Query {
-			return c, errors.New("compare: the reports are not of the same queries")
+			return c, errors.New("compare: the reports have different queries")
 		}
 		d[i] = b.Results[i].NDCG10 - a.Results[i].NDCG10
 		c.Difference += d[i]
@@ -56,7 +55,7 @@ func Compare(a, b *Report) (Comparison, error) {
 	return c, nil
 }
 
-// randomised gives the share of random sign changes of d whose sum is at least as far from 0 as sum.
+// randomised returns the share of random sign changes of d whose sum is at least as far from 0 as sum.
 func randomised(d []float64, sum float64) float64 {
 	r := rand.New(rand.NewPCG(seed, 2))
 	extreme := 0
@@ -80,7 +79,7 @@ func randomised(d []float64, sum float64) float64 {
 	return float64(extreme) / trials
 }
 
-// WriteComparisons writes a line a comparison.
+// WriteComparisons writes a table with a line for each comparison.
 func WriteComparisons(w io.Writer, comparisons ...Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tnDCG@10\twins\tlosses\tties\tp\t")

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// parallel calls do for 0 to n-1, on so many goroutines at once; 0: as many as processors. It returns the first error, or that
-// of ctx, once all calls have returned.
+// parallel calls do(0) … do(n-1) on a number of goroutines (0: number of processors). When all calls have returned, it returns the
+// first error or that of ctx.
 func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -12,23 +12,23 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// The plot's sizes, in pixels.
+// Sizes of the plot in pixels.
 const (
 	plotMargin  = 16
 	plotTop     = 56  // title and legend
-	panelTop    = 30  // a panel's name
-	panelHeight = 130 // of the bars
-	panelFoot   = 62  // the names below
-	panelLeft   = 34  // the scale
+	panelTop    = 30  // name of the panel
+	panelHeight = 130 // bars
+	panelFoot   = 62  // names below the bars
+	panelLeft   = 34  // scale
 	barWidth    = 13
 	groupGap    = 14
-	panelLeast  = 300
+	panelMin    = 300
 )
 
-// maxBars bounds how many rows a plot shows of each mode; the rest is left out.
+// maxBars is the maximum number of rows of a mode in a plot; further rows are left out.
 const maxBars = 40
 
-// plotStyle holds the colours, also for screens that are dark.
+// plotStyle holds the colours of light and dark mode.
 const plotStyle = `<style>
 text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#57606a}.name{font-weight:600}.title{font-size:15px;font-weight:600}
 .ground{fill:#ffffff}.grid{stroke:#d8dee4}.axis{stroke:#8c959f}.whisker{stroke:#24292f;stroke-width:1.2}
@@ -38,15 +38,15 @@ text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#5
 </style>
 `
 
-// WritePlot draws an SVG of the leading measures: a panel for each, in it the sets, and for each a bar for each mode with the
-// interval as a whisker. Groups other than [MultiHop] are left out. Each bar tells its figures when it is pointed at.
+// WritePlot writes an SVG with a panel for each leading measure. A panel has a bar for each set and mode, with the interval as a
+// whisker. Groups other than [MultiHop] are left out. Tooltips show the figures.
 func WritePlot(w io.Writer, reports ...*ModeReport) error {
 	p := newPlot(reports)
 	across := 2
 	if len(p.labels) > 8 || len(p.panels) == 1 {
 		across = 1
 	}
-	inner := max(panelLeast, len(p.labels)*(len(p.modes)*barWidth+groupGap))
+	inner := max(panelMin, len(p.labels)*(len(p.modes)*barWidth+groupGap))
 	cell := panelLeft + inner + plotMargin
 	width := plotMargin + across*cell
 	cellHeight := panelTop + panelHeight + panelFoot
@@ -71,7 +71,7 @@ func WritePlot(w io.Writer, reports ...*ModeReport) error {
 	return err
 }
 
-// plot is what is drawn.
+// plot is the data of a plot.
 type plot struct {
 	labels []string // of the rows, in the order of the reports
 	modes  []event.Mode
@@ -154,7 +154,7 @@ func bar(b *strings.Builder, colour int, x float64, at func(float64) float64, e 
 		middle-2, at(e.Low))
 }
 
-// maxLabel is how many bytes of a row's name stand below its bars.
+// maxLabel is the maximum length in bytes of a label below the bars.
 const maxLabel = 24
 
 func short(label string) string {
@@ -164,7 +164,7 @@ func short(label string) string {
 	return lang.Head(label, maxLabel-3) + "…"
 }
 
-// escaped is text that may stand in XML, at most so long.
+// escaped escapes the beginning of a text for XML.
 func escaped(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(cmp.Or(lang.Head(s, 80), "?"))) // a builder takes everything

@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Searcher gives the ids of documents for a query, best first, at most limit. Calls may run at once.
-type Searcher func(ctx context.Context, query string, limit int) ([]string, error)
+// SearchFunc returns the ids of at most limit documents for a query, best first. Calls may run concurrently.
+type SearchFunc func(ctx context.Context, query string, limit int) ([]string, error)
 
-// Options are what [Run] may be told. The zero value works.
+// Options configure [Run]. The zero value works.
 type Options struct {
-	Name    string           // of what is measured, as shown in the report
-	Depth   int              // how many documents are asked for; 0: 100
-	Workers int              // questions at once; 0: as many as processors
+	Name    string           // shown in the report
+	Depth   int              // number of documents per search; 0: 100
+	Workers int              // concurrent questions; 0: number of processors
 	Now     func() time.Time // nil: time.Now
 }
 
-// Scores are a query's measures, or their means over queries.
+// Scores holds the measures of a query, or their means over queries.
 type Scores struct {
 	NDCG10   float64 `json:"ndcg_10"`
 	Recall5  float64 `json:"recall_5"`
 	Recall10 float64 `json:"recall_10"`
-	Recall   float64 `json:"recall"` // at the depth asked for
+	Recall   float64 `json:"recall"` // at the depth of the search
 	MRR10    float64 `json:"mrr_10"`
 	Hit1     float64 `json:"hit_1"`
 	Hit5     float64 `json:"hit_5"`
 	All5     float64 `json:"all_5"` // every relevant document among the first five
 	All10    float64 `json:"all_10"`
-	MAP      float64 `json:"map"` // at the depth asked for
+	MAP      float64 `json:"map"` // at the depth of the search
 }
 
-// Result is what came of one query.
+// Result is the result of one query.
 type Result struct {
 	Query  string        `json:"query"`
 	Ranked []string      `json:"ranked"` // the first ten
@@ -42,7 +42,7 @@ type Result struct {
 	Scores
 }
 
-// Report is a set searched in one way. Queries without a relevant document are left out, as trec_eval does.
+// Report holds the results of one kind of search on a set. As in trec_eval, queries without a relevant document are left out.
 type Report struct {
 	Set     string        `json:"set"`
 	Name    string        `json:"name"`
@@ -53,8 +53,8 @@ type Report struct {
 	Results []Result      `json:"results"` // in the order of the set's questions
 }
 
-// Run asks every question of a set that has a relevant document. It stops at the first error.
-func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report, error) {
+// Run searches for every question of a set that has a relevant document. It stops at the first error.
+func Run(ctx context.Context, set *Set, search SearchFunc, opts Options) (*Report, error) {
 	if opts.Depth <= 0 {
 		opts.Depth = 100
 	}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, set *Set, search Searcher, opts Options) (*Report,
 		if err != nil {
 			return fmt.Errorf("run %s: query %.100q: %w", set.Name, q.ID, err)
 		}
-		results[i] = judge(q.ID, ranked, set.Judged[q.ID], opts.Depth)
+		results[i] = judge(q.ID, ranked, set.Qrels[q.ID], opts.Depth)
 		results[i].Took = opts.Now().Sub(start)
 		return nil
 	})
@@ -123,7 +123,7 @@ func summary(set string, opts Options, results []Result) *Report {
 	return r
 }
 
-// WriteTable writes a line a report.
+// WriteTable writes a table with a line for each report.
 func WriteTable(w io.Writer, reports ...*Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tname\tqueries\tnDCG@10\tR@5\tR@10\tR@100\tMRR@10\thit@1\thit@5\tall@5\tall@10\tMAP\tp50 ms\tp99 ms\t")

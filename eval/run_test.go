@@ -15,9 +15,9 @@ import (
 )
 
 func TestRunAndCompare(t *testing.T) {
-	set := &eval.Set{Name: "s", Judged: map[string]map[string]int{"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}},
+	set := &eval.Set{Name: "s", Qrels: map[string]map[string]int{"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 0}},
 		Questions: []eval.Question{{ID: "q1", Text: "1"}, {ID: "q2", Text: "2"}, {ID: "q3", Text: "3"}}}
-	fixed := func(ids ...string) eval.Searcher {
+	fixed := func(ids ...string) eval.SearchFunc {
 		return func(context.Context, string, int) ([]string, error) { return ids, nil }
 	}
 	a, err := eval.Run(t.Context(), set, fixed("x", "a"), eval.Options{Name: "one"})
@@ -52,7 +52,7 @@ func TestRunAndCompare(t *testing.T) {
 }
 
 func TestRunFails(t *testing.T) {
-	set := &eval.Set{Name: "s", Questions: []eval.Question{{ID: "q"}}, Judged: map[string]map[string]int{"q": {"a": 1}}}
+	set := &eval.Set{Name: "s", Questions: []eval.Question{{ID: "q"}}, Qrels: map[string]map[string]int{"q": {"a": 1}}}
 	bad := errors.New("bad")
 	if _, err := eval.Run(t.Context(), set, func(context.Context, string, int) ([]string, error) { return nil, bad }, eval.Options{}); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
@@ -90,15 +90,15 @@ func search(t *testing.T, loss float64, floors map[string]float64) {
 	for name, floor := range floors {
 		t.Run(name, func(t *testing.T) {
 			set := beir.LoadSet(t, name)
-			if err := eval.Fill(t.Context(), set, eval.AsPassages(x, name, e)); err != nil {
+			if err := eval.IndexSet(t.Context(), set, eval.PassageIndexer(x, name, e)); err != nil {
 				t.Fatal(err)
 			}
 			var reports []*eval.Report
 			for _, w := range []struct {
 				name string
-				way  eval.Way
-			}{{"lexical", eval.Way{Words: true}}, {"vector", eval.Way{Vectors: true}}, {"hybrid", eval.Way{Words: true, Vectors: true}}} {
-				r, err := eval.Run(t.Context(), set, eval.Documents(x, name, e, w.way), eval.Options{Name: w.name})
+				way  eval.SearchOptions
+			}{{"lexical", eval.SearchOptions{Lexical: true}}, {"vector", eval.SearchOptions{Vector: true}}, {"hybrid", eval.SearchOptions{Lexical: true, Vector: true}}} {
+				r, err := eval.Run(t.Context(), set, eval.IndexSearcher(x, name, e, w.way), eval.Options{Name: w.name})
 				if err != nil {
 					t.Fatal(err)
 				}

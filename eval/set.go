@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// MaxLine is the longest line, in bytes, that a file of a set may have.
+// MaxLine is the maximum length in bytes of a line in a file of a set.
 const MaxLine = 16 << 20
 
 // Doc is a document of a collection.
@@ -24,43 +24,42 @@ type Doc struct {
 	Text  string `json:"text"`
 }
 
-// Question is a query of a collection, with what the set tells of it.
+// Question is a query of a collection, with its data in the set.
 type Question struct {
 	ID         string   `json:"_id"`
 	Text       string   `json:"text"`
 	Answers    []string `json:"answers,omitempty"`
-	Answerable bool     `json:"answerable,omitempty"` // false too where the set does not say
+	Answerable bool     `json:"answerable,omitempty"` // also false if the set has no such data
 	MultiHop   bool     `json:"multihop,omitempty"`   // no single passage answers it
 	Type       string   `json:"type,omitempty"`
 
-	Unanswerable bool `json:"-"` // the set says that the documents hold no answer
+	Unanswerable bool `json:"-"` // the documents contain no answer, according to the set
 }
 
-// Set is a collection with its queries and judgements. Every judged query and document exists; ids are unique.
+// Set is a collection with its queries and relevance judgements. Every judged query and document exists; ids are unique.
 type Set struct {
 	Name      string
 	Docs      []Doc
 	Questions []Question
-	Judged    map[string]map[string]int // query id → document id → grade, 0 being not relevant
-	Claims    []Pair                    // empty where the set has none
-	// Folder holds the documents as files where the set is a person's own; empty: the documents hold their text. The id of a
-	// document is then its path below the folder, with slashes, and it has neither title nor text here.
+	Qrels     map[string]map[string]int // query id → document id → grade, 0 being not relevant
+	Claims    []LabelledClaim           // empty where the set has none
+	// Folder contains the documents as files, if they are not in Docs. Then Docs has no titles and texts, and the id of a document
+	// is its slash-separated path below the folder.
 	Folder string
 }
 
 // Files are the paths of a set's files.
 type Files struct {
-	Corpus     string // a document a line
-	Documents  string // a folder of files, in place of Corpus
-	Questions  string // a question a line
-	Judgements string // query id, document id and grade, parted by tabs; the first line may be a header; empty: none
-	Claims     string // a claim with evidence a line; empty: none
+	Corpus    string // one document per line
+	Documents string // a folder of files, instead of Corpus
+	Questions string // one question per line
+	Qrels     string // relevance judgements: query id, document id and grade, separated by tabs; the first line may be a header; may be empty
+	Claims    string // one claim with evidence per line; may be empty
 }
 
-// FilesOf gives the paths of a set in a folder in the layout of BEIR (Thakur et al. 2021,
-// https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels.tsv, or, where that is not there,
-// qrels/test.tsv; and claims.jsonl where there is one. A person's own set may have a folder named documents in place of
-// corpus.jsonl, and no judgements.
+// FilesOf returns the paths of a set in a folder in the layout of BEIR (Thakur et al. 2021, https://github.com/beir-cellar/beir):
+// corpus.jsonl, queries.jsonl and qrels.tsv or qrels/test.tsv, and claims.jsonl if it exists. Users' own sets may have a folder
+// named documents instead of corpus.jsonl, and no relevance judgements.
 func FilesOf(dir string) Files {
 	f := Files{Corpus: filepath.Join(dir, "corpus.jsonl"), Questions: filepath.Join(dir, "queries.jsonl")}
 	if own := filepath.Join(dir, "documents"); !isFile(f.Corpus) && isFolder(own) {
@@ -68,7 +67,7 @@ func FilesOf(dir string) Files {
 	}
 	for _, path := range []string{filepath.Join(dir, "qrels.tsv"), filepath.Join(dir, "qrels", "test.tsv")} {
 		if isFile(path) {
-			f.Judgements = path
+			f.Qrels = path
 			break
 		}
 	}
@@ -88,8 +87,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Find gives the folders of sets that dir holds: dir itself, or else those directly below it, by name. A folder with a
-// corpus.jsonl is one, or with documents and a queries.jsonl. It is an error if there are none.
+// Find returns the folders of sets in dir: dir itself, or the sets directly below it, by name. A set has a corpus.jsonl, or a folder
+// named documents and a queries.jsonl. It is an error if there is no set.
 func Find(dir string) ([]string, error) {
 	if isSet(dir) {
 		return []string{dir}, nil
@@ -105,7 +104,7 @@ func Find(dir string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("find sets: %s holds no corpus.jsonl, nor does a folder in it", dir)
+		return nil, fmt.Errorf("find sets: neither %s nor a folder in it has a corpus.jsonl", dir)
 	}
 	return found, nil
 }
@@ -115,12 +114,12 @@ func isSet(dir string) bool {
 	return isFile(f.Corpus) || f.Documents != "" && isFile(f.Questions)
 }
 
-// Load reads the set of a folder, whose name it takes. Errors name the file and the line.
+// Load reads the set in a folder, and names it after the folder. Errors contain the file and the line.
 func Load(dir string) (*Set, error) { return LoadFiles(filepath.Base(dir), FilesOf(dir)) }
 
-// LoadFiles is [Load] with the name and the files told.
+// LoadFiles is [Load] with an explicit name and files.
 func LoadFiles(name string, files Files) (*Set, error) {
-	s := &Set{Name: name, Judged: map[string]map[string]int{}}
+	s := &Set{Name: name, Qrels: map[string]map[string]int{}}
 	err := s.readDocuments(files)
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
@@ -134,8 +133,8 @@ func LoadFiles(name string, files Files) (*Set, error) {
 		q.Unanswerable = q.Answerable != nil && !*q.Answerable
 		s.Questions = append(s.Questions, q.Question)
 	}
-	if files.Judgements != "" {
-		if err := s.readJudgements(files.Judgements); err != nil {
+	if files.Qrels != "" {
+		if err := s.readJudgements(files.Qrels); err != nil {
 			return nil, fmt.Errorf("load set: %w", err)
 		}
 	}
@@ -147,7 +146,7 @@ func LoadFiles(name string, files Files) (*Set, error) {
 	return s, nil
 }
 
-// maxFiles bounds how many files the folder of a set may hold.
+// maxFiles is the maximum number of files in the folder of a set.
 const maxFiles = 1_000_000
 
 func (s *Set) readDocuments(files Files) (err error) {
@@ -174,7 +173,7 @@ func (s *Set) readDocuments(files Files) (err error) {
 	})
 }
 
-// uri says where a document came from, as its index knows it.
+// uri returns the URI of a document in the index.
 func (s *Set) uri(d Doc) string {
 	if s.Folder == "" {
 		return d.ID
@@ -182,15 +181,15 @@ func (s *Set) uri(d Doc) string {
 	return strings.TrimSuffix(filepath.ToSlash(s.Folder), "/") + "/" + d.ID
 }
 
-// questionLine tells a question that has no answer from one of which nothing is said.
+// questionLine is a line of the questions. Answerable is nil if the line does not have it.
 type questionLine struct {
 	Question
 	Answerable *bool `json:"answerable"`
 }
 
-func readClaims(path string) (pairs []Pair, err error) {
+func readClaims(path string) (pairs []LabelledClaim, err error) {
 	err = lines(path, func(_ int, line []byte) error {
-		var p Pair
+		var p LabelledClaim
 		if err := json.Unmarshal(line, &p); err != nil {
 			return err
 		}
@@ -206,9 +205,9 @@ func readClaims(path string) (pairs []Pair, err error) {
 	return pairs, err
 }
 
-// Relevant counts the documents judged relevant to a query.
+// Relevant returns the number of documents that are relevant to a query.
 func (s *Set) Relevant(query string) int {
-	return relevant(s.Judged[query])
+	return relevant(s.Qrels[query])
 }
 
 func jsonLines[T any](path string, id func(*T) string) ([]T, error) {
@@ -224,7 +223,7 @@ func jsonLines[T any](path string, id func(*T) string) ([]T, error) {
 		case k == "":
 			return errors.New("no _id")
 		case seen[k]:
-			return fmt.Errorf("_id %.100q stands here for the second time", k)
+			return fmt.Errorf("duplicate _id %.100q", k)
 		}
 		seen[k] = true
 		out = append(out, v)
@@ -257,10 +256,10 @@ func (s *Set) readJudgements(path string) error {
 		case !docs[cols[1]]:
 			return fmt.Errorf("unknown document %.100q", cols[1])
 		}
-		if s.Judged[cols[0]] == nil {
-			s.Judged[cols[0]] = map[string]int{}
+		if s.Qrels[cols[0]] == nil {
+			s.Qrels[cols[0]] = map[string]int{}
 		}
-		s.Judged[cols[0]][cols[1]] = grade
+		s.Qrels[cols[0]][cols[1]] = grade
 		return nil
 	})
 }

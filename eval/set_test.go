@@ -38,7 +38,7 @@ func TestLoad(t *testing.T) {
 	}
 	want := &eval.Set{Name: "tiny", Docs: []eval.Doc{{ID: "a", Title: "T", Text: "apple"}, {ID: "b", Text: "pear"}},
 		Questions: []eval.Question{{ID: "q", Text: "which apple?", Answers: []string{"red"}}},
-		Judged:    map[string]map[string]int{"q": {"a": 1, "b": 0}}}
+		Qrels:     map[string]map[string]int{"q": {"a": 1, "b": 0}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -91,7 +91,7 @@ func TestLoadOwnDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []eval.Doc{{ID: "b.txt"}, {ID: "guide/a.md"}}; cmp.Diff(want, set.Docs) != "" || set.Relevant("q") != 1 {
-		t.Errorf("documents %+v, judged %v", set.Docs, set.Judged)
+		t.Errorf("documents %+v, judged %v", set.Docs, set.Qrels)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// WriteModes writes a table for each kind of measure, with a row for each set, mode and group of questions, and below each figure
-// its interval. Kinds and measures that nothing has are left out.
+// WriteModes writes a table for each kind of measure, with a row for each set, mode and group of questions, and the interval below
+// each mean. Kinds and measures without values are left out.
 func WriteModes(w io.Writer, reports ...*ModeReport) error {
 	first := true
 	for _, kind := range []Kind{OfRetrieval, OfAnswers, OfCitations} {
@@ -84,7 +84,7 @@ func names(measures []Measure) []string {
 	return out
 }
 
-// WriteModeComparisons writes a line for each measure in which two modes differ on a set, and in its groups for the leading ones.
+// WriteModeComparisons writes a line for each measure in which two modes differ; for groups, only the leading measures.
 func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")
@@ -104,7 +104,7 @@ func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	return t.Flush()
 }
 
-// WriteClaims writes how claims were judged: the scores, and how often each label got each verdict.
+// WriteClaims writes the scores of claims, and how often each label got each verdict.
 func WriteClaims(w io.Writer, reports ...*ClaimsReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tby\tcites\tsupport is\tagainst\tprecision\trecall\tF1\taccuracy\tTP\tFP\tFN\tTN\t")

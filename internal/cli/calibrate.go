@@ -147,9 +147,9 @@ const samplesPerQuestion = 20
 func collectSamples(e *env, x *app.Scratch, sets []*eval.Set) (train, test []calibrate.Sample, err error) {
 	for _, set := range sets {
 		show, done := newProgress(e, "indexing "+set.Name)
-		put := eval.AsPassages(x.Index, set.Name, x.Embedder)
+		put := eval.PassageIndexer(x.Index, set.Name, x.Embedder)
 		indexed := 0
-		err := eval.Fill(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
+		err := eval.IndexSet(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
 			indexed += len(docs)
 			show(ingest.Progress{Done: indexed, Total: len(set.Docs)})
 			return put(ctx, docs)
@@ -200,7 +200,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 				return nil, err
 			}
 			for k, s := range grade.Read(q.Text, hits, stats) {
-				relevant := collection == set.Name && set.Judged[q.ID][string(hits[k].Chunk.ID)] > 0
+				relevant := collection == set.Name && set.Qrels[q.ID][string(hits[k].Chunk.ID)] > 0
 				out = append(out, calibrate.Sample{Signals: s, Relevant: relevant, Foreign: collection != set.Name})
 			}
 		}

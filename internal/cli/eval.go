@@ -186,10 +186,10 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 	for i, dir := range dirs {
 		files := eval.FilesOf(dir)
 		if c.Queries != "" {
-			files.Questions, files.Judgements = c.Queries, "" // the judgements of the set are for its own questions
+			files.Questions, files.Qrels = c.Queries, "" // the judgements of the set are for its own questions
 		}
 		if c.Qrels != "" {
-			files.Judgements = c.Qrels
+			files.Qrels = c.Qrels
 		}
 		if sets[i], err = eval.LoadFiles(filepath.Base(dir), files); err != nil {
 			return nil, err
@@ -272,11 +272,11 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 // searches are the kinds of search that are measured.
 var searches = []struct {
 	name string
-	way  eval.Way
+	way  eval.SearchOptions
 }{
-	{"lexical", eval.Way{Words: true}},
-	{"vector", eval.Way{Vectors: true}},
-	{"hybrid", eval.Way{Words: true, Vectors: true}},
+	{"lexical", eval.SearchOptions{Lexical: true}},
+	{"vector", eval.SearchOptions{Vector: true}},
+	{"hybrid", eval.SearchOptions{Lexical: true, Vector: true}},
 }
 
 // search adds the search reports of a set and their comparison.
@@ -287,9 +287,9 @@ func (v *evaluation) search(e *env, set *eval.Set) (err error) {
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	show, done := newProgress(e, "indexing "+set.Name)
-	put := eval.AsPassages(x.Index, set.Name, x.Embedder)
+	put := eval.PassageIndexer(x.Index, set.Name, x.Embedder)
 	indexed := 0
-	err = eval.Fill(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
+	err = eval.IndexSet(e.ctx, set, func(ctx context.Context, docs []eval.Doc) error {
 		if err := put(ctx, docs); err != nil {
 			return err
 		}
@@ -305,7 +305,7 @@ func (v *evaluation) search(e *env, set *eval.Set) (err error) {
 	for _, w := range searches {
 		way := w.way
 		way.Weights = x.Weights
-		search := eval.Documents(x.Index, set.Name, x.Embedder, way)
+		search := eval.IndexSearcher(x.Index, set.Name, x.Embedder, way)
 		if _, err := search(e.ctx, "warm-up query that is not measured", 1); err != nil {
 			return err
 		}

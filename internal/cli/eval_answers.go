@@ -30,7 +30,7 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 	for _, mode := range modes {
 		show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
 		var mu sync.Mutex // show is not safe for concurrent use
-		r, err := eval.Ask(e.ctx, set, eval.Through(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
+		r, err := eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
 			eval.AskOptions{Mode: mode, Verifier: t.Rules(), Progress: func(asked, total int) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -90,7 +90,7 @@ func (v *evaluation) claims(e *env, set *eval.Set) error {
 	if err != nil {
 		return err
 	}
-	for _, cites := range []eval.Cited{eval.Sentences, eval.Document} {
+	for _, cites := range []eval.Evidence{eval.EvidenceSentences, eval.EvidenceDocument} {
 		r, err := eval.Claims(e.ctx, verifier, set, cites)
 		if err != nil {
 			return err

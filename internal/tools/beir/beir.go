@@ -79,7 +79,7 @@ func build(set *eval.Set) *Set {
 			Title: lang.Clean(d.Title), Text: lang.Clean(d.Text), End: len(d.Text)})
 	}
 	for _, q := range set.Questions {
-		s.Queries = append(s.Queries, Query{Question: q, Relevant: set.Judged[q.ID]})
+		s.Queries = append(s.Queries, Query{Question: q, Relevant: set.Qrels[q.ID]})
 	}
 	return s
 }

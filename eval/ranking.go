@@ -2,9 +2,9 @@ package eval
 
 import "math"
 
-// NDCG is the discounted cumulative gain of the first k of a ranking, divided by that of the best ranking there could be
-// (Järvelin and Kekäläinen 2002, with the linear gains of trec_eval): DCG = Σ grade(i) / log2(i+1) for ranks i from 1.
-// It is 0 where nothing is judged relevant. A document ranked twice counts once, at its first place.
+// NDCG returns the discounted cumulative gain of the first k documents of a ranking, divided by that of the ideal ranking (Järvelin
+// and Kekäläinen 2002, with the linear gains of trec_eval): DCG = Σ grade(i) / log2(i+1) for ranks i from 1. It is 0 if no document
+// is relevant. A document that occurs twice counts at its first rank.
 func NDCG(ranked []string, judged map[string]int, k int) float64 {
 	counts := map[int]int{}
 	highest := 0
@@ -30,7 +30,7 @@ func NDCG(ranked []string, judged map[string]int, k int) float64 {
 	return dcg / ideal
 }
 
-// Recall is the share of the relevant documents that stand among the first k of a ranking; 0 where there are none.
+// Recall returns the share of the relevant documents that are among the first k of a ranking, or 0 without relevant documents.
 func Recall(ranked []string, judged map[string]int, k int) float64 {
 	total := relevant(judged)
 	if total == 0 {
@@ -41,8 +41,8 @@ func Recall(ranked []string, judged map[string]int, k int) float64 {
 	return float64(found) / float64(total)
 }
 
-// ReciprocalRank is 1 / the rank of the first relevant document among the first k, and 0 where none is. Its mean over
-// queries is MRR@k (Voorhees 1999).
+// ReciprocalRank returns 1 / rank of the first relevant document among the first k, or 0 if there is none. Its mean over queries is
+// MRR@k (Voorhees 1999).
 func ReciprocalRank(ranked []string, judged map[string]int, k int) float64 {
 	var rr float64
 	each(ranked, k, judged, func(rank, _ int) {
@@ -53,7 +53,7 @@ func ReciprocalRank(ranked []string, judged map[string]int, k int) float64 {
 	return rr
 }
 
-// Hit is 1 if a relevant document stands among the first k, and 0 otherwise. Its mean over queries is hit@k.
+// Hit returns 1 if a relevant document is among the first k, and 0 otherwise. Its mean over queries is hit@k.
 func Hit(ranked []string, judged map[string]int, k int) float64 {
 	if ReciprocalRank(ranked, judged, k) > 0 {
 		return 1
@@ -61,7 +61,7 @@ func Hit(ranked []string, judged map[string]int, k int) float64 {
 	return 0
 }
 
-// AllFound is 1 if every relevant document stands among the first k: what a question of several hops needs.
+// AllFound returns 1 if all relevant documents are among the first k, as multi-hop questions need, and 0 otherwise.
 func AllFound(ranked []string, judged map[string]int, k int) float64 {
 	if Recall(ranked, judged, k) == 1 {
 		return 1
@@ -69,8 +69,8 @@ func AllFound(ranked []string, judged map[string]int, k int) float64 {
 	return 0
 }
 
-// AveragePrecision is the mean, over the relevant documents, of the precision at their rank, those not among the first k
-// counting 0 (Buckley and Voorhees 2000). Its mean over queries is MAP@k.
+// AveragePrecision returns the mean of the precisions at the ranks of the relevant documents; those not among the first k count 0
+// (Buckley and Voorhees 2000). Its mean over queries is MAP@k.
 func AveragePrecision(ranked []string, judged map[string]int, k int) float64 {
 	total := relevant(judged)
 	if total == 0 {

@@ -9,18 +9,18 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Ingest puts documents of a set into an index. The id of a document in the index is its id in the set. A program that
-// cuts documents hands [Fill] its own; [AsPassages] is the one for comparison with published figures.
-type Ingest func(ctx context.Context, docs []Doc) error
+// IndexFunc indexes documents of a set under their ids in the set. [PassageIndexer] makes one that is comparable with published
+// figures.
+type IndexFunc func(ctx context.Context, docs []Doc) error
 
-// fillBatch is how many documents an Ingest is given at once.
+// fillBatch is the maximum number of documents in a call of an IndexFunc.
 const fillBatch = 500
 
-// Fill hands all documents of a set to an Ingest, some at a time.
-func Fill(ctx context.Context, set *Set, ingest Ingest) error {
+// IndexSet indexes all documents of a set in batches.
+func IndexSet(ctx context.Context, set *Set, index IndexFunc) error {
 	for docs := set.Docs; len(docs) > 0; {
 		n := min(fillBatch, len(docs))
-		if err := ingest(ctx, docs[:n]); err != nil {
+		if err := index(ctx, docs[:n]); err != nil {
 			return fmt.Errorf("fill index with %s: %w", set.Name, err)
 		}
 		docs = docs[n:]
@@ -28,9 +28,9 @@ func Fill(ctx context.Context, set *Set, ingest Ingest) error {
 	return nil
 }
 
-// AsPassages gives an Ingest that makes of each document a single passage, as published BM25 runs do. e may be nil: then
-// there are no vectors. What is embedded is the title and the text.
-func AsPassages(w index.Writer, collection string, e model.Embedder) Ingest {
+// PassageIndexer returns an IndexFunc that indexes each document as one passage, as published BM25 runs do. It embeds title and text
+// with e; without e, there are no vectors.
+func PassageIndexer(w index.Writer, collection string, e model.Embedder) IndexFunc {
 	return func(ctx context.Context, docs []Doc) error {
 		var vectors [][]float32
 		if e != nil {
@@ -59,22 +59,22 @@ func AsPassages(w index.Writer, collection string, e model.Embedder) Ingest {
 	}
 }
 
-// Way is what of a query a search uses.
-type Way struct {
-	Words   bool
-	Vectors bool
+// SearchOptions select the parts of a hybrid search.
+type SearchOptions struct {
+	Lexical bool
+	Vector  bool
 	Weights index.Weights
 }
 
-// Documents gives a Searcher that ranks documents by their best passage. e embeds the queries; it may be nil where way
-// uses no vectors.
-func Documents(r index.Reader, collection string, e model.Embedder, way Way) Searcher {
+// IndexSearcher returns a SearchFunc that ranks documents by their best passage. e embeds the queries; without vector search, it may
+// be nil.
+func IndexSearcher(r index.Reader, collection string, e model.Embedder, opts SearchOptions) SearchFunc {
 	return func(ctx context.Context, query string, limit int) ([]string, error) {
-		q := index.Query{Collection: collection, Limit: limit, Weights: way.Weights}
-		if way.Words {
+		q := index.Query{Collection: collection, Limit: limit, Weights: opts.Weights}
+		if opts.Lexical {
 			q.Text = query
 		}
-		if way.Vectors {
+		if opts.Vector {
 			v, err := e.Embed(ctx, []string{query}, model.ForQuery)
 			if err != nil {
 				return nil, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Kind is what a [Measure] is of.
+// Kind is the kind of a [Measure].
 type Kind string
 
 // The kinds.
@@ -16,16 +16,16 @@ const (
 	OfCitations Kind = "citations"
 )
 
-// Measure is one figure of a question; a set's is the mean over the questions that have it.
+// Measure describes a measure of a question. The value of a set is the mean over the questions that have the measure.
 type Measure struct {
 	Key     string // in Scores and in JSON
 	Name    string // in tables and plots
 	Kind    Kind
 	Lower   bool // less is better
-	Leading bool // among the few that stand for the rest
+	Leading bool // shown in plots and in comparisons of groups
 }
 
-// Measures lists what [Ask] measures, in the order of its tables.
+// Measures returns the measures of [Ask], in the order of its tables.
 func Measures() []Measure {
 	return []Measure{
 		{Key: "ndcg_10", Name: "nDCG@10", Kind: OfRetrieval, Leading: true},
@@ -51,8 +51,8 @@ func Measures() []Measure {
 	}
 }
 
-// ranking adds what the order of documents measures.
-func (a *Asked) ranking(ranked []string, judged map[string]int) {
+// ranking adds the measures of retrieval.
+func (a *AskResult) ranking(ranked []string, judged map[string]int) {
 	s := a.Scores
 	s["ndcg_10"] = NDCG(ranked, judged, 10)
 	s["recall_2"], s["recall_5"], s["recall_10"] = Recall(ranked, judged, 2), Recall(ranked, judged, 5), Recall(ranked, judged, 10)
@@ -61,8 +61,8 @@ func (a *Asked) ranking(ranked []string, judged map[string]int) {
 	s["all_5"], s["all_8"], s["all_10"] = AllFound(ranked, judged, 5), AllFound(ranked, judged, 8), AllFound(ranked, judged, 10)
 }
 
-// answering adds what the text measures. Refuses says that the set has questions without an answer.
-func (a *Asked) answering(text string, q Question, answerable, refuses bool) {
+// answering adds the measures of answers. refuses reports that the set has unanswerable questions.
+func (a *AskResult) answering(text string, q Question, answerable, refuses bool) {
 	if a.Abstained {
 		text = ""
 	}
@@ -77,7 +77,7 @@ func (a *Asked) answering(text string, q Question, answerable, refuses bool) {
 		a.Scores["abstention_precision"] = one(q.Unanswerable)
 	}
 	if len(q.Answers) > 0 && !q.Unanswerable {
-		a.Scores["exact"], a.Scores["f1"], a.Scores["holds"] = ExactMatch(text, q.Answers), F1(text, q.Answers), Holds(text, q.Answers)
+		a.Scores["exact"], a.Scores["f1"], a.Scores["holds"] = ExactMatch(text, q.Answers), F1(text, q.Answers), ContainsGold(text, q.Answers)
 	}
 }
 
@@ -88,24 +88,24 @@ func one(b bool) float64 {
 	return 0
 }
 
-// Row is the figures of some questions.
+// Row holds the measures of a group of questions.
 type Row struct {
 	Group     string              `json:"group,omitempty"` // empty: all questions of the set
 	Questions int                 `json:"questions"`
-	Measures  map[string]Estimate `json:"measures"` // by key; those that no question has are left out
+	Measures  map[string]Estimate `json:"measures"` // by key; only measures that a question has
 }
 
-// The groups that a set's own fields make; the values of type are groups too.
+// The groups that fields of a question define. Values of its type are groups too.
 const (
 	Answerable = "answerable"
 	MultiHop   = "multi-hop"
 )
 
-// maxGroups bounds how many groups a set may have; the ones that come last by name are not told.
+// maxGroups is the maximum number of groups in a report; the last ones by name are left out.
 const maxGroups = 12
 
-// groups lists the groups of a report's questions that are not all of them.
-func groups(results []Asked) []string {
+// groups returns the names of all groups that do not contain all questions.
+func groups(results []AskResult) []string {
 	count := map[string]int{}
 	for _, a := range results {
 		for _, g := range a.Groups {
@@ -117,12 +117,12 @@ func groups(results []Asked) []string {
 	return names[:min(len(names), maxGroups)]
 }
 
-// in gives the results of a group.
-func in(results []Asked, group string) []Asked {
+// in returns the results of a group.
+func in(results []AskResult, group string) []AskResult {
 	if group == "" {
 		return results
 	}
-	var out []Asked
+	var out []AskResult
 	for _, a := range results {
 		if slices.Contains(a.Groups, group) {
 			out = append(out, a)
@@ -131,8 +131,8 @@ func in(results []Asked, group string) []Asked {
 	return out
 }
 
-// column gives a measure's values, NaN where a question does not have it.
-func column(results []Asked, key string) []float64 {
+// column returns the values of a measure, NaN for questions without it.
+func column(results []AskResult, key string) []float64 {
 	out := make([]float64, len(results))
 	for i, a := range results {
 		v, ok := a.Scores[key]
@@ -144,8 +144,8 @@ func column(results []Asked, key string) []float64 {
 	return out
 }
 
-// rows estimates the figures of all results and of each group.
-func rows(results []Asked) []Row {
+// rows estimates the measures of all results and of each group.
+func rows(results []AskResult) []Row {
 	var out []Row
 	for _, g := range append([]string{""}, groups(results)...) {
 		some := in(results, g)
@@ -161,7 +161,7 @@ func rows(results []Asked) []Row {
 			}
 		}
 		if row.Measures["abstention_recall"].N == 0 {
-			delete(row.Measures, "abstention_precision") // nothing in the group is to be refused
+			delete(row.Measures, "abstention_precision") // the group has no unanswerable question
 		}
 		out = append(out, row)
 	}

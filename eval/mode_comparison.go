@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// ModeComparison is how one way of answering does against another on the same questions.
+// ModeComparison compares two modes on the same questions.
 type ModeComparison struct {
 	Set      string                `json:"set"`
 	Group    string                `json:"group,omitempty"` // empty: all questions
 	A        string                `json:"a"`
 	B        string                `json:"b"`
-	Measures map[string]Difference `json:"measures"` // by key; those that one of the two lacks are left out
+	Measures map[string]Difference `json:"measures"` // by key; only measures that both have
 }
 
-// CompareModes compares two reports question by question, over all questions and in each group. Names that are empty are those of
-// the modes. Questions that only one of them has are left out.
+// CompareModes compares two reports question by question, over all questions and over each group. Empty names are replaced by those of
+// the modes. Questions that are in one report only are left out.
 func CompareModes(a, b *ModeReport, nameA, nameB string) []ModeComparison {
 	ra, rb := shared(a.Results, b.Results)
 	var out []ModeComparison
@@ -23,8 +23,8 @@ func CompareModes(a, b *ModeReport, nameA, nameB string) []ModeComparison {
 		return nil
 	}
 	for _, g := range append([]string{""}, groups(rb)...) {
-		var of [2][]Asked
-		for i := range rb { // by the groups that b tells: an earlier report may know others
+		var of [2][]AskResult
+		for i := range rb { // the groups of b count; an older report a may have others
 			if g == "" || slices.Contains(rb[i].Groups, g) {
 				of[0], of[1] = append(of[0], ra[i]), append(of[1], rb[i])
 			}
@@ -47,8 +47,8 @@ func CompareModes(a, b *ModeReport, nameA, nameB string) []ModeComparison {
 	return out
 }
 
-// shared gives the results of the questions that both have, in the order of b.
-func shared(a, b []Asked) (x, y []Asked) {
+// shared returns the results of the questions that are in both reports, in the order of b.
+func shared(a, b []AskResult) (x, y []AskResult) {
 	at := make(map[string]int, len(a))
 	for i, r := range a {
 		at[r.Query] = i
