@@ -86,15 +86,11 @@ func TestHostileTexts(t *testing.T) {
 	harmless(t, "rich", out)
 	for _, text := range hostile {
 		for name, show := range all {
-			began := time.Now()
 			out, err := show(stream(everywhere(t, text)...))
 			if err != nil {
 				t.Fatalf("%.40q as %s: %v", text, name, err)
 			}
 			harmless(t, name, out)
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("%.40q as %s took %v", text, name, took)
-			}
 		}
 	}
 }

@@ -189,14 +189,11 @@ func TestCount(t *testing.T) {
 			t.Errorf("%q has %d tokens, not %d", text, got, want)
 		}
 	}
-	begun := time.Now()
+	// Long texts: if the time was quadratic, the test would exceed its timeout.
 	for _, text := range []string{strings.Repeat("a", 1<<20), strings.Repeat("🙂", 1<<16), strings.Repeat("a ", 1<<16), strings.Repeat("\n", 1<<17)} {
 		if got := m.Count(t.Context(), text); got < len(text)/64 {
 			t.Errorf("%.8q of %d bytes has %d tokens", text, len(text), got)
 		}
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("long texts took %v", took)
 	}
 }
 

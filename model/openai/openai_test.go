@@ -198,12 +198,8 @@ func TestStallStartsAnew(t *testing.T) {
 	t.Parallel()
 	const stall = 500 * time.Millisecond
 	s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: strings.Fields(strings.Repeat("a ", 16)), Every: stall / 12})
-	begun := time.Now()
 	if _, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m", Stall: stall}), modeltest.Ask()); err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(begun); took < stall {
-		t.Errorf("it took %v, which tries nothing", took)
 	}
 }
 
@@ -291,13 +287,9 @@ func TestCancelFreesTheProvider(t *testing.T) {
 		})
 	}
 	s.Wait(t, func(n modeltest.Counts) bool { return n.Tokens == 2*streams })
-	begun := time.Now()
 	end()
 	wg.Wait()
 	s.Wait(t, func(n modeltest.Counts) bool { return n.Cancelled == streams && n.Running == 0 })
-	if took := time.Since(begun); took > time.Second { // 100 ms is the aim; tests share their machine
-		t.Errorf("it took %v", took)
-	}
 }
 
 // TestScript plays the failures of the fake provider.
