@@ -1,4 +1,4 @@
-// Package corpus says what documents are made of: a [Document] and its [Chunk]s at three levels. It holds types, and how they are counted.
+// Package corpus defines the data model of documents: a [Document] and its [Chunk]s at three levels.
 package corpus
 
 import (
@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// DefaultCollection is the collection of documents and questions that name none.
+// DefaultCollection is used for documents and questions that name no collection.
 const DefaultCollection = "default"
 
-// DocumentID identifies a document within its collection; it is stable while the document's location is.
+// DocumentID identifies a document within its collection; it stays the same while the document's location does.
 type DocumentID string
 
-// ChunkID identifies a chunk within all collections; it is stable while the document's text is.
+// ChunkID identifies a chunk within all collections; it stays the same while the document's text does.
 type ChunkID string
 
 // Level is how much text a chunk holds. A chunk's parent is one level up.
@@ -20,12 +20,12 @@ type Level int
 
 // The levels.
 const (
-	Section  Level = 1 // what stands under one heading
-	Passage  Level = 2 // about a paragraph: what is retrieved and read
+	Section  Level = 1 // the text under one heading
+	Passage  Level = 2 // about a paragraph: the unit of retrieval
 	Sentence Level = 3 // one statement
 )
 
-// String gives the level's name on the wire: L1, L2, L3.
+// String returns the level's name on the wire: L1, L2 or L3.
 func (l Level) String() string {
 	switch l {
 	case Section:
@@ -44,10 +44,10 @@ type Document struct {
 	Collection string     `json:"collection"`
 	Title      string     `json:"title"`
 	URI        string     `json:"uri"` // where it came from: a path or a URL
-	// Path is the path of a file that a folder was indexed for, from that folder's name on, with slashes; empty for other documents.
+	// Path is the slash-separated path of a file from an indexed folder. It begins with the folder's name. It is empty for other documents.
 	Path      string     `json:"path,omitempty"`
-	MediaType string     `json:"media_type"` // as recognised, such as text/markdown
-	Hash      string     `json:"hash"`       // hex SHA-256 of the bytes and of the way they were cut
+	MediaType string     `json:"media_type"` // as detected, such as text/markdown
+	Hash      string     `json:"hash"`       // hex SHA-256 of the bytes and the versions of the ingestion steps
 	Bytes     int64      `json:"bytes"`      // size of the source
 	Pages     int        `json:"pages,omitempty"`
 	Meta      DublinCore `json:"meta,omitzero"`
@@ -66,7 +66,7 @@ type DublinCore struct {
 	Rights      string `json:"rights,omitempty"`
 }
 
-// Chunk is a piece of a document's text. Text is valid UTF-8 without control characters but tab and newline.
+// Chunk is a piece of a document's text. Text is valid UTF-8 without control characters except tab and newline.
 type Chunk struct {
 	ID       ChunkID    `json:"id"`
 	Document DocumentID `json:"document"`
@@ -81,21 +81,21 @@ type Chunk struct {
 	Start      int    `json:"start"` // byte offsets into the document's extracted text, half open
 	End        int    `json:"end"`
 	Text       string `json:"text"`
-	// Proposition is, of a sentence that does not stand alone, what it says with its pronouns and its heading resolved; empty
-	// where the text does. It is searched and embedded in the text's place, and never shown as what the document says.
+	// Proposition is the self-contained form of a sentence, with pronouns and headings resolved. It is empty if Text is already
+	// self-contained. It replaces Text in the index and the embedding, and is never shown as the document's words.
 	Proposition string `json:"proposition,omitempty"`
 }
 
-// SearchText is what a search and a judgement read of the chunk.
+// SearchText returns the text that is indexed, embedded and judged.
 func (c Chunk) SearchText() string { return cmp.Or(c.Proposition, c.Text) }
 
-// PagesOf returns the pages that Text[start:end] is on: all pages of the chunk if it is not known where they begin.
+// PagesOf returns the pages of Text[start:end], or all pages of the chunk if their offsets are unknown.
 func (c Chunk) PagesOf(start, end int) []int {
 	first, last := c.pageRange(start, end)
 	return c.Pages[first:last]
 }
 
-// Slice returns the chunk with Text[start:end] as its text.
+// Slice returns a copy of the chunk whose text is Text[start:end].
 func (c Chunk) Slice(start, end int) Chunk {
 	first, last := c.pageRange(start, end)
 	if len(c.PageStarts) > 0 {
@@ -109,7 +109,7 @@ func (c Chunk) Slice(start, end int) Chunk {
 	return c
 }
 
-// pageRange returns the half-open range of Pages that Text[start:end] is on.
+// pageRange returns the half-open range of Pages that Text[start:end] covers.
 func (c Chunk) pageRange(start, end int) (first, last int) {
 	if len(c.PageStarts) == 0 || len(c.PageStarts) != len(c.Pages)-1 {
 		return 0, len(c.Pages)
@@ -124,7 +124,7 @@ func (c Chunk) pageRange(start, end int) (first, last int) {
 	return first, last
 }
 
-// Heading is the innermost heading over the chunk, or the document's title.
+// Heading returns the innermost heading above the chunk, or the document's title.
 func (c Chunk) Heading() string {
 	if n := len(c.Headings); n > 0 {
 		return c.Headings[n-1]
@@ -132,13 +132,13 @@ func (c Chunk) Heading() string {
 	return c.Title
 }
 
-// PageBytes is how much text a page has of a document whose format has no pages: as many whole passages as fit, and one at least.
+// PageBytes is the size of a page of a document whose format has no pages. A page holds the whole passages that fit, and at least one.
 const PageBytes = 3000
 
-// PageCounter counts the pages of such a document over its passages in their order. The zero value stands before the first.
+// PageCounter numbers the pages of such a document. The zero value is ready to use.
 type PageCounter struct{ page, bytes int }
 
-// Next gives the page, from 1, of the next passage.
+// Next returns the page, from 1, of the next passage.
 func (p *PageCounter) Next(text string) int {
 	if p.page == 0 || p.bytes+len(text) > PageBytes {
 		p.page, p.bytes = p.page+1, 0

@@ -5,7 +5,7 @@ type MentionKind int
 
 // The kinds, the strongest first.
 const (
-	Subject MentionKind = iota + 1 // the chunk is about it: its title or a heading over it
+	Subject MentionKind = iota + 1 // the chunk is about it: its title or a heading above it
 	Link                           // the text links to it
 	Named                          // a name in the text: a capitalised phrase
 	Phrase                         // a noun phrase that the document repeats
@@ -17,7 +17,7 @@ type Mention struct {
 	Kind MentionKind
 }
 
-// Relation is what a chunk says of two entities, both of which it mentions.
+// Relation is a statement of a chunk about two entities that it mentions.
 type Relation struct {
 	From, To  string // names of mentions
 	Predicate string // the words between them, such as "was directed by"

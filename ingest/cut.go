@@ -16,34 +16,35 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// cutVersion is part of every document's hash: a change of the rules below, or of a parser, that should cut documents
-// anew raises it.
+// cutVersion is part of every document's hash. Increase it after a change of the rules below, or of a parser, after which documents must be
+// ingested again.
 const cutVersion = "cut-4"
 
 // Sizes in bytes.
 const (
-	passageMax     = 1100 // a passage grows to this
-	passageFloor   = 400  // below it, a passage takes the beginning of a paragraph that does not fit whole
-	passageTail    = 200  // a section's last passage that is shorter joins the one before
-	passageJoin    = 1400 // unless the two are longer than this
+	passageMax     = 1100 // of a passage
+	passageFloor   = 400  // a shorter passage is filled with the beginning of a paragraph that does not fit completely
+	passageTail    = 200  // a shorter last passage of a section is merged with the passage before it,
+	passageJoin    = 1400 // if the result is not longer than this
 	sectionMax     = 6000
-	sentenceMax    = 2000 // of text that has no sentences
-	declarationMin = 200  // of declarations, which join the one after them below it
-	headingsMax    = 600  // of headings with nothing under them, before they stand alone
+	sentenceMax    = 2000 // a longer sentence is split
+	declarationMin = 200  // a shorter declaration is merged with the next one
+	headingsMax    = 600  // of consecutive headings that are kept with the text after them
 )
 
-// What one document may hold: putting it takes about 4 KiB of memory a chunk at its peak.
+// Limits of a document. Indexing takes up to about 4 KiB of memory per chunk.
 const (
 	maxChunks = 200_000
 	maxText   = 32 << 20 // bytes
 )
 
-// Cut turns a parsed document into its text and the chunks of it, sections before passages before sentences. For each
-// chunk, text[Start:End] is its Text. A section is what stands under one heading; a passage is 600 to 1,100 bytes of it
-// where it has as many, ends where a sentence ends, keeps a heading with what follows, and keeps lists, tables and code
-// whole where they fit; a sentence is a statement, a row, fenced code, or a source file's code between blank lines. Code
-// that stands in prose keeps its fences, so that every chunk that holds some shows what of it is code. The ids are stable while the
-// document's id and the text are.
+// Cut returns the text of a parsed document and its chunks: first sections, then passages, then sentences. The Text of each chunk is
+// text[Start:End]. IDs of chunks only depend on the document's ID and text.
+//
+//   - A section is the text under one heading.
+//   - A passage is 600 to 1,100 bytes of a section, if the section is long enough. It ends at the end of a sentence. A heading stays with
+//     the text after it. Lists, tables and code are not split if they fit. Code in prose keeps its fences.
+//   - A sentence is a sentence, a table row, a fenced code block, or a source file's code between blank lines.
 func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
 	c := cut(doc, p, math.MaxInt)
 	return c.text, c.chunks()
@@ -53,19 +54,19 @@ func (c *cutter) count() int { return len(c.l1) + len(c.l2) + len(c.l3) }
 
 func (c *cutter) chunks() []corpus.Chunk { return slices.Concat(c.l1, c.l2, c.l3) }
 
-// cut stops once there are more chunks than most.
-func cut(doc corpus.DocumentID, p parse.Parsed, most int) *cutter {
-	l := layOut(p)
+// cut stops when there are more than limit chunks.
+func cut(doc corpus.DocumentID, p parse.Parsed, limit int) *cutter {
+	l := newLayout(p)
 	c := &cutter{layout: l, doc: doc, title: p.Title}
 	for _, s := range l.sections {
-		if c.section(s, most); c.count() > most {
+		if c.section(s, limit); c.count() > limit {
 			break
 		}
 	}
 	return c
 }
 
-// links gives the links that stand in each passage, by chunk; nil if there are none at all.
+// links returns the links of each passage, indexed by chunk. It returns nil if the document has no links.
 func (c *cutter) links() [][]entities.Link {
 	var out [][]entities.Link
 	for n := range c.l2 {
@@ -86,19 +87,19 @@ func (c *cutter) links() [][]entities.Link {
 	return out
 }
 
-// atom is a block's place in the text.
+// atom is the position of a block in the text.
 type atom struct {
 	start, end int
 	kind       parse.Kind
 	tight      bool
-	fenced     bool // its fences are part of it, and it is not cut
+	fenced     bool // it includes its fences, and is not split
 	page       int
-	turns      []parse.PageBreak
+	pageBreaks []parse.PageBreak
 	links      []parse.Link
 }
 
-// stretch is the atoms under one heading.
-type stretch struct {
+// headingRange is the range of atoms under one heading.
+type headingRange struct {
 	first, last int // half open
 	headings    []string
 }
@@ -106,15 +107,15 @@ type stretch struct {
 type layout struct {
 	text     string
 	atoms    []atom
-	sections []stretch
+	sections []headingRange
 }
 
-// layOut writes the text and finds what stands under each heading.
-func layOut(p parse.Parsed) *layout {
+// newLayout concatenates the text of the blocks and groups them by heading.
+func newLayout(p parse.Parsed) *layout {
 	l := &layout{}
 	var b strings.Builder
-	var path []parse.Block // the headings that are open
-	begun, bare := 0, 0    // of the section at hand: its first atom, and its bytes while it is headings alone
+	var path []parse.Block      // the current headings, from the outermost
+	begun, headingsOnly := 0, 0 // of the current section: its first atom, and its size while it consists of headings only, else -1
 	names := func() []string {
 		out := make([]string, len(path))
 		for i, h := range path {
@@ -124,15 +125,15 @@ func layOut(p parse.Parsed) *layout {
 	}
 	closeSection := func() {
 		if n := len(l.atoms); n > begun {
-			l.sections = append(l.sections, stretch{begun, n, names()})
-			begun, bare = n, 0
+			l.sections = append(l.sections, headingRange{begun, n, names()})
+			begun, headingsOnly = n, 0
 		}
 	}
 	for _, blk := range p.Blocks {
 		if blk.Kind == parse.Heading {
 			inner := len(path) == 0 || blk.Level > path[len(path)-1].Level
 			small := blk.Synthetic && inner && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
-			if onlyHeadings := bare > 0 && bare < headingsMax; !onlyHeadings && !small {
+			if pendingHeadings := headingsOnly > 0 && headingsOnly < headingsMax; !pendingHeadings && !small {
 				closeSection()
 			}
 			for len(path) > 0 && path[len(path)-1].Level >= blk.Level {
@@ -149,7 +150,7 @@ func layOut(p parse.Parsed) *layout {
 				b.WriteByte('\n')
 			}
 		}
-		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, turns: blk.PageBreaks, links: blk.Links}
+		a := atom{start: b.Len(), kind: blk.Kind, tight: blk.Tight, page: blk.Page, pageBreaks: blk.PageBreaks, links: blk.Links}
 		body := blk.Text
 		if blk.Fenced {
 			body, a.fenced = lang.Fence(body)
@@ -157,9 +158,9 @@ func layOut(p parse.Parsed) *layout {
 		b.WriteString(body)
 		a.end = b.Len()
 		if blk.Kind != parse.Heading {
-			bare = -1
-		} else if bare >= 0 {
-			bare += len(blk.Text) + 2
+			headingsOnly = -1
+		} else if headingsOnly >= 0 {
+			headingsOnly += len(blk.Text) + 2
 		}
 		l.atoms = append(l.atoms, a)
 	}
@@ -178,10 +179,10 @@ type cutter struct {
 	l1, l2, l3 []corpus.Chunk
 }
 
-// section cuts what stands under one heading into passages, and groups those into sections.
-func (c *cutter) section(s stretch, most int) {
-	passages := c.pack(s)
-	for len(passages) > 0 && c.count() <= most {
+// section splits the text under one heading into passages, and groups them into sections.
+func (c *cutter) section(s headingRange, limit int) {
+	passages := c.passages(s)
+	for len(passages) > 0 && c.count() <= limit {
 		n := 1
 		for n < len(passages) && passages[n].end-passages[0].start <= sectionMax {
 			n++
@@ -199,20 +200,20 @@ func (c *cutter) section(s stretch, most int) {
 	}
 }
 
-// pack gathers the atoms of a section into passages.
-func (c *cutter) pack(s stretch) []span {
+// passages groups the atoms of a section into passages.
+func (c *cutter) passages(s headingRange) []span {
 	var out []span
-	cur, open, bare := span{}, false, true // bare: cur is headings alone
+	cur, open, headingsOnly := span{}, false, true // headingsOnly: cur consists of headings only
 	add := func(p span, heading bool) {
 		switch {
 		case !open:
-			cur, open, bare = p, true, heading
-		case p.end-cur.start <= passageMax || bare:
+			cur, open, headingsOnly = p, true, heading
+		case p.end-cur.start <= passageMax || headingsOnly:
 			cur.end = p.end
-			bare = bare && heading
+			headingsOnly = headingsOnly && heading
 		default:
 			out = append(out, cur)
-			cur, bare = p, heading
+			cur, headingsOnly = p, heading
 		}
 	}
 	for i := s.first; i < s.last; {
@@ -221,14 +222,14 @@ func (c *cutter) pack(s stretch) []span {
 		kind := c.atoms[i].kind
 		switch {
 		case kind == parse.Heading:
-			if open && !bare && cur.end-cur.start >= passageFloor {
+			if open && !headingsOnly && cur.end-cur.start >= passageFloor {
 				out = append(out, cur)
 				open = false
 			}
 			add(g, true)
-		case g.end-g.start > passageMax || open && g.end-cur.start > passageMax && (bare || kind == parse.Paragraph && cur.end-cur.start < passageFloor):
+		case g.end-g.start > passageMax || open && g.end-cur.start > passageMax && (headingsOnly || kind == parse.Paragraph && cur.end-cur.start < passageFloor):
 			for ; i < n; i++ {
-				for _, p := range c.pieces(c.atoms[i]) {
+				for _, p := range c.splitBlock(c.atoms[i]) {
 					add(p, false)
 				}
 			}
@@ -247,7 +248,7 @@ func (c *cutter) pack(s stretch) []span {
 	return out
 }
 
-// group gives the end of the run of atoms that should stay together: a list, a table, or one atom.
+// group returns the end of the atoms that should stay together: a list, a table, or one atom.
 func (c *cutter) group(i, last int) int {
 	kind := c.atoms[i].kind
 	n := i + 1
@@ -260,20 +261,20 @@ func (c *cutter) group(i, last int) int {
 	return n
 }
 
-// pieces cuts an atom where it may be cut: between sentences, or code between blank lines and else between lines.
-func (c *cutter) pieces(a atom) []span {
+// splitBlock splits an atom between sentences. It splits code at blank lines, or else between lines.
+func (c *cutter) splitBlock(a atom) []span {
 	if a.fenced {
 		return []span{{a.start, a.end}}
 	}
 	if a.kind == parse.Code {
 		var out []span
-		for _, p := range c.codeRuns(span{a.start, a.end}) {
+		for _, p := range c.codeParagraphs(span{a.start, a.end}) {
 			if p.end-p.start <= passageMax {
 				out = append(out, p)
 				continue
 			}
 			for _, line := range c.split(p, "\n") {
-				out = append(out, c.hard(line)...)
+				out = append(out, c.splitLong(line)...)
 			}
 		}
 		return out
@@ -283,15 +284,15 @@ func (c *cutter) pieces(a atom) []span {
 	}
 	var out []span
 	for _, s := range lang.Sentences(c.text[a.start:a.end]) {
-		out = append(out, c.hard(span{a.start + s.Start, a.start + s.End})...)
+		out = append(out, c.splitLong(span{a.start + s.Start, a.start + s.End})...)
 	}
 	return out
 }
 
-// codeRuns are the runs of code between blank lines.
-func (c *cutter) codeRuns(s span) []span { return c.split(s, "\n\n") }
+// codeParagraphs returns the parts of code between blank lines.
+func (c *cutter) codeParagraphs(s span) []span { return c.split(s, "\n\n") }
 
-// split parts a span at a separator; parts without letters and digits are kept, empty ones are not.
+// split splits a span at a separator and drops empty parts.
 func (c *cutter) split(s span, sep string) []span {
 	var out []span
 	for at := s.start; at < s.end; {
@@ -312,8 +313,8 @@ func (c *cutter) split(s span, sep string) []span {
 	return out
 }
 
-// hard cuts what has no seam at all, at a blank if one is near and else between characters.
-func (c *cutter) hard(s span) []span {
+// splitLong splits a span that is longer than a sentence may be, at white space or else between characters.
+func (c *cutter) splitLong(s span) []span {
 	var out []span
 	for s.end-s.start > sentenceMax {
 		at := s.start + passageMax
@@ -334,40 +335,40 @@ func (c *cutter) hard(s span) []span {
 	return out
 }
 
-// sentences gives the statements of a passage. Headings are none, unless there is nothing else.
-func (c *cutter) sentences(p span, s stretch) []span {
+// sentences returns the sentences of a passage. It includes headings only if the passage has nothing else.
+func (c *cutter) sentences(p span, s headingRange) []span {
 	var out []span
-	bare := true
+	headingsOnly := true
 	first := c.atomAt(p.start)
 	for i := first; i < s.last && c.atoms[i].start < p.end; i++ {
-		bare = bare && c.atoms[i].kind == parse.Heading
+		headingsOnly = headingsOnly && c.atoms[i].kind == parse.Heading
 	}
 	for i := first; i < s.last && c.atoms[i].start < p.end; i++ {
 		a := c.atoms[i]
 		part := span{max(a.start, p.start), min(a.end, p.end)}
-		if part.end <= part.start || a.kind == parse.Heading && !bare {
+		if part.end <= part.start || a.kind == parse.Heading && !headingsOnly {
 			continue
 		}
 		switch {
 		case a.fenced:
-			out = c.appendSaying(out, part)
+			out = c.appendWithText(out, part)
 		case a.kind == parse.Code:
-			for _, run := range c.codeRuns(part) {
-				out = c.appendSaying(out, c.hard(run)...)
+			for _, run := range c.codeParagraphs(part) {
+				out = c.appendWithText(out, c.splitLong(run)...)
 			}
 		case a.kind == parse.TableRow && part.end-part.start <= sentenceMax:
-			out = c.appendSaying(out, part)
+			out = c.appendWithText(out, part)
 		default:
 			for _, st := range lang.Sentences(c.text[part.start:part.end]) {
-				out = c.appendSaying(out, span{part.start + st.Start, part.start + st.End})
+				out = c.appendWithText(out, span{part.start + st.Start, part.start + st.End})
 			}
 		}
 	}
 	return out
 }
 
-// appendSaying adds the spans that hold a letter or a digit.
-func (c *cutter) appendSaying(out []span, spans ...span) []span {
+// appendWithText appends the spans that contain a letter or a digit.
+func (c *cutter) appendWithText(out []span, spans ...span) []span {
 	for _, s := range spans {
 		if strings.IndexFunc(c.text[s.start:s.end], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
 			out = append(out, s)
@@ -376,7 +377,7 @@ func (c *cutter) appendSaying(out []span, spans ...span) []span {
 	return out
 }
 
-// atomAt is the index of the last atom that begins at or before a place.
+// atomAt returns the index of the last atom that begins at or before an offset.
 func (c *cutter) atomAt(at int) int {
 	i, found := slices.BinarySearchFunc(c.atoms, at, func(a atom, at int) int { return a.start - at })
 	if !found {
@@ -385,7 +386,7 @@ func (c *cutter) atomAt(at int) int {
 	return max(i, 0)
 }
 
-// pages lists the pages that a span touches, and where in it each but the first begins.
+// pages returns the pages of a span, and the offset in it at which each page but the first begins.
 func (c *cutter) pages(s span) (pages, starts []int) {
 	add := func(page, at int) {
 		if page > 0 && (len(pages) == 0 || pages[len(pages)-1] != page) {
@@ -398,7 +399,7 @@ func (c *cutter) pages(s span) (pages, starts []int) {
 	for i := c.atomAt(s.start); i < len(c.atoms) && c.atoms[i].start < s.end; i++ {
 		a := c.atoms[i]
 		page, begins := a.page, max(a.start, s.start)
-		for _, t := range a.turns {
+		for _, t := range a.pageBreaks {
 			switch at := a.start + t.Offset; {
 			case at <= s.start:
 				page = t.Page
@@ -412,7 +413,7 @@ func (c *cutter) pages(s span) (pages, starts []int) {
 	return pages, starts
 }
 
-func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s span, in stretch) corpus.Chunk {
+func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s span, in headingRange) corpus.Chunk {
 	body := c.text[s.start:s.end]
 	pages, starts := c.pages(s)
 	return corpus.Chunk{
@@ -428,7 +429,7 @@ func chunkID(doc corpus.DocumentID, level corpus.Level, ordinal int, body string
 	return corpus.ChunkID("c_" + hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
-// DocumentID is the id of the document that a collection has from a place.
+// DocumentID returns the ID of the document with a URI in a collection.
 func DocumentID(collection, uri string) corpus.DocumentID {
 	sum := sha256.Sum256([]byte(collection + "\x00" + uri))
 	return corpus.DocumentID("doc_" + hex.EncodeToString(sum[:8]))

@@ -13,18 +13,18 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// vectors gives every entry its vector, texts that are the same being embedded once: a short section is its passage. The
-// error is that of ctx; where the embedder fails, entries are left without.
-func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) error {
+// embedEntries sets the vectors of the entries. It embeds equal texts once, because a short section equals its passage. If the embedder
+// fails, entries keep no vector. The error is that of ctx.
+func (r *run) embedEntries(ctx context.Context, entries [][]index.Entry, chunks int) error {
 	if r.embed == nil {
 		return nil
 	}
-	place := make(map[string]int, chunks)
+	index := make(map[string]int, chunks)
 	var texts []string
 	for _, es := range entries {
 		for _, e := range es {
-			if _, ok := place[e.SearchText()]; !ok {
-				place[e.SearchText()] = len(texts)
+			if _, ok := index[e.SearchText()]; !ok {
+				index[e.SearchText()] = len(texts)
 				texts = append(texts, e.SearchText())
 			}
 		}
@@ -34,12 +34,12 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	if err != nil {
 		return err
 	}
-	if r.embed.Space() != space { // the model was replaced meanwhile, and nobody knows which made which vector
+	if r.embed.Space() != space { // the model was reindexd during the calls, so the space of each vector is unknown
 		clear(made)
 	}
 	for _, es := range entries {
 		for i := range es {
-			at := place[es[i].SearchText()]
+			at := index[es[i].SearchText()]
 			if !made[at/r.opts.EmbedBatch] {
 				r.report.Unembedded++
 				continue
@@ -50,18 +50,18 @@ func (r *run) vectors(ctx context.Context, entries [][]index.Entry, chunks int) 
 	return nil
 }
 
-// embedAll embeds texts in calls of EmbedTexts; made says by call which of them did it.
+// embedAll embeds texts in batches of EmbedBatch. made reports for each batch whether it has vectors.
 func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32, made []bool, err error) {
 	n := r.opts.EmbedBatch
 	vectors = make([][]float32, len(texts))
 	made = make([]bool, (len(texts)+n-1)/n)
-	var mu sync.Mutex // guards mute, the report and what follows
-	done := 0
-	told := func() {
-		done++
-		r.stage(Embedding, float64(done)/float64(len(made)))
+	var mu sync.Mutex // guards noEmbedder, the report and finished
+	finished := 0
+	advance := func() {
+		finished++
+		r.onStage(Embedding, float64(finished)/float64(len(made)))
 	}
-	r.stage(Embedding, 0)
+	r.onStage(Embedding, 0)
 	var calls errgroup.Group
 	calls.SetLimit(r.opts.Workers)
 	for k := range made {
@@ -70,15 +70,15 @@ func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32
 				return err
 			}
 			mu.Lock()
-			mute := r.mute
+			skip := r.noEmbedder
 			mu.Unlock()
-			if mute {
+			if skip {
 				return nil
 			}
 			from, to := k*n, min(k*n+n, len(texts))
 			vs, err := r.embed.Embed(ctx, texts[from:to], model.ForPassage)
 			if err == nil && len(vs) != to-from {
-				err = fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vs), to-from)
+				err = fault.New(fault.Model, "the embedder returned %d vectors for %d texts", len(vs), to-from)
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -87,14 +87,14 @@ func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32
 				mu.Lock()
 				defer mu.Unlock()
 				r.unembedded(err)
-				told()
+				advance()
 				return nil
 			}
 			copy(vectors[from:to], vs)
 			made[k] = true
 			mu.Lock()
 			defer mu.Unlock()
-			told()
+			advance()
 			return nil
 		})
 	}
@@ -104,8 +104,8 @@ func (r *run) embedAll(ctx context.Context, texts []string) (vectors [][]float32
 	return vectors, made, nil
 }
 
-// strip takes away vectors that the index refuses, as it does where an embedder gives others than it did.
-func (r *run) strip(entries [][]index.Entry, err error) {
+// dropVectors removes vectors that the index rejects, as when the embedder returns another dimension than before.
+func (r *run) dropVectors(entries [][]index.Entry, err error) {
 	for _, es := range entries {
 		for i := range es {
 			if es[i].Vector != nil {
@@ -117,19 +117,19 @@ func (r *run) strip(entries [][]index.Entry, err error) {
 	r.unembedded(err)
 }
 
-// unembedded notes that the embedder failed. After a failure that lies in the texts others may fare better; after any
-// other, waiting for each call to fail would only hold up the documents.
+// unembedded records a failure of the embedder. If the texts caused it, other texts may still succeed. Otherwise the embedder is not
+// called again, since each failing call would delay the ingestion.
 func (r *run) unembedded(err error) {
-	e, told := errors.AsType[*model.Error](err)
-	r.mute = r.mute || !told || e.Failure != model.TooLong && e.Failure != model.Rejected
+	e, isModel := errors.AsType[*model.Error](err)
+	r.noEmbedder = r.noEmbedder || !isModel || e.Failure != model.TooLong && e.Failure != model.Rejected
 	if r.report.EmbedFailure != "" {
 		return
 	}
 	r.report.EmbedFailure = "the embedder failed"
-	if told {
+	if isModel {
 		r.report.EmbedFailure = e.Public()
 	} else if f, coded := errors.AsType[*fault.Error](err); coded {
 		r.report.EmbedFailure = f.Message
 	}
-	r.opts.Logger.Warn("documents are indexed without vectors for now: words find them", "collection", r.collection, "error", err)
+	r.opts.Logger.Warn("embedding failed; documents are only found by lexical search for now", "collection", r.collection, "error", err)
 }

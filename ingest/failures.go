@@ -17,10 +17,10 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// maxFailures is how many documents are remembered; of more, the newest.
+// maxFailures is how many documents are kept, the newest.
 const maxFailures = 10_000
 
-// FailureStore remembers the documents whose parsing took too much time or memory, by their bytes, so that they are not parsed again at each start.
+// FailureStore keeps the hashes of documents whose parsing exhausted its time or memory, so that they are not parsed again at each start.
 // A document is parsed again with higher limits or another version of the parsers. Its methods may be called concurrently.
 type FailureStore struct {
 	path   string
@@ -31,11 +31,11 @@ type FailureStore struct {
 	known []failed // the oldest first
 }
 
-// failed is a document that failed, with the limits of that time.
+// failed is a document that exhausted the limits Memory and Time.
 type failed struct {
 	Hash    string        `json:"hash"`
 	Bytes   int           `json:"bytes"`
-	Format  string        `json:"format"` // its extension, which is a part of what decides the parser
+	Format  string        `json:"format"` // file extension, which helps to select the parser
 	Version string        `json:"version"`
 	Memory  int64         `json:"memory"`
 	Time    time.Duration `json:"time_ns"`
@@ -43,8 +43,7 @@ type failed struct {
 	Reason  string        `json:"reason"`
 }
 
-// OpenFailureStore reads what the file at path remembers; there need not be one. Memory and time are the limits of parsing from now on. A file
-// that is damaged is as good as none.
+// OpenFailureStore reads the file at path. A missing or damaged file is treated as empty. Memory and limit are the current limits of parsing.
 func OpenFailureStore(path string, memory int64, limit time.Duration) (*FailureStore, error) {
 	f := &FailureStore{path: path, memory: memory, time: limit}
 	raw, err := os.ReadFile(path)
@@ -60,7 +59,7 @@ func OpenFailureStore(path string, memory int64, limit time.Duration) (*FailureS
 	return f, nil
 }
 
-// find gives the error with which a document failed before, or nil.
+// find returns the error with which a document failed before, or nil.
 func (f *FailureStore) find(name string, data []byte) error {
 	if f == nil {
 		return nil
@@ -73,7 +72,7 @@ func (f *FailureStore) find(name string, data []byte) error {
 	return nil
 }
 
-// search returns the position of a document in f.known, or -1. The caller holds f.mu.
+// search returns the index of a document in f.known, or -1. The caller holds f.mu.
 func (f *FailureStore) search(name string, data []byte) int {
 	hash, format := "", filepath.Ext(name)
 	return slices.IndexFunc(f.known, func(k failed) bool {
@@ -87,7 +86,7 @@ func (f *FailureStore) search(name string, data []byte) int {
 	})
 }
 
-// remove forgets a document.
+// remove removes a document.
 func (f *FailureStore) remove(name string, data []byte) error {
 	if f == nil {
 		return nil
@@ -102,7 +101,7 @@ func (f *FailureStore) remove(name string, data []byte) error {
 	return f.write()
 }
 
-// add remembers a document if parsing it took too much. The reason does not name it.
+// add adds a document if err wraps [parse.ErrExhausted]. The error must not name the document.
 func (f *FailureStore) add(name string, data []byte, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if f == nil || !ok || !errors.Is(err, parse.ErrExhausted) {
@@ -119,15 +118,15 @@ func (f *FailureStore) add(name string, data []byte, err error) error {
 	return f.write()
 }
 
-// Forget has all documents parsed again.
-func (f *FailureStore) Forget() error {
+// Clear removes all documents, so that they are parsed again.
+func (f *FailureStore) Clear() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known = nil
 	return f.write()
 }
 
-// write replaces the file as a whole, so that a crash leaves the old one or the new one.
+// write replaces the file atomically.
 func (f *FailureStore) write() error {
 	raw, err := json.Marshal(f.known)
 	if err == nil {

@@ -89,7 +89,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 		{"remembered with more memory", 1024 * mib, 30 * second, nil, false},
 		{"more time", 1024 * mib, 60 * second, nil, true},
 		{"forgotten", 1024 * mib, 60 * second, func(f *ingest.FailureStore) {
-			if err := f.Forget(); err != nil {
+			if err := f.Clear(); err != nil {
 				t.Fatal(err)
 			}
 		}, true},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,10 +18,10 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// skippedFolders hold what others wrote, in numbers.
+// skippedFolders contain third-party or generated files.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "__pycache__": true}
 
-// ignoredExtensions are of files that a folder may hold beside documents and that nobody expects to be read.
+// ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
 	".zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
 	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
@@ -30,29 +31,29 @@ func ignored(name string) bool {
 	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ")
 }
 
-// file is one that is to be ingested.
+// file is a file to ingest.
 type file struct {
-	path string // as given to open, within root if there is one
+	path string // relative to root, if root is set
 	root *os.Root
-	uri  string // absolute, with slashes, as it is
-	name string // the path from the name of the folder on that was walked, or the file's name
+	uri  string // absolute path with slashes, not escaped
+	name string // path that begins with the name of the walked folder, or the base name of a named file
 }
 
 func (f file) open() (*os.File, error) {
-	// A pipe that took the file's place since it was listed must not be waited for.
+	// O_NONBLOCK: opening must not block if a pipe has replaced the file since it was listed.
 	if f.root != nil {
 		return f.root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	}
 	return os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// listing is what a request's paths come to.
+// listing is the set of files that a request's paths contain.
 type listing struct {
 	files   []file
 	seen    map[string]bool // by uri
 	roots   []*os.Root
-	folders []string // uris of the folders that were walked to the end
-	unread  []string // uris of folders in them that could not be listed
+	folders []string // uris of the folders that were walked completely
+	unread  []string // uris of subfolders that could not be listed
 	failed  []Failure
 	ignored int
 }
@@ -67,7 +68,7 @@ func (l *listing) fail(uri string, err error) {
 	l.failed = append(l.failed, Failure{Path: parse.PrintableName(uri), Reason: reasonOf(err)})
 }
 
-// reasonOf says in words fit for a person why a file cannot be had.
+// reasonOf returns a message for users why a file cannot be read.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,9 +86,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// list finds the files of the paths. A file that is named is taken whatever its name; of folders, hidden entries, those
-// of dependencies, symbolic links and special files are passed over: what a link within the folder leads to is found
-// where it is.
+// list finds the files of the paths. A path to a file is always included. In folders, it skips hidden entries, folders of dependencies,
+// symbolic links and special files.
 func list(ctx context.Context, paths []string) (*listing, error) {
 	l := &listing{seen: map[string]bool{}}
 	for _, p := range paths {
@@ -163,7 +163,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 	return nil
 }
 
-// readDir lists a folder in the order of names.
+// readDir lists a folder, sorted by name.
 func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	d, err := root.Open(dir)
 	if err != nil {
@@ -171,15 +171,15 @@ func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
-	sortEntries(entries)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
 }
 
-// vanished gives the documents from the folders that were walked whose files are no longer there.
-func (l *listing) vanished(docs map[corpus.DocumentID]corpus.Document, collection string) []corpus.DocumentID {
-	here := map[corpus.DocumentID]bool{}
+// missing returns the documents from the walked folders whose files no longer exist.
+func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection string) []corpus.DocumentID {
+	exists := map[corpus.DocumentID]bool{}
 	for uri := range l.seen {
-		here[DocumentID(collection, uri)] = true
+		exists[DocumentID(collection, uri)] = true
 	}
 	under := func(uri string, folders []string) bool {
 		for _, f := range folders {
@@ -191,17 +191,17 @@ func (l *listing) vanished(docs map[corpus.DocumentID]corpus.Document, collectio
 	}
 	var out []corpus.DocumentID
 	for id, d := range docs {
-		if !here[id] && under(d.URI, l.folders) && !under(d.URI, l.unread) {
+		if !exists[id] && under(d.URI, l.folders) && !under(d.URI, l.unread) {
 			out = append(out, id)
 		}
 	}
 	return out
 }
 
-// read takes a file's bytes; of one that changes meanwhile it takes them once more.
-func (f file) read(most int64) ([]byte, error) {
+// read returns the file's bytes. If the file changes while it is read, read tries once more.
+func (f file) read(limit int64) ([]byte, error) {
 	for range 2 {
-		data, changed, err := f.readOnce(most)
+		data, changed, err := f.readOnce(limit)
 		if err != nil || !changed {
 			return data, err
 		}
@@ -210,7 +210,7 @@ func (f file) read(most int64) ([]byte, error) {
 	return nil, errors.New("changed while it was read")
 }
 
-func (f file) readOnce(most int64) (data []byte, changed bool, err error) {
+func (f file) readOnce(limit int64) (data []byte, changed bool, err error) {
 	h, err := f.open()
 	if err != nil {
 		return nil, false, err
@@ -223,16 +223,16 @@ func (f file) readOnce(most int64) (data []byte, changed bool, err error) {
 	if !before.Mode().IsRegular() {
 		return nil, false, errSpecial
 	}
-	if before.Size() > most {
-		return nil, false, tooLarge(most)
+	if before.Size() > limit {
+		return nil, false, tooLarge(limit)
 	}
 	data = make([]byte, 0, before.Size()+512)
-	data, err = appendAll(data, io.LimitReader(h, most+1))
+	data, err = appendAll(data, io.LimitReader(h, limit+1))
 	if err != nil {
 		return nil, false, err
 	}
-	if int64(len(data)) > most {
-		return nil, false, tooLarge(most)
+	if int64(len(data)) > limit {
+		return nil, false, tooLarge(limit)
 	}
 	after, err := h.Stat()
 	if err != nil {
@@ -241,7 +241,7 @@ func (f file) readOnce(most int64) (data []byte, changed bool, err error) {
 	return data, after.Size() != int64(len(data)) || !after.ModTime().Equal(before.ModTime()), nil
 }
 
-func tooLarge(most int64) error { return fmt.Errorf("larger than the limit of %d bytes", most) }
+func tooLarge(limit int64) error { return fmt.Errorf("larger than the limit of %d bytes", limit) }
 
 func appendAll(data []byte, r io.Reader) ([]byte, error) {
 	for {

@@ -1,5 +1,5 @@
-// Package ingest turns files and uploads into documents of an index: bytes become text with pages and headings, the text
-// is cut at three levels, the chunks get vectors, and all of a document is put at once.
+// Package ingest adds files and uploads to an index. It parses each document, splits its text into chunks at three levels, embeds the
+// chunks, and writes the document with all its chunks in one step.
 package ingest
 
 import (
@@ -8,11 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -24,18 +22,18 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Options are an [Ingester]'s. The zero value works.
+// Options configure an [Ingester]. The zero value works.
 type Options struct {
-	Workers      int // files read and parsed at once, and calls to the embedder at once; the number of processors
-	MaxFileBytes int64
-	Limits       parse.Limits          // of parsing; Bytes is MaxFileBytes, 64 MiB; Text 32 MiB and Blocks 200,000 unless they are given
-	Parse        Parser                // [parse.Parse]; programs that read untrusted files use that of package sandbox
-	Failures     *FailureStore         // documents that are not parsed again; nil: none are remembered
-	BatchDocs    int                   // documents put at once at most; 64
-	BatchBytes   int                   // text put at once, about; 4 MiB
-	EmbedBatch   int                   // texts in one call to the embedder; 128
-	Entities     entities.Extractor    // finds what passages name; [entities.Rules]. Where its name changes, documents are put again
-	Propositions proposition.Generator // makes sentences stand alone; [proposition.Rules]. Where its name changes, documents are put again
+	Workers      int                   // concurrent parsers, and concurrent calls to the embedder; default: the number of processors
+	MaxFileBytes int64                 // default 64 MiB
+	Limits       parse.Limits          // of parsing; Bytes is MaxFileBytes; defaults: Text 32 MiB, Blocks 200,000
+	Parse        Parser                // default [parse.Parse]; for untrusted files, use a pool of package sandbox
+	Failures     *FailureStore         // documents that are not parsed again; may be nil
+	BatchDocs    int                   // most documents in one write to the index; default 64
+	BatchBytes   int                   // text in one write to the index, about; default 4 MiB
+	EmbedBatch   int                   // texts in one call to the embedder; default 128
+	Entities     entities.Extractor    // default [entities.Rules]; if its name changes, documents are ingested again
+	Propositions proposition.Generator // default [proposition.Rules]; if its name changes, documents are ingested again
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
@@ -70,28 +68,28 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Ingester puts documents into an index. Its methods may be called at once; two calls for one collection should not
-// overlap, or each may embed what the other does.
+// Ingester adds documents to an index. Its methods may be called concurrently. Concurrent calls for one collection may embed the same
+// document twice.
 type Ingester struct {
 	index index.Index
 	embed model.Embedder
 	opts  Options
-	large chan struct{} // held while a large document is cut, embedded and put
+	large chan struct{} // held while a large document is in memory
 }
 
-// New returns an ingester. Without an embedder, chunks have no vectors and are found by words alone.
+// New returns an ingester. If e is nil, chunks have no vectors and are only found by lexical search.
 func New(ix index.Index, e model.Embedder, o Options) *Ingester {
 	return &Ingester{index: ix, embed: e, opts: o.withDefaults(), large: make(chan struct{}, 1)}
 }
 
-// Request asks for files to be ingested. An empty Collection is [corpus.DefaultCollection]. A path is a file or a folder.
+// Request lists files and folders to ingest. An empty Collection means [corpus.DefaultCollection].
 type Request struct {
 	Collection string
 	Paths      []string
 }
 
-// Source is a document whose bytes are in memory. URI identifies it within the collection; Name, or else URI, tells its
-// format by its extension; Title replaces the one that the bytes hold.
+// Source is a document in memory. URI identifies it within the collection. The extension of Name, or else of URI, selects the format.
+// Title, if set, replaces the title in the bytes.
 type Source struct {
 	URI   string
 	Name  string
@@ -99,43 +97,42 @@ type Source struct {
 	Data  []byte
 }
 
-// Progress is how far an ingestion is. Done counts files that are read and settled, Bytes those of them.
+// Progress is the progress of an ingestion. Done is the number of finished files, and Bytes is their size.
 type Progress struct {
 	Done, Total int
 	Bytes       int64
-	Current     string // the file settled last
+	Current     string // the file that was finished last
 }
 
-// Report is what an ingestion came to.
+// Report is the result of an ingestion.
 type Report struct {
 	Added     int       `json:"added"`
 	Updated   int       `json:"updated"`
 	Unchanged int       `json:"unchanged"`
 	Deleted   int       `json:"deleted"`
-	Ignored   int       `json:"ignored"` // files in folders that are no documents by their names, such as pictures
+	Ignored   int       `json:"ignored"` // files in folders whose extension is not that of a document, such as pictures
 	Failed    []Failure `json:"failed,omitempty"`
-	Chunks    int       `json:"chunks"` // of what was added and updated
+	Chunks    int       `json:"chunks"` // of added and updated documents
 
-	// Unembedded counts the chunks among them that have no vector, as the embedder failed, and EmbedFailure says how it did,
-	// in words fit to be shown. They are found by words until something makes their vectors.
+	// Unembedded is the number of those chunks without a vector because the embedder failed. EmbedFailure is the reason, fit for
+	// users. Until they are embedded, these chunks are only found by lexical search.
 	Unembedded   int    `json:"unembedded,omitempty"`
 	EmbedFailure string `json:"embed_failure,omitempty"`
 
 	Duration time.Duration `json:"duration_ns"`
 }
 
-// Failure is a file that was not taken. Both texts are fit to be shown; Path has what does not print escaped.
+// Failure is a file that was not ingested. Both texts are fit for users. Unprintable characters of Path are escaped.
 type Failure struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Ingest brings a collection up to date with files and folders: what is new or changed is put, what is the same is left
-// alone, and documents whose file under one of the folders is gone are deleted. A file that cannot be read is told in
-// Report.Failed and stops nothing; a document that it was before stays. An embedder that fails stops nothing either: the
-// chunks are put without vectors, which Report.Unembedded counts, and unless the failure lies in the texts, it is not asked
-// again in this ingestion. Progress, which may be nil, is called from this goroutine. The error is that of ctx or of the
-// index; the report then says what was done before.
+// Ingest synchronizes a collection with files and folders. It indexes new and changed files and deletes documents whose file in one of
+// the folders no longer exists. A file that cannot be read is listed in Report.Failed, and its earlier document is kept. If the embedder
+// fails, chunks are indexed without vectors (Report.Unembedded). It is not called again in this ingestion, unless the texts caused the
+// failure. Progress may be nil; it is called on this goroutine. An error is that of ctx or the index, and the report then covers what was
+// done before.
 func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
 	files, err := list(ctx, req.Paths)
@@ -150,21 +147,20 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 		for i, f := range files.files {
 			jobs[i] = job{uri: f.uri, name: f.uri, path: f.name, read: func() ([]byte, error) { return f.read(g.opts.MaxFileBytes) }}
 		}
-		err = r.all(ctx, jobs)
+		err = r.process(ctx, jobs)
 	}
 	if err == nil {
-		err = r.remove(ctx, files.vanished(r.known, r.collection))
+		err = r.remove(ctx, files.missing(r.known, r.collection))
 	}
-	return r.done(started), err
+	return r.finish(started), err
 }
 
-// IngestDocuments is [Ingester.Ingest] for documents in memory. Documents of the collection that are not among the
-// sources stay. Data must not change meanwhile.
+// IngestDocuments is like [Ingester.Ingest] for documents in memory. It deletes no other documents. Data must not change during the call.
 func (g *Ingester) IngestDocuments(ctx context.Context, collection string, sources []Source, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
 	r := g.newRun(collection, progress)
 	if err := r.load(ctx); err != nil {
-		return r.done(started), err
+		return r.finish(started), err
 	}
 	jobs := make([]job, 0, len(sources))
 	seen := map[string]bool{}
@@ -186,11 +182,11 @@ func (g *Ingester) IngestDocuments(ctx context.Context, collection string, sourc
 			return s.Data, nil
 		}})
 	}
-	err := r.all(ctx, jobs)
-	return r.done(started), err
+	err := r.process(ctx, jobs)
+	return r.finish(started), err
 }
 
-// Delete removes documents by where they came from, and says how many there were.
+// Delete deletes the documents with the given URIs, and returns their number.
 func (g *Ingester) Delete(ctx context.Context, collection string, uris []string) (int, error) {
 	r := g.newRun(collection, nil)
 	if err := r.load(ctx); err != nil {
@@ -210,18 +206,14 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), tell: progress, stage: func(Stage, float64) {}}
+	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), onProgress: progress, onStage: func(Stage, float64) {}}
 }
 
-// hash tells whether a document must be put again: by its bytes, by what its name and title make of them, and by the way of
-// cutting and of making propositions. The embedder has no part in it: vectors are made anew without the document.
+// hash returns the hash of everything that a document's chunks depend on: its bytes, name and title, and the versions of the ingestion
+// steps. The embedder is not included, because vectors can be recomputed without the document.
 func (g *Ingester) hash(j job, data []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Propositions.Name(), g.opts.Entities.Name(), j.name, j.title)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func sortEntries(entries []fs.DirEntry) {
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 }

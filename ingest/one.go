@@ -9,28 +9,28 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// File is one file on disk that is to be a document of an id that the caller chose.
+// File is a file on disk. The caller chooses the ID of its document.
 type File struct {
 	Collection string
 	ID         corpus.DocumentID
 	Path       string // where its bytes are
-	Name       string // tells its format by its extension
+	Name       string // its extension selects the format
 	URI        string // where it came from; empty: Name
-	Title      string // in the place of the one that the bytes hold
+	Title      string // if set, replaces the title in the bytes
 }
 
-// Stage is a part of reading a file.
+// Stage is a step of ingesting a file.
 type Stage int
 
 // The stages in their order.
 const (
 	Reading   Stage = iota // the bytes
-	Parsing                // until its text is cut
+	Parsing                // and splitting into chunks
 	Embedding              // its chunks
-	Indexing               // it into the index
+	Indexing               // writing to the index
 )
 
-// FileResult is what a file came to.
+// FileResult is the result of [Ingester.IngestFile].
 type FileResult struct {
 	Document     corpus.Document
 	Chunks       int
@@ -38,17 +38,16 @@ type FileResult struct {
 	EmbedFailure string // as in [Report]
 }
 
-// IngestFile puts one file, in the place of a document of its id if there is one. Nothing else of the collection is read. The file is
-// parsed even if [FailureStore] remembers its bytes.
-// Progress, which may be nil, gets each stage with the share of it that is done, from one goroutine at a time. An error that is
-// due to the file is fit for [fault.Public]; what [Ingester.Ingest] says of embedders that fail holds here too. Nothing is put
-// once ctx has ended.
+// IngestFile indexes one file and replaces the document with its ID, if any. It reads nothing else of the collection. The file is parsed
+// even if it is in Options.Failures. Progress may be nil; it receives each stage with the completed share of it, from one goroutine at a
+// time. Errors caused by the file are fit for [fault.Public]. A failing embedder is handled as by [Ingester.Ingest]. Nothing is indexed
+// after ctx has ended.
 func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, float64)) (FileResult, error) {
 	r := g.newRun(f.Collection, nil)
 	if progress != nil {
-		r.stage = progress
+		r.onStage = progress
 	}
-	r.stage(Reading, 0)
+	r.onStage(Reading, 0)
 	data, err := (file{path: f.Path}).read(g.opts.MaxFileBytes)
 	if err != nil {
 		if _, coded := errors.AsType[*fault.Error](err); !coded {
@@ -56,9 +55,9 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		}
 		return FileResult{}, err
 	}
-	r.stage(Parsing, 0)
+	r.onStage(Parsing, 0)
 	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title, upload: true}
-	d := r.digest(ctx, j, f.ID, g.hash(j, data), data)
+	d := r.build(ctx, j, f.ID, g.hash(j, data), data)
 	if d.release != nil {
 		defer d.release()
 	}
@@ -66,10 +65,10 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		return FileResult{}, d.err
 	}
 	doc := d.doc
-	r.batch = []ready{d} // from here on the chunks are the batch's, which lets them go
+	r.batch = []prepared{d} // flush releases the chunks
 	if err := r.flush(ctx); err != nil {
 		return FileResult{}, err
 	}
-	r.stage(Indexing, 1)
+	r.onStage(Indexing, 1)
 	return FileResult{Document: doc, Chunks: r.report.Chunks, Unembedded: r.report.Unembedded, EmbedFailure: r.report.EmbedFailure}, nil
 }

@@ -18,36 +18,36 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// job is a document to be read.
+// job is a document to ingest.
 type job struct {
 	uri, name, title string
 	path             string // see [corpus.Document]
-	upload           bool   // parsed even if it is known to take too much
+	upload           bool   // parsed even if Options.Failures lists it
 	read             func() ([]byte, error)
 }
 
-// ready is a job that was read: a document with its chunks, one that is unchanged, or an error.
-type ready struct {
-	doc    corpus.Document
-	chunks []corpus.Chunk
-	found  []entities.Extraction // by chunk
-	same   bool
-	uri    string
-	bytes  int
-	err    error
+// prepared is the result of a job: a document with its chunks, unchanged, or an error.
+type prepared struct {
+	doc       corpus.Document
+	chunks    []corpus.Chunk
+	found     []entities.Extraction // by chunk
+	unchanged bool
+	uri       string
+	bytes     int
+	err       error
 
-	// release is not nil for a large document, and is called once nothing of it is in memory any more. It may be called twice.
+	// release is set for a large document. It must be called when the document is no longer in memory, and may be called twice.
 	release func()
 }
 
-// What makes a document large. The chunks of a large one take up to a gigabyte, so there is one at a time, however many workers there are.
+// Documents over these sizes are large. Their chunks take up to a gigabyte, so only one of them is in memory at a time.
 const (
-	batchChunks = 20_000 // put at once, about
+	batchChunks = 20_000 // in one write to the index, about
 	largeText   = 4 << 20
 	largeBlocks = 20_000
 )
 
-func large(p parse.Parsed) bool {
+func isLarge(p parse.Parsed) bool {
 	text := 0
 	for _, b := range p.Blocks {
 		text += len(b.Text)
@@ -55,23 +55,22 @@ func large(p parse.Parsed) bool {
 	return text > largeText || len(p.Blocks) > largeBlocks
 }
 
-// run is one ingestion. Workers read and parse; the goroutine that called Ingest embeds and puts, and alone touches the
-// report.
+// run is one ingestion. Workers read and parse. The caller's goroutine embeds and writes to the index, and only it accesses the report.
 type run struct {
 	*Ingester
 	collection string
 	known      map[corpus.DocumentID]corpus.Document
-	tell       func(Progress)
+	onProgress func(Progress)
 	progress   Progress
 	report     Report
-	batch      []ready
+	batch      []prepared
 	size       int  // bytes of text in the batch
 	chunks     int  // in the batch
-	mute       bool // the embedder is not asked any more
-	stage      func(Stage, float64)
+	noEmbedder bool // the embedder failed and is not called any more
+	onStage    func(Stage, float64)
 }
 
-// load reads which documents the collection has.
+// load reads the list of the collection's documents.
 func (r *run) load(ctx context.Context) error {
 	docs, err := r.index.Documents(ctx, r.collection, "", 0)
 	if err != nil {
@@ -93,18 +92,18 @@ func (r *run) fail(uri string, err error) {
 	r.opts.Logger.Debug("ingest document", "path", parse.PrintableName(uri), "error", err)
 }
 
-func (r *run) done(started time.Time) Report {
+func (r *run) finish(started time.Time) Report {
 	r.report.Duration = r.opts.Now().Sub(started)
 	return r.report
 }
 
-// all works the jobs off.
-func (r *run) all(ctx context.Context, jobs []job) error {
+// process runs the jobs.
+func (r *run) process(ctx context.Context, jobs []job) error {
 	r.progress.Total = len(jobs)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	todo := make(chan job)
-	out := make(chan ready)
+	out := make(chan prepared)
 	var workers errgroup.Group
 	workers.Go(func() error {
 		defer close(todo)
@@ -120,19 +119,19 @@ func (r *run) all(ctx context.Context, jobs []job) error {
 	for range min(r.opts.Workers, max(len(jobs), 1)) {
 		workers.Go(func() error {
 			for j := range todo {
-				out <- r.prepare(ctx, j) // it is read until it is closed
+				out <- r.prepare(ctx, j) // never blocks for long: the loop below reads until out is closed
 			}
 			return nil
 		})
 	}
 	go func() {
-		_ = workers.Wait() // they tell their errors through out
+		_ = workers.Wait() // workers send their errors to out
 		close(out)
 	}()
 	var err error
 	for d := range out {
 		if err == nil {
-			if err = r.take(ctx, d); err != nil {
+			if err = r.add(ctx, d); err != nil {
 				cancel()
 			}
 		}
@@ -149,9 +148,9 @@ func (r *run) all(ctx context.Context, jobs []job) error {
 	return err
 }
 
-// prepare reads, parses and cuts a document, unless it is the same as the one that is known.
-func (r *run) prepare(ctx context.Context, j job) ready {
-	out := ready{uri: j.uri}
+// prepare reads a document and, if it has changed, parses and splits it.
+func (r *run) prepare(ctx context.Context, j job) prepared {
+	out := prepared{uri: j.uri}
 	data, err := j.read()
 	if err != nil {
 		out.err = err
@@ -161,22 +160,22 @@ func (r *run) prepare(ctx context.Context, j job) ready {
 	id := DocumentID(r.collection, j.uri)
 	hash := r.hash(j, data)
 	if r.known[id].Hash == hash {
-		out.same = true
+		out.unchanged = true
 		return out
 	}
-	return r.digest(ctx, j, id, hash, data)
+	return r.build(ctx, j, id, hash, data)
 }
 
-// digest parses and cuts a document.
-func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash string, data []byte) ready {
-	out := ready{uri: j.uri, bytes: len(data)}
+// build parses a document and splits it into chunks.
+func (r *run) build(ctx context.Context, j job, id corpus.DocumentID, hash string, data []byte) prepared {
+	out := prepared{uri: j.uri, bytes: len(data)}
 	p, err := r.parse(ctx, j, data)
 	if err != nil {
 		out.err = err
 		return out
 	}
-	if large(p) {
-		if err := r.enterLarge(ctx); err != nil {
+	if isLarge(p) {
+		if err := r.acquireLarge(ctx); err != nil {
 			out.err = err
 			return out
 		}
@@ -185,19 +184,19 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	if j.title != "" {
 		p.Title = j.title
 	}
-	cutting := cut(id, p, maxChunks)
-	if cutting.count() > maxChunks {
+	pieces := cut(id, p, maxChunks)
+	if pieces.count() > maxChunks {
 		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences", maxChunks)
 		return out
 	}
-	out.chunks = cutting.chunks()
+	out.chunks = pieces.chunks()
 	if prose(p) {
 		if err := r.opts.Propositions.Generate(ctx, out.chunks); err != nil {
 			out.err = err
 			return out
 		}
 	}
-	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks, cutting.links()); out.err != nil {
+	if out.found, out.err = r.opts.Entities.Extract(ctx, out.chunks, pieces.links()); out.err != nil {
 		return out
 	}
 	out.doc = corpus.Document{
@@ -207,13 +206,13 @@ func (r *run) digest(ctx context.Context, j job, id corpus.DocumentID, hash stri
 	return out
 }
 
-// parse parses a document. One that is known to take too much is only parsed if it is an upload. The error does not name the file, as those
-// who show it do.
+// parse parses a document. If the document exhausted a limit before, parse returns that error, except for uploads. Errors do not name the
+// file, because callers do.
 func (r *run) parse(ctx context.Context, j job, data []byte) (parse.Parsed, error) {
 	name := j.name
 	if j.upload {
 		if err := r.opts.Failures.remove(name, data); err != nil {
-			r.opts.Logger.Error("forget the failure of an upload", "error", err)
+			r.opts.Logger.Error("forget failed document", "error", err)
 		}
 	} else if err := r.opts.Failures.find(name, data); err != nil {
 		return parse.Parsed{}, err
@@ -222,14 +221,14 @@ func (r *run) parse(ctx context.Context, j job, data []byte) (parse.Parsed, erro
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.PrintableName(name)+": "))
 		if werr := r.opts.Failures.add(name, data, err); werr != nil {
-			r.opts.Logger.Error("remember a document that failed", "error", werr)
+			r.opts.Logger.Error("remember failed document", "error", werr)
 		}
 	}
 	return p, err
 }
 
-// enterLarge waits until no other large document is in memory.
-func (r *run) enterLarge(ctx context.Context) error {
+// acquireLarge waits until no other large document is in memory.
+func (r *run) acquireLarge(ctx context.Context) error {
 	select {
 	case r.large <- struct{}{}:
 		return nil
@@ -238,20 +237,20 @@ func (r *run) enterLarge(ctx context.Context) error {
 	}
 }
 
-// prose says whether a document holds anything but a source file's code, which no sentence is.
+// prose reports whether a document contains anything but the code of a source file.
 func prose(p parse.Parsed) bool {
 	return slices.ContainsFunc(p.Blocks, func(b parse.Block) bool { return b.Kind != parse.Heading && (b.Kind != parse.Code || b.Fenced) })
 }
 
-// take settles a document: it is counted, or waits in the batch.
-func (r *run) take(ctx context.Context, d ready) error {
+// add counts a document or adds it to the batch, which it flushes when it is full.
+func (r *run) add(ctx context.Context, d prepared) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	switch {
 	case d.err != nil:
 		r.fail(d.uri, d.err)
-	case d.same:
+	case d.unchanged:
 		r.report.Unchanged++
 	default:
 		r.batch = append(r.batch, d)
@@ -270,11 +269,11 @@ func (r *run) take(ctx context.Context, d ready) error {
 	r.progress.Done++
 	r.progress.Bytes += int64(d.bytes)
 	r.progress.Current = parse.PrintableName(d.uri)
-	r.tell(r.progress)
+	r.onProgress(r.progress)
 	return nil
 }
 
-// flush embeds and puts the batch.
+// flush embeds the batch and writes it to the index.
 func (r *run) flush(ctx context.Context) error {
 	if len(r.batch) == 0 {
 		return nil
@@ -283,7 +282,7 @@ func (r *run) flush(ctx context.Context) error {
 	entries := make([][]index.Entry, len(r.batch))
 	chunks := 0
 	for i, d := range r.batch {
-		r.batch[i] = ready{} // what the entries hold is enough of it
+		r.batch[i] = prepared{} // release what the entries do not need
 		docs[i] = d.doc
 		entries[i] = make([]index.Entry, len(d.chunks))
 		for j, c := range d.chunks {
@@ -292,20 +291,20 @@ func (r *run) flush(ctx context.Context) error {
 		}
 		chunks += len(d.chunks)
 	}
-	if err := r.vectors(ctx, entries, chunks); err != nil {
+	if err := r.embedEntries(ctx, entries, chunks); err != nil {
 		return err
 	}
-	r.stage(Indexing, 0)
-	if err := ctx.Err(); err != nil { // who gave up on a document may have deleted it since
+	r.onStage(Indexing, 0)
+	if err := ctx.Err(); err != nil { // the caller may have cancelled the ingestion and deleted the document
 		return err
 	}
 	err := r.index.Put(ctx, docs, entries)
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.InvalidRequest && e.Field == "vector" {
-		r.strip(entries, err)
+		r.dropVectors(entries, err)
 		err = r.index.Put(ctx, docs, entries)
 	}
 	if err != nil {
-		return fmt.Errorf("put documents: %w", err)
+		return fmt.Errorf("index documents: %w", err)
 	}
 	for _, d := range docs {
 		if r.known[d.ID].ID == "" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parseCode cuts source code at its declarations and, within them, at blank lines. The heading over a piece is the
-// declaration that it stands in; the title is the file's name.
+// parseCode splits source code at declarations and, within them, at blank lines. The heading of a block is its declaration. The title is the
+// file's name.
 func parseCode(ctx context.Context, src source) (Parsed, error) {
 	c := codeCutter{lang: src.format.lang}
 	text := strings.TrimRight(decode(src.data), "\n")
@@ -31,11 +31,11 @@ type codeCutter struct {
 	lang  *language
 	lines []string
 	out   []Block
-	from  int // the first line of the piece at hand
+	from  int // the first line of the current block
 	blank bool
 }
 
-// line decides whether a piece begins at line i.
+// line starts a new block at line i if a declaration or paragraph begins there.
 func (c *codeCutter) line(i int) {
 	l := c.lines[i]
 	if strings.TrimSpace(l) == "" {
@@ -51,31 +51,26 @@ func (c *codeCutter) line(i int) {
 	for start > c.from && c.leads(c.lines[start-1]) {
 		start--
 	}
-	if start > c.from && level > 1 && !c.blank {
-		// A member right below its type's head stays with it as text, under its own heading from here on.
-		c.flush(start)
-	} else if start > c.from {
-		c.flush(start)
-	}
+	c.flush(start)
 	c.from = start
 	c.out = append(c.out, Block{Kind: Heading, Level: level, Text: declarationName(l), Synthetic: true})
 }
 
-// declares gives the level of the declaration that the line begins, or 0.
+// declares returns the level of the declaration that the line begins, or 0.
 func (c *codeCutter) declares(l string) int {
 	if len(l) > 2000 {
 		return 0
 	}
 	switch {
-	case c.lang.top.MatchString(l) && !notControl.MatchString(l):
+	case c.lang.top.MatchString(l) && !statement.MatchString(l):
 		return 1
-	case c.lang.inner != nil && c.lang.inner.MatchString(l) && !notControl.MatchString(l) && !c.leads(l):
+	case c.lang.inner != nil && c.lang.inner.MatchString(l) && !statement.MatchString(l) && !c.leads(l):
 		return 2
 	}
 	return 0
 }
 
-// leads reports a line that belongs to the declaration after it.
+// leads reports whether a line belongs to the declaration after it.
 func (c *codeCutter) leads(l string) bool {
 	t := strings.TrimLeft(l, "\t")
 	if len(t) > 1 && t[0] == ' ' && t[1] != '*' {
@@ -89,7 +84,7 @@ func (c *codeCutter) leads(l string) bool {
 	return false
 }
 
-// flush ends the piece at hand before line end.
+// flush ends the current block before line end.
 func (c *codeCutter) flush(end int) {
 	if end <= c.from {
 		return
@@ -102,7 +97,7 @@ func (c *codeCutter) flush(end int) {
 	c.from = end
 }
 
-// declarationName is a declaration's line without what opens its body.
+// declarationName returns the line of a declaration without the beginning of its body.
 func declarationName(l string) string {
 	l = strings.TrimSpace(l)
 	if i := strings.Index(l, "=>"); i > 0 {

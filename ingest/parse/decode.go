@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode turns bytes of text into UTF-8 with \n as the line end: UTF-8, UTF-16 with a byte order mark, else Windows-1252,
-// of which Latin-1's letters are a part. A wrong byte becomes U+FFFD.
+// decode converts text to UTF-8 with \n as the line end. It detects UTF-8 and UTF-16 with a byte order mark, and assumes Windows-1252, a
+// superset of Latin-1's letters, otherwise. Invalid bytes become U+FFFD.
 func decode(data []byte) string {
 	var s string
 	if order, ok := utf16Order(data); ok {
@@ -39,12 +39,12 @@ func decode(data []byte) string {
 	return s
 }
 
-// decodeHTML is decode for HTML, which may name its encoding in a meta element.
+// decodeHTML is like decode, and honours the encoding that a meta element names.
 func decodeHTML(data []byte) string {
 	if _, ok := utf16Order(data); ok || utf8.Valid(data) {
 		return decode(data)
 	}
-	enc, _, _ := charset.DetermineEncoding(data, "") // Windows-1252 where the page names none
+	enc, _, _ := charset.DetermineEncoding(data, "") // default: Windows-1252
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
 		return decode(data)
@@ -81,8 +81,8 @@ func decodeUTF16(data []byte, order binary.ByteOrder) string {
 	return b.String()
 }
 
-// mostlyUTF8 tells UTF-8 with a few broken bytes from an eight-bit encoding: of the bytes over 127, nine in ten belong
-// to whole characters.
+// mostlyUTF8 reports whether data is UTF-8 with a few invalid bytes and not an eight-bit encoding: 90% of the bytes above 127 belong to
+// valid characters.
 func mostlyUTF8(data []byte) bool {
 	good, bad := 0, 0
 	for len(data) > 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,16 +12,14 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
-// anchored is YAML that refers to itself, which front matter has no use for and which can grow without end.
+// anchored matches YAML anchors and aliases. Front matter does not need them, and they can expand without limit.
 var anchored = regexp.MustCompile(`(?m)(?:^|[\s\[{,:])[&*][^\s&*]`)
 
-// nested is a line of YAML that begins more than a hundred sequences or mappings within each other. The memory that the decoder takes grows
-// with the square of their number.
+// nested matches a line of YAML with more than a hundred nested sequences or mappings. The memory of the decoder grows with the square of
+// their number.
 var nested = regexp.MustCompile(`(?:[-?:][ \t]+){100}`)
 
-// frontMatter takes the YAML between two lines of three dashes off the top of a document.
+// frontMatter parses and removes YAML front matter: the lines between two lines of three dashes at the beginning of a document.
 func frontMatter(s string) (body string, meta corpus.DublinCore) {
 	if !strings.HasPrefix(s, "---\n") {
 		return s, meta
@@ -104,7 +101,7 @@ func scalar(v any) string {
 	return fmt.Sprint(v)
 }
 
-// unescape resolves the backslashes and entities of Markdown text.
+// unescape resolves backslash escapes and entities of Markdown text.
 func unescape(seg []byte, raw bool) []byte {
 	s := string(seg)
 	if raw || !strings.ContainsAny(s, `\&`) {

@@ -3,6 +3,7 @@ package parse
 import (
 	"context"
 	"io"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -11,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// parseHTML reads a page: what a reader sees of its main part, without scripts, styles, navigation and hidden elements.
+// parseHTML parses the visible text of a page's main part, without scripts, styles, navigation and hidden elements.
 func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	text := decodeHTML(src.data)
 	if costlyHTML(text) {
@@ -21,7 +22,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	if ctx.Err() != nil {
 		return Parsed{}, ctx.Err()
 	}
-	if err != nil { // elements nest too deep for the parser
+	if err != nil { // elements are nested too deeply for the parser
 		return textOf(text, src.limits)
 	}
 	var p Parsed
@@ -41,7 +42,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	return p, nil
 }
 
-// textOf reads a page as the text between its tags.
+// textOf parses a page as the text between its tags.
 func textOf(page string, limits Limits) (Parsed, error) {
 	stripped := stripTags(page)
 	if err := checkLines(stripped); err != nil {
@@ -50,7 +51,7 @@ func textOf(page string, limits Limits) (Parsed, error) {
 	return Parsed{Blocks: textBlocks(stripped, limits.Blocks)}, nil
 }
 
-// htmlFragment reads HTML that stands in another format.
+// htmlFragment parses HTML that is embedded in another format.
 func htmlFragment(s string) []Block {
 	if costlyHTML(s) {
 		return textBlocks(stripTags(s), len(s))
@@ -77,7 +78,7 @@ func (r *ctxReader) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// stripTags is what stands between the tags.
+// stripTags returns the text between the tags.
 func stripTags(s string) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -148,7 +149,7 @@ func htmlHead(root *html.Node, p *Parsed) {
 	}
 }
 
-// mainPart is the page's one main element, if it has one with a fair share of the text, else everything.
+// mainPart returns the page's main element if there is exactly one and it has a third of the text, else root.
 func mainPart(root *html.Node) *html.Node {
 	var found *html.Node
 	count := 0
@@ -216,14 +217,13 @@ func skipped(n *html.Node) bool {
 		atom.Math, atom.Canvas, atom.Audio, atom.Video, atom.Head, atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Dialog:
 		return true
 	case atom.Footer, atom.Header:
-		// Of the page, not of an article in it.
+		// only those of the page, not those of an article
 		return n.Parent != nil && n.Parent.DataAtom == atom.Body
 	}
 	return false
 }
 
-// htmlWalk gathers inline text until a block element ends it. The parser limits how deep elements nest, and so how deep
-// walk recurses.
+// htmlWalk collects inline text until a block element ends it. The parser limits the nesting of elements, and so the recursion of walk.
 type htmlWalk struct {
 	out   []Block
 	buf   strings.Builder
@@ -231,7 +231,7 @@ type htmlWalk struct {
 	kind  Kind
 	level int
 	lists []htmlList
-	mark  string // of the list item that is open and has no text yet
+	mark  string // of the current list item, until it has text
 	tight bool
 	a     anchor // the link that is open, in buf
 	links []Link // of buf
@@ -242,7 +242,7 @@ type htmlList struct {
 	n       int
 }
 
-// cut ends the open link's words, so that those after a picture or in another block are its next ones.
+// cut ends the text of the open link. Text after an image or in another block becomes a link of its own.
 func (w *htmlWalk) cut() {
 	if w.a.open && w.buf.Len()-w.a.start <= 4*maxLink {
 		w.links = appendLink(w.links, blockText(w.buf.String()[w.a.start:]), w.a.target)
@@ -250,7 +250,7 @@ func (w *htmlWalk) cut() {
 	w.a.start = w.buf.Len()
 }
 
-// link walks the words of a link.
+// link walks a link.
 func (w *htmlWalk) link(n *html.Node) {
 	if target := attr(n, "href"); target != "" {
 		w.cut()
@@ -281,7 +281,7 @@ func (w *htmlWalk) flush() {
 	w.out = append(w.out, b)
 }
 
-// blockText folds white space as a browser does, except for the breaks that walk marks with \v.
+// blockText collapses white space as a browser does, except for the line breaks that walk marks with \v.
 func blockText(s string) string {
 	if strings.IndexByte(s, '\v') < 0 {
 		return oneLine(s)
@@ -366,7 +366,7 @@ func (w *htmlWalk) list(n *html.Node) {
 			w.lists[l].n++
 			w.mark = "- "
 			if w.lists[l].ordered {
-				w.mark = itoa(w.lists[l].n) + ". "
+				w.mark = strconv.Itoa(w.lists[l].n) + ". "
 			}
 			w.children(c)
 			w.flush()
@@ -379,10 +379,10 @@ func (w *htmlWalk) list(n *html.Node) {
 	w.lists, w.mark, w.kind = w.lists[:l], outer, kind
 }
 
-// table adds a row per tr. A table that lays a page out, as one within which blocks or tables stand, is walked.
+// table appends a block per row. A table that is used for layout is walked instead.
 func (w *htmlWalk) table(n *html.Node) {
 	w.flush()
-	if layout(n) {
+	if isLayoutTable(n) {
 		w.children(n)
 		w.flush()
 		return
@@ -393,7 +393,7 @@ func (w *htmlWalk) table(n *html.Node) {
 			continue
 		}
 		if tr.DataAtom == atom.Caption {
-			text, links := seenText(tr)
+			text, links := visibleText(tr)
 			w.out = append(w.out, Block{Kind: Paragraph, Text: oneLine(text), Links: links})
 		}
 		if tr.DataAtom != atom.Tr {
@@ -403,7 +403,7 @@ func (w *htmlWalk) table(n *html.Node) {
 		var links []Link
 		for td := tr.FirstChild; td != nil; td = td.NextSibling {
 			if td.DataAtom == atom.Td || td.DataAtom == atom.Th {
-				text, its := seenText(td)
+				text, its := visibleText(td)
 				cells, links = append(cells, text), append(links, its[:min(len(its), maxLinks-min(len(links), maxLinks))]...)
 			}
 		}
@@ -415,7 +415,8 @@ func (w *htmlWalk) table(n *html.Node) {
 	}
 }
 
-func layout(n *html.Node) bool {
+// isLayoutTable reports whether a table contains headings, code or tables.
+func isLayoutTable(n *html.Node) bool {
 	for c := range n.Descendants() {
 		switch c.DataAtom {
 		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3:
@@ -425,7 +426,7 @@ func layout(n *html.Node) bool {
 	return false
 }
 
-// rawText is all text under n as it stands.
+// rawText returns the unchanged text under n.
 func rawText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -439,8 +440,8 @@ func rawText(n *html.Node) string {
 	return b.String()
 }
 
-// seenText is the text under n with blanks between elements, and its links.
-func seenText(n *html.Node) (string, []Link) {
+// visibleText returns the text under n, with spaces between blocks, and its links.
+func visibleText(n *html.Node) (string, []Link) {
 	w := &htmlWalk{limit: 1 << 20}
 	w.children(n)
 	w.flush()

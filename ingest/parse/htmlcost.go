@@ -7,16 +7,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What building the tree of a page may cost. A page that would take more is read as the text between its tags.
+// Limits of building the tree of a page. A page over a limit is parsed as the text between its tags.
 const (
 	maxNodes      = 1_000_000 // elements, texts and comments, some 250 bytes each
 	maxAttributes = 2_000_000
-	maxOpen       = 512 // open elements: the parser refuses more
+	maxOpen       = 512 // open elements; the parser rejects more
 )
 
-// costlyHTML tells whether the tree of a page would have too many nodes. It counts tokens, and the copies that the parser makes of
-// formatting elements: HTML has each element of the list of active formatting elements that a paragraph or cell has closed opened
-// again before the next text (HTML Living Standard, section 13.2.4.3), so a few elements and many paragraphs multiply.
+// costlyHTML reports whether the tree of a page would have too many nodes. It counts tokens and the copies of formatting elements: before
+// the next text, the parser reopens each active formatting element that a paragraph or cell has closed (HTML Living Standard, section
+// 13.2.4.3), so few elements and many paragraphs make many nodes.
 func costlyHTML(page string) bool {
 	z := html.NewTokenizer(strings.NewReader(page))
 	nodes, attributes := 0, 0
@@ -46,7 +46,7 @@ func costlyHTML(page string) bool {
 	return true
 }
 
-// formatting estimates the list of active formatting elements. A cell of a table and the like begins a scope of its own.
+// formatting estimates the list of active formatting elements. A table cell, among others, begins a new scope.
 type formatting struct {
 	scopes []scope
 	closed bool // a tag since the last text may have closed some of them
@@ -58,7 +58,7 @@ type scope struct {
 	total int
 }
 
-// rebuild gives how many elements are copied before a text or an inline element.
+// rebuild returns how many elements are copied before a text or an inline element.
 func (f *formatting) rebuild() int {
 	if !f.closed {
 		return 0
@@ -76,7 +76,7 @@ func (f *formatting) start(a atom.Atom) (copies int) {
 		top.total++
 		return copies
 	case atom.Td, atom.Th, atom.Caption:
-		if top.kind == atom.Td { // the one before has no end tag
+		if top.kind == atom.Td { // the cell before has no end tag
 			f.scopes = f.scopes[:len(f.scopes)-1]
 		}
 		f.push(atom.Td)
@@ -113,7 +113,7 @@ func (f *formatting) end(a atom.Atom) {
 			f.scopes = f.scopes[:i]
 			return
 		} else if a != atom.Table && kind == atom.Table {
-			return // an end tag does not reach out of the table that it stands in
+			return // an end tag only closes elements within its table
 		}
 	}
 }

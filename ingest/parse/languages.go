@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// language says how to find the declarations of a programming or data language by its lines alone.
+// language is a programming or data language, with the patterns of lines that begin declarations.
 type language struct {
 	name   string
 	media  string
 	top    *regexp.Regexp // a line that begins a top-level declaration
-	inner  *regexp.Regexp // a line that begins a declaration within one; nil: none are looked for
-	prefix []string       // how lines begin that belong to the declaration after them: comments, annotations
+	inner  *regexp.Regexp // a line that begins a nested declaration; may be nil
+	prefix []string       // prefixes of lines that belong to the declaration after them: comments, annotations
 }
 
-// notControl are words that begin statements and that a rule for methods would take for names.
-var notControl = regexp.MustCompile(`^\s*(?:\}\s*)?(?:if|for|while|switch|catch|return|else|do|try|throw|new|await|yield|super|this|case|assert|foreach|using|lock|delete|typeof|sizeof)\b`)
+// statement matches statements that the patterns for methods would match too.
+var statement = regexp.MustCompile(`^\s*(?:\}\s*)?(?:if|for|while|switch|catch|return|else|do|try|throw|new|await|yield|super|this|case|assert|foreach|using|lock|delete|typeof|sizeof)\b`)
 
 const (
 	curlyMethod = `^(?: {2,4}|\t)(?:[\w<>\[\],.?@*&:~]+\s+)*[\w~#$]+\s*\([^;]*$`

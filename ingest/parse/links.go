@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// What is kept of links at most.
+// Limits of the links that are kept.
 const (
 	maxLinks    = 64      // of a block
 	maxAllLinks = 200_000 // of a document
 	maxLink     = 200     // bytes of a link's text, and of its target
 )
 
-// appendLink adds a link with the words that a parser found in it, unless they are none, too many, or it is one too many.
+// appendLink appends a link unless its text is empty or too long, or there are too many links.
 func appendLink(links []Link, words, target string) []Link {
 	if len(links) >= maxLinks || len(words) > 4*maxLink {
 		return links
@@ -33,9 +33,8 @@ func appendLink(links []Link, words, target string) []Link {
 	return append(links, Link{Text: words, Target: target})
 }
 
-// placed says where links stand in a block's text, each after the one before. Those that the text does not hold, as where it
-// was cut short, are dropped.
-func placed(links []Link, body string) []Link {
+// locateLinks sets the offsets of links in a block's text. It drops links that the text does not contain, such as those after a truncation.
+func locateLinks(links []Link, body string) []Link {
 	var out []Link
 	at := 0
 	for _, l := range links[:min(len(links), maxLinks)] {
@@ -48,20 +47,20 @@ func placed(links []Link, body string) []Link {
 	return out
 }
 
-// anchor is a link whose end a parser has not come to.
+// anchor is a link that the parser is in.
 type anchor struct {
 	open   bool
-	start  int // in the text gathered
+	start  int // offset in the collected text
 	target string
 }
 
-// linkSpan is a link, or code, in the text of a Markdown block.
+// linkSpan is the range of a link or of code in the text of a Markdown block.
 type linkSpan struct {
 	start, end int
 	target     string
 }
 
-// linkedText gathers the text of a Markdown block, and its links.
+// linkedText collects the text of a Markdown block and its links.
 type linkedText struct {
 	strings.Builder
 	anchor anchor
@@ -74,7 +73,7 @@ func (t *linkedText) begin(target string) {
 	t.anchor = anchor{true, t.Len(), target}
 }
 
-// cut ends the open link's words, so that those after a picture are its next ones.
+// cut ends the text of the open link. Text after an image becomes a link of its own.
 func (t *linkedText) cut() {
 	if t.anchor.open && t.anchor.start < t.Len() && len(t.links) < maxLinks {
 		t.links = append(t.links, linkSpan{t.anchor.start, t.Len(), t.anchor.target})
@@ -87,7 +86,7 @@ func (t *linkedText) end() {
 	t.anchor.open = false
 }
 
-// tag takes note of a link that is written as HTML.
+// tag handles a link that is written as inline HTML.
 func (t *linkedText) tag(raw string) {
 	if len(raw) < 3 || raw[0] != '<' || raw[1]|0x20 != 'a' && raw[1] != '/' {
 		return
@@ -111,7 +110,7 @@ func (t *linkedText) tag(raw string) {
 	}
 }
 
-// all gives the links with those that a wiki writes, in the order of the text.
+// all returns the links, wiki links included, in the order of the text.
 func (t *linkedText) all() []Link {
 	s := t.String()
 	spans := t.links
@@ -132,7 +131,7 @@ func (t *linkedText) all() []Link {
 	return out
 }
 
-// wikiLinks finds [[Target]], [[Target#Part]], [[#Part]] and [[Target|words]], the first of them.
+// wikiLinks returns the first [[Target]], [[Target#Part]], [[#Part]] and [[Target|text]] links.
 func wikiLinks(s string) (out []linkSpan) {
 	for at := 0; len(out) < maxLinks; {
 		i := strings.Index(s[at:], "[[")

@@ -3,6 +3,7 @@ package parse
 import (
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -13,15 +14,15 @@ import (
 )
 
 const (
-	// markdownPart is how much source goldmark is given at once: it cannot be stopped, and some inputs cost it more
-	// than their length. Parts are cut before headings, so no more than a link's definition is lost.
+	// markdownPart is the most source that goldmark parses in one call, because it cannot be cancelled and some inputs take more than
+	// linear time. Parts are split before headings, so only link definitions in other parts are lost.
 	markdownPart = 512 << 10
-	// markdownNest is how deep block marks may nest on a line before the part is read as plain text: goldmark
+	// markdownNest is the deepest nesting of block markers on a line. Parts with deeper nesting are parsed as plain text, because goldmark
 	// recurses.
 	markdownNest = 64
 )
 
-// parseMarkdown reads CommonMark with tables, and YAML front matter.
+// parseMarkdown parses CommonMark with tables, and YAML front matter.
 func parseMarkdown(ctx context.Context, src source) (Parsed, error) {
 	body, meta := frontMatter(decode(src.data))
 	p := Parsed{Meta: meta}
@@ -48,7 +49,7 @@ func parseMarkdown(ctx context.Context, src source) (Parsed, error) {
 	return p, nil
 }
 
-// markdownCut takes the next part: up to the last heading outside a fence within the limit, or else the last line.
+// markdownCut returns the next part: up to the last heading outside a fence within the limit, or else the last line.
 func markdownCut(s string) string {
 	if len(s) <= markdownPart {
 		return s
@@ -81,25 +82,25 @@ func markdownCut(s string) string {
 
 var blockMarks = regexp.MustCompile(`^(?:[ \t]*(?:>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)))*[ \t]*`)
 
-// tableRule is the line of a table that says how many columns it has, within lists and quotes too.
+// tableRule matches the delimiter row of a table, also in lists and quotes.
 var tableRule = regexp.MustCompile(`^[ \t>]*(?:[-+*][ \t]+|\d{1,9}[.)][ \t]+)*[ \t|:>-]*-[ \t|:>-]*$`)
 
-// maxPartCells is how many cells the tables of a part may have, at some 500 bytes each.
+// maxPartCells limits the cells in the tables of a part. A cell takes some 500 bytes.
 const maxPartCells = 200_000
 
-// hostile reports marks in numbers that no writer uses and that cost more than they show.
+// hostile reports whether a part has far more markup than ordinary documents, which would take too much time or memory.
 func hostile(s string) bool {
 	if strings.Count(s, "[") > 20_000 || strings.Count(s, "`") > 50_000 || strings.Count(s, "*")+strings.Count(s, "_") > 200_000 {
 		return true
 	}
-	columns, cells := 0, 0 // of the table at hand, and of all
+	columns, cells := 0, 0 // of the current table, and of all tables
 	for line := range strings.SplitSeq(s, "\n") {
 		switch {
 		case strings.TrimSpace(line) == "":
 			columns = 0
 		case tableRule.MatchString(line):
 			columns = max(columns, strings.Count(line, "|")+1)
-		default: // each row is filled up to the table's columns
+		default: // short rows are padded to the table's columns
 			cells += columns
 		}
 		if cells > maxPartCells {
@@ -131,7 +132,7 @@ type markdownWalk struct {
 
 func (w *markdownWalk) add(b Block) { w.out = append(w.out, b) }
 
-// children adds the blocks under n; depth is how many lists they stand in.
+// children appends the blocks under n; depth is the nesting depth of lists.
 func (w *markdownWalk) children(n ast.Node, depth int) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		switch c := c.(type) {
@@ -163,13 +164,13 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 	}
 }
 
-// list adds an item per mark; what else an item holds follows it.
+// list appends a block per item, followed by the other blocks of the item.
 func (w *markdownWalk) list(l *ast.List, depth int) {
 	number := l.Start
 	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
 		mark := "- "
 		if l.IsOrdered() {
-			mark = itoa(number) + ". "
+			mark = strconv.Itoa(number) + ". "
 			number++
 		}
 		mark = strings.Repeat("  ", min(depth-1, 8)) + mark
@@ -226,7 +227,7 @@ func (w *markdownWalk) table(t *east.Table) {
 	}
 }
 
-// lines is the source of a leaf block.
+// lines returns the source of a leaf block.
 func (w *markdownWalk) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := 0; i < n.Lines().Len(); i++ {
@@ -236,15 +237,15 @@ func (w *markdownWalk) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// heading is the text of a heading without the pictures beside it, which are badges.
+// heading returns the text of a heading without images, which are badges, unless it has only images.
 func (w *markdownWalk) heading(n ast.Node) (string, []Link) {
-	if words, links := w.inlineBut(n, ast.KindImage); words != "" {
+	if words, links := w.inlineWithout(n, ast.KindImage); words != "" {
 		return words, links
 	}
 	return w.inline(n)
 }
 
-// badges says whether a paragraph is nothing but pictures that link to something, as the badges of a project are.
+// badges reports whether a paragraph consists of linked images only, such as the badges of a project.
 func (w *markdownWalk) badges(n ast.Node) bool {
 	linked := false
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -253,7 +254,7 @@ func (w *markdownWalk) badges(n ast.Node) bool {
 			if c.FirstChild() == nil || c.FirstChild().Kind() != ast.KindImage {
 				return false
 			}
-			if words, _ := w.inlineBut(c, ast.KindImage); words != "" {
+			if words, _ := w.inlineWithout(c, ast.KindImage); words != "" {
 				return false
 			}
 			linked = true
@@ -269,11 +270,13 @@ func (w *markdownWalk) badges(n ast.Node) bool {
 	return linked
 }
 
-// inline is the text that a reader sees: of a link its words, of a picture its description.
-func (w *markdownWalk) inline(n ast.Node) (string, []Link) { return w.inlineBut(n, ast.NodeKind(-1)) }
+// inline returns the visible text: the text of links and the descriptions of images.
+func (w *markdownWalk) inline(n ast.Node) (string, []Link) {
+	return w.inlineWithout(n, ast.NodeKind(-1))
+}
 
-// inlineBut is inline without the nodes of a kind.
-func (w *markdownWalk) inlineBut(n ast.Node, kind ast.NodeKind) (string, []Link) {
+// inlineWithout is like inline, and skips nodes of a kind.
+func (w *markdownWalk) inlineWithout(n ast.Node, kind ast.NodeKind) (string, []Link) {
 	var t linkedText
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if n.Kind() == kind {
@@ -322,7 +325,7 @@ func (w *markdownWalk) inlineBut(n ast.Node, kind ast.NodeKind) (string, []Link)
 	return strings.TrimSpace(t.String()), t.all()
 }
 
-// leave takes note of where a link, a picture or code ends.
+// leave records the end of a link, an image or code.
 func (t *linkedText) leave(n ast.Node) {
 	switch n.(type) {
 	case *ast.Link, *ast.AutoLink:

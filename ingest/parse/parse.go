@@ -1,7 +1,7 @@
-// Package parse turns the bytes of a document into blocks of text with headings and pages: one file per format.
+// Package parse extracts blocks of text, with headings and pages, from the bytes of a document. Each format has its own file.
 //
-// Whatever the bytes are, [Parse] returns within its limits: it does not panic, its output is bounded, and its text is
-// valid UTF-8 without control characters but tab and newline.
+// For any input, [Parse] returns within its limits and does not panic. Its output is bounded, and its text is valid UTF-8 without control
+// characters except tab and newline.
 package parse
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Kind says what a block is.
+// Kind is the type of a block.
 type Kind int
 
 // The kinds.
@@ -31,68 +31,68 @@ const (
 	Code
 )
 
-// String gives the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	return [...]string{"paragraph", "heading", "item", "row", "code"}[k]
 }
 
-// Block is a piece of a document in reading order.
+// Block is a part of a document, in reading order.
 type Block struct {
 	Kind       Kind
-	Level      int         // of a heading: from 1, the outermost; of a list item: how deep, from 1
+	Level      int         // level of a heading, or nesting depth of a list item; from 1
 	Text       string      // never empty; no newline in a heading
-	Page       int         // where it begins, from 1; 0: the format has no pages
-	PageBreaks []PageBreak // the pages that begin within Text, in order
-	Links      []Link      // of Text, in order and apart: the first 64; only Markdown and HTML have some
+	Page       int         // page on which it begins, from 1; 0 if the format has no pages
+	PageBreaks []PageBreak // pages that begin within Text, in order
+	Links      []Link      // in Text, ordered and not overlapping, at most 64; only from Markdown and HTML
 
-	// Synthetic is a heading that what follows repeats, as a declaration's name does: it names its section and is no
-	// part of the text.
+	// Synthetic marks a heading that only labels its section and is not in the document's text, such as the name of a declaration, which
+	// the code after it repeats.
 	Synthetic bool
-	// Fenced is code that stands in prose, and not a source file's: the document's text keeps it between fences. It is
-	// no longer than a passage may be, so that no cut parts it from them.
+	// Fenced marks code in prose, as opposed to code of a source file. The document's text keeps its fences. It is no longer than a
+	// passage, so that it is never split.
 	Fenced bool
-	// Tight joins the block to the one before with a newline and not with a blank line.
+	// Tight means that a newline, and not a blank line, separates the block from the one before.
 	Tight bool
 }
 
-// PageBreak is where a page begins within a block.
+// PageBreak is the beginning of a page within a block.
 type PageBreak struct {
 	Offset int // byte offset in the block's text
 	Page   int
 }
 
-// Link is a link of a block's text. What links a picture is none.
+// Link is a link in a block's text. Links around images are not included.
 type Link struct {
 	Offset int    // byte offset in the block's text
-	Text   string // its words there; at most 200 bytes, and never empty
-	Target string // where it leads, as the document writes it; empty if that is longer than 200 bytes
+	Text   string // link text; 1 to 200 bytes
+	Target string // as the document writes it; empty if longer than 200 bytes
 }
 
-// Parsed is a document as its format tells it.
+// Parsed is a parsed document.
 type Parsed struct {
 	Title     string // never empty
 	MediaType string
 	Meta      corpus.DublinCore
-	Pages     int // 0 where the format has none
+	Pages     int // 0 if the format has no pages
 	Blocks    []Block
 }
 
-// Limits bound what a document may cost. A zero field means its default.
+// Limits are the limits of parsing a document. A zero field means its default.
 type Limits struct {
-	Bytes  int           // of the source; 64 MiB
-	Text   int           // bytes of extracted text; 64 MiB
-	Pages  int           // 20,000
-	Blocks int           // 2,000,000
-	Time   time.Duration // a minute
+	Bytes  int           // of the source; default 64 MiB
+	Text   int           // bytes of extracted text; default 64 MiB
+	Pages  int           // default 20,000
+	Blocks int           // default 2,000,000
+	Time   time.Duration // default 1 minute
 }
 
-// Version is that of the parsers' limits and costs. Raise it when documents that took too much may be read now.
+// Version is the version of the parsers' limits and costs. Increase it when documents that exhausted a limit may succeed now.
 const Version = "1"
 
-// ErrExhausted is wrapped by the error of a document whose parsing took too much time or memory, and would again with the same limits.
-var ErrExhausted = errors.New("parsing took too much")
+// ErrExhausted is wrapped by the error of a document that exhausted its time or memory, and would again with the same limits.
+var ErrExhausted = errors.New("parsing exhausted a limit")
 
-// WithDefaults gives the limits with their defaults.
+// WithDefaults returns the limits with defaults for zero fields.
 func (l Limits) WithDefaults() Limits {
 	if l.Bytes <= 0 {
 		l.Bytes = 64 << 20
@@ -112,11 +112,11 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Parse reads a document. Name is its file name, path or URL: the extension tells the format where the bytes do not, and
-// the last element is the title of a document that names none. Data is not changed and not kept. Calls may run at once.
+// Parse parses a document. Name is its file name, path or URL. Its extension selects the format if the bytes do not, and its last element
+// is the default title. Parse does not change or keep data. It may be called concurrently.
 //
-// An error that is due to the document is a [*fault.Error] whose message names it and says why in words fit for a
-// person; an ended ctx gives its own error.
+// An error caused by the document is a [*fault.Error] whose message names the document and is fit for users. If ctx ends, Parse returns its
+// error.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed, error) {
 	limits = limits.WithDefaults()
 	shown := PrintableName(name)
@@ -145,7 +145,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed
 	return Parsed{}, fault.Wrap(fault.InvalidRequest, err, "%s: cannot be read", shown)
 }
 
-// refusal is why a document is not taken; Parse puts its name before the reason.
+// refusal is the error of a document. Parse adds the document's name.
 type refusal struct {
 	code   fault.Code
 	reason string
@@ -158,7 +158,7 @@ func refuse(cause error, format string, args ...any) error {
 	return refusal{fault.InvalidRequest, fmt.Sprintf(format, args...), cause}
 }
 
-func tooMuch(format string, args ...any) error {
+func tooLarge(format string, args ...any) error {
 	return refusal{fault.TooLarge, fmt.Sprintf(format, args...), nil}
 }
 
@@ -177,12 +177,12 @@ func parseAs(ctx context.Context, name string, data []byte, limits Limits) (p Pa
 	return p, err
 }
 
-// finish brings what a parser found into the shape that Parsed promises.
+// finish cleans and checks the output of a parser, as documented for Parsed.
 func (p *Parsed) finish(name string, limits Limits) error {
 	if len(p.Blocks) > limits.Blocks {
-		return tooMuch("holds more than %d blocks", limits.Blocks)
+		return tooLarge("holds more than %d blocks", limits.Blocks)
 	}
-	total, links, solid := 0, 0, false
+	total, links, visible := 0, 0, false
 	kept := make([]Block, 0, len(p.Blocks))
 	for _, b := range p.Blocks {
 		switch {
@@ -197,16 +197,16 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		if strings.TrimSpace(b.Text) == "" {
 			continue
 		}
-		b.Links = placed(b.Links, b.Text)
+		b.Links = locateLinks(b.Links, b.Text)
 		if total += len(b.Text); total > limits.Text {
-			return tooMuch("holds more than %d bytes of text", limits.Text)
+			return tooLarge("holds more than %d bytes of text", limits.Text)
 		}
 		if links += len(b.Links); links > maxAllLinks {
 			b.Links = nil
 		}
-		solid = solid || !b.Synthetic
+		visible = visible || !b.Synthetic
 		for b.Fenced && len(b.Text) > maxFenced {
-			at := codeSeam(b.Text)
+			at := codeSplit(b.Text)
 			if part := strings.TrimRight(b.Text[:at], " \t\n"); part != "" {
 				kept = append(kept, Block{Kind: b.Kind, Text: part, Page: b.Page, Fenced: true, Tight: b.Tight})
 			}
@@ -217,11 +217,11 @@ func (p *Parsed) finish(name string, limits Limits) error {
 		}
 	}
 	p.Blocks = kept
-	if !solid {
+	if !visible {
 		return refuse(nil, "holds no text")
 	}
-	if len(p.Blocks) > limits.Blocks { // code that is cut has more of them
-		return tooMuch("holds more than %d blocks", limits.Blocks)
+	if len(p.Blocks) > limits.Blocks { // splitting code adds blocks
+		return tooLarge("holds more than %d blocks", limits.Blocks)
 	}
 	m := &p.Meta
 	for _, s := range []*string{&m.Title, &m.Creator, &m.Subject, &m.Description, &m.Publisher, &m.Date, &m.Language, &m.Rights} {
@@ -239,8 +239,8 @@ func (p *Parsed) finish(name string, limits Limits) error {
 // maxFenced is the longest fenced code of one block, in bytes.
 const maxFenced = 1000
 
-// codeSeam says where overlong code may be cut: at a blank line, else at a line's end, else between characters.
-func codeSeam(s string) int {
+// codeSplit returns where to split long code: at a blank line, else at the end of a line, else between characters.
+func codeSplit(s string) int {
 	head := s[:maxFenced]
 	if i := strings.LastIndex(head, "\n\n"); i > maxFenced/4 {
 		return i
@@ -255,7 +255,7 @@ func codeSeam(s string) int {
 	return at
 }
 
-// tidy is clean text without blanks at the ends of lines.
+// tidy cleans a text and removes white space at the ends of lines.
 func tidy(s string) string {
 	s = lang.Clean(s)
 	if !strings.Contains(s, " \n") && !strings.Contains(s, "\t\n") {
@@ -273,7 +273,7 @@ func tidy(s string) string {
 	return strings.TrimRight(string(b), " \t\n")
 }
 
-// oneLine is tidy text with every run of white space as one blank.
+// oneLine is like tidy, and replaces each run of white space with one space.
 func oneLine(s string) string {
 	s = tidy(s)
 	b := make([]byte, 0, len(s))
@@ -292,7 +292,7 @@ func oneLine(s string) string {
 	return string(b)
 }
 
-// clip shortens s to n bytes at most, at a word if one ends near.
+// clip shortens s to at most n bytes, if possible at the end of a word.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -307,7 +307,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// baseTitle is the last element of a path or URL.
+// baseTitle returns the last element of a path or URL.
 func baseTitle(name string) string {
 	name = strings.ReplaceAll(name, "\\", "/")
 	if strings.Contains(name, "://") {
@@ -321,7 +321,7 @@ func baseTitle(name string) string {
 	return clip(oneLine(base), 300)
 }
 
-// PrintableName is a file's name fit for a message: bytes that are no UTF-8 and characters that do not print are escaped.
+// PrintableName returns a file's name for messages. Invalid UTF-8 and unprintable characters are escaped.
 func PrintableName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {

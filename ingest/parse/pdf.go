@@ -18,24 +18,22 @@ import (
 )
 
 const (
-	// pdfStreams is how many bytes all streams of a file may inflate to, and pdfStream how many one may.
+	// pdfStreams limits the decompressed size of all streams of a file, and pdfStream that of one.
 	pdfStreams = 512 << 20
 	pdfStream  = 64 << 20
-	// pdfPageBudget is how many operators and glyphs of a page are read, and pdfBudget how many of a file. Those that are
-	// expensive count more.
+	// pdfPageBudget limits the operators and glyphs of a page, and pdfBudget those of a file. Expensive ones count more.
 	pdfPageBudget = 4_000_000
 	pdfBudget     = 400_000_000
 	pdfLines      = 1_500_000 // of text in a file
 	pdfCodes      = 2_000_000 // of all fonts of a file
-	// pdfStack is how deep the library may recurse before its file ends: it follows references without counting.
+	// pdfStack limits the recursion of the library, which follows references without a limit. Beyond it, reads from the file fail.
 	pdfStack = 2000
 )
 
-// pdfSlots bounds how many PDF files are read at once in this process, those included whose time is over and whose
-// reader has not noticed yet.
+// pdfSlots limits the PDF files that this process parses concurrently, including those whose time is over and whose parser still runs.
 var pdfSlots = make(chan struct{}, 16)
 
-// parsePDF reads a PDF file in a goroutine of its own: should the library spin without reading, the caller is not held.
+// parsePDF parses a PDF file in another goroutine, so that it can return if the library loops without reading.
 func parsePDF(ctx context.Context, src source) (Parsed, error) {
 	select {
 	case pdfSlots <- struct{}{}:
@@ -85,10 +83,10 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 		}
 		lines := d.pageLines(page)
 		if d.shown -= len(lines); d.shown < 0 {
-			return Parsed{}, tooMuch("holds more than %d lines", pdfLines)
+			return Parsed{}, tooLarge("holds more than %d lines", pdfLines)
 		}
 		if d.text < 0 {
-			return Parsed{}, tooMuch("holds more than %d bytes of text", src.limits.Text)
+			return Parsed{}, tooLarge("holds more than %d bytes of text", src.limits.Text)
 		}
 		for j := range lines {
 			lines[j].page = i + 1
@@ -101,7 +99,7 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 	return p, d.judge(p)
 }
 
-// judge refuses a file that shows pages and says next to nothing.
+// judge rejects a file whose pages contain almost no text.
 func (d *pdfDoc) judge(p Parsed) error {
 	letters := 0
 	for _, b := range p.Blocks {
@@ -127,7 +125,7 @@ func (d *pdfDoc) judge(p Parsed) error {
 	return nil
 }
 
-// openPDF brings the bytes into the form that the library insists on, and checks what it trusts.
+// openPDF converts the bytes to the form that the library requires, and validates what the library trusts.
 func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
 		data = data[i:]
@@ -147,7 +145,7 @@ func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
 	file := &pdfFile{ctx: ctx, head: head, data: data, left: 64*int64(len(data)) + 256<<20}
 	locks := encryptKey.FindAllIndex(data, -1)
 	if len(locks) > 0 {
-		// The library follows the encryption entry before its cross-references can be checked; so check them first
+		// The library follows the encryption entry before its cross-references can be checked, so check them first
 		// on a copy without that entry.
 		masked := bytes.Clone(data)
 		for _, at := range locks {
@@ -174,18 +172,18 @@ func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
 	return r, checkReferences(r, data)
 }
 
-// pdfFile is a file in memory that ends when ctx does, when too much is read, or when its reader recurses too deep.
+// pdfFile is a file in memory. Reads fail when ctx has ended, too much was read, or the reader recurses too deeply.
 type pdfFile struct {
 	ctx  context.Context
-	head []byte // stands for the first bytes of data
+	head []byte // replaces the first bytes of data
 	data []byte
 	left int64
-	// While the file is opened, seen counts the reads at each offset: tables of cross-references may lead back to each other.
+	// seen counts the reads at each offset while the file is opened, because cross-reference tables may refer to each other.
 	opened bool
 	seen   map[int64]int
 }
 
-// pdfRead is what a read counts at least, so that many small ones end too.
+// pdfRead is the least that a read counts, so that many small reads reach the limit too.
 const pdfRead = 1024
 
 func (f *pdfFile) ReadAt(b []byte, off int64) (int, error) {
@@ -220,7 +218,7 @@ func (f *pdfFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// escaped is a pattern for a name of PDF, each of whose letters may be written as #xx.
+// escaped returns a pattern for a PDF name. Each letter may be written as #xx.
 func escaped(name string) string {
 	var b strings.Builder
 	b.WriteByte('/')
@@ -240,10 +238,10 @@ var (
 	digits        = regexp.MustCompile(`\d+`)
 )
 
-// checkNumbers refuses tables whose stated size would be allocated as it stands.
+// checkNumbers rejects tables with a stated size that the library would allocate and the file cannot contain.
 func checkNumbers(data []byte) error {
-	most := max(len(data)/16, 1<<20) // objects; a plain entry takes 20 bytes, and an object more
-	all := 64 * most                 // a table may be repeated in part by each change to the file, and an entry of it may take no byte
+	most := max(len(data)/16, 1<<20) // objects; a plain entry has 20 bytes, and an object has more
+	all := 64 * most                 // each change to the file may repeat parts of a table, and an entry may have no bytes
 	check := func(number []byte) error {
 		n, err := strconv.Atoi(string(number))
 		if all -= n; err != nil || n > most || all < 0 {
@@ -269,8 +267,8 @@ func checkNumbers(data []byte) error {
 	return checkSections(data, check)
 }
 
-// checkSections reads the subsections of plain cross-reference tables: pairs of first object and count, and for each
-// object an offset, a generation and a letter.
+// checkSections checks the subsections of plain cross-reference tables: pairs of first object and count, and for each object an offset, a
+// generation and a letter.
 func checkSections(data []byte, check func([]byte) error) error {
 	for at := 0; ; {
 		i := bytes.Index(data[at:], []byte("xref"))
@@ -299,10 +297,9 @@ func checkSections(data []byte, check func([]byte) error) error {
 	}
 }
 
-// checkReferences refuses an object stream that is said to stand within an object stream: the library would follow it
-// without end, and a stack that overflows ends the process. It also refuses one that is said to hold more objects than a file can: the
-// library would look for each. Its table is private, so it is read by reflection; were the
-// fields renamed, the file would be refused and the tests would fail.
+// checkReferences rejects object streams that are inside an object stream, because the library would recurse until the stack overflows,
+// which ends the process. It also rejects object streams with more objects than a file can contain, because the library would look for
+// each. It reads the library's private table by reflection. If its fields are renamed, all files are rejected and the tests fail.
 func checkReferences(r *pdf.Reader, data []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -332,8 +329,8 @@ func checkReferences(r *pdf.Reader, data []byte) (err error) {
 	return nil
 }
 
-// checkHolder refuses an object stream whose dictionary gives its number of objects by reference, or as more than any writer puts
-// into one: the library reads as many, also past the end of the data.
+// checkHolder rejects an object stream whose number of objects is a reference, or more than any writer uses, because the library reads
+// that many objects, also beyond the end of the data.
 func checkHolder(data []byte, at int) error {
 	lx := &lexer{data: data, at: at}
 	for range 1000 {

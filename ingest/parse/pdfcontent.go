@@ -7,12 +7,12 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// matrix is a b c d e f of PDF 32000-1:2008, section 8.3.4.
+// matrix is the transformation a b c d e f of PDF 32000-1:2008, section 8.3.4.
 type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// times applies m first and then n.
+// times returns the transformation that applies m first and then n.
 func (m matrix) times(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -21,7 +21,7 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// pdfRun is text shown at once.
+// pdfRun is the text of one show operator.
 type pdfRun struct {
 	text       string
 	x, y, end  float64
@@ -30,7 +30,7 @@ type pdfRun struct {
 	horizontal bool
 }
 
-// textState is what the operators of text change.
+// textState is the state that text operators change.
 type textState struct {
 	ctm                                 matrix
 	font                                *pdfFont
@@ -38,7 +38,7 @@ type textState struct {
 	mode                                int
 }
 
-// interpreter runs content streams for the text that they show.
+// interpreter executes content streams and collects the text that they show.
 type interpreter struct {
 	doc    *pdfDoc
 	runs   []pdfRun
@@ -48,7 +48,7 @@ type interpreter struct {
 	tm, lm matrix // text matrix and line matrix
 }
 
-// run interprets a stream; depth is how many forms it stands in.
+// run interprets a stream; depth is the nesting depth of forms.
 func (ip *interpreter) run(data []byte, resources pdf.Value, ctm matrix, depth int) {
 	outer, saved := ip.state, ip.saved
 	ip.state = textState{ctm: ctm, scale: 1, font: outer.font, size: outer.size}
@@ -87,10 +87,10 @@ func (ip *interpreter) run(data []byte, resources pdf.Value, ctm matrix, depth i
 	}
 }
 
-// costForm is what drawing a form or a picture takes beyond its operators, in operators.
+// costForm is the cost of drawing a form or an image, in operators, without the form's own operators.
 const costForm = 200
 
-// draw runs a form and counts a picture.
+// draw interprets a form, or counts an image.
 func (ip *interpreter) draw(args []operand, resources pdf.Value, depth int) {
 	if len(args) < 1 || depth > 8 {
 		return
@@ -192,7 +192,7 @@ func (ip *interpreter) move(x, y float64) {
 	ip.tm = ip.lm
 }
 
-// show adds a run and moves on by its width.
+// show adds a run and advances by its width.
 func (ip *interpreter) show(s string) {
 	st := &ip.state
 	if st.font == nil || s == "" {

@@ -12,23 +12,23 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// pdfDoc is a PDF file being read.
+// pdfDoc is the state of parsing a PDF file.
 type pdfDoc struct {
 	ctx    context.Context
 	r      *pdf.Reader
 	limits Limits
 	left   int64 // bytes that streams may still inflate to
 	fonts  map[string]*pdfFont
-	codes  int         // of fonts, whose text or width may still be kept
+	codes  int         // of fonts, whose text or width may still be stored
 	budget int         // operators and glyphs left for the file
 	text   int         // bytes of text that may still be shown
 	shown  int         // lines that may still be shown
 	lines  [][]pdfLine // by page
-	images int         // pictures drawn
-	broken error       // the last page's that could not be read
+	images int         // images drawn
+	broken error       // error of the last page that could not be read
 }
 
-// attempt runs f; what the library panics with is an error.
+// attempt runs f and returns panics of the library as errors.
 func attempt(f func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -39,13 +39,13 @@ func attempt(f func()) (err error) {
 	return nil
 }
 
-// pdfPage is a page with what it inherits.
+// pdfPage is a page with its inherited attributes.
 type pdfPage struct {
 	v         pdf.Value
 	resources pdf.Value
 }
 
-// pages lists the leaves of the page tree.
+// pages returns the leaves of the page tree.
 func (d *pdfDoc) pages() ([]pdfPage, error) {
 	var out []pdfPage
 	nodes := 0
@@ -66,7 +66,7 @@ func (d *pdfDoc) pages() ([]pdfPage, error) {
 				return nil
 			}
 			if out = append(out, pdfPage{v, resources}); len(out) > d.limits.Pages {
-				return tooMuch("has more than %d pages", d.limits.Pages)
+				return tooLarge("has more than %d pages", d.limits.Pages)
 			}
 			return nil
 		}
@@ -91,7 +91,7 @@ func (d *pdfDoc) pages() ([]pdfPage, error) {
 	return out, nil
 }
 
-// stream inflates a stream, or several as one, within the limits.
+// stream decompresses one or several concatenated streams, within the limits.
 func (d *pdfDoc) stream(v pdf.Value) (out []byte, err error) {
 	if broken := attempt(func() { out, err = d.inflate(v) }); broken != nil {
 		err = broken
@@ -122,13 +122,13 @@ func (d *pdfDoc) inflate(v pdf.Value) ([]byte, error) {
 	if int64(len(out)) > most {
 		return nil, errors.New("a stream is too long")
 	}
-	if len(out) > 0 { // what comes before damage is text nevertheless
+	if len(out) > 0 { // data before the damage is usable
 		return out, nil
 	}
 	return out, err
 }
 
-// pageLines gives the lines of a page; of a damaged page, those before the damage.
+// pageLines returns the lines of a page. For a damaged page, it returns the lines before the damage.
 func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
 	ip := &interpreter{doc: d, budget: min(pdfPageBudget, d.budget)}
 	before := ip.budget
@@ -159,14 +159,14 @@ func (d *pdfDoc) info(p *Parsed) {
 			p.Meta.Subject = k
 		}
 	})
-	// Word processors leave the name of the file they printed.
+	// Word processors set the title to the name of the printed file.
 	t := strings.ToLower(p.Meta.Title)
 	if t == "untitled" || strings.HasPrefix(t, "microsoft word - ") || strings.HasSuffix(t, ".doc") || strings.HasSuffix(t, ".docx") {
 		p.Meta.Title = ""
 	}
 }
 
-// shortText is the text of a string that may be a title; none of a longer one.
+// shortText returns the text of a string, or "" if it is too long for a title.
 func shortText(v pdf.Value) string {
 	if len(v.RawString()) > 16<<10 {
 		return ""
@@ -174,7 +174,7 @@ func shortText(v pdf.Value) string {
 	return v.Text()
 }
 
-// pdfDate is D:YYYYMMDD… as YYYY-MM-DD.
+// pdfDate converts D:YYYYMMDD… to YYYY-MM-DD.
 func pdfDate(s string) string {
 	s = strings.TrimPrefix(s, "D:")
 	if len(s) < 8 || strings.Trim(s[:8], "0123456789") != "" {
@@ -183,7 +183,7 @@ func pdfDate(s string) string {
 	return s[:4] + "-" + s[4:6] + "-" + s[6:8]
 }
 
-// outline gives the level of each title in the table of contents, titles being folded by [foldTitle].
+// outline returns the level of each title in the table of contents. Keys are folded by [foldTitle].
 func (d *pdfDoc) outline() map[string]int {
 	out := map[string]int{}
 	nodes := 0
@@ -203,7 +203,7 @@ func (d *pdfDoc) outline() map[string]int {
 	return out
 }
 
-// foldTitle is a title without its number, case and blanks.
+// foldTitle removes number, case and white space from a title.
 func foldTitle(s string) string {
 	s = strings.ToLower(oneLine(s))
 	s = strings.TrimLeft(s, "0123456789. ")

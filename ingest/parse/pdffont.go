@@ -8,19 +8,19 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// pdfFont says what a font's codes mean and how wide they are.
+// pdfFont maps the character codes of a font to text and widths.
 type pdfFont struct {
 	bold    bool
-	wide    bool              // codes are of two bytes
+	wide    bool              // codes have two bytes
 	unicode map[uint32]string // from the ToUnicode map, by code
-	codeLen [5]bool           // which lengths of code that map has
-	simple  [256]string       // of fonts with codes of one byte
+	codeLen [5]bool           // code lengths in that map
+	simple  [256]string       // for one-byte codes
 	widths  map[uint32]float64
-	left    *int    // codes that may still be kept of all fonts of the file
-	missing float64 // the width of other codes, in thousandths of the size; 0: guess
+	left    *int    // codes that may still be stored, in all fonts of the file
+	missing float64 // width of other codes, in thousandths of the size; 0 if unknown
 }
 
-// font reads a font once for each place that names it.
+// font returns a font. It reads each font once per resource that names it.
 func (ip *interpreter) font(resources pdf.Value, name string) *pdfFont {
 	d := ip.doc
 	fonts := resources.Key("Font")
@@ -62,12 +62,11 @@ func (d *pdfDoc) readFont(f *pdfFont, v pdf.Value) {
 	d.readSimple(f, v)
 }
 
-// readSimple reads the encoding and the widths of a font with codes of one byte.
+// readSimple reads the encoding and the widths of a font with one-byte codes.
 func (d *pdfDoc) readSimple(f *pdfFont, v pdf.Value) {
 	enc := v.Key("Encoding")
 	if enc.Kind() == pdf.Dict && enc.Key("Differences").Len() <= 1024 || enc.Kind() == pdf.Name && enc.Name() == "MacRomanEncoding" {
-		// The library knows the glyphs' names. It is asked only where it does not read the ToUnicode map, whose
-		// counts it trusts.
+		// The library knows the names of glyphs. It is only used where it does not read the ToUnicode map, whose counts it trusts.
 		font := pdf.Font{V: v}
 		coder := font.Encoder()
 		base := enc.Key("BaseEncoding").Name()
@@ -115,14 +114,14 @@ func (f *pdfFont) readWideWidths(v pdf.Value) {
 	}
 }
 
-// width keeps the width of a code while the file may have more of them.
+// width stores the width of a code, within the file's limit.
 func (f *pdfFont) width(code uint32, w float64) {
 	if *f.left--; *f.left >= 0 {
 		f.widths[code] = w
 	}
 }
 
-// means keeps the text of a code: at most maxGlyph bytes, as no ligature has more.
+// means stores the text of a code, at most maxGlyph bytes, since no ligature has more.
 func (f *pdfFont) means(code uint32, text string) {
 	if *f.left--; *f.left >= 0 {
 		f.unicode[code] = clip(text, maxGlyph)
@@ -243,7 +242,7 @@ func (f *pdfFont) glyphs(s string, yield func(text string, width float64, space 
 	}
 }
 
-// guessWidth is about how wide a character of Helvetica or Times is, whose widths a file may leave out.
+// guessWidth returns the approximate width of a character of Helvetica or Times, whose widths a file may omit.
 func guessWidth(s string) float64 {
 	if s == "" {
 		return 0

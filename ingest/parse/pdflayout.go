@@ -21,8 +21,8 @@ type pdfLine struct {
 	page   int
 }
 
-// gatherLines joins runs that stand side by side. The order is that of the content, which is the reading order of nearly
-// every producer also where there are columns.
+// gatherLines joins adjacent runs to lines. It keeps the order of the content stream, which is the reading order in nearly all files, also
+// with columns.
 func gatherLines(runs []pdfRun) []pdfLine {
 	var out []pdfLine
 	var b strings.Builder
@@ -75,7 +75,7 @@ var (
 	pageNumber = regexp.MustCompile(`^(?i:(?:page|seite|p\.)\s*)?[-–(]?\s*(?:#|[ivxlc]+)\s*[-–)]?(?:\s*(?:/|of|von)\s*#)?$`)
 )
 
-// repeated gives the folded lines that stand at the top or the bottom of half the pages: running heads and page numbers.
+// repeated returns the folded lines at the top or the bottom of half of the pages: running heads and page numbers.
 func repeated(pages [][]pdfLine) map[string]bool {
 	counts := map[string]int{}
 	for _, lines := range pages {
@@ -96,10 +96,10 @@ func repeated(pages [][]pdfLine) map[string]bool {
 	return out
 }
 
-// foldLine is a line with its numbers made alike.
+// foldLine replaces the numbers of a line by a placeholder.
 func foldLine(s string) string { return anyDigits.ReplaceAllString(s, "#") }
 
-// margins are the indexes of the two topmost and the two lowest lines.
+// margins returns the indexes of the two topmost and the two lowest lines.
 func margins(lines []pdfLine) []int {
 	order := make([]int, len(lines))
 	for i := range order {
@@ -112,7 +112,7 @@ func margins(lines []pdfLine) []int {
 	return append(order[:2:2], order[len(order)-2:]...)
 }
 
-// bodySize is the size of most letters.
+// bodySize returns the most common font size, by letters.
 func bodySize(pages [][]pdfLine) float64 {
 	counts := map[float64]int{}
 	for _, lines := range pages {
@@ -131,7 +131,7 @@ func bodySize(pages [][]pdfLine) float64 {
 
 func roundSize(s float64) float64 { return math.Round(s*2) / 2 }
 
-// headingLevels ranks the sizes of large short lines.
+// headingLevels ranks the font sizes of large short lines.
 func headingLevels(pages [][]pdfLine, body float64) map[float64]int {
 	seen := map[float64]bool{}
 	for _, lines := range pages {
@@ -169,7 +169,7 @@ type pdfLayout struct {
 	levels  map[float64]int
 	outline map[string]int
 	body    float64
-	lines   []pdfLine // of the block at hand
+	lines   []pdfLine // of the current block
 	kind    Kind
 	level   int
 }
@@ -218,8 +218,8 @@ func (l *pdfLayout) line(line pdfLine) {
 	l.lines, l.kind, l.level = append(l.lines, line), kind, level
 }
 
-// heading gives the level of a line that is a heading, or 0: the table of contents knows best, then size, then a bold
-// line that is numbered or short.
+// heading returns the heading level of a line, or 0. The table of contents takes precedence over the font size. Other headings are bold
+// lines that are numbered or short.
 func (l *pdfLayout) heading(line pdfLine) int {
 	if lv := l.outline[foldTitle(line.text)]; lv > 0 && (line.bold || line.size > l.body*1.02 || numbered.MatchString(line.text)) {
 		return lv
@@ -242,7 +242,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// continues reports whether the line goes on with the block at hand.
+// continues reports whether the line belongs to the current block.
 func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 	last := l.lines[len(l.lines)-1]
 	down := last.y - line.y
@@ -269,7 +269,7 @@ func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 	if l.kind == ListItem {
 		return line.x > first.x-0.5*line.size || !ended
 	}
-	// A first line that is indented, or one that follows a short last line.
+	// An indented first line, or a line after a short last line.
 	if ended && (line.x > last.x+0.8*line.size && line.x > first.x+0.1*line.size || len(l.lines) > 1 && last.end < widest(l.lines)-8*line.size) {
 		return false
 	}
@@ -289,7 +289,7 @@ func lastRune(s string) rune {
 	return r
 }
 
-// flush joins the lines of the block at hand, and words that were cut at a line's end.
+// flush joins the lines of the current block, and words that are hyphenated at the end of a line.
 func (l *pdfLayout) flush() {
 	if len(l.lines) == 0 {
 		return
@@ -319,7 +319,7 @@ func (l *pdfLayout) flush() {
 	l.lines = l.lines[:0]
 }
 
-// cutWord reports a hyphen that a line's end has put into a word.
+// cutWord reports whether a line ends with a hyphenated word.
 func cutWord(text []byte, next string) bool {
 	if len(text) < 2 || text[len(text)-1] != '-' {
 		return false

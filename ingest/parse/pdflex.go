@@ -24,10 +24,10 @@ type operand struct {
 	list []operand
 }
 
-// maxArray is how many elements of an array are kept; a line of text has some hundred.
+// maxArray limits the elements of an array. A line of text has about a hundred.
 const maxArray = 100_000
 
-// lexer reads the tokens of PDF 32000-1:2008, section 7.8.2. It takes any bytes and moves on with every token.
+// lexer reads the tokens of PDF 32000-1:2008, section 7.8.2. It accepts any bytes, and each token advances it.
 type lexer struct {
 	data []byte
 	at   int
@@ -67,7 +67,7 @@ func (l *lexer) token(depth int) (operand, bool) {
 	case '<':
 		if l.at < len(l.data) && l.data[l.at] == '<' {
 			l.at++
-			return operand{kind: opDict}, true // its keys and values follow as operands that nobody asks for
+			return operand{kind: opDict}, true // its keys and values follow as operands, which are ignored
 		}
 		return operand{kind: opString, text: l.hex()}, true
 	case '>':
@@ -240,7 +240,7 @@ func (l *lexer) escape(out []byte) []byte {
 	return append(out, byte(n))
 }
 
-// skipImage moves past the data of an inline image, whose BI was read.
+// skipImage skips the data of an inline image after its BI operator.
 func (l *lexer) skipImage() {
 	i := bytes.Index(l.data[l.at:], []byte("ID"))
 	if i < 0 {

@@ -14,7 +14,7 @@ var (
 	underline = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,}|\^{3,}|#{3,}|\*{3,})$`)
 )
 
-// parseText reads plain text: blank lines part paragraphs, a line that is underlined is a heading.
+// parseText parses plain text. Blank lines separate paragraphs, and underlined lines are headings.
 func parseText(ctx context.Context, src source) (Parsed, error) {
 	text := decode(src.data)
 	if err := checkLines(text); err != nil {
@@ -30,25 +30,25 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 	return p, ctx.Err()
 }
 
-// What is counted before it is taken apart, since each costs some 50 bytes however short it is.
+// Limits that are checked before splitting, since each element takes some 50 bytes of memory.
 const (
 	maxLines = 4_000_000 // of a text or a source file
-	maxCells = 4_000_000 // of a table of values
+	maxCells = 4_000_000 // of a CSV or TSV file
 )
 
 func checkLines(s string) error {
 	if strings.Count(s, "\n") > maxLines {
-		return tooMuch("holds more than %d lines", maxLines)
+		return tooLarge("holds more than %d lines", maxLines)
 	}
 	return nil
 }
 
-// textBlocks stops once there are more blocks than most, which finish refuses.
-func textBlocks(s string, most int) []Block {
+// textBlocks stops at more than limit blocks, which finish rejects.
+func textBlocks(s string, limit int) []Block {
 	var out []Block
 	marks := map[byte]int{} // the level of each underlining character, in order of appearance, as reStructuredText has it
 	for part := range strings.SplitSeq(s, "\n\n") {
-		if len(out) > most {
+		if len(out) > limit {
 			break
 		}
 		lines := strings.Split(strings.Trim(part, "\n"), "\n")
@@ -66,7 +66,7 @@ func textBlocks(s string, most int) []Block {
 			if len(over) > 0 && over[len(over)-1] == under {
 				over = over[:len(over)-1]
 			}
-			out = appendParagraphs(out, over, most)
+			out = appendParagraphs(out, over, limit)
 			if marks[under[0]] == 0 {
 				marks[under[0]] = min(len(marks), 5) + 1
 			}
@@ -74,15 +74,15 @@ func textBlocks(s string, most int) []Block {
 			from = i + 1
 		}
 		if from < len(lines) {
-			out = appendParagraphs(out, lines[from:], most)
+			out = appendParagraphs(out, lines[from:], limit)
 		}
 	}
 	return out
 }
 
-// appendParagraphs adds the lines between two blank ones: lines that are filled are joined, list items stand alone, and
-// other short lines, such as those of a poem, stay lines.
-func appendParagraphs(out []Block, lines []string, most int) []Block {
+// appendParagraphs appends the blocks of consecutive lines. It joins long lines to paragraphs, makes each list item a block, and keeps the
+// line breaks of short lines, such as those of a poem.
+func appendParagraphs(out []Block, lines []string, limit int) []Block {
 	items, tight := 0, false
 	for _, l := range lines {
 		if bullet.MatchString(l) {
@@ -100,7 +100,7 @@ func appendParagraphs(out []Block, lines []string, most int) []Block {
 		cur = nil
 	}
 	for _, l := range lines {
-		if len(out) > most {
+		if len(out) > limit {
 			return out
 		}
 		if strings.TrimSpace(l) == "" {
@@ -142,7 +142,7 @@ func joinLines(lines []string) string {
 	return strings.TrimSpace(strings.Join(lines, " "))
 }
 
-// parseTable reads comma or tab separated values: a row of text per record.
+// parseTable parses CSV and TSV: each record is a block.
 func parseTable(ctx context.Context, src source) (Parsed, error) {
 	text := decode(src.data)
 	r := csv.NewReader(strings.NewReader(text))
@@ -153,7 +153,7 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		r.Comma = ';'
 	}
 	if strings.Count(text, string(r.Comma)) > maxCells {
-		return Parsed{}, tooMuch("holds more than %d cells", maxCells)
+		return Parsed{}, tooLarge("holds more than %d cells", maxCells)
 	}
 	var p Parsed
 	for size := 0; ; {
@@ -167,7 +167,7 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		if len(p.Blocks)%1024 == 0 && ctx.Err() != nil {
 			return p, ctx.Err()
 		}
-		if len(p.Blocks) > src.limits.Blocks || size > src.limits.Text { // finish refuses it
+		if len(p.Blocks) > src.limits.Blocks || size > src.limits.Text { // finish rejects it
 			return p, nil
 		}
 		if row := tableRow(rec); row != "" {
@@ -177,7 +177,7 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 	}
 }
 
-// tableRow joins cells with bars; a row of empty cells is no row.
+// tableRow joins cells with bars. It returns "" if all cells are empty.
 func tableRow(cells []string) string {
 	any := false
 	out := make([]string, len(cells))

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// source is what a parser is given.
+// source is the input of a parser.
 type source struct {
 	name   string
 	data   []byte
@@ -16,7 +16,7 @@ type source struct {
 	limits Limits
 }
 
-// format is one way of reading bytes.
+// format is a document format and its parser.
 type format struct {
 	media string
 	label string // for messages: "not valid <label>"
@@ -41,8 +41,7 @@ var extensions = map[string]format{
 	".csv": formatCSV, ".tsv": formatTSV,
 }
 
-// Supported reports whether a name's extension is that of a format that can be read. [Parse] also takes other names, when
-// the bytes are text.
+// Supported reports whether a name's extension is that of a supported format. [Parse] also accepts other names if the bytes are text.
 func Supported(name string) bool {
 	ext := extOf(name)
 	_, ok := extensions[ext]
@@ -57,7 +56,7 @@ func extOf(name string) string {
 	return strings.ToLower(path.Ext(name))
 }
 
-// binaries are formats that people take for documents and that cannot be read, by how their bytes begin.
+// binaries are formats that users may expect to work and that are not supported, by their magic bytes.
 var binaries = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive or an Office document"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
@@ -66,7 +65,7 @@ var binaries = []struct{ magic, what string }{
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
 }
 
-// recognise tells the format, by extension and then by content; content wins where it is certain.
+// recognise detects the format from content where that is certain, and else from the extension.
 func recognise(name string, data []byte) (format, error) {
 	if len(data) == 0 {
 		return format{}, refuse(nil, "the file is empty")
@@ -102,7 +101,7 @@ func recognise(name string, data []byte) (format, error) {
 	return formatText, nil
 }
 
-// isBinary reports NUL bytes outside UTF-16, or many control characters.
+// isBinary reports whether data contains NUL bytes, and is not UTF-16, or many control characters.
 func isBinary(data []byte) bool {
 	if _, ok := utf16Order(data); ok {
 		return false

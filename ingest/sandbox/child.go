@@ -16,15 +16,15 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// exitMemory is the status of a child that found itself over its limit of memory.
+// exitMemory is the exit status of a child that detected that it exceeded its memory limit.
 const exitMemory = 3
 
-// keepHeap is how much memory a child keeps from one document to the next.
-const keepHeap = 64 << 20
+// maxIdleHeap is the most memory that a child keeps between documents.
+const maxIdleHeap = 64 << 20
 
-// serve is a child's life: it parses the documents that its parent sends, and ends when the parent closes the pipe or is gone.
+// serve parses the documents that the parent sends. The process exits when the parent closes the pipe or ends.
 func serve(in, out *os.File) error {
-	os.Stdout = os.Stderr // what a library prints must not come between replies
+	os.Stdout = os.Stderr // output of libraries must not mix with replies
 	restrict()
 	documents := make(chan document)
 	var failed error
@@ -33,13 +33,13 @@ func serve(in, out *os.File) error {
 		for {
 			d, err := readDocument(in)
 			if err != nil {
-				os.Exit(0) // also in the middle of a document: nobody waits for it
+				os.Exit(0) // also while a document is parsed, because nobody waits for it
 			}
 			documents <- d
 		}
 	}()
 	for d := range documents {
-		debug.SetMemoryLimit(d.Memory / 4 * 3) // from there on, collecting garbage comes before speed
+		debug.SetMemoryLimit(d.Memory / 4 * 3) // collect garbage more often above it
 		debug.SetGCPercent(200)
 		if !bounded {
 			limitData(d.Memory)
@@ -56,7 +56,7 @@ func serve(in, out *os.File) error {
 		if failed = writeAll(out, reply, body); failed != nil {
 			break
 		}
-		if inUse() > keepHeap {
+		if inUse() > maxIdleHeap {
 			debug.FreeOSMemory()
 		}
 	}
@@ -86,17 +86,17 @@ func readDocument(in io.Reader) (d document, err error) {
 	return d, err
 }
 
-// parseDocument gives a reply.
+// parseDocument returns the reply for a document.
 func parseDocument(d document) (kind byte, body []byte) {
 	if d.Version != version {
-		return replyFailed, nil // the parent sees the version of the reply
+		return replyFailed, nil // the parent checks the version in the reply header
 	}
 	p, err := parse.Parse(context.Background(), d.Name, d.data, d.Limits)
 	if err == nil {
 		return replyParsed, encode(p)
 	}
 	if errors.Is(err, parse.ErrExhausted) {
-		return replyLate, nil
+		return replyTimeout, nil
 	}
 	f := failure{Code: fault.Internal, Message: "it cannot be read"}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
@@ -108,14 +108,14 @@ func parseDocument(d document) (kind byte, body []byte) {
 
 var memoryMetrics = []string{"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes"}
 
-// inUse is the memory that the runtime has mapped and not given back.
+// inUse returns the memory that the Go runtime has mapped and not returned to the system.
 func inUse() int64 {
 	s := []metrics.Sample{{Name: memoryMetrics[0]}, {Name: memoryMetrics[1]}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// watchHeap ends the process when it is over its limit. The parent watches too, where it can; here it is the only watch on some systems.
+// watchHeap exits the process when it exceeds its memory limit. On systems other than Linux, this is the only check.
 func watchHeap(most int64, done <-chan struct{}) {
 	tick := time.NewTicker(2 * watchEvery)
 	defer tick.Stop()

@@ -10,29 +10,30 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// The form of a parsed document between child and parent: numbers as varints, texts after their length, lists after their count. A link's
-// words stand in its block's text and are not repeated. encoding/gob takes four times as long and its decoder cannot be bounded.
+// The encoding of a parsed document between child and parent: numbers are varints, strings have a length prefix, and lists have a count.
+// The text of a link is not repeated, because it is part of its block's text. encoding/gob takes four times as long, and its decoder cannot
+// be bounded.
 
-// Bytes that a parsed document may have beside its text.
+// Bytes that a parsed document may have in addition to its text.
 const (
-	perBlock = 64
-	perLink  = 256
-	allLinks = 250_000
-	headRoom = 1 << 20
+	perBlock    = 64
+	perLink     = 256
+	allLinks    = 250_000
+	headerBytes = 1 << 20
 )
 
-// maxReply is how many bytes a parsed document within limits has at most.
+// maxReply returns the largest size of an encoded document within the limits.
 func maxReply(l parse.Limits) int64 {
-	return int64(l.Text) + perBlock*int64(l.Blocks) + perLink*allLinks + headRoom
+	return int64(l.Text) + perBlock*int64(l.Blocks) + perLink*allLinks + headerBytes
 }
 
-// fields are the texts of a document's metadata.
-func fields(m *corpus.DublinCore) []*string {
+// metaFields returns the fields of a document's metadata.
+func metaFields(m *corpus.DublinCore) []*string {
 	return []*string{&m.Title, &m.Creator, &m.Subject, &m.Description, &m.Publisher, &m.Date, &m.Language, &m.Rights}
 }
 
 const (
-	flagSilent = 1 << iota
+	flagSynthetic = 1 << iota
 	flagFenced
 	flagTight
 )
@@ -45,7 +46,7 @@ func encode(p parse.Parsed) []byte {
 	e := encoder(make([]byte, 0, size))
 	e.text(p.Title)
 	e.text(p.MediaType)
-	for _, f := range fields(&p.Meta) {
+	for _, f := range metaFields(&p.Meta) {
 		e.text(*f)
 	}
 	e.number(p.Pages)
@@ -86,12 +87,12 @@ func (e *encoder) text(s string) {
 	*e = append(*e, s...)
 }
 
-// decode reads what encode wrote, and trusts none of it.
+// decode decodes the output of encode. It does not trust its input.
 func decode(body []byte, limits parse.Limits) (p parse.Parsed, err error) {
 	d := &decoder{rest: string(body)}
-	p.Title, p.MediaType = d.ownText(), d.ownText()
-	for _, f := range fields(&p.Meta) {
-		*f = d.ownText()
+	p.Title, p.MediaType = d.cloneText(), d.cloneText()
+	for _, f := range metaFields(&p.Meta) {
+		*f = d.cloneText()
 	}
 	p.Pages = d.number(limits.Pages)
 	p.Blocks = make([]parse.Block, d.number(limits.Blocks))
@@ -99,11 +100,11 @@ func decode(body []byte, limits parse.Limits) (p parse.Parsed, err error) {
 		b := &p.Blocks[i]
 		b.Kind = parse.Kind(d.number(int(parse.Code)))
 		b.Level = d.number(1 << 20)
-		flags := d.number(flagSilent | flagFenced | flagTight)
-		b.Synthetic, b.Fenced, b.Tight = flags&flagSilent != 0, flags&flagFenced != 0, flags&flagTight != 0
+		flags := d.number(flagSynthetic | flagFenced | flagTight)
+		b.Synthetic, b.Fenced, b.Tight = flags&flagSynthetic != 0, flags&flagFenced != 0, flags&flagTight != 0
 		b.Page = d.number(limits.Pages)
 		if b.Text = d.text(); b.Kind == parse.Heading {
-			b.Text = strings.Clone(b.Text) // it outlives the document's text
+			b.Text = strings.Clone(b.Text) // chunks keep it longer than the document's text
 		}
 		if n := d.number(limits.Pages); n > 0 && n <= len(d.rest)/2 {
 			b.PageBreaks = make([]parse.PageBreak, n)
@@ -132,18 +133,18 @@ func (d *decoder) links(b *parse.Block) {
 	for i := range b.Links {
 		at := d.number(len(b.Text))
 		size := d.number(len(b.Text) - at)
-		b.Links[i] = parse.Link{Offset: at, Text: strings.Clone(b.Text[at : at+size]), Target: d.ownText()}
+		b.Links[i] = parse.Link{Offset: at, Text: strings.Clone(b.Text[at : at+size]), Target: d.cloneText()}
 	}
 }
 
 type decoder struct {
 	rest  string
-	all   int // links so far
+	all   int // number of links decoded so far
 	wrong bool
 }
 
-// number reads a number of at most most; a larger one damages the reply.
-func (d *decoder) number(most int) int {
+// number reads a number of at most limit. A larger one makes the reply invalid.
+func (d *decoder) number(limit int) int {
 	var n uint64
 	for i := range len(d.rest) {
 		if i == binary.MaxVarintLen64-1 {
@@ -153,7 +154,7 @@ func (d *decoder) number(most int) int {
 		n |= uint64(c&0x7f) << (7 * i)
 		if c < 0x80 {
 			d.rest = d.rest[i+1:]
-			if most < 0 || n > uint64(most) {
+			if limit < 0 || n > uint64(limit) {
 				break
 			}
 			return int(n)
@@ -163,7 +164,7 @@ func (d *decoder) number(most int) int {
 	return 0
 }
 
-// text reads a text as a part of the reply.
+// text reads a string, which shares the memory of the reply.
 func (d *decoder) text() string {
 	n := d.number(len(d.rest))
 	if n > len(d.rest) {
@@ -178,5 +179,5 @@ func (d *decoder) text() string {
 	return s
 }
 
-// ownText reads a text that may be kept for longer than the reply.
-func (d *decoder) ownText() string { return strings.Clone(d.text()) }
+// cloneText reads a string that may be kept longer than the reply.
+func (d *decoder) cloneText() string { return strings.Clone(d.text()) }

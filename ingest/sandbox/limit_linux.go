@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// executable is this program, also when its file was replaced since it started.
+// executable returns the path of this program, which also works if its file was replaced.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// attributes have the kernel end a child whose parent has ended.
+// attributes returns attributes that make the kernel kill a child when its parent ends.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 func systemEnv() []string { return nil }
 
-// resident is the memory of a process that is its own, in bytes: anonymous pages, and not those of the program's file.
+// resident returns the anonymous resident memory of a process in bytes, without the pages of files.
 func resident(pid int) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	f := bytes.Fields(raw)
 	if err != nil || len(f) < 3 {
 		return 0
 	}
-	all, _ := strconv.ParseInt(string(f[1]), 10, 64)
+	total, _ := strconv.ParseInt(string(f[1]), 10, 64)
 	file, _ := strconv.ParseInt(string(f[2]), 10, 64)
-	return (all - file) * int64(os.Getpagesize())
+	return (total - file) * int64(os.Getpagesize())
 }
 
 // noNewPrivileges is PR_SET_NO_NEW_PRIVS of prctl(2).
 const noNewPrivileges = 38
 
-// restrict gives up what parsing does not need: new privileges, files, and core dumps.
+// restrict drops rights that parsing does not need: new privileges, files, and core dumps.
 func restrict() {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0)
 	_ = os.Chdir("/")
-	for limit, most := range map[int]uint64{syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_NOFILE: 32} {
-		_ = syscall.Setrlimit(limit, &syscall.Rlimit{Cur: most, Max: most})
+	for resource, limit := range map[int]uint64{syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_NOFILE: 32} {
+		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit})
 	}
 }
 
-// dataRoom is what a child may map beyond its limit of memory: stacks of threads, and what is mapped and not used.
-const dataRoom = 256 << 20
+// mappingMargin is how much a child may map beyond its memory limit, for stacks of threads and unused mappings.
+const mappingMargin = 256 << 20
 
-// limitData bounds what the process maps, so that it cannot outrun those who watch its memory. RLIMIT_AS would count address space that Go
-// only reserves.
+// limitData limits the writable mappings of the process, in case its memory grows faster than it is checked. RLIMIT_AS would count address
+// space that Go only reserves.
 func limitData(memory int64) {
 	raw, err := os.ReadFile("/proc/self/statm")
 	f := bytes.Fields(raw)
@@ -56,18 +56,18 @@ func limitData(memory int64) {
 	if err != nil {
 		return
 	}
-	most := uint64(mapped*int64(os.Getpagesize()) + memory + dataRoom)
-	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})
+	limit := uint64(mapped*int64(os.Getpagesize()) + memory + mappingMargin)
+	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit})
 }
 
-// cpuTime is the processor time that the process has used.
+// cpuTime returns the processor time of the process.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// limitCPU bounds the processor time from now on.
+// limitCPU limits the processor time from now on.
 func limitCPU(d time.Duration) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CPU, &limit) != nil {
@@ -77,7 +77,8 @@ func limitCPU(d time.Duration) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &limit)
 }
 
-func overTime(s *os.ProcessState) bool {
+// exceededCPU reports whether the process was killed by limitCPU.
+func exceededCPU(s *os.ProcessState) bool {
 	ws, ok := s.Sys().(syscall.WaitStatus)
 	return ok && ws.Signaled() && ws.Signal() == syscall.SIGXCPU
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// On systems other than Linux the child watches its own memory, the parent watches the clock, and nothing else is restricted.
+// On systems other than Linux, the child checks its own memory, the parent checks the elapsed time, and nothing else is limited.
 
 func executable() (string, error) { return os.Executable() }
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-// systemEnv is what a process needs of the environment to start: on Windows, the folder of the system.
+// systemEnv returns the environment that a process needs to start: on Windows, the system folder.
 func systemEnv() []string {
 	if root := os.Getenv("SystemRoot"); root != "" {
 		return []string{"SystemRoot=" + root}
@@ -29,12 +29,12 @@ func restrict() {}
 
 func limitData(int64) {}
 
-// cpuTime is unknown: the parent counts the processor time of a child's earlier documents too.
+// cpuTime returns 0, so the parent includes the processor time of a child's earlier documents.
 func cpuTime() time.Duration { return 0 }
 
 func limitCPU(time.Duration) {}
 
-func overTime(*os.ProcessState) bool { return false }
+func exceededCPU(*os.ProcessState) bool { return false }
 
 // cgroup exists on Linux only.
 type cgroup struct{ dir string }

@@ -1,8 +1,8 @@
-// Package sandbox parses documents in child processes with hard limits, so that a hostile document costs a child and not the
-// program: a child that takes too much memory or time is killed, and the document fails with the reason.
+// Package sandbox parses documents in child processes with hard limits on memory and time. A child that exceeds a limit is killed, and its
+// document fails with the reason. The program and other documents are not affected.
 //
-// A child is the same executable, started again. So the program must call [Main] first in its main function, and a test binary in
-// TestMain. In a program that does not, documents are parsed in the process itself, and only the limits of package parse hold.
+// A child runs the same executable. So a program must call [Main] first in its main function, and a test binary in TestMain. Otherwise
+// documents are parsed in the process itself, and only the limits of package parse apply.
 package sandbox
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// Options are a [Pool]'s. The zero value works.
+// Options configure a [Pool]. The zero value works.
 type Options struct {
-	Memory  int64         // bytes of resident memory that a child may take; 512 MiB
-	Time    time.Duration // that parsing one document may take, on the clock and of processor time; 30 seconds
-	Workers int           // children at once; the number of processors, and at most MaxWorkers
+	Memory  int64         // limit of a child in bytes; default 512 MiB
+	Time    time.Duration // limit of a document, of both elapsed and processor time; default 30 s
+	Workers int           // most concurrent children; default: the number of processors, at most MaxWorkers
 	Logger  *slog.Logger
 }
 
-// MaxWorkers is how many children a pool has at most by default.
+// MaxWorkers limits the default number of children of a pool.
 const MaxWorkers = 4
 
 const (
-	maxFiles = 500              // that a child parses before it is replaced
-	maxIdle  = 30 * time.Second // after which a child that has nothing to do is stopped
-	slow     = time.Second      // a child that parsed for longer is replaced, since it may hold much memory
+	maxFiles = 500              // after which a child is replaced
+	maxIdle  = 30 * time.Second // after which an idle child is stopped
+	slow     = time.Second      // a child that parsed for longer is replaced, because it may keep much memory
 )
 
-// Pool parses documents in children, which it reuses. Its methods may be called concurrently. Close it when done.
+// Pool parses documents in reusable child processes. Its methods may be called concurrently. Call Close after use.
 type Pool struct {
 	opts   Options
 	slots  chan struct{}
@@ -52,10 +52,10 @@ type Pool struct {
 	idle   []*worker
 	closed bool
 
-	children sync.WaitGroup // that run
+	children sync.WaitGroup // running
 }
 
-// New returns a pool. It starts children when they are needed.
+// New returns a pool, which starts children on demand.
 func New(o Options) *Pool {
 	if o.Memory <= 0 {
 		o.Memory = 512 << 20
@@ -79,8 +79,8 @@ func New(o Options) *Pool {
 	return p
 }
 
-// Parse is [parse.Parse] in a child. A document that needs more memory or time than the pool allows gives a [*fault.Error]
-// that wraps [parse.ErrExhausted]. If the child got too little processor time or ended for an unknown reason, the error does not wrap it.
+// Parse is like [parse.Parse], and runs in a child. If a document exceeds the limits of memory or time, the error is a [*fault.Error] that
+// wraps [parse.ErrExhausted]. It does not wrap it if the child got too little processor time or ended for an unknown reason.
 func (p *Pool) Parse(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
 	if limits.Time <= 0 || limits.Time > p.opts.Time {
 		limits.Time = p.opts.Time
@@ -218,13 +218,13 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// enabled says that the program called Main.
+// enabled reports whether the program called Main.
 var enabled bool
 
-// protocol is the version of what parent and child send each other.
+// protocol is the version of the protocol between parent and child.
 const protocol = 1
 
-// version identifies the protocol and the build. On some systems, a child runs the program that has replaced its parent's.
+// version identifies the protocol and the build. They differ if the executable was replaced while the parent runs.
 var version = buildVersion()
 
 func buildVersion() uint64 {
@@ -236,11 +236,11 @@ func buildVersion() uint64 {
 // childArgument is the only argument of a child.
 const childArgument = "sluice-parse-child"
 
-// Main does nothing in a program and enables its pools; in a child it parses documents and does not return. Call it before anything
-// else in main or TestMain, from the main goroutine.
+// Main enables the pools of a program. In a child process, it parses documents and does not return. Call it first in main or TestMain, on
+// the main goroutine.
 func Main() {
 	if len(os.Args) == 2 && os.Args[1] == childArgument {
-		// A terminal and systemd send these signals to every process of the server, which still parses documents while it stops.
+		// A terminal and systemd send these signals to all processes of the server, which still parses documents while it stops.
 		signal.Ignore(os.Interrupt, syscall.SIGTERM)
 		if err := serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

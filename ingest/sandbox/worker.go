@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	errMemory  = errors.New("the child took too much memory")
-	errTime    = errors.New("the child took too long")
+	errMemory  = errors.New("the child exceeded its memory limit")
+	errTime    = errors.New("the child exceeded its time limit")
 	errCrashed = errors.New("the child ended")
 
 	errReplaced   = errors.New("the child has another version")
@@ -29,19 +29,19 @@ var (
 )
 
 const (
-	// grace is how much longer than the document's limit a child may take before it is killed: it stops by itself where it can.
+	// grace is how long after the document's time limit a child is killed. Mostly it stops by itself before.
 	grace      = time.Second
 	watchEvery = 4 * time.Millisecond
 )
 
-// worker is a child as its parent sees it. One goroutine at a time uses it.
+// worker is a child process. Only one goroutine may use it at a time.
 type worker struct {
 	memory int64
 	cmd    *exec.Cmd
 	group  *cgroup  // nil if it has none
 	in     *os.File // to the child
 	out    *os.File // from the child
-	said   head     // the beginning of what it wrote to standard error
+	stderr prefix   // the beginning of its standard error
 	exited chan struct{}
 	oom    bool // the kernel ended it because its group reached its limit; set before exited is closed
 	files  int
@@ -50,26 +50,26 @@ type worker struct {
 	cause  atomic.Pointer[error]
 }
 
-// head keeps the beginning of what is written to it.
-type head struct {
+// prefix is a writer that keeps the first 4 KiB.
+type prefix struct {
 	mu sync.Mutex
 	b  []byte
 }
 
-func (h *head) Write(b []byte) (int, error) {
+func (h *prefix) Write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.b = append(h.b, b[:min(len(b), 4096-len(h.b))]...)
 	return len(b), nil
 }
 
-func (h *head) has(words ...string) bool {
+func (h *prefix) has(words ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(h.b, []byte(w)) })
 }
 
-// start starts a child. Its environment holds nothing of the parent's, where keys of models may be.
+// start starts a child without the parent's environment, which may contain API keys.
 // It gets a group of its own in groups, if groups is not nil.
 func start(memory int64, groups *cgroup) (*worker, error) {
 	path, err := executable()
@@ -85,7 +85,7 @@ func start(memory int64, groups *cgroup) (*worker, error) {
 		return nil, errors.Join(fmt.Errorf("start parser: %w", err), childIn.Close(), in.Close())
 	}
 	w := &worker{memory: memory, in: in, out: out, exited: make(chan struct{})}
-	w.cmd = &exec.Cmd{Path: path, Args: []string{os.Args[0], childArgument}, Stdin: childIn, Stdout: childOut, Stderr: &w.said, SysProcAttr: attributes(),
+	w.cmd = &exec.Cmd{Path: path, Args: []string{os.Args[0], childArgument}, Stdin: childIn, Stdout: childOut, Stderr: &w.stderr, SysProcAttr: attributes(),
 		Env: append([]string{"GOTRACEBACK=none", "GOMAXPROCS=2"}, systemEnv()...)}
 	err = w.cmd.Start()
 	_, _ = childIn.Close(), childOut.Close()
@@ -96,7 +96,7 @@ func start(memory int64, groups *cgroup) (*worker, error) {
 		w.group = groups.place(w.cmd.Process.Pid, memory)
 	}
 	go func() {
-		_ = w.cmd.Wait() // how it ended is seen from its replies
+		_ = w.cmd.Wait() // exitError reports how it ended
 		if w.group != nil {
 			w.oom = w.group.exceeded()
 			_ = w.group.remove() // else the next start does
@@ -106,7 +106,7 @@ func start(memory int64, groups *cgroup) (*worker, error) {
 	return w, nil
 }
 
-// sinceReply is the processor time after the last reply of a child that has ended.
+// sinceReply returns the processor time that an ended child used after its last reply.
 func (w *worker) sinceReply() time.Duration {
 	return w.cmd.ProcessState.UserTime() + w.cmd.ProcessState.SystemTime() - w.used
 }
@@ -132,17 +132,17 @@ func (w *worker) ended() bool {
 // stop ends the child and does not wait for it.
 func (w *worker) stop() {
 	_ = w.in.Close()
-	_ = w.cmd.Process.Kill() // it may have ended
+	_ = w.cmd.Process.Kill() // it may have ended already
 	_ = w.out.Close()
 }
 
-// kill ends the child for a reason. The first one counts.
+// kill kills the child and records the cause, unless one is recorded already.
 func (w *worker) kill(cause error) {
 	w.cause.CompareAndSwap(nil, &cause)
 	_ = w.cmd.Process.Kill()
 }
 
-// parse has the child parse a document. The error is the document's as a [*fault.Error], or why the child ended.
+// parse parses a document in the child. The error is a [*fault.Error] of the document, or the reason why the child ended.
 func (w *worker) parse(ctx context.Context, name string, data []byte, limits parse.Limits) (parse.Parsed, error) {
 	done := make(chan struct{})
 	watched := make(chan struct{})
@@ -150,13 +150,13 @@ func (w *worker) parse(ctx context.Context, name string, data []byte, limits par
 		defer close(watched)
 		w.watch(ctx, limits.Time+grace, done)
 	}()
-	kind, used, body, err := w.exchange(name, data, limits)
+	kind, used, body, err := w.roundTrip(name, data, limits)
 	close(done)
 	<-watched
 	if err != nil {
-		return parse.Parsed{}, w.ending(ctx, err)
+		return parse.Parsed{}, w.exitError(ctx, err)
 	}
-	if kind == replyLate {
+	if kind == replyTimeout {
 		return parse.Parsed{}, errTime
 	}
 	w.used = used
@@ -170,10 +170,10 @@ func (w *worker) parse(ctx context.Context, name string, data []byte, limits par
 	return parse.Parsed{}, readFailure(body)
 }
 
-// watch kills the child when it is over a limit.
-func (w *worker) watch(ctx context.Context, most time.Duration, done <-chan struct{}) {
-	late := time.NewTimer(most)
-	defer late.Stop()
+// watch kills the child when it exceeds a limit.
+func (w *worker) watch(ctx context.Context, limit time.Duration, done <-chan struct{}) {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -183,7 +183,7 @@ func (w *worker) watch(ctx context.Context, most time.Duration, done <-chan stru
 		case <-ctx.Done():
 			w.kill(ctx.Err())
 			return
-		case <-late.C:
+		case <-timeout.C:
 			w.kill(errTime)
 			return
 		case <-tick.C:
@@ -195,9 +195,9 @@ func (w *worker) watch(ctx context.Context, most time.Duration, done <-chan stru
 	}
 }
 
-// ending says why the child ended in the middle of a document.
-func (w *worker) ending(ctx context.Context, err error) error {
-	_ = w.cmd.Process.Kill() // one that closed its output may still run
+// exitError returns the reason why the child ended while it parsed a document.
+func (w *worker) exitError(ctx context.Context, err error) error {
+	_ = w.cmd.Process.Kill() // it may have closed its output and still run
 	<-w.exited
 	if cause := w.cause.Load(); cause != nil {
 		return *cause
@@ -207,15 +207,15 @@ func (w *worker) ending(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, errReplaced):
 		return err
-	case w.oom, w.cmd.ProcessState.ExitCode() == exitMemory, w.said.has("out of memory", "cannot allocate memory", "stack exceeds"):
+	case w.oom, w.cmd.ProcessState.ExitCode() == exitMemory, w.stderr.has("out of memory", "cannot allocate memory", "stack exceeds"):
 		return errMemory
-	case overTime(w.cmd.ProcessState), w.said.has("SIGXCPU"):
+	case exceededCPU(w.cmd.ProcessState), w.stderr.has("SIGXCPU"):
 		return errTime
 	}
 	return fmt.Errorf("%w: %s: %w", errCrashed, w.cmd.ProcessState, err)
 }
 
-// request is what stands before a document's bytes.
+// request is the header before a document's bytes.
 type request struct {
 	Name    string
 	Limits  parse.Limits
@@ -226,17 +226,17 @@ type request struct {
 
 // The kinds of a reply.
 const (
-	replyParsed = 'p'
-	replyFailed = 'f'
-	replyLate   = 't' // the document's time limit was reached
+	replyParsed  = 'p'
+	replyFailed  = 'f'
+	replyTimeout = 't' // the document's time limit was reached
 )
 
-// replyHeader is the size of what precedes a reply's body: the child's version, the kind of the reply, the size of the body, and the processor
-// time that the child has used.
+// replyHeader is the size of the header of a reply: the child's version, the kind of the reply, the size of the body, and the processor time
+// that the child has used.
 const replyHeader = 8 + 1 + 8 + 8
 
-// exchange sends a document and reads the reply, of which it takes no more than a document within the limits can have.
-func (w *worker) exchange(name string, data []byte, limits parse.Limits) (kind byte, used time.Duration, body []byte, err error) {
+// roundTrip sends a document and reads the reply, up to the largest size for these limits.
+func (w *worker) roundTrip(name string, data []byte, limits parse.Limits) (kind byte, used time.Duration, body []byte, err error) {
 	header, err := json.Marshal(request{name, limits, w.memory, len(data), version})
 	if err != nil {
 		return 0, 0, nil, err
@@ -277,7 +277,7 @@ type failure struct {
 	Message string
 }
 
-// readFailure gives the error of a reply. What is no error of a document is the child's fault.
+// readFailure decodes the error of a document. An invalid reply means that the child failed.
 func readFailure(body []byte) error {
 	var f failure
 	if json.Unmarshal(body, &f) != nil || len(f.Message) > 4096 || !slices.Contains(fault.Codes(), f.Code) {

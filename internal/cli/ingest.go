@@ -42,7 +42,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	if c.Retry {
-		if err := a.Failures.Forget(); err != nil {
+		if err := a.Failures.Clear(); err != nil {
 			return err
 		}
 	}

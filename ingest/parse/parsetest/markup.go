@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// numbered repeats a format of one number, which counts.
+// numbered repeats a format with increasing numbers.
 func numbered(format string, n int) string {
 	var b strings.Builder
 	for i := range n {

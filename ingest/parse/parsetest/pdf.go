@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// pdf writes a PDF file object by object. Object 1 is the catalog and object 2 the root of the tree of pages.
+// pdf writes a PDF file object by object. Object 1 is the catalog, and object 2 the root of the page tree.
 type pdf struct {
 	b  bytes.Buffer
-	at []int // offsets of objects, by number less one
+	at []int // offsets of objects; object n is at index n-1
 }
 
 func newPDF() *pdf {
@@ -24,7 +24,7 @@ func (p *pdf) object(body string) {
 	fmt.Fprintf(&p.b, "%d 0 obj\n%s\nendobj\n", len(p.at), body)
 }
 
-// stream adds a stream with more entries for its dictionary.
+// stream adds a stream with additional dictionary entries.
 func (p *pdf) stream(dict string, data []byte) {
 	p.object(fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(data), data))
 }
@@ -41,7 +41,7 @@ func deflate(data []byte) []byte {
 	return b.Bytes()
 }
 
-// end writes the table of cross-references; trailer adds entries.
+// end writes the cross-reference table; trailer has additional entries.
 func (p *pdf) end(trailer string) []byte {
 	xref := p.b.Len()
 	fmt.Fprintf(&p.b, "xref\n0 %d\n0000000000 65535 f \n", len(p.at)+1)
@@ -52,7 +52,7 @@ func (p *pdf) end(trailer string) []byte {
 	return p.b.Bytes()
 }
 
-// single is a file of one page, which is object 3: its content is object 4 and its resources are as given.
+// single returns a file of one page, object 3, whose content is object 4.
 func single(resources, content string, more func(*pdf)) []byte {
 	p := newPDF()
 	p.object("<</Type/Catalog/Pages 2 0 R>>")
@@ -65,7 +65,7 @@ func single(resources, content string, more func(*pdf)) []byte {
 	return p.end("")
 }
 
-// crossStream is a file that is nothing but a cross-reference stream.
+// crossStream returns a file that only has a cross-reference stream.
 func crossStream(dict string, rows []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -75,7 +75,7 @@ func crossStream(dict string, rows []byte) []byte {
 	return b.Bytes()
 }
 
-// pdfFiles are PDF files whose structure is the bomb.
+// pdfFiles returns PDF files with a hostile structure.
 func pdfFiles() []bomb {
 	return []bomb{
 		{"xref-index-repeated.pdf", func() []byte {
@@ -136,7 +136,7 @@ func pdfFiles() []bomb {
 	}
 }
 
-// objectStream is a file whose catalog and tree of pages are said to stand in object 4, an object stream.
+// objectStream returns a file whose catalog and page tree are in object 4, an object stream.
 func objectStream(dict, data string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
@@ -153,7 +153,7 @@ func objectStream(dict, data string) []byte {
 	return b.Bytes()
 }
 
-// tree is a file of one page, object 3, below a root of the tree of pages that is as given.
+// tree returns a file of one page, object 3, with the given root of the page tree.
 func tree(pages string) []byte {
 	p := newPDF()
 	p.object("<</Type/Catalog/Pages 2 0 R>>")

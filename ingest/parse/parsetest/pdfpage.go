@@ -10,7 +10,7 @@ const (
 	begin     = "BT /F 9 Tf 9 700 Td "
 )
 
-// simpleFont adds a font, with more entries for its dictionary.
+// simpleFont adds a font with additional dictionary entries.
 func simpleFont(p *pdf, more string) {
 	p.object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica" + more + ">>")
 }
@@ -19,13 +19,13 @@ func wideFont(p *pdf, more string) {
 	p.object("<</Type/Font/Subtype/Type0/BaseFont/X" + more + ">>")
 }
 
-// mapped adds a font with the ToUnicode map that follows it.
+// mapped adds a font and its ToUnicode map.
 func mapped(p *pdf, toUnicode string) {
 	wideFont(p, "/ToUnicode 6 0 R")
 	p.deflated("", []byte("1 begincodespacerange <0000> <ffff> endcodespacerange "+toUnicode))
 }
 
-// pdfFonts are PDF files of which a font is the bomb.
+// pdfFonts returns PDF files with a hostile font.
 func pdfFonts() []bomb {
 	return []bomb{
 		{"glyph-text.pdf", func() []byte {
@@ -71,7 +71,7 @@ func pdfFonts() []bomb {
 	}
 }
 
-// pdfPages are PDF files of which a page is the bomb.
+// pdfPages returns PDF files with a hostile page.
 func pdfPages() []bomb {
 	return []bomb{
 		{"content-inflated.pdf", func() []byte { return single(plainFont, strings.Repeat("\x00", 150_000_000), nil) }},
@@ -129,7 +129,7 @@ func pdfPages() []bomb {
 	}
 }
 
-// shared is a file of n pages that all show the same content in one font.
+// shared returns a file of n pages with the same content in one font.
 func shared(n int, content string) []byte {
 	p := newPDF()
 	p.object("<</Type/Catalog/Pages 2 0 R>>")

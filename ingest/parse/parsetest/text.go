@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// frontMatter is a Markdown file with what stands between its first dashes.
+// frontMatter returns a Markdown file with the given front matter.
 func frontMatter(name, yaml string) bomb {
 	return bomb{name, func() []byte { return []byte("---\n" + yaml + "\n---\n\nText.\n") }}
 }
 
-// textFiles are plain text, tables, source code, front matter and encodings.
+// textFiles returns plain text, tables, source code, front matter and encodings.
 func textFiles() []bomb {
 	return []bomb{
 		filled("lines-empty.txt", "a", "\n", MaxBytes, "b"),
