@@ -2,17 +2,18 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
@@ -33,17 +34,18 @@ type Options struct {
 
 // Chat is a model of Anthropic's. Its methods may be called at once.
 type Chat struct {
-	client sdk.Client
-	name   string
-	host   string
-	stall  time.Duration
-	set    int // tokens of context that were set
-	log    *slog.Logger
-	quirks atomic.Uint32
+	client       *http.Client
+	base         *url.URL
+	key          string
+	name         string
+	stall        time.Duration
+	contextLimit int // tokens of context that were set
+	log          *slog.Logger
+	unsupported  atomic.Uint32
 
-	learning sync.Mutex // held while the API is asked for the limits
-	limits   atomic.Pointer[model.Limits]
-	again    time.Time // when to ask once more what it did not tell
+	mu      sync.Mutex // held while the API is asked for the limits
+	limits  atomic.Pointer[model.Limits]
+	retryAt time.Time // when to ask once more what it did not tell
 }
 
 var _ model.Chat = (*Chat)(nil)
@@ -55,24 +57,15 @@ func New(o Options) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), // the SDK would take keys, addresses, headers and files from there
-		option.WithoutOpenTelemetry(),       // nor is it to tell prompts to whatever tracer the process has
-		option.WithBaseURL(base.String()), option.WithHTTPClient(transport.Client(o.HTTP)), option.WithMaxRetries(0),
-		option.WithMiddleware(transport.CheckStatus),
+	if err := transport.CheckKey(o.Key); err != nil {
+		return nil, err
 	}
-	if o.Key != "" {
-		if err := transport.CheckKey(o.Key); err != nil {
-			return nil, err
-		}
-		options = append(options, option.WithAPIKey(o.Key))
-	}
-	c := &Chat{client: sdk.NewClient(options...), name: o.Model, host: base.Host, stall: o.Stall, set: o.Context, log: o.Logger}
+	c := &Chat{client: transport.Client(o.HTTP), base: base, key: o.Key, name: o.Model, stall: o.Stall, contextLimit: o.Context, log: o.Logger}
 	if c.name == "" {
-		c.name = sdk.ModelClaudeSonnet5_5
+		c.name = defaultModel
 	}
 	if c.stall <= 0 {
-		c.stall = stall
+		c.stall = defaultStall
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -102,7 +95,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body), form)
-		s.onFinish = func() { watch.Shorten(afterEnd) }
+		s.onFinish = func() { watch.Shorten(trailerTimeout) }
 		defer func() { model.Used(ctx, c.name, s.cost(r)) }()
 		listening := true
 		reason, err := s.read(func(p model.Piece) bool {
@@ -126,28 +119,42 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 // answer comes, if it does.
 func (c *Chat) request(ctx context.Context, w *transport.StallTimer, r model.Request) (*http.Response, string, error) {
 	for {
-		known := quirk(c.quirks.Load())
-		p, form, err := params(c.name, r, known)
+		known := unsupported(c.unsupported.Load())
+		p, form, err := newRequest(c.name, r, known)
 		if err != nil {
 			return nil, "", err
 		}
-		var res *http.Response
-		w.Start()
-		err = c.client.Post(ctx, "v1/messages", p, &res, option.WithJSONSet("stream", true))
-		w.Stop()
-		if err == nil && res == nil {
-			err = transport.ErrUnreadable
+		body, err := json.Marshal(p)
+		if err != nil {
+			return nil, "", errRequest
 		}
+		w.Start()
+		res, err := c.send(ctx, http.MethodPost, c.base.JoinPath("v1/messages"), bytes.NewReader(body))
+		w.Stop()
 		var refused *transport.StatusError
 		if !errors.As(err, &refused) {
 			return res, form, err
 		}
 		// Each answer of this kind adds to what is known, so this comes to an end.
-		learnt := learn(refused, p) &^ known
+		learnt := unsupportedBy(refused, p) &^ known
 		if learnt == 0 {
 			return nil, "", err
 		}
-		c.quirks.Or(uint32(learnt))
-		c.log.Debug("the model does not take a parameter", "host", c.host, "model", c.name, "quirk", uint32(learnt))
+		c.unsupported.Or(uint32(learnt))
+		c.log.Debug("the model does not take a parameter", "host", c.base.Host, "model", c.name, "quirk", uint32(learnt))
 	}
+}
+
+// send sends a request to the API.
+func (c *Chat) send(ctx context.Context, method string, at *url.URL, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, at.String(), body)
+	if err != nil {
+		return nil, errRequest
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Anthropic-Version", apiVersion)
+	if c.key != "" {
+		r.Header.Set("X-Api-Key", c.key)
+	}
+	return transport.CheckStatus(r, c.client.Do)
 }

@@ -42,7 +42,7 @@ const (
 )
 
 // family gives what is known of a model by its name.
-func family(name string) (known model.Limits) {
+func familyLimits(name string) (known model.Limits) {
 	longest := 0
 	for beginning, l := range families {
 		if len(beginning) > longest && strings.HasPrefix(name, beginning) {
@@ -54,7 +54,7 @@ func family(name string) (known model.Limits) {
 
 // defaultOutput gives the length of an answer, which the API wants to be told, where the request does not say it.
 func defaultOutput(name string) int {
-	if out := family(name).Output; out > 0 {
+	if out := familyLimits(name).Output; out > 0 {
 		return min(out, mostOutput)
 	}
 	return leastOutput
@@ -63,40 +63,40 @@ func defaultOutput(name string) int {
 // Limits gives the model's limits: the context as set, the rest as the API's list of models tells or else as known of the
 // model's family. The API is asked at the first call, for 3 seconds at most, and again after a minute if it did not tell.
 func (c *Chat) Limits(ctx context.Context) model.Limits {
-	limits := family(c.name)
-	if told := c.told(ctx); told != nil {
+	limits := familyLimits(c.name)
+	if told := c.fetchLimits(ctx); told != nil {
 		limits = *told
 	}
-	if c.set > 0 {
-		limits.Context = c.set
+	if c.contextLimit > 0 {
+		limits.Context = c.contextLimit
 	}
 	return limits
 }
 
 // told gives the limits that the API tells; nil if it does not.
-func (c *Chat) told(ctx context.Context) *model.Limits {
+func (c *Chat) fetchLimits(ctx context.Context) *model.Limits {
 	if l := c.limits.Load(); l != nil {
 		return l
 	}
-	c.learning.Lock()
-	defer c.learning.Unlock()
-	if l := c.limits.Load(); l != nil || time.Now().Before(c.again) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.limits.Load(); l != nil || time.Now().Before(c.retryAt) {
 		return l
 	}
-	l := c.askLimits(ctx)
+	l := c.requestLimits(ctx)
 	if l != nil {
 		c.limits.Store(l)
 	} else if ctx.Err() == nil {
-		c.again = time.Now().Add(askAgain)
+		c.retryAt = time.Now().Add(askAgain)
 	}
 	return l
 }
 
-func (c *Chat) askLimits(ctx context.Context) *model.Limits {
-	ctx, cancel := context.WithTimeout(ctx, aside)
+func (c *Chat) requestLimits(ctx context.Context) *model.Limits {
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
-	var res *http.Response
-	if err := c.client.Get(ctx, "v1/models/"+url.PathEscape(c.name), nil, &res); err != nil || res == nil {
+	res, err := c.send(ctx, http.MethodGet, c.base.JoinPath("v1/models", url.PathEscape(c.name)), http.NoBody)
+	if err != nil {
 		return nil
 	}
 	defer res.Body.Close()

@@ -4,57 +4,98 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// inJSON is what a model is told that cannot be held to a schema.
+// messagesRequest is the body of a request. See https://docs.anthropic.com/en/api/messages.
+type messagesRequest struct {
+	Model        string         `json:"model"`
+	MaxTokens    int            `json:"max_tokens"`
+	Stream       bool           `json:"stream"`
+	Temperature  *float64       `json:"temperature,omitempty"`
+	System       []content      `json:"system,omitempty"`
+	Messages     []message      `json:"messages"`
+	Tools        []tool         `json:"tools,omitempty"`
+	ToolChoice   *toolChoice    `json:"tool_choice,omitempty"`
+	OutputConfig map[string]any `json:"output_config,omitempty"`
+}
+
+type message struct {
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+}
+
+// content is a text, a tool call or a tool result.
+type content struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []content       `json:"content,omitempty"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type toolChoice struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+func text(s string) content { return content{Type: "text", Text: s} }
+
+// schemaPrompt is the instruction for models without structured output.
 //
 //go:embed json.txt
-var inJSON string
+var schemaPrompt string
 
-// quirk is what a model does not take.
-type quirk uint32
+// unsupported is a set of parameters that a model has rejected.
+type unsupported uint32
 
 const (
-	noTemperature quirk = 1 << iota // as models that think by themselves
-	noFormat                        // output_config: older models and some gateways
-	noForcing                       // a tool that it has to call
+	noTemperature unsupported = 1 << iota // reasoning models
+	noFormat                              // output_config: older models and some gateways
+	noToolChoice                          // a forced tool call
 )
 
-// opening stands before a conversation that begins with the assistant, which the API does not take.
-const opening = "Go on."
+// openingText is inserted before a conversation that begins with the assistant, which the API rejects.
+const openingText = "Go on."
 
-// params gives the request in the API's form, and the name of the tool by whose call the answer is given, if it is.
-func params(name string, r model.Request, known quirk) (sdk.MessageNewParams, string, error) {
-	p := sdk.MessageNewParams{Model: name, MaxTokens: int64(r.MaxTokens), Messages: messages(r.Messages)}
+// newRequest returns the body of a request, and the name of the tool whose input is the answer, if the schema needs one.
+func newRequest(name string, r model.Request, known unsupported) (*messagesRequest, string, error) {
+	p := &messagesRequest{Model: name, MaxTokens: r.MaxTokens, Stream: true, Messages: messages(r.Messages)}
 	if p.MaxTokens <= 0 {
-		p.MaxTokens = int64(defaultOutput(name))
+		p.MaxTokens = defaultOutput(name)
 	}
-	if r.Temperature != nil && known&noTemperature == 0 {
-		p.Temperature = sdk.Float(*r.Temperature)
+	if known&noTemperature == 0 {
+		p.Temperature = r.Temperature
 	}
 	for _, m := range r.Messages {
 		if m.Role == model.System && strings.TrimSpace(m.Text) != "" {
-			p.System = append(p.System, sdk.TextBlockParam{Text: m.Text})
+			p.System = append(p.System, text(m.Text))
 		}
 	}
 	for _, t := range r.Tools {
-		if err := addTool(&p, t.Name, t.Description, t.Parameters); err != nil {
-			return p, "", err
+		if err := p.addTool(t.Name, t.Description, t.Parameters); err != nil {
+			return nil, "", err
 		}
 	}
-	form, err := addSchema(&p, r.Schema, known)
+	form, err := p.addSchema(r.Schema, known)
 	return p, form, err
 }
 
-// addSchema holds the answer to a schema as well as the model can be.
-func addSchema(p *sdk.MessageNewParams, s *model.Schema, known quirk) (form string, err error) {
+// addSchema requests an answer of a schema in the best way that the model supports.
+func (p *messagesRequest) addSchema(s *model.Schema, known unsupported) (form string, err error) {
 	switch {
 	case s == nil:
 	case known&noFormat == 0:
@@ -62,39 +103,83 @@ func addSchema(p *sdk.MessageNewParams, s *model.Schema, known quirk) (form stri
 		if json.Unmarshal(s.JSON, &schema) != nil || schema == nil {
 			return "", errRequest
 		}
-		// The SDK fits a schema to what the API takes, but has that for its beta types alone.
-		fitted, ok := sdk.BetaJSONSchemaOutputFormat(schema).Schema.(map[string]any)
-		if !ok {
-			return "", errRequest
-		}
-		p.OutputConfig.Format.Schema = fitted
-	case known&noForcing == 0:
+		restrict(schema)
+		p.OutputConfig = map[string]any{"format": map[string]any{"type": "json_schema", "schema": schema}}
+	case known&noToolChoice == 0:
 		form = s.Name
 		if form == "" {
 			form = "answer"
 		}
-		if err := addTool(p, form, "Gives the answer.", s.JSON); err != nil {
+		if err := p.addTool(form, "Gives the answer.", s.JSON); err != nil {
 			return "", err
 		}
-		p.ToolChoice = sdk.ToolChoiceParamOfTool(form)
+		p.ToolChoice = &toolChoice{Type: "tool", Name: form}
 	default:
-		p.System = append(p.System, sdk.TextBlockParam{Text: strings.TrimSpace(inJSON) + "\n" + string(s.JSON)})
+		p.System = append(p.System, text(strings.TrimSpace(schemaPrompt)+"\n"+string(s.JSON)))
 	}
 	return form, nil
 }
 
-func addTool(p *sdk.MessageNewParams, name, description string, schema json.RawMessage) error {
+// schemaKeys are the keywords of JSON Schema that structured output supports, of those that are not handled by [restrict].
+var schemaKeys = []string{"$ref", "type", "description", "title", "enum", "const", "required", "pattern"}
+
+// restrict rewrites a schema for structured output: objects have no other properties, and unsupported keywords become a part
+// of the description, as in Anthropic's own libraries. See
+// https://docs.claude.com/en/docs/build-with-claude/structured-outputs.
+func restrict(schema map[string]any) {
+	var hints []string
+	for key, value := range schema {
+		switch v := value.(type) {
+		case map[string]any:
+			switch key {
+			case "properties", "$defs":
+				for _, s := range v {
+					if s, ok := s.(map[string]any); ok {
+						restrict(s)
+					}
+				}
+				continue
+			case "items", "additionalProperties":
+				restrict(v)
+				continue
+			}
+		case []any:
+			if key == "anyOf" || key == "allOf" {
+				for _, s := range v {
+					if s, ok := s.(map[string]any); ok {
+						restrict(s)
+					}
+				}
+				continue
+			}
+		}
+		if slices.Contains(schemaKeys, key) || key == "additionalProperties" || key == "minItems" && (value == 0.0 || value == 1.0) {
+			continue
+		}
+		delete(schema, key)
+		hints = append(hints, fmt.Sprintf("%s: %v", key, value))
+	}
+	if _, ok := schema["additionalProperties"].(map[string]any); schema["type"] == "object" && (!ok || schema["properties"] != nil) {
+		schema["additionalProperties"] = false
+		if schema["properties"] == nil {
+			schema["properties"] = map[string]any{}
+		}
+	}
+	if len(hints) > 0 {
+		slices.Sort(hints)
+		description, _ := schema["description"].(string)
+		schema["description"] = strings.TrimSpace(description + "\n\n{" + strings.Join(hints, ", ") + "}")
+	}
+}
+
+func (p *messagesRequest) addTool(name, description string, schema json.RawMessage) error {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
 	if !isObject(schema) {
 		return errRequest
 	}
-	t := &sdk.ToolParam{Name: name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-	if description != "" {
-		t.Description = sdk.String(description)
-	}
-	p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: t})
+	p.Tools = append(p.Tools, tool{Name: name, Description: description, InputSchema: schema})
 	return nil
 }
 
@@ -102,76 +187,67 @@ func isObject(text json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text)
 }
 
-// messages gives the turns, which have to alternate and to begin with the user's: neighbours of one role become one, and
-// texts of white space alone, which the API does not take, are left out.
-func messages(all []model.Message) (turns []sdk.MessageParam) {
-	add := func(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
+// messages returns the turns in the API's format: they alternate and begin with the user's. Neighbours of one role are merged,
+// and blank texts, which the API rejects, are omitted.
+func messages(all []model.Message) []message {
+	turns := []message{}
+	add := func(role string, blocks ...content) {
 		if len(blocks) == 0 {
 			return
 		}
-		if len(turns) == 0 && role != sdk.MessageParamRoleUser {
-			turns = append(turns, sdk.NewUserMessage(sdk.NewTextBlock(opening)))
+		if len(turns) == 0 && role != "user" {
+			turns = append(turns, message{Role: "user", Content: []content{text(openingText)}})
 		}
 		if n := len(turns); n > 0 && turns[n-1].Role == role {
 			turns[n-1].Content = append(turns[n-1].Content, blocks...)
 			return
 		}
-		turns = append(turns, sdk.MessageParam{Role: role, Content: blocks})
+		turns = append(turns, message{Role: role, Content: blocks})
 	}
 	for _, m := range all {
-		var blocks []sdk.ContentBlockParamUnion
-		blank := strings.TrimSpace(m.Text) == ""
+		var blocks []content
+		if strings.TrimSpace(m.Text) != "" {
+			blocks = append(blocks, text(m.Text))
+		}
 		switch m.Role {
 		case model.User:
-			if !blank {
-				blocks = append(blocks, sdk.NewTextBlock(m.Text))
-			}
-			add(sdk.MessageParamRoleUser, blocks...)
+			add("user", blocks...)
 		case model.ToolResult:
-			result := sdk.NewToolResultBlock(m.ToolCallID, m.Text, false)
-			if blank {
-				result.OfToolResult.Content = nil
-			}
-			add(sdk.MessageParamRoleUser, result)
+			add("user", content{Type: "tool_result", ToolUseID: m.ToolCallID, Content: blocks})
 		case model.Assistant:
-			if !blank {
-				blocks = append(blocks, sdk.NewTextBlock(strings.TrimRight(m.Text, " \t\r\n")))
+			for i := range blocks {
+				blocks[i].Text = strings.TrimRight(m.Text, " \t\r\n")
 			}
 			for _, c := range m.ToolCalls {
 				input := c.Input
 				if !isObject(input) {
 					input = json.RawMessage(`{}`)
 				}
-				blocks = append(blocks, sdk.NewToolUseBlock(c.ID, input, c.Name))
+				blocks = append(blocks, content{Type: "tool_use", ID: c.ID, Name: c.Name, Input: input})
 			}
-			add(sdk.MessageParamRoleAssistant, blocks...)
+			add("assistant", blocks...)
 		}
 	}
 	return turns
 }
 
-// learn says what of a request the API did not take: it names the parameter.
-func learn(r *transport.StatusError, p sdk.MessageNewParams) (found quirk) {
+// unsupportedBy returns the parameters of a request that the API's error names as unsupported.
+func unsupportedBy(r *transport.StatusError, p *messagesRequest) (found unsupported) {
 	if r.Status != 400 {
 		return 0
 	}
-	message := strings.ToLower(problem(r.Status, r.Body).Message)
+	text := strings.ToLower(problem(r.Status, r.Body).Message)
 	names := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 	}
-	if p.Temperature.Valid() && names("temperature") {
+	if p.Temperature != nil && names("temperature") {
 		found |= noTemperature
 	}
-	if p.OutputConfig.Format.Schema != nil && names("output_config", "output_format", "output format", "structured output", "schema") {
+	if p.OutputConfig != nil && names("output_config", "output_format", "output format", "structured output", "schema") {
 		found |= noFormat
 	}
-	if p.ToolChoice.OfTool != nil && names("tool_choice", "tool choice", "forces tool use") {
-		found |= noForcing
+	if p.ToolChoice != nil && names("tool_choice", "tool choice", "forces tool use") {
+		found |= noToolChoice
 	}
 	return found
 }

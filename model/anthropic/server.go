@@ -16,13 +16,15 @@ const (
 )
 
 const (
-	official = "https://api.anthropic.com/"
+	apiVersion   = "2023-06-01"
+	defaultModel = "claude-sonnet-5-5"
+	official     = "https://api.anthropic.com/"
 	// stall is long, as nothing comes while a model begins to read a long request; later a ping comes now and then.
-	stall = 30 * time.Second
+	defaultStall = 30 * time.Second
 	// afterEnd is how long the next byte may take once an answer is complete.
-	afterEnd = time.Second
+	trailerTimeout = time.Second
 	// aside is how long a question besides the answer may take.
-	aside = 3 * time.Second
+	metadataTimeout = 3 * time.Second
 )
 
 // address reads where the API stands. The URL that it gives ends in a slash, and what follows it begins with v1.

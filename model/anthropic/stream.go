@@ -17,13 +17,13 @@ type stream struct {
 	events *transport.Events
 	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
 	onFinish func()
-	form     string // the tool whose input is the answer's text
+	formTool string // the tool whose input is the answer's text
 	size     int    // of the text, reasoning and calls that came
 
 	blocks  map[int]*block // that are open
 	count   int            // of blocks
 	calls   int            // that were given
-	unread  bool           // of a call what came is no JSON
+	badCall bool           // of a call what came is no JSON
 	finish  string         // the API's reason for the end
 	done    bool           // it said that nothing follows
 	started bool           // an event came
@@ -76,7 +76,7 @@ type event struct {
 }
 
 func newStream(body io.Reader, form string) *stream {
-	return &stream{events: transport.NewEvents(body), form: form, blocks: map[int]*block{}}
+	return &stream{events: transport.NewEvents(body), formTool: form, blocks: map[int]*block{}}
 }
 
 // read gives each piece to yield and at the end the reason for it. It ends early, without an error, once yield does not want
@@ -90,12 +90,12 @@ func (s *stream) read(yield func(model.Piece) bool) (model.StopReason, error) {
 		if err != nil {
 			return "", err
 		}
-		wanted, err := s.take(data, yield)
+		wanted, err := s.handle(data, yield)
 		if err != nil || !wanted {
 			return "", err
 		}
 	}
-	return s.reason()
+	return s.stopReason()
 }
 
 // next returns the data of the next event.
@@ -111,7 +111,7 @@ func (s *stream) next() ([]byte, error) {
 }
 
 // take reads an event.
-func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
+func (s *stream) handle(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil && s.events.Ended {
 		return true, transport.ErrTruncated
@@ -123,11 +123,11 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	case "message_start":
 		s.usage.merge(e.Message.Usage)
 	case "content_block_start":
-		return s.open(&e, yield)
+		return s.openBlock(&e, yield)
 	case "content_block_delta":
-		return s.add(&e, yield)
+		return s.addDelta(&e, yield)
 	case "content_block_stop":
-		return s.close(e.Index, yield)
+		return s.closeBlock(e.Index, yield)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			s.finish = e.Delta.StopReason
@@ -147,7 +147,7 @@ func (s *stream) take(data []byte, yield func(model.Piece) bool) (wanted bool, e
 	return true, nil // a ping, or what is new to us
 }
 
-func (s *stream) open(e *event, yield func(model.Piece) bool) (bool, error) {
+func (s *stream) openBlock(e *event, yield func(model.Piece) bool) (bool, error) {
 	if s.count++; s.count > maxBlocks {
 		return true, transport.ErrTooLarge
 	}
@@ -158,12 +158,12 @@ func (s *stream) open(e *event, yield func(model.Piece) bool) (bool, error) {
 		s.size += len(e.Block.Input)
 	}
 	if len(e.Block.Text) > 0 && b.kind == "text" {
-		return s.say(b, e.Block.Text, yield)
+		return s.emitText(b, e.Block.Text, yield)
 	}
 	return true, nil
 }
 
-func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
+func (s *stream) addDelta(e *event, yield func(model.Piece) bool) (bool, error) {
 	b := s.blocks[e.Index]
 	if b == nil {
 		b = &block{}
@@ -173,7 +173,7 @@ func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
 	}
 	switch d := &e.Delta; d.Type {
 	case "text_delta":
-		return s.say(b, d.Text, yield)
+		return s.emitText(b, d.Text, yield)
 	case "thinking_delta":
 		text, err := s.join(b, d.Thinking)
 		if err != nil || text == "" {
@@ -182,8 +182,8 @@ func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
 		s.thought.WriteString(text)
 		return yield(model.Piece{Reasoning: text}), nil
 	case "input_json_delta":
-		if b.kind == "tool_use" && b.name == s.form {
-			return s.say(b, d.Input, yield)
+		if b.kind == "tool_use" && b.name == s.formTool {
+			return s.emitText(b, d.Input, yield)
 		}
 		text, err := s.join(b, d.Input)
 		b.input.WriteString(text)
@@ -193,9 +193,9 @@ func (s *stream) add(e *event, yield func(model.Piece) bool) (bool, error) {
 }
 
 // say gives text of the answer.
-func (s *stream) say(b *block, raw json.RawMessage, yield func(model.Piece) bool) (bool, error) {
+func (s *stream) emitText(b *block, raw json.RawMessage, yield func(model.Piece) bool) (bool, error) {
 	text, err := s.join(b, raw)
-	if err != nil || text == "" || s.form != "" && b.name != s.form { // words about the call are not the answer
+	if err != nil || text == "" || s.formTool != "" && b.name != s.formTool { // words about the call are not the answer
 		return true, err
 	}
 	s.said.WriteString(text)
@@ -217,7 +217,7 @@ func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
 }
 
 // close ends a block.
-func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
+func (s *stream) closeBlock(index int, yield func(model.Piece) bool) (bool, error) {
 	b := s.blocks[index]
 	if b == nil {
 		return true, nil
@@ -226,7 +226,7 @@ func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
 	if b.kind != "tool_use" {
 		return true, nil
 	}
-	if s.form != "" && b.name == s.form { // its text was given; it was whole, if it was not sent in pieces
+	if s.formTool != "" && b.name == s.formTool { // its text was given; it was whole, if it was not sent in pieces
 		if s.said.Len() > 0 || b.input.Len() == 0 {
 			return true, nil
 		}
@@ -238,7 +238,7 @@ func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
 		input = "{}"
 	}
 	if b.name == "" || !json.Valid([]byte(input)) {
-		s.unread = true
+		s.badCall = true
 		return true, nil
 	}
 	s.calls++
@@ -249,7 +249,7 @@ func (s *stream) close(index int, yield func(model.Piece) bool) (bool, error) {
 }
 
 // reason says why the answer has ended.
-func (s *stream) reason() (model.StopReason, error) {
+func (s *stream) stopReason() (model.StopReason, error) {
 	stop := model.StopEnd
 	switch s.finish {
 	case "":
@@ -257,7 +257,7 @@ func (s *stream) reason() (model.StopReason, error) {
 	case "max_tokens", "model_context_window_exceeded":
 		stop = model.StopLength
 	case "tool_use":
-		if s.form == "" {
+		if s.formTool == "" {
 			stop = model.StopTools
 		}
 	case "pause_turn": // of tools on the API's side, which are not asked for
@@ -265,7 +265,7 @@ func (s *stream) reason() (model.StopReason, error) {
 	case "refusal":
 		return model.StopFiltered, nil
 	}
-	if s.unread && stop != model.StopLength {
+	if s.badCall && stop != model.StopLength {
 		return "", transport.ErrUnreadable
 	}
 	if strings.TrimSpace(s.said.String()) == "" && s.calls == 0 {

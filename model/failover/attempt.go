@@ -11,91 +11,92 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// errReserve ends a try that would leave no time to the next model.
+// errReserve ends a request that would leave no time for the next model.
 var errReserve = errors.New("no time left but for the next model")
 
-// failure is how a model failed in this attempt.
+// failure is the last failure of a model in this request.
 type failure struct {
-	err *model.Error // nil: it did not, or was not asked
+	err *model.Error // nil: no failure
 	at  time.Time
 }
 
-// passes tells whether asking the model again may help.
-func (f failure) passes() bool { return f.err != nil && f.err.Failure.Transient() }
+// transient reports whether a retry may succeed.
+func (f failure) transient() bool { return f.err != nil && f.err.Failure.Transient() }
 
-// ready gives how long to leave the model alone from now on, if it says so.
-func (f failure) ready() time.Duration { return max(0, f.err.RetryAfter-time.Since(f.at)) }
+// remaining returns how long the model still asks to wait.
+func (f failure) remaining() time.Duration { return max(0, f.err.RetryAfter-time.Since(f.at)) }
 
-// attempt is one request making its way along the chain.
+// attempt is the state of one request to the chain.
 type attempt struct {
-	chain   *Chain
-	request model.Request
-	yield   func(model.Piece, error) bool
-	hold    bool // nothing is given before a model has ended
+	chain    *Chain
+	request  model.Request
+	yield    func(model.Piece, error) bool
+	buffered bool // nothing is yielded before a model has finished
 
-	failed []failure    // of each link, its last
-	untold []moved      // failures in whose place nothing has come yet
-	last   *model.Error // of a model that was asked
-	said   []byte       // the text that was given
-	called bool         // a tool call was given
-	broken bool         // a model broke off, and that was not said yet
-	over   bool         // the sequence has ended
+	failed      []failure    // the last one of each link
+	unreported  []takeover   // failures that nothing has replaced yet
+	last        *model.Error // the last failure of a model that was asked
+	prefix      []byte       // the text so far
+	called      bool         // a tool call was yielded
+	interrupted bool         // a model failed in the middle; Resumed is not yielded yet
+	done        bool         // the sequence has ended
 }
 
-// moved is a failure to be told.
-type moved struct {
+// takeover is a failure that is not reported yet.
+type takeover struct {
 	err  *model.Error
 	name string
 }
 
-// begun tells whether a model has given something that binds the models after it.
-func (a *attempt) begun() bool { return len(a.said) > len(a.request.Prefix) || a.called }
+// started reports whether a model has yielded something that later models must continue.
+func (a *attempt) started() bool { return len(a.prefix) > len(a.request.Prefix) || a.called }
 
-// run goes through the models, and through those whose failure passes again.
+// run tries the models, and those with transient failures again.
 func (a *attempt) run(ctx context.Context) {
-	waits := &backoff.ExponentialBackOff{ // an interval of ±100 %: from nothing to twice the interval
+	waits := &backoff.ExponentialBackOff{ // full jitter: from zero to twice the interval
 		InitialInterval: a.chain.opts.Backoff / 2, RandomizationFactor: 1, Multiplier: 2, MaxInterval: a.chain.opts.MaxWait,
 	}
 	for round := range a.chain.opts.Rounds {
 		if round > 0 && !a.wait(ctx, waits.NextBackOff()) {
 			break
 		}
-		if a.round(ctx, round > 0); a.over {
+		if a.round(ctx, round > 0); a.done {
 			return
 		}
-		if a.begun() {
+		if a.started() {
 			a.giveUp(ctx)
 			return
 		}
 	}
 	switch {
-	case a.over:
+	case a.done:
 	case ctx.Err() != nil:
-		a.end(model.Piece{}, ctx.Err())
+		a.finish(model.Piece{}, ctx.Err())
 	case a.last != nil:
-		a.end(model.Piece{}, a.last)
+		a.finish(model.Piece{}, a.last)
 	default:
-		a.end(model.Piece{}, a.chain.links[0].skip())
+		a.finish(model.Piece{}, a.chain.links[0].skipError())
 	}
 }
 
-// round asks one model after the other until one has answered. In rounds after the first only those are asked whose failure
-// passes or that were skipped before, and if all of them are being skipped, those that this attempt saw fail all the same.
+// round asks one model after the other until one has answered. After the first round it only asks models with a transient
+// failure and models that were skipped. If all of them are skipped, it bypasses the circuit breakers of those that failed in
+// this attempt.
 func (a *attempt) round(ctx context.Context, again bool) {
 	asked := false
 	for i, l := range a.chain.links {
-		if f := a.failed[i]; again && f.err != nil && !f.passes() {
+		if f := a.failed[i]; again && f.err != nil && !f.transient() {
 			continue
 		}
 		ended, ok := l.admit(ctx)
 		if !ok {
 			if !again {
-				a.untold = append(a.untold, moved{l.skip(), l.chat.Name()})
+				a.unreported = append(a.unreported, takeover{l.skipError(), l.chat.Name()})
 			}
 			continue
 		}
 		asked = true
-		if a.ask(ctx, i, ended); a.over {
+		if a.ask(ctx, i, ended); a.done {
 			return
 		}
 	}
@@ -103,17 +104,17 @@ func (a *attempt) round(ctx context.Context, again bool) {
 		return
 	}
 	for i, l := range a.chain.links {
-		if f := a.failed[i]; !f.passes() || f.ready() > 0 {
+		if f := a.failed[i]; !f.transient() || f.remaining() > 0 {
 			continue
 		}
-		if a.ask(ctx, i, l.force()); a.over {
+		if a.ask(ctx, i, l.bypass()); a.done {
 			return
 		}
 	}
 }
 
-// wait lets time pass before the next round: until the first model may be asked again that is not being skipped, or, if
-// all of them are, the first whose failure passes. It tells whether there is a next round.
+// wait waits before the next round: until the first model that is not skipped may be asked again or, if all are skipped, the
+// first one with a transient failure. It reports whether there is a next round.
 func (a *attempt) wait(ctx context.Context, backOff time.Duration) bool {
 	allowed := a.chain.opts.MaxWait
 	if deadline, ok := ctx.Deadline(); ok {
@@ -126,14 +127,14 @@ func (a *attempt) wait(ctx context.Context, backOff time.Duration) bool {
 	pause, pauseTripped := time.Duration(-1), time.Duration(-1)
 	for i, l := range a.chain.links {
 		f := a.failed[i]
-		if !f.passes() {
+		if !f.transient() {
 			continue
 		}
 		shortest := &pause
-		if l.tripped() {
+		if l.open() {
 			shortest = &pauseTripped
 		}
-		if d := max(backOff, f.ready()); *shortest < 0 || d < *shortest {
+		if d := max(backOff, f.remaining()); *shortest < 0 || d < *shortest {
 			*shortest = d
 		}
 	}
@@ -153,37 +154,37 @@ func (a *attempt) wait(ctx context.Context, backOff time.Duration) bool {
 	}
 }
 
-// ask asks a model once. Afterwards the attempt is over, or the model has failed and is among the failed.
+// ask asks a model once. Afterwards the attempt is done, or the failure of the model is recorded.
 func (a *attempt) ask(ctx context.Context, i int, ended func(error)) {
 	if ctx.Err() != nil {
 		ended(errAbandoned)
-		a.end(model.Piece{}, ctx.Err())
+		a.finish(model.Piece{}, ctx.Err())
 		return
 	}
 	l := a.chain.links[i]
-	a.tell(ctx, l.chat.Name())
-	t := &try{attempt: a, place: i, verdict: errAbandoned}
+	a.report(ctx, l.chat.Name())
+	t := &try{attempt: a, index: i, verdict: errAbandoned}
 	defer func() { ended(t.verdict) }()
-	if a.broken {
-		a.broken = false
-		a.said = whole(a.said)
-		if !a.give(model.Piece{Resumed: true}) {
+	if a.interrupted {
+		a.interrupted = false
+		a.prefix = withoutOpenMarker(a.prefix)
+		if !a.emit(model.Piece{Resumed: true}) {
 			return
 		}
 	}
 	r := a.request
 	r.Prefix = ""
-	if len(a.said) > 0 {
-		said := string(a.said)
-		r = resume(ctx, l, r, said)
-		t.seam = newSeam(said, func(word string) bool { return mentions(a.request, said, word) })
+	if len(a.prefix) > 0 {
+		said := string(a.prefix)
+		r = continuation(ctx, l, r, said)
+		t.splicer = newSplicer(said, func(word string) bool { return mentions(a.request, said, word) })
 	}
 	err := t.run(ctx, l, a.budget(ctx, i), r)
-	if err == nil || a.over {
+	if err == nil || a.done {
 		return
 	}
 	if ctx.Err() != nil {
-		a.end(model.Piece{}, ctx.Err())
+		a.finish(model.Piece{}, ctx.Err())
 		return
 	}
 	t.verdict = err
@@ -191,14 +192,14 @@ func (a *attempt) ask(ctx context.Context, i int, ended func(error)) {
 		slog.String("model", l.chat.Name()), slog.String("failure", string(err.Failure)), slog.Int("status", err.Status))
 	a.failed[i] = failure{err, time.Now()}
 	a.last = err
-	a.untold = append(a.untold, moved{err, l.chat.Name()})
-	a.broken = a.broken || t.gave
-	if a.called || t.strayed {
+	a.unreported = append(a.unreported, takeover{err, l.chat.Name()})
+	a.interrupted = a.interrupted || t.started
+	if a.called || t.diverged {
 		a.giveUp(ctx)
 	}
 }
 
-// budget gives how long the model of the link may say nothing; 0: for ever.
+// budget returns how long the model may be silent; 0: no limit.
 func (a *attempt) budget(ctx context.Context, i int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -213,37 +214,37 @@ func (a *attempt) budget(ctx context.Context, i int) time.Duration {
 	return 0
 }
 
-// tell says what takes the place of the models that failed.
-func (a *attempt) tell(ctx context.Context, next string) {
-	for _, m := range a.untold {
+// report reports what takes over from the models that failed.
+func (a *attempt) report(ctx context.Context, next string) {
+	for _, m := range a.unreported {
 		if next == "" && m.err.Failure == model.Skipped {
-			continue // nothing took its place
+			continue // nothing took over
 		}
 		model.Failed(ctx, m.err, m.name, next)
 	}
-	a.untold = nil
+	a.unreported = nil
 }
 
-// giveUp ends an answer that was begun and that nobody can go on with.
+// giveUp ends an answer that no model can continue.
 func (a *attempt) giveUp(ctx context.Context) {
-	a.tell(ctx, "")
-	a.end(model.Piece{Stop: model.StopIncomplete}, nil)
+	a.report(ctx, "")
+	a.finish(model.Piece{Stop: model.StopIncomplete}, nil)
 }
 
-// give yields a piece, and false if nobody listens any more.
-func (a *attempt) give(p model.Piece) bool {
-	a.said = append(a.said, p.Text...)
+// emit yields a piece. It returns false if the consumer has stopped.
+func (a *attempt) emit(p model.Piece) bool {
+	a.prefix = append(a.prefix, p.Text...)
 	a.called = a.called || p.Call != nil
 	if !a.yield(p, nil) {
-		a.over = true
+		a.done = true
 	}
-	return !a.over
+	return !a.done
 }
 
-// end yields the last piece or error.
-func (a *attempt) end(p model.Piece, err error) {
-	if !a.over {
-		a.over = true
+// finish yields the last piece or error.
+func (a *attempt) finish(p model.Piece, err error) {
+	if !a.done {
+		a.done = true
 		a.yield(p, err)
 	}
 }

@@ -1,4 +1,5 @@
-// Package failover makes one model of several: the first that works answers, and where it breaks off the next goes on.
+// Package failover combines several chat models: the first one that works answers, and if it fails in the middle, the next one
+// continues.
 package failover
 
 import (
@@ -14,40 +15,40 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// goOn is what a model is told that takes over in the middle of an answer.
+// continuePrompt is the instruction for a model that takes over in the middle of an answer.
 //
 //go:embed continue.txt
-var goOn string
+var continuePrompt string
 
-// Options are what a [Chain] may be told. The zero value works.
+// Options configure a [Chain]. The zero value works.
 type Options struct {
-	// Rounds is how often the models are gone through in all, as long as they fail in ways that pass; 0: 3.
+	// Rounds is how often all models are tried while their failures are transient; 0: 3.
 	Rounds int
-	// Backoff bounds the wait before the second round, and its double that before the third; 0: half a second. The wait is
-	// drawn evenly from nothing to the bound ("full jitter").
+	// Backoff is the maximum wait before the second round. It doubles with each round; 0: half a second. Waits are random
+	// between zero and the maximum ("full jitter").
 	Backoff time.Duration
-	// MaxWait bounds each wait between rounds; 0: 10 s. A provider that asks for more is not asked again.
+	// MaxWait bounds each wait between rounds; 0: 10 s. A provider that asks for a longer wait is not asked again.
 	MaxWait time.Duration
-	// Cooldown is how long a model that failed is skipped before one request tries it; 0: 30 s.
+	// Cooldown is how long a circuit breaker stays open before one request probes the model; 0: 30 s.
 	Cooldown time.Duration
-	// Reserve is the time that a model which says nothing leaves to the one behind it, where ctx has a deadline; 0: 2 s.
-	// Of less than twice as much it leaves half.
+	// Reserve is the time that a silent model must leave to the next one if ctx has a deadline; 0: 2 s. If less than twice as
+	// much is left, it is half of that.
 	Reserve time.Duration
-	Logger  *slog.Logger // told of each failure: model, kind, status; nil: nobody
+	Logger  *slog.Logger // receives each failure; nil: none
 }
 
-// Chain is a [model.Chat] over several, in order of preference. Its methods may be called at once.
+// Chain is a [model.Chat] over several models, in order of preference. Its methods may be called concurrently.
 //
-// Each model has a circuit breaker: one that could not be reached or refused the key is skipped at once for
-// Options.Cooldown, one that failed otherwise after the third time in a row, one that limits requests for as long as it says
-// (5 minutes at most). What a model says of a request ([model.TooLong], [model.Rejected], [model.Malformed],
-// [model.Empty]) is not held against it, nor is the end of a caller's ctx.
+// Each model has a circuit breaker. It opens after one failure if the model is unreachable or refuses the key, and after three
+// failures in a row otherwise. A model that limits requests is skipped for as long as it asks, at most 5 minutes. Failures of a
+// single request ([model.TooLong], [model.Rejected], [model.Malformed], [model.Empty]) and the end of the caller's ctx do not
+// count.
 type Chain struct {
 	links []*link
 	opts  Options
 }
 
-// New makes a chain of at least one model, best first. It panics if there is none.
+// New returns a chain of models, best first. It panics if there are none.
 func New(chats []model.Chat, o Options) *Chain {
 	if len(chats) == 0 {
 		panic("failover: no models")
@@ -67,7 +68,7 @@ func New(chats []model.Chat, o Options) *Chain {
 	return c
 }
 
-// first gives the model that would be asked first: where all are skipped, the first of them.
+// first returns the first model whose circuit breaker is closed, or the first model if all are open.
 func (c *Chain) first() *link {
 	for _, l := range c.links {
 		if !l.skipped() {
@@ -77,30 +78,30 @@ func (c *Chain) first() *link {
 	return c.links[0]
 }
 
-// Name gives the name of the model that would be asked first.
+// Name returns the name of the model that would be asked first.
 func (c *Chain) Name() string { return c.first().chat.Name() }
 
-// Count counts by the model that would be asked first.
+// Count counts with the model that would be asked first.
 func (c *Chain) Count(ctx context.Context, text string) int { return c.first().chat.Count(ctx, text) }
 
-// Limits gives the least that is known of any model, so that what fits the chain fits each. A model that is being skipped is
-// not asked: what it told before counts.
+// Limits returns the minimum of the known limits, so that a request that fits the chain fits each model. Skipped models are not
+// asked; their last known limits count.
 func (c *Chain) Limits(ctx context.Context) model.Limits {
 	var wg sync.WaitGroup
 	for _, l := range c.links {
-		wg.Go(func() { l.learn(ctx) })
+		wg.Go(func() { l.fetchLimits(ctx) })
 	}
 	wg.Wait()
 	var all model.Limits
 	for _, l := range c.links {
-		known := l.known()
+		known := l.cachedLimits()
 		all.Context = least(all.Context, known.Context)
 		all.Output = least(all.Output, known.Output)
 	}
 	return all
 }
 
-// least gives the smaller of two limits, 0 being not known.
+// least returns the smaller of two limits, where 0 is unknown.
 func least(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -108,22 +109,22 @@ func least(a, b int) int {
 	return a
 }
 
-// Complete asks the first model that is not being skipped, and after an [model.Error] the next. Each such move is told to
-// [model.Failed], skipped models included; an error that is returned is not.
+// Complete asks the first model that is not skipped, and the next one after an [model.Error]. Each takeover is reported to
+// [model.Failed], also for skipped models; an error that is returned is not.
 //
-// When all have failed and nothing was said, those whose failure passes are asked again after a wait. If all are being
-// skipped the error is [model.Skipped], at once: only a request that began before that asks on in its rounds.
+// When all models have failed without any text, those with a transient failure are asked again after a wait. If all are skipped
+// from the start, the error is [model.Skipped] at once.
 //
-// A model that fails after it has said something is followed by [model.Piece.Resumed] and what the next says from there on;
-// what that repeats is taken away. Where none can go on, or the next says something else, the answer ends with
-// [model.StopIncomplete] and no error. Of a request with a schema or tools nothing is given before the model has ended.
+// If a model fails after its first text, the sequence has a [model.Piece.Resumed] and then the continuation of the next model,
+// without what it repeats. If no model can continue, or the next one diverges, the answer ends with [model.StopIncomplete] and
+// no error. With a schema or tools, nothing is yielded before a model has finished.
 //
-// The models go on after [model.Request.Prefix] in the same way.
+// [model.Request.Prefix] is continued in the same way.
 func (c *Chain) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
 		a := &attempt{
-			chain: c, request: r, yield: yield, hold: r.Schema != nil || len(r.Tools) > 0, failed: make([]failure, len(c.links)),
-			said: []byte(r.Prefix),
+			chain: c, request: r, yield: yield, buffered: r.Schema != nil || len(r.Tools) > 0, failed: make([]failure, len(c.links)),
+			prefix: []byte(r.Prefix),
 		}
 		a.run(ctx)
 	}
@@ -132,17 +133,17 @@ func (c *Chain) Complete(ctx context.Context, r model.Request) iter.Seq2[model.P
 // CanContinue implements [model.Continuer].
 func (c *Chain) CanContinue() bool { return true }
 
-// resume gives the request by which the model of the link goes on after what was said.
-func resume(ctx context.Context, l *link, r model.Request, said string) model.Request {
-	if strings.TrimSpace(said) == "" {
+// continuation returns the request with which a model continues a prefix.
+func continuation(ctx context.Context, l *link, r model.Request, prefix string) model.Request {
+	if strings.TrimSpace(prefix) == "" {
 		return r
 	}
 	messages := append([]model.Message(nil), r.Messages...)
 	r.Messages = append(messages,
-		model.Message{Role: model.Assistant, Text: said},
-		model.Message{Role: model.User, Text: strings.TrimSpace(goOn)})
+		model.Message{Role: model.Assistant, Text: prefix},
+		model.Message{Role: model.User, Text: strings.TrimSpace(continuePrompt)})
 	if r.MaxTokens > 0 {
-		r.MaxTokens = max(r.MaxTokens-l.chat.Count(ctx, said), 16)
+		r.MaxTokens = max(r.MaxTokens-l.chat.Count(ctx, prefix), 16)
 	}
 	return r
 }

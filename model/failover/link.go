@@ -12,37 +12,38 @@ import (
 )
 
 const (
-	inARow     = 3               // failures after which a model is skipped
-	maxLimited = 5 * time.Minute // for which a model may ask to be left alone
-	firstTry   = time.Second / 4 // for which requests wait to see how the first one to a model fares
+	maxFailures   = 3               // failures in a row that open the circuit breaker
+	maxRetryAfter = 5 * time.Minute // for which a model may ask to be skipped
+	probeWait     = time.Second / 4 // for which requests wait for the outcome of the first one
 )
 
-// errAbandoned ends a try of which nobody knows how it would have ended.
+// errAbandoned ends a request whose outcome says nothing about the model.
 var errAbandoned = errors.New("abandoned")
 
 type breaker = gobreaker.TwoStepCircuitBreaker[struct{}]
 
-// link is a model of the chain and what is known of its health. Its methods may be called at once.
+// link is a model of the chain with its health. Its methods may be called concurrently.
 type link struct {
 	chat     model.Chat
 	cooldown time.Duration
 
 	mu      sync.Mutex
-	proven  bool          // it was there once: from then on its breaker says enough
-	trying  chan struct{} // closed when the first request to a model that is not proven has shown something; nil: there is none
+	reached bool          // a request succeeded before; the circuit breaker is enough from then on
+	probing chan struct{} // closed when the probe ends; nil: none is running
 	breaker *breaker
-	until   time.Time // it limits requests until then
+	until   time.Time // rate limited until then
 	limits  model.Limits
-	failed  *model.Error // the last failure that was held against it; nil: there is none
+	failed  *model.Error // the last failure that counted; nil: none
 }
 
 func newLink(chat model.Chat, cooldown time.Duration) *link {
 	return &link{chat: chat, cooldown: cooldown, breaker: newBreaker(cooldown)}
 }
 
-// newBreaker makes a breaker that opens at once for failures that no second try changes, and for others after some in a row.
+// newBreaker returns a circuit breaker that opens at once for failures that a retry does not change, and for others after
+// several in a row.
 func newBreaker(cooldown time.Duration) *breaker {
-	grave := false // of the failure being judged: the breaker asks IsSuccessful and then ReadyToTrip under one lock
+	grave := false // of the last failure: the breaker calls IsSuccessful and then ReadyToTrip under one lock
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
 		Timeout:     cooldown,
@@ -50,9 +51,9 @@ func newBreaker(cooldown time.Duration) *breaker {
 		IsSuccessful: func(err error) bool {
 			f := failureOf(err)
 			grave = f == model.Unreachable || f == model.Unauthorized
-			return err == nil || ofRequest(f)
+			return err == nil || provesReachable(f)
 		},
-		ReadyToTrip: func(n gobreaker.Counts) bool { return grave || n.ConsecutiveFailures >= inARow },
+		ReadyToTrip: func(n gobreaker.Counts) bool { return grave || n.ConsecutiveFailures >= maxFailures },
 	})
 }
 
@@ -63,9 +64,8 @@ func failureOf(err error) model.Failure {
 	return ""
 }
 
-// ofRequest tells the failures by which a model shows that it is there: it took the request and did not like it, or answered
-// and was not understood.
-func ofRequest(f model.Failure) bool {
+// provesReachable reports whether a failure shows that the model works: it rejected this request, or its answer was not usable.
+func provesReachable(f model.Failure) bool {
 	switch f {
 	case model.TooLong, model.Rejected, model.Malformed, model.Empty, model.Skipped:
 		return true
@@ -73,17 +73,17 @@ func ofRequest(f model.Failure) bool {
 	return false
 }
 
-// admit lets a request through unless the model is being skipped. It is to be told how the request ended: nil, a
-// [model.Error] or errAbandoned.
+// admit reports whether the circuit breaker lets a request through. The caller must report its outcome: nil, a [model.Error] or
+// errAbandoned.
 //
-// Of the requests that come before anything is known of the model, one goes first and the others wait a moment: a model that
-// cannot be reached costs one attempt, however many want it at once.
+// While nothing is known of the model, one request probes it and the others wait for a moment, so that an unreachable model
+// costs one attempt.
 func (l *link) admit(ctx context.Context) (ended func(error), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if first := l.trying; !l.proven && first != nil {
+	if first := l.probing; !l.reached && first != nil {
 		l.mu.Unlock()
-		timer := time.NewTimer(firstTry)
+		timer := time.NewTimer(probeWait)
 		select {
 		case <-first:
 		case <-timer.C:
@@ -99,45 +99,45 @@ func (l *link) admit(ctx context.Context) (ended func(error), ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	if !l.proven && l.trying == nil {
-		l.trying = make(chan struct{})
+	if !l.reached && l.probing == nil {
+		l.probing = make(chan struct{})
 	}
 	return func(err error) {
 		done(err)
-		l.note(err)
-		l.limited(err)
-		l.shown(err == nil || ofRequest(failureOf(err)))
+		l.remember(err)
+		l.honourRetryAfter(err)
+		l.settleProbe(err == nil || provesReachable(failureOf(err)))
 	}, true
 }
 
-// shown says that something is known of the model now: that it is there, or that a request has ended otherwise.
-func (l *link) shown(there bool) {
+// settleProbe ends the probe. Reached reports that the model works.
+func (l *link) settleProbe(reached bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.proven = l.proven || there
-	if l.trying != nil {
-		close(l.trying)
-		l.trying = nil
+	l.reached = l.reached || reached
+	if l.probing != nil {
+		close(l.probing)
+		l.probing = nil
 	}
 }
 
-// force lets a request through whatever the breaker says. One that ends well closes it, for whoever comes next.
-func (l *link) force() (ended func(error)) {
+// bypass lets a request through an open circuit breaker. Success closes it.
+func (l *link) bypass() (ended func(error)) {
 	return func(err error) {
 		if err == nil {
 			l.mu.Lock()
 			l.breaker = newBreaker(l.cooldown)
 			l.mu.Unlock()
 		}
-		l.note(err)
-		l.limited(err)
+		l.remember(err)
+		l.honourRetryAfter(err)
 	}
 }
 
-// note keeps how the model failed.
-func (l *link) note(err error) {
+// remember stores the last failure.
+func (l *link) remember(err error) {
 	e, ok := errors.AsType[*model.Error](err)
-	if err != nil && (!ok || ofRequest(e.Failure)) {
+	if err != nil && (!ok || provesReachable(e.Failure)) {
 		return
 	}
 	l.mu.Lock()
@@ -145,8 +145,8 @@ func (l *link) note(err error) {
 	l.failed = e
 }
 
-// skip gives the error of a request for which the model is not asked, with the failure that it is skipped for.
-func (l *link) skip() *model.Error {
+// skipError returns the error of a request that is not sent, with the last failure of the model.
+func (l *link) skipError() *model.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := &model.Error{Model: l.chat.Name(), Failure: model.Skipped}
@@ -156,36 +156,36 @@ func (l *link) skip() *model.Error {
 	return e
 }
 
-// limited keeps requests away from a model that asks for it.
-func (l *link) limited(err error) {
+// honourRetryAfter skips the model for as long as it asks.
+func (l *link) honourRetryAfter(err error) {
 	e, ok := errors.AsType[*model.Error](err)
 	if !ok || e.Failure != model.RateLimited || e.RetryAfter <= 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := time.Now().Add(min(e.RetryAfter, maxLimited)); until.After(l.until) {
+	if until := time.Now().Add(min(e.RetryAfter, maxRetryAfter)); until.After(l.until) {
 		l.until = until
 	}
 }
 
-// tripped tells whether the breaker is open.
-func (l *link) tripped() bool {
+// open reports whether the circuit breaker is open.
+func (l *link) open() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.breaker.State() == gobreaker.StateOpen
 }
 
-// skipped tells whether the next request would not be let through, but for the one that tries a model after its cooldown.
+// skipped reports whether the next request would be refused. It ignores the probe after the cooldown.
 func (l *link) skipped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Now().Before(l.until) || l.breaker.State() == gobreaker.StateOpen
 }
 
-// learn asks for the model's limits, unless it is being skipped.
-func (l *link) learn(ctx context.Context) {
-	if l.tripped() {
+// fetchLimits updates the limits, unless the circuit breaker is open.
+func (l *link) fetchLimits(ctx context.Context) {
+	if l.open() {
 		return
 	}
 	limits := l.chat.Limits(ctx)
@@ -196,8 +196,8 @@ func (l *link) learn(ctx context.Context) {
 	}
 }
 
-// known gives the limits that were learnt last.
-func (l *link) known() model.Limits {
+// cachedLimits returns the last known limits.
+func (l *link) cachedLimits() model.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.limits

@@ -8,25 +8,25 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// try is one model being asked once.
+// try is one request to one model.
 type try struct {
 	*attempt
-	place   int           // of its link
-	seam    *seam         // where it goes on after what was said; nil once that is found, or if nothing was said
-	held    []model.Piece // given once it has ended
-	timer   *time.Timer   // ends it; nil: nothing does, or no longer
-	gave    bool          // it has given text or a tool call
-	strayed bool          // it said something else than what was said
-	verdict error         // what its breaker is told
+	index    int           // of the link
+	splicer  *splicer      // nil if there is no prefix or the splice point is found
+	buffer   []model.Piece // yielded when the answer is complete
+	timer    *time.Timer   // time limit; nil: none
+	started  bool          // text or a tool call was yielded
+	diverged bool          // the continuation does not match the prefix
+	verdict  error         // outcome for the circuit breaker
 }
 
-// run asks the model. It gives nil if the answer has ended, also because nobody listens.
+// run asks the model. It returns nil if the answer has ended or the consumer has stopped.
 func (t *try) run(ctx context.Context, l *link, budget time.Duration, r model.Request) *model.Error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if budget > 0 {
 		t.timer = time.AfterFunc(budget, func() { cancel(errReserve) })
-		defer t.lift()
+		defer t.removeTimeLimit()
 	}
 	name := l.chat.Name()
 	for p, err := range l.chat.Complete(own, r) {
@@ -39,7 +39,7 @@ func (t *try) run(ctx context.Context, l *link, budget time.Duration, r model.Re
 		if p.Stop != "" {
 			return t.stop(p, name)
 		}
-		if ok, err := t.take(p, name); !ok {
+		if ok, err := t.accept(p, name); !ok {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func stalled(name string) *model.Error {
 	return &model.Error{Model: name, Failure: model.Stalled, Cause: errReserve}
 }
 
-// asError makes what a model returned an Error.
+// asError converts the error of a model.
 func asError(err error, name string) *model.Error {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		return e
@@ -61,8 +61,8 @@ func asError(err error, name string) *model.Error {
 	return &model.Error{Model: name, Failure: model.ServerError, Cause: err}
 }
 
-// lift lets the model take all the time there is. It is false if its time was over.
-func (t *try) lift() bool {
+// removeTimeLimit lets the model take its time. It returns false if the limit was reached.
+func (t *try) removeTimeLimit() bool {
 	if t.timer == nil {
 		return true
 	}
@@ -71,69 +71,69 @@ func (t *try) lift() bool {
 	return inTime
 }
 
-// take gives a piece of the answer, or keeps it until it may be given. It is false if the model is not to go on.
-func (t *try) take(p model.Piece, name string) (bool, *model.Error) {
+// accept yields a piece, or buffers it. It returns false if the model must be stopped.
+func (t *try) accept(p model.Piece, name string) (bool, *model.Error) {
 	switch {
-	case t.hold:
-		t.held = append(t.held, p)
+	case t.buffered:
+		t.buffer = append(t.buffer, p)
 		return true, nil
-	case p.Text != "" && t.seam != nil:
-		out, state := t.seam.add(p.Text)
-		return t.join(out, state, name)
+	case p.Text != "" && t.splicer != nil:
+		out, state := t.splicer.add(p.Text)
+		return t.resolve(out, state, name)
 	case p.Text != "" || p.Call != nil:
-		return t.pass(p, name)
+		return t.forward(p, name)
 	case p.Reasoning != "":
-		return t.give(p), nil
+		return t.emit(p), nil
 	}
-	return true, nil // a model's own Resumed is none of ours
+	return true, nil // a chain inside of this one reports its own takeover
 }
 
-// pass gives a piece that binds the models that follow.
-func (t *try) pass(p model.Piece, name string) (bool, *model.Error) {
-	if !t.lift() {
+// forward yields a piece that later models must continue.
+func (t *try) forward(p model.Piece, name string) (bool, *model.Error) {
+	if !t.removeTimeLimit() {
 		return false, stalled(name)
 	}
-	if !t.gave {
-		l := t.chain.links[t.place]
-		l.shown(true)
+	if !t.started {
+		l := t.chain.links[t.index]
+		l.settleProbe(true)
 	}
-	t.gave, t.verdict = true, nil // from here on the model has shown that it works, even if nobody listens to the end
-	return t.give(p), nil
+	t.started, t.verdict = true, nil // the model works, even if the consumer stops
+	return t.emit(p), nil
 }
 
-// join goes on by what the seam says.
-func (t *try) join(out string, state joint, name string) (bool, *model.Error) {
+// resolve acts on the decision of the splicer.
+func (t *try) resolve(out string, state splice, name string) (bool, *model.Error) {
 	switch state {
-	case pending:
+	case undecided:
 		return true, nil
-	case astray:
-		t.strayed = true
+	case diverged:
+		t.diverged = true
 		return false, &model.Error{
-			Model: name, Failure: model.Malformed, Cause: errors.New("it did not go on with what was said but told it again"),
+			Model: name, Failure: model.Malformed, Cause: errors.New("it repeated the answer instead of continuing it"),
 		}
 	}
-	t.seam = nil
+	t.splicer = nil
 	if out == "" {
 		return true, nil
 	}
-	return t.pass(model.Piece{Text: out}, name)
+	return t.forward(model.Piece{Text: out}, name)
 }
 
-// stop ends the answer, after all that was kept.
+// stop yields the buffered pieces and ends the answer.
 func (t *try) stop(p model.Piece, name string) *model.Error {
-	t.lift() // an answer that is there is not late
+	t.removeTimeLimit() // the answer is complete
 	t.verdict = nil
-	if t.seam != nil {
-		out, state := t.seam.end()
-		if ok, err := t.join(out, state, name); !ok {
+	if t.splicer != nil {
+		out, state := t.splicer.end()
+		if ok, err := t.resolve(out, state, name); !ok {
 			return err
 		}
 	}
-	for _, h := range t.held {
-		if !t.give(h) {
+	for _, h := range t.buffer {
+		if !t.emit(h) {
 			return nil
 		}
 	}
-	t.end(p, nil)
+	t.finish(p, nil)
 	return nil
 }

@@ -9,16 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
 // current is the model that is asked where OpenAI itself is to answer and no model is named: the newest of the small ones, as
 // an answer is mostly reading.
-const current = openai.ChatModelGPT5_4Mini
+const defaultModel = "gpt-5.4-mini"
 
 // Options are a model's settings; the zero value asks OpenAI without a key.
 type Options struct {
@@ -35,11 +32,10 @@ type Options struct {
 
 // Chat is a language model behind OpenAI's protocol. Its methods may be called at once.
 type Chat struct {
-	server      *server
-	facts       *facts
-	counter     *counter
-	completions openai.ChatCompletionService
-	quirks      atomic.Uint32
+	server       *server
+	capabilities *capabilities
+	counter      *counter
+	unsupported  atomic.Uint32
 }
 
 var _ model.Chat = (*Chat)(nil)
@@ -51,21 +47,18 @@ func New(o Options) (*Chat, error) {
 		return nil, err
 	}
 	if o.Model == "" && s.official() {
-		o.Model = current
+		o.Model = defaultModel
 	}
-	f := newFacts(s, o.Model, o.Context)
-	return &Chat{
-		server: s, facts: f, counter: newCounter(s, f),
-		completions: openai.NewChatCompletionService(s.options()...),
-	}, nil
+	f := newCapabilities(s, o.Model, o.Context)
+	return &Chat{server: s, capabilities: f, counter: newCounter(s, f)}, nil
 }
 
 // Name is the model's name, and the server's host until that is known.
-func (c *Chat) Name() string { return c.facts.name() }
+func (c *Chat) Name() string { return c.capabilities.name() }
 
 // Limits gives the model's limits: as set, as the server tells (llama.cpp, vLLM, Ollama, OpenRouter and others), or as known
 // of OpenAI's models. A server that told nothing is asked again after a minute.
-func (c *Chat) Limits(ctx context.Context) model.Limits { return c.facts.learn(ctx).limits }
+func (c *Chat) Limits(ctx context.Context) model.Limits { return c.capabilities.fetch(ctx).limits }
 
 // Count gives the tokens of a text: of OpenAI's models by their tokenizers, of llama.cpp by asking it, and otherwise an
 // estimate that is rather too high than too low.
@@ -77,7 +70,7 @@ func (c *Chat) Tokenizer(ctx context.Context) string { return c.counter.kind(ctx
 // Complete streams the answer. It makes one attempt; only what the server turns out not to take is left out at once.
 func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
-		name, err := c.facts.need(ctx)
+		name, err := c.capabilities.modelName(ctx)
 		if err != nil {
 			yield(model.Piece{}, fail(ctx, c.Name(), err))
 			return
@@ -91,9 +84,9 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 		}
 		defer res.Body.Close()
 		s := newStream(watch.Reader(res.Body))
-		s.onFinish = func() { watch.Shorten(afterEnd) }
+		s.onFinish = func() { watch.Shorten(trailerTimeout) }
 		defer func() { model.Used(ctx, name, c.cost(name, r, s)) }()
-		wanted, err := s.pieces(func(p model.Piece) bool { return yield(p, nil) })
+		wanted, err := s.read(func(p model.Piece) bool { return yield(p, nil) })
 		if err != nil && wanted {
 			yield(model.Piece{}, transport.AfterResponse(ctx, name, watch.Cause(err), res.Request))
 			return
@@ -107,26 +100,21 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 // request sends the request, again without what the server says that it does not take.
 func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string, r model.Request) (*http.Response, error) {
 	for {
-		known := quirk(c.quirks.Load())
-		p := params(name, instruct(r, known), known, c.server.official())
-		var res *http.Response
+		known := unsupported(c.unsupported.Load())
+		p := newRequest(name, withSchemaPrompt(r, known), known, c.server.official())
 		w.Start()
-		_, err := c.completions.New(ctx, p, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&res),
-			option.WithHeader("Accept", "text/event-stream"))
+		res, err := c.server.send(ctx, c.server.endpoint("chat/completions"), p)
 		w.Stop()
-		if err == nil && res == nil {
-			err = transport.ErrUnreadable
-		}
 		var refused *transport.StatusError
 		if !errors.As(err, &refused) {
 			return res, err
 		}
 		// Each answer of this kind adds to what is known, so this comes to an end.
-		learnt := learn(refused, p, known)
+		learnt := unsupportedBy(refused, p, known)
 		if learnt == 0 || known&learnt != 0 {
 			return nil, err
 		}
-		c.quirks.Or(uint32(learnt))
+		c.unsupported.Or(uint32(learnt))
 		c.server.log.Debug("the model's server does not take a parameter", "host", c.server.host(), "quirk", uint32(learnt))
 	}
 }

@@ -32,7 +32,7 @@ type callPart struct {
 
 // decode reads an event's data. Of what it does not know it only checks that it is JSON.
 func decode(data []byte) (chunk, error) {
-	if c, ok := usual(data); ok {
+	if c, ok := decodeCommon(data); ok {
 		return c, nil
 	}
 	return decodeAny(data)
@@ -232,7 +232,7 @@ func (cs *calls) find(p callPart) *openCall {
 }
 
 // whole gives the calls once all has come.
-func (cs *calls) whole() ([]model.ToolCall, error) {
+func (cs *calls) complete() ([]model.ToolCall, error) {
 	var all []model.ToolCall
 	for i, c := range cs.open {
 		input := strings.TrimSpace(transport.Repair(c.input.String()))

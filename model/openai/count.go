@@ -19,21 +19,21 @@ import (
 const (
 	perMessage = 4 // tokens that a chat template adds to each message
 	// longText is from where a text is estimated: a tokenizer would take longer than its exactness is worth.
-	longText = 256 << 10
-	remember = 512 // texts whose tokens a server has counted
+	maxTokenized = 256 << 10
+	maxCounts    = 512 // texts whose tokens a server has counted
 )
 
 // counter counts tokens. Its methods may be called at once.
 type counter struct {
-	server *server
-	facts  *facts
+	server       *server
+	capabilities *capabilities
 
-	o200k, cl100k func() *codec.Codec // made at first use: it takes 30 ms
+	o200k func() *codec.Codec // made at first use: it takes 30 ms
 
-	mu     sync.Mutex
-	counts map[[sha256.Size]byte]*list.Element
-	order  *list.List // of counted, the last used first
-	silent time.Time  // when the server was last waited for in vain; zero: it answers
+	mu          sync.Mutex
+	counts      map[[sha256.Size]byte]*list.Element
+	order       *list.List // of counted, the last used first
+	lastTimeout time.Time  // when the server was last waited for in vain; zero: it answers
 }
 
 type counted struct {
@@ -41,17 +41,17 @@ type counted struct {
 	n    int
 }
 
-func newCounter(s *server, f *facts) *counter {
+func newCounter(s *server, f *capabilities) *counter {
 	return &counter{
-		server: s, facts: f,
-		o200k: sync.OnceValue(codec.NewO200kBase), cl100k: sync.OnceValue(codec.NewCl100kBase),
+		server: s, capabilities: f,
+		o200k:  sync.OnceValue(codec.NewO200kBase),
 		counts: map[[sha256.Size]byte]*list.Element{}, order: list.New(),
 	}
 }
 
 // kind names what tokens are counted by.
 func (c *counter) kind(ctx context.Context) string {
-	k := c.facts.learn(ctx)
+	k := c.capabilities.fetch(ctx)
 	if k.llama {
 		return "server"
 	}
@@ -63,50 +63,50 @@ func (c *counter) count(ctx context.Context, text string) int {
 	if text == "" {
 		return 0
 	}
-	k := c.facts.learn(ctx)
-	if !k.llama || len(text) > longText {
+	k := c.capabilities.fetch(ctx)
+	if !k.llama || len(text) > maxTokenized {
 		return c.local(k.model, text)
 	}
 	key := sha256.Sum256([]byte(text))
-	if n, ok := c.recall(key); ok {
+	if n, ok := c.cached(key); ok {
 		return n
 	}
-	if c.resting() {
+	if c.unresponsive() {
 		return c.local(k.model, text)
 	}
-	short, cancel := context.WithTimeout(ctx, aside)
+	short, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	var reply struct {
 		Tokens []any `json:"tokens"`
 	}
 	err := c.server.ask(short, c.server.at("tokenize"), map[string]any{"content": strings.ToValidUTF8(text, "\uFFFD")}, &reply)
 	if ctx.Err() == nil { // one who is gone has not asked to the end
-		c.rest(short.Err() != nil || errors.Is(err, transport.ErrStalled))
+		c.setUnresponsive(short.Err() != nil || errors.Is(err, transport.ErrStalled))
 	}
 	if err != nil || len(reply.Tokens) == 0 {
 		return c.local(k.model, text)
 	}
-	c.keep(key, len(reply.Tokens))
+	c.store(key, len(reply.Tokens))
 	return len(reply.Tokens)
 }
 
 // resting tells whether the server was waited for in vain a moment ago: an answer needs many counts, and may not wait for each.
-func (c *counter) resting() bool {
+func (c *counter) unresponsive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.silent.IsZero() && c.facts.now().Sub(c.silent) < askAgain
+	return !c.lastTimeout.IsZero() && c.capabilities.now().Sub(c.lastTimeout) < askAgain
 }
 
 // rest notes whether the server was waited for in vain. A refusal costs little, and may be of one text alone.
-func (c *counter) rest(failed bool) {
+func (c *counter) setUnresponsive(failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.silent = (time.Time{}); failed {
-		c.silent = c.facts.now()
+	if c.lastTimeout = (time.Time{}); failed {
+		c.lastTimeout = c.capabilities.now()
 	}
 }
 
-func (c *counter) recall(key [sha256.Size]byte) (int, bool) {
+func (c *counter) cached(key [sha256.Size]byte) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.counts[key]
@@ -117,14 +117,14 @@ func (c *counter) recall(key [sha256.Size]byte) (int, bool) {
 	return e.Value.(counted).n, true
 }
 
-func (c *counter) keep(key [sha256.Size]byte, n int) {
+func (c *counter) store(key [sha256.Size]byte, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[key] != nil {
 		return
 	}
 	c.counts[key] = c.order.PushFront(counted{key, n})
-	if c.order.Len() > remember {
+	if c.order.Len() > maxCounts {
 		delete(c.counts, c.order.Remove(c.order.Back()).(counted).text)
 	}
 }
@@ -135,13 +135,11 @@ func (c *counter) local(name, text string) int {
 	switch {
 	case text == "":
 		return 0
-	case len(text) > longText:
+	case len(text) > maxTokenized:
 	case vocabulary(name) == "o200k":
 		by = c.o200k()
-	case vocabulary(name) == "cl100k":
-		by = c.cl100k()
 	}
-	if by != nil && !crowded(text) {
+	if by != nil && !hasLongWord(text) {
 		if n, err := by.Count(text); err == nil {
 			return n
 		}
@@ -150,7 +148,7 @@ func (c *counter) local(name, text string) int {
 }
 
 // crowded says whether a text has a run without space that is so long that a tokenizer takes a time that grows by its square.
-func crowded(text string) bool {
+func hasLongWord(text string) bool {
 	run := 0
 	for i := range len(text) {
 		if run++; text[i] == ' ' || text[i] == '\n' {
@@ -163,15 +161,13 @@ func crowded(text string) bool {
 	return false
 }
 
-// vocabulary names the vocabulary of a model of OpenAI's; estimate for others.
+// vocabulary returns the name of the vocabulary of OpenAI's models. Older models than GPT-4o have others, whose tables are not
+// worth their size; their tokens are estimated.
 func vocabulary(name string) string {
 	name = strings.TrimPrefix(name, "openai/")
-	for _, p := range []struct{ prefix, name string }{
-		{"gpt-4o", "o200k"}, {"gpt-4.1", "o200k"}, {"gpt-5", "o200k"}, {"gpt-oss", "o200k"}, {"chatgpt-4o", "o200k"},
-		{"o1", "o200k"}, {"o3", "o200k"}, {"o4", "o200k"}, {"gpt-4", "cl100k"}, {"gpt-3.5", "cl100k"}, {"text-embedding-", "cl100k"},
-	} {
-		if strings.HasPrefix(name, p.prefix) {
-			return p.name
+	for _, prefix := range []string{"gpt-4o", "gpt-4.1", "gpt-5", "gpt-oss", "chatgpt-4o", "o1", "o3", "o4"} {
+		if strings.HasPrefix(name, prefix) {
+			return "o200k"
 		}
 	}
 	return "estimate"

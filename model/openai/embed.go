@@ -14,8 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/lang"
@@ -24,10 +22,10 @@ import (
 )
 
 const (
-	maxTries = 4       // of a request that fails passingly, the first one included
-	maxCuts  = 8       // of a text that is too long: each halves it
-	maxText  = 1 << 20 // bytes of a text that are sent
-	patience = 30 * time.Second
+	maxTries      = 4       // of a request that fails passingly, the first one included
+	maxCuts       = 8       // of a text that is too long: each halves it
+	maxText       = 1 << 20 // bytes of a text that are sent
+	maxRetryAfter = 30 * time.Second
 )
 
 // EmbedOptions are an embedder's settings.
@@ -48,9 +46,9 @@ type EmbedOptions struct {
 
 // The ways in which a server gives vectors.
 const (
-	unknown  int32 = iota
-	pooled         // a vector a text, in OpenAI's protocol
-	perToken       // a vector a token, in llama.cpp's
+	unknown     int32 = iota
+	onePerText        // a vector a text, in OpenAI's protocol
+	onePerToken       // a vector a token, in llama.cpp's
 )
 
 // Embedder gives vectors by a model behind OpenAI's protocol. Its methods may be called at once.
@@ -66,10 +64,9 @@ type Embedder struct {
 	texts    int
 	tokens   int
 	parallel int
-	service  openai.EmbeddingService
 	dim      atomic.Int64
-	way      atomic.Int32
-	floats   atomic.Bool // the server takes no encoding_format
+	mode     atomic.Int32
+	noBase64 atomic.Bool // the server takes no encoding_format
 }
 
 var (
@@ -81,7 +78,7 @@ var (
 // models never meet, so the name has to be known before the first one.
 func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 	if o.Stall <= 0 {
-		o.Stall = 4 * stall
+		o.Stall = 4 * defaultStall
 	}
 	s, err := newServer(o.URL, o.Key, o.Stall, o.HTTP, o.Logger)
 	if err != nil {
@@ -90,16 +87,15 @@ func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 	if o.Model == "" && s.official() {
 		return nil, errors.New("name the embedding model: OpenAI has many, in no order")
 	}
-	f := newFacts(s, o.Model, 0)
-	name, err := f.need(ctx)
+	f := newCapabilities(s, o.Model, 0)
+	name, err := f.modelName(ctx)
 	if err != nil {
 		return nil, fail(ctx, s.host(), err)
 	}
 	e := &Embedder{
 		server: s, counter: newCounter(s, f), model: name, space: name,
 		prefixes: [2]string{model.ForPassage: o.PassagePrefix, model.ForQuery: o.QueryPrefix},
-		texts:    positive(o.BatchTexts, 64), tokens: positive(o.BatchTokens, 16384), parallel: positive(o.Parallel, 4),
-		service: openai.NewEmbeddingService(s.options()...),
+		texts:    orDefault(o.BatchTexts, 64), tokens: orDefault(o.BatchTokens, 16384), parallel: orDefault(o.Parallel, 4),
 	}
 	if o.QueryPrefix != "" || o.PassagePrefix != "" {
 		sum := sha256.Sum256([]byte(o.QueryPrefix + "\x00" + o.PassagePrefix))
@@ -108,7 +104,7 @@ func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 	return e, nil
 }
 
-func positive(n, otherwise int) int {
+func orDefault(n, otherwise int) int {
 	if n > 0 {
 		return n
 	}
@@ -126,10 +122,10 @@ func (e *Embedder) Dim() int { return int(e.dim.Load()) }
 
 // PerToken tells whether the server gives a vector for each token, asking it once where that is not known.
 func (e *Embedder) PerToken(ctx context.Context) bool {
-	if e.way.Load() == unknown {
+	if e.mode.Load() == unknown {
 		_, _ = e.vectors(ctx, []string{"a"})
 	}
-	return e.way.Load() == perToken
+	return e.mode.Load() == onePerToken
 }
 
 // Embed gives one vector a text, in order; nil for an empty text and for one whose vector has no direction. Texts that are
@@ -138,7 +134,7 @@ func (e *Embedder) PerToken(ctx context.Context) bool {
 func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	err := e.each(ctx, texts, p, e.tokens, func(ctx context.Context, batch []string, at []int) error {
-		vectors, err := fitting(ctx, e, batch, e.vectors)
+		vectors, err := embedSplitting(ctx, e, batch, e.vectors)
 		for i := range vectors {
 			out[at[i]] = vectors[i]
 		}
@@ -194,20 +190,20 @@ func (e *Embedder) each(
 }
 
 // fitting runs a request, in halves where it is too long, and with less of a text that is too long by itself.
-func fitting[T any](ctx context.Context, e *Embedder, batch []string, run func(context.Context, []string) ([]T, error)) ([]T, error) {
+func embedSplitting[T any](ctx context.Context, e *Embedder, batch []string, run func(context.Context, []string) ([]T, error)) ([]T, error) {
 	for cuts := 0; ; cuts++ {
-		out, err := again(ctx, func() ([]T, error) { return run(ctx, batch) })
+		out, err := withRetry(ctx, func() ([]T, error) { return run(ctx, batch) })
 		var failed *model.Error
 		if err == nil || !errors.As(err, &failed) || failed.Failure != model.TooLong {
 			return out, err
 		}
 		if len(batch) > 1 {
 			half := len(batch) / 2
-			first, err := fitting(ctx, e, batch[:half], run)
+			first, err := embedSplitting(ctx, e, batch[:half], run)
 			if err != nil {
 				return nil, err
 			}
-			second, err := fitting(ctx, e, batch[half:], run)
+			second, err := embedSplitting(ctx, e, batch[half:], run)
 			return append(slices.Clip(first), second...), err
 		}
 		s := batch[0]
@@ -220,7 +216,7 @@ func fitting[T any](ctx context.Context, e *Embedder, batch []string, run func(c
 }
 
 // again runs what may fail passingly up to four times, waiting longer each time, as long as a server asks for.
-func again[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
+func withRetry[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
 	var last error
 	out, err := backoff.Retry(ctx, func() ([]T, error) {
 		out, err := run()
@@ -229,7 +225,7 @@ func again[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
 		switch {
 		case err == nil:
 			return out, nil
-		case !errors.As(err, &failed), !failed.Failure.Transient(), failed.RetryAfter > patience:
+		case !errors.As(err, &failed), !failed.Failure.Transient(), failed.RetryAfter > maxRetryAfter:
 			return nil, backoff.Permanent(err)
 		case failed.RetryAfter > 0:
 			return nil, &backoff.RetryAfterError{Duration: failed.RetryAfter}
@@ -247,8 +243,8 @@ func again[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
 
 // vectors gives the vectors of a batch by one request.
 func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, error) {
-	if e.way.Load() == perToken {
-		return e.means(ctx, batch)
+	if e.mode.Load() == onePerToken {
+		return e.meanVectors(ctx, batch)
 	}
 	vectors, err := e.request(ctx, batch)
 	var refused *transport.StatusError
@@ -256,17 +252,17 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 		words := strings.ToLower(string(refused.Body))
 		switch {
 		case strings.Contains(words, "pooling") && containsAny(words, "not oai compatible", "'none'"):
-			e.way.Store(perToken)
-			return e.means(ctx, batch)
-		case !e.floats.Load() && refused.Status/100 == 4 && containsAny(words, "encoding_format", "base64"):
-			e.floats.Store(true)
+			e.mode.Store(onePerToken)
+			return e.meanVectors(ctx, batch)
+		case !e.noBase64.Load() && refused.Status/100 == 4 && containsAny(words, "encoding_format", "base64"):
+			e.noBase64.Store(true)
 			vectors, err = e.request(ctx, batch)
 		}
 	}
 	if err != nil {
 		return nil, fail(ctx, e.model, err)
 	}
-	e.way.CompareAndSwap(unknown, pooled)
+	e.mode.CompareAndSwap(unknown, onePerText)
 	return vectors, nil
 }
 
@@ -274,17 +270,13 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
 	held, watch := transport.NewStallTimer(ctx, e.server.stall)
 	defer watch.End()
-	p := openai.EmbeddingNewParams{Model: e.model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: batch}}
-	if !e.floats.Load() { // a quarter of the bytes, and nothing to parse
-		p.EncodingFormat = openai.EmbeddingNewParamsEncodingFormatBase64
+	p := map[string]any{"model": e.model, "input": batch}
+	if !e.noBase64.Load() { // a quarter of the bytes, and faster to decode
+		p["encoding_format"] = "base64"
 	}
-	var res *http.Response
 	watch.Start()
-	_, err := e.service.New(held, p, option.WithResponseBodyInto(&res))
+	res, err := e.server.send(held, e.server.endpoint("embeddings"), p)
 	watch.Stop()
-	if err == nil && res == nil {
-		err = transport.ErrUnreadable
-	}
 	if err != nil {
 		return nil, watch.Cause(err)
 	}

@@ -9,6 +9,6 @@ import (
 func SetClock(c *Chat, at time.Time) func(time.Time) {
 	var now atomic.Pointer[time.Time]
 	now.Store(&at)
-	c.facts.now = func() time.Time { return *now.Load() }
+	c.capabilities.now = func() time.Time { return *now.Load() }
 	return func(at time.Time) { now.Store(&at) }
 }

@@ -206,7 +206,7 @@ func TestStallStartsAnew(t *testing.T) {
 // TestStallLeavesReadersTime reads slower than the stall: that is no fault of the server's.
 func TestStallLeavesReadersTime(t *testing.T) {
 	t.Parallel()
-	const stall = 100 * time.Millisecond
+	const stall = 400 * time.Millisecond
 	s := modeltest.NewOpenAI(t, modeltest.Script{})
 	for _, err := range open(t, openai.Options{URL: s.URL, Model: "m", Stall: stall}).Complete(t.Context(), modeltest.Ask()) {
 		if err != nil {

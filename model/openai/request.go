@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 	"github.com/tidwall/gjson"
 
 	"github.com/sluice-rag/sluice/model"
@@ -14,11 +11,11 @@ import (
 )
 
 // quirk is what a server was seen not to take.
-type quirk uint32
+type unsupported uint32
 
 const (
-	noTemperature quirk = 1 << iota
-	otherMax            // the name of the limit that is not its usual one: max_tokens against max_completion_tokens
+	noTemperature unsupported = 1 << iota
+	otherMax                  // the name of the limit that is not its usual one: max_tokens against max_completion_tokens
 	noMax
 	noSchema // of response_format: json_schema; json_object is asked for instead
 	noFormat
@@ -26,84 +23,94 @@ const (
 	noParallel
 )
 
-// params writes a request for the SDK, leaving out what the server does not take.
-func params(name string, r model.Request, q quirk, official bool) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: name}
+// chatRequest is the body of a request. See https://platform.openai.com/docs/api-reference/chat/create.
+type chatRequest struct {
+	Model               string         `json:"model"`
+	Messages            []chatMessage  `json:"messages"`
+	Tools               []tool         `json:"tools,omitempty"`
+	ParallelToolCalls   bool           `json:"parallel_tool_calls,omitempty"`
+	Temperature         *float64       `json:"temperature,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	ResponseFormat      map[string]any `json:"response_format,omitempty"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       map[string]any `json:"stream_options,omitempty"`
+}
+
+type chatMessage struct {
+	Role       model.Role `json:"role"`
+	Content    *string    `json:"content,omitempty"`
+	ToolCalls  []tool     `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// tool is a tool of a request, or a call of one.
+type tool struct {
+	ID       string   `json:"id,omitempty"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	Arguments   string          `json:"arguments,omitempty"`
+}
+
+// newRequest returns the body of a request without what the server does not support.
+func newRequest(name string, r model.Request, q unsupported, official bool) *chatRequest {
+	p := &chatRequest{Model: name, Messages: []chatMessage{}, Stream: true}
 	for _, m := range r.Messages {
-		p.Messages = append(p.Messages, message(m))
+		p.Messages = append(p.Messages, newMessage(m))
 	}
 	for _, t := range r.Tools {
-		f := shared.FunctionDefinitionParam{Name: t.Name}
-		if t.Description != "" {
-			f.Description = param.NewOpt(t.Description)
-		}
-		if len(t.Parameters) > 0 { // as it stands: a map would lose the order of its properties, which models follow
-			f.SetExtraFields(map[string]any{"parameters": t.Parameters})
-		}
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+		p.Tools = append(p.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
 	}
-	if len(r.Tools) > 0 && q&noParallel == 0 && official {
-		p.ParallelToolCalls = param.NewOpt(true)
+	p.ParallelToolCalls = len(r.Tools) > 0 && q&noParallel == 0 && official
+	if q&noTemperature == 0 {
+		p.Temperature = r.Temperature
 	}
-	if r.Temperature != nil && q&noTemperature == 0 {
-		p.Temperature = param.NewOpt(*r.Temperature)
+	switch {
+	case r.MaxTokens <= 0 || q&noMax != 0:
+	case official != (q&otherMax != 0): // OpenAI's newer models only take the newer name, most other servers the older one
+		p.MaxCompletionTokens = r.MaxTokens
+	default:
+		p.MaxTokens = r.MaxTokens
 	}
-	if r.MaxTokens > 0 && q&noMax == 0 {
-		if official != (q&otherMax != 0) { // OpenAI's newer models take the newer name only, most other servers the older
-			p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
-		} else {
-			p.MaxTokens = param.NewOpt(int64(r.MaxTokens))
-		}
-	}
-	if r.Schema != nil && q&noFormat == 0 {
-		if q&noSchema == 0 {
-			p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-				JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-					// Strict takes a subset of JSON Schema only, and refuses the rest.
-					Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: param.NewOpt(false),
-				},
-			}
-		} else {
-			p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
-		}
+	switch {
+	case r.Schema == nil || q&noFormat != 0:
+	case q&noSchema == 0: // strict mode supports a subset of JSON Schema and rejects the rest
+		p.ResponseFormat = map[string]any{"type": "json_schema", "json_schema": map[string]any{
+			"name": r.Schema.Name, "schema": r.Schema.JSON, "strict": false,
+		}}
+	default:
+		p.ResponseFormat = map[string]any{"type": "json_object"}
 	}
 	if q&noStreamOptions == 0 {
-		p.StreamOptions.IncludeUsage = param.NewOpt(true)
+		p.StreamOptions = map[string]any{"include_usage": true}
 	}
 	return p
 }
 
-func message(m model.Message) openai.ChatCompletionMessageParamUnion {
+func newMessage(m model.Message) chatMessage {
 	text := strings.ToValidUTF8(m.Text, "\uFFFD")
-	switch m.Role {
-	case model.System:
-		return openai.SystemMessage(text)
-	case model.ToolResult:
-		return openai.ToolMessage(text, m.ToolCallID)
-	case model.Assistant:
-		var a openai.ChatCompletionAssistantMessageParam
-		if text != "" || len(m.ToolCalls) == 0 {
-			a.Content.OfString = param.NewOpt(text)
-		}
-		for _, c := range m.ToolCalls {
-			input := string(c.Input)
-			if input == "" {
-				input = "{}"
-			}
-			a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-					ID:       c.ID,
-					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: input},
-				},
-			})
-		}
-		return openai.ChatCompletionMessageParamUnion{OfAssistant: &a}
+	c := chatMessage{Role: m.Role, ToolCallID: m.ToolCallID}
+	if text != "" || len(m.ToolCalls) == 0 {
+		c.Content = &text
 	}
-	return openai.UserMessage(text)
+	for _, call := range m.ToolCalls {
+		input := string(call.Input)
+		if input == "" {
+			input = "{}"
+		}
+		c.ToolCalls = append(c.ToolCalls, tool{ID: call.ID, Type: "function", Function: function{Name: call.Name, Arguments: input}})
+	}
+	return c
 }
 
 // learn gives what a refusal says that the server does not take, out of what was sent; 0 where it says nothing of the sort.
-func learn(r *transport.StatusError, sent openai.ChatCompletionNewParams, known quirk) quirk {
+func unsupportedBy(r *transport.StatusError, sent *chatRequest, known unsupported) unsupported {
 	if r.Status != 400 && r.Status != 422 {
 		return 0
 	}
@@ -115,32 +122,32 @@ func learn(r *transport.StatusError, sent openai.ChatCompletionNewParams, known 
 	// A limit's name alone may stand in any complaint: that it is too large, that it does not fit.
 	unknown := containsAny(words, "unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted",
 		"extra inputs", "extra_forbidden", "not allowed", "deprecated", "invalid parameter", "unavailable")
-	limited := sent.MaxTokens.Valid() || sent.MaxCompletionTokens.Valid()
+	limited := sent.MaxTokens > 0 || sent.MaxCompletionTokens > 0
 	switch {
 	case limited && unknown && containsAny(words, "max_tokens", "max_completion_tokens"):
 		if known&otherMax != 0 {
 			return noMax
 		}
 		return otherMax
-	case sent.Temperature.Valid() && strings.Contains(words, "temperature"):
+	case sent.Temperature != nil && strings.Contains(words, "temperature"):
 		return noTemperature
 	case containsAny(words, "response_format", "json_schema", "json schema", "json_object", "grammar"):
 		switch {
-		case sent.ResponseFormat.OfJSONSchema != nil:
+		case sent.ResponseFormat["type"] == "json_schema":
 			return noSchema
-		case sent.ResponseFormat.OfJSONObject != nil:
+		case sent.ResponseFormat["type"] == "json_object":
 			return noFormat
 		}
-	case sent.StreamOptions.IncludeUsage.Valid() && containsAny(words, "stream_options", "include_usage"):
+	case sent.StreamOptions != nil && containsAny(words, "stream_options", "include_usage"):
 		return noStreamOptions
-	case sent.ParallelToolCalls.Valid() && strings.Contains(words, "parallel_tool_calls"):
+	case sent.ParallelToolCalls && strings.Contains(words, "parallel_tool_calls"):
 		return noParallel
 	}
 	return 0
 }
 
 // instruct tells a model in words of the form that it cannot be held to.
-func instruct(r model.Request, q quirk) model.Request {
+func withSchemaPrompt(r model.Request, q unsupported) model.Request {
 	if r.Schema == nil || q&noSchema == 0 {
 		return r
 	}

@@ -7,15 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -28,11 +25,11 @@ const (
 const (
 	openAI = "https://api.openai.com/v1"
 	// stall is long enough for a large request on a slow machine's first byte to be a choice, and short enough to notice.
-	stall = 15 * time.Second
+	defaultStall = 15 * time.Second
 	// aside is how long a question besides the answer may take: limits, tokens.
-	aside = 3 * time.Second
+	metadataTimeout = 3 * time.Second
 	// afterEnd is how long the next byte may take once an answer is complete: some servers keep the stream open.
-	afterEnd = time.Second
+	trailerTimeout = time.Second
 )
 
 // server is where a model stands. Its methods may be called at once.
@@ -66,7 +63,7 @@ func newServer(address, key string, patience time.Duration, client *http.Client,
 	root.Path = strings.TrimSuffix(root.Path, "v1/")
 	s := &server{base: base, root: &root, key: key, stall: patience, log: log}
 	if s.stall <= 0 {
-		s.stall = stall
+		s.stall = defaultStall
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -81,48 +78,40 @@ func (s *server) host() string { return s.base.Host }
 // official says whether the server is OpenAI's own.
 func (s *server) official() bool { return s.base.Hostname() == "api.openai.com" }
 
-// options are those of the SDK's services. Its services read nothing of the environment; only its client would.
-func (s *server) options() []option.RequestOption {
-	base := *s.base
-	base.RawQuery = ""
-	all := []option.RequestOption{
-		option.WithBaseURL(base.String()), option.WithHTTPClient(s.client), option.WithMaxRetries(0),
-		option.WithMiddleware(transport.CheckStatus),
-	}
-	if s.key != "" {
-		all = append(all, option.WithAPIKey(s.key))
-	}
-	for name, values := range s.base.Query() {
-		for _, v := range values {
-			all = append(all, option.WithQueryAdd(name, v))
-		}
-	}
-	return all
+// endpoint returns the URL of an endpoint of OpenAI's protocol.
+func (s *server) endpoint(path string) *url.URL {
+	u := *s.base
+	u.Path += path
+	return &u
 }
 
-// ask sends a request of the server's own, outside of the protocol that the SDK knows, and reads the reply into dst. A nil
-// body is a GET.
-func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
+// send sends a request. The body is JSON; nil is a GET.
+func (s *server) send(ctx context.Context, at *url.URL, body any) (*http.Response, error) {
 	method, sent := http.MethodGet, io.Reader(http.NoBody)
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Errorf("write the request: %w", err)
+			return nil, errors.New("encode the request")
 		}
 		method, sent = http.MethodPost, bytes.NewReader(text)
 	}
-	ctx, watch := transport.NewStallTimer(ctx, s.stall)
-	defer watch.End()
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), sent)
 	if err != nil {
-		return errors.New("write the request's address")
+		return nil, errors.New("write the request's address")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if s.key != "" {
 		r.Header.Set("Authorization", "Bearer "+s.key)
 	}
+	return transport.CheckStatus(r, s.client.Do)
+}
+
+// ask sends a request and decodes the reply into dst. A nil body is a GET.
+func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
+	ctx, watch := transport.NewStallTimer(ctx, s.stall)
+	defer watch.End()
 	watch.Start()
-	res, err := transport.CheckStatus(r, s.client.Do)
+	res, err := s.send(ctx, at, body)
 	watch.Stop()
 	if err != nil {
 		return watch.Cause(err)

@@ -15,7 +15,7 @@ type stream struct {
 	size   int // of all that came
 	text   transport.Joiner
 	reason transport.Joiner
-	think  splitter
+	think  thinkSplitter
 	calls  calls
 	finish string
 	done   bool // the server said that nothing follows
@@ -32,8 +32,8 @@ func newStream(body io.Reader) *stream {
 
 // pieces reads the answer and gives each piece to yield, the calls and the stop at its end. It ends early, without an error,
 // once yield does not want more.
-func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
-	whole, err := s.isWhole()
+func (s *stream) read(yield func(model.Piece) bool) (wanted bool, err error) {
+	whole, err := s.isSingleObject()
 	if err != nil {
 		return true, err
 	}
@@ -68,7 +68,7 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 		case err != nil:
 			return true, err
 		}
-		if wanted, err := s.take(c, yield); !wanted || err != nil {
+		if wanted, err := s.handle(c, yield); !wanted || err != nil {
 			return wanted, err
 		}
 		if c.failed != nil {
@@ -81,11 +81,11 @@ func (s *stream) pieces(yield func(model.Piece) bool) (wanted bool, err error) {
 			s.finish = "stop"
 		}
 	}
-	return s.close(yield)
+	return s.flush(yield)
 }
 
 // isWhole says whether the body is one JSON object in place of a stream: some servers do not stream.
-func (s *stream) isWhole() (bool, error) {
+func (s *stream) isSingleObject() (bool, error) {
 	for {
 		b, err := s.events.Peek(1)
 		if errors.Is(err, io.EOF) {
@@ -106,7 +106,7 @@ func (s *stream) isWhole() (bool, error) {
 }
 
 // take gives on what a chunk holds, as long as it is wanted.
-func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
+func (s *stream) handle(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
 	if s.size += len(c.text) + len(c.reasoning); s.size > transport.MaxAnswer {
 		return true, transport.ErrTooLarge
 	}
@@ -118,12 +118,12 @@ func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err e
 			s.onFinish()
 		}
 	}
-	if c.reasoning != "" && !s.give(s.reason.Push(c.reasoning), "", yield) {
+	if c.reasoning != "" && !s.emit(s.reason.Push(c.reasoning), "", yield) {
 		return false, nil
 	}
 	if c.text != "" {
 		thought, said := s.think.push(s.text.Push(c.text))
-		if !s.give(thought, said, yield) {
+		if !s.emit(thought, said, yield) {
 			return false, nil
 		}
 	}
@@ -136,7 +136,7 @@ func (s *stream) take(c chunk, yield func(model.Piece) bool) (wanted bool, err e
 }
 
 // give yields what the model thinks and then what it says.
-func (s *stream) give(thought, said string, yield func(model.Piece) bool) bool {
+func (s *stream) emit(thought, said string, yield func(model.Piece) bool) bool {
 	if thought != "" {
 		s.thought.WriteString(thought)
 		if !yield(model.Piece{Reasoning: thought}) {
@@ -151,18 +151,18 @@ func (s *stream) give(thought, said string, yield func(model.Piece) bool) bool {
 }
 
 // close gives what is left at the end: half a code point, the calls, the stop.
-func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
+func (s *stream) flush(yield func(model.Piece) bool) (wanted bool, err error) {
 	thought, said := s.think.push(s.text.Rest())
-	if !s.give(s.reason.Rest()+thought, said, yield) {
+	if !s.emit(s.reason.Rest()+thought, said, yield) {
 		return false, nil
 	}
-	if thought, said = s.think.rest(); !s.give(thought, said, yield) {
+	if thought, said = s.think.flush(); !s.emit(thought, said, yield) {
 		return false, nil
 	}
 	if s.finish == "" {
 		return true, transport.ErrTruncated
 	}
-	all, err := s.calls.whole()
+	all, err := s.calls.complete()
 	if err != nil {
 		return true, err
 	}
@@ -171,7 +171,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 			return false, nil
 		}
 	}
-	stop := stopOf(s.finish, len(all) > 0)
+	stop := stopReason(s.finish, len(all) > 0)
 	if stop != model.StopFiltered && len(all) == 0 && strings.TrimSpace(s.said.String()) == "" {
 		return true, transport.ErrEmpty
 	}
@@ -179,7 +179,7 @@ func (s *stream) close(yield func(model.Piece) bool) (wanted bool, err error) {
 }
 
 // stopOf reads a finish reason. Some servers say "stop" where tools are called.
-func stopOf(finish string, calls bool) model.StopReason {
+func stopReason(finish string, calls bool) model.StopReason {
 	switch finish {
 	case "length", "max_tokens":
 		return model.StopLength

@@ -9,13 +9,13 @@ const (
 
 // splitter divides content into what a model thinks and what it says, where a server leaves both in one text: thinking that
 // the text begins with, between <think> and </think>, cut anywhere.
-type splitter struct {
+type thinkSplitter struct {
 	state int // 0: nothing but space came; 1: it thinks; 2: it has thought and only space came since; 3: it speaks
 	held  string
 }
 
 // push gives what is decided of the text so far.
-func (t *splitter) push(s string) (thought, said string) {
+func (t *thinkSplitter) push(s string) (thought, said string) {
 	for s != "" {
 		switch t.state {
 		case 3:
@@ -53,7 +53,7 @@ func (t *splitter) push(s string) (thought, said string) {
 }
 
 // rest gives what was held back at the end.
-func (t *splitter) rest() (thought, said string) {
+func (t *thinkSplitter) flush() (thought, said string) {
 	held := t.held
 	t.held = ""
 	if t.state == 1 {

@@ -114,12 +114,12 @@ func (e *Embedder) EmbedTokens(ctx context.Context, texts []string, p model.Purp
 	}
 	out := make([][]model.TokenVector, len(texts))
 	err := e.each(ctx, texts, p, min(e.tokens, tokenBatch), func(ctx context.Context, batch []string, at []int) error {
-		found, err := fitting(ctx, e, batch, func(ctx context.Context, batch []string) ([][]model.TokenVector, error) {
-			vectors, err := e.native(ctx, batch)
+		found, err := embedSplitting(ctx, e, batch, func(ctx context.Context, batch []string) ([][]model.TokenVector, error) {
+			vectors, err := e.nativeVectors(ctx, batch)
 			if err != nil {
 				return nil, err
 			}
-			return e.named(ctx, batch, vectors)
+			return e.withTokens(ctx, batch, vectors)
 		})
 		for i := range found {
 			out[at[i]] = found[i]
@@ -133,8 +133,8 @@ func (e *Embedder) EmbedTokens(ctx context.Context, texts []string, p model.Purp
 }
 
 // means gives the mean of the vectors of each text's tokens, of unit length.
-func (e *Embedder) means(ctx context.Context, batch []string) ([][]float32, error) {
-	all, err := e.native(ctx, batch)
+func (e *Embedder) meanVectors(ctx context.Context, batch []string) ([][]float32, error) {
+	all, err := e.nativeVectors(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (v *vectors) UnmarshalJSON(text []byte) error {
 }
 
 // native asks llama.cpp's own endpoint for the vectors of each text's tokens, as long as they come.
-func (e *Embedder) native(ctx context.Context, batch []string) ([][][]float32, error) {
+func (e *Embedder) nativeVectors(ctx context.Context, batch []string) ([][][]float32, error) {
 	var reply json.RawMessage
 	if err := e.server.ask(ctx, e.server.at("embedding"), map[string]any{"content": batch}, &reply); err != nil {
 		return nil, fail(ctx, e.model, err)
@@ -226,23 +226,23 @@ func (e *Embedder) native(ctx context.Context, batch []string) ([][][]float32, e
 }
 
 // named puts the tokens to the vectors of texts.
-func (e *Embedder) named(ctx context.Context, batch []string, vectors [][][]float32) ([][]model.TokenVector, error) {
+func (e *Embedder) withTokens(ctx context.Context, batch []string, vectors [][][]float32) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(batch))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(e.parallel)
 	for i, text := range batch {
 		group.Go(func() error {
-			pieces := e.pieces(inner, text)
+			pieces := e.tokenTexts(inner, text)
 			if err := e.check(vectors[i]); err != nil {
 				return fail(inner, e.model, err)
 			}
 			for j, v := range vectors[i] {
 				t := model.TokenVector{Weight: 1, Vector: v}
 				if len(pieces) == len(vectors[i]) {
-					if around(pieces[j]) {
+					if isSpecialToken(pieces[j]) {
 						continue
 					}
-					t.Token, t.Weight = plain(pieces[j])
+					t.Token, t.Weight = cleanToken(pieces[j])
 				}
 				if v != nil {
 					out[i] = append(out[i], t)
@@ -259,7 +259,7 @@ func (e *Embedder) named(ctx context.Context, batch []string, vectors [][][]floa
 }
 
 // pieces asks llama.cpp's server for the tokens of a text, cut as it cuts them for vectors; nil if it does not say.
-func (e *Embedder) pieces(ctx context.Context, text string) []string {
+func (e *Embedder) tokenTexts(ctx context.Context, text string) []string {
 	var reply struct {
 		Tokens []struct {
 			Piece json.RawMessage `json:"piece"` // a text, or its bytes where they are no text
@@ -282,7 +282,7 @@ func (e *Embedder) pieces(ctx context.Context, text string) []string {
 }
 
 // around says whether a piece stands around a text and not in it: <s>, </s>, [CLS], <|endoftext|> and their like.
-func around(piece string) bool {
+func isSpecialToken(piece string) bool {
 	if len(piece) < 3 {
 		return false
 	}
@@ -294,7 +294,7 @@ func around(piece string) bool {
 }
 
 // plain gives a piece without the sign that stands for a space, in lower case, and its weight.
-func plain(piece string) (string, float64) {
+func cleanToken(piece string) (string, float64) {
 	token := strings.ToLower(strings.Trim(strings.ToValidUTF8(piece, ""), "\u2581\u0120 \t\r\n"))
 	if strings.ContainsFunc(token, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return token, 1

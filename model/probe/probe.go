@@ -1,4 +1,4 @@
-// Package probe finds out what a model can do by asking it.
+// Package probe tests the abilities of a model with short requests.
 package probe
 
 import (
@@ -11,34 +11,34 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// answerTokens is enough for a model that thinks first to come to its word.
+// answerTokens is enough for a model that reasons first.
 const answerTokens = 512
 
-// Abilities are what a language model was seen to do.
+// Abilities are the observed abilities of a chat model.
 type Abilities struct {
-	Stream     bool          // the answer came in pieces
-	Tools      bool          // it called the tool that it was given
-	JSON       bool          // it answered with JSON of the form that was asked for
-	Usage      bool          // the provider told what the answer cost
-	Reasoning  bool          // it gave what it thinks
-	Context    int           // tokens of a request and its answer; 0: not known
-	Output     int           // tokens of an answer; 0: not known
-	Tokenizer  string        // what tokens are counted by; empty: it does not say
-	FirstToken time.Duration // until the first piece of the first answer
-	Err        error         // why it could not be asked; then the rest says little
+	Stream     bool          // the answer was streamed
+	Tools      bool          // it called a tool
+	JSON       bool          // it answered with JSON of the requested schema
+	Usage      bool          // the provider reported the usage
+	Reasoning  bool          // it streamed its reasoning
+	Context    int           // tokens of a request and its answer; 0: unknown
+	Output     int           // tokens of an answer; 0: unknown
+	Tokenizer  string        // how tokens are counted; empty: unknown
+	FirstToken time.Duration // of the first request
+	Err        error         // if the first request failed; the rest is then undefined
 }
 
-// Chat asks a model three short questions: to count, to call a tool, and to fill in a form.
+// Chat sends three short requests: to count, to call a tool, and to answer in JSON.
 func Chat(ctx context.Context, m model.Chat) Abilities {
 	var a Abilities
 	begun := time.Now()
-	first := ask(ctx, m, model.Request{
+	first := send(ctx, m, model.Request{
 		MaxTokens: answerTokens,
 		Messages:  []model.Message{{Role: model.User, Text: "Count from 1 to 9 in digits, with spaces between them. Write nothing else."}},
 	})
 	a.Err = first.err
 	a.Stream = first.pieces > 2
-	a.Usage = first.told
+	a.Usage = first.usage
 	a.Reasoning = first.reasoning
 	if !first.at.IsZero() {
 		a.FirstToken = first.at.Sub(begun)
@@ -53,7 +53,7 @@ func Chat(ctx context.Context, m model.Chat) Abilities {
 	if a.Err != nil {
 		return a
 	}
-	called := ask(ctx, m, model.Request{
+	called := send(ctx, m, model.Request{
 		MaxTokens: answerTokens,
 		Messages:  []model.Message{{Role: model.User, Text: "How high is the water at the gate called North? Use the tool to find out."}},
 		Tools: []model.Tool{{
@@ -62,14 +62,14 @@ func Chat(ctx context.Context, m model.Chat) Abilities {
 		}},
 	})
 	a.Tools = called.err == nil && called.call == "water_level"
-	formed := ask(ctx, m, model.Request{
+	formed := send(ctx, m, model.Request{
 		MaxTokens: answerTokens,
 		Messages:  []model.Message{{Role: model.User, Text: "A gate is 3 metres high and open. Describe it."}},
 		Schema: &model.Schema{Name: "gate", JSON: json.RawMessage(
 			`{"type":"object","properties":{"metres":{"type":"integer"},"open":{"type":"boolean"}},` +
 				`"required":["metres","open"],"additionalProperties":false}`)},
 	})
-	a.JSON = formed.err == nil && fits(formed.text)
+	a.JSON = formed.err == nil && isValid(formed.text)
 	a.Reasoning = a.Reasoning || called.reasoning || formed.reasoning
 	if ctx.Err() != nil {
 		a.Err = ctx.Err()
@@ -77,23 +77,23 @@ func Chat(ctx context.Context, m model.Chat) Abilities {
 	return a
 }
 
-// answer is what was seen of one.
-type answer struct {
+// response summarizes the answer to one request.
+type response struct {
 	text      string
 	pieces    int
 	reasoning bool
 	call      string
-	told      bool
+	usage     bool
 	at        time.Time // of the first piece
 	err       error
 }
 
-func ask(ctx context.Context, m model.Chat, r model.Request) (a answer) {
+func send(ctx context.Context, m model.Chat, r model.Request) (a response) {
 	var text strings.Builder
 	var mu sync.Mutex
 	told := false
 	inner := model.WithTrace(ctx, &model.Trace{Used: func(name string, u model.Usage) {
-		model.Used(ctx, name, u) // whoever counts the cost is told of this, too
+		model.Used(ctx, name, u) // the cost of the probe counts, too
 		mu.Lock()
 		defer mu.Unlock()
 		told = told || !u.Estimated
@@ -117,12 +117,12 @@ func ask(ctx context.Context, m model.Chat, r model.Request) (a answer) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	a.text, a.told = text.String(), told
+	a.text, a.usage = text.String(), told
 	return a
 }
 
-// fits says whether a text is the form that was asked for, and nothing else.
-func fits(text string) bool {
+// isValid reports whether a text is the requested JSON and nothing else.
+func isValid(text string) bool {
 	var form struct {
 		Metres *int  `json:"metres"`
 		Open   *bool `json:"open"`
@@ -132,16 +132,16 @@ func fits(text string) bool {
 	return d.Decode(&form) == nil && !d.More() && form.Metres != nil && form.Open != nil
 }
 
-// EmbedAbilities are what an embedder was seen to do.
+// EmbedAbilities are the observed abilities of an embedder.
 type EmbedAbilities struct {
 	Space    string
-	Dim      int  // of its vectors
-	PerToken bool // it gives a vector for each token
+	Dim      int  // dimension of the vectors
+	PerToken bool // it returns a vector per token
 	Took     time.Duration
-	Err      error // why it could not be asked
+	Err      error // if the request failed
 }
 
-// Embedder asks an embedder for the vector of a short text.
+// Embedder embeds a short text.
 func Embedder(ctx context.Context, e model.Embedder) EmbedAbilities {
 	a := EmbedAbilities{Space: e.Space()}
 	begun := time.Now()

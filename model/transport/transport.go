@@ -1,4 +1,4 @@
-// Package transport connects to the servers of models.
+// Package transport holds what the clients of model providers share: connections, timeouts, errors and streams.
 package transport
 
 import (
@@ -11,29 +11,29 @@ import (
 const (
 	// forget is how long a server that could not be asked is not asked again. It is shorter than the waits between tries, and
 	// long enough for all that one request asks of a server.
-	forget = 200 * time.Millisecond
+	memory = 200 * time.Millisecond
 	// fresh is how long a server that answered is asked all the same: one connection that breaks says little of it.
-	fresh = time.Second
+	recentReply = time.Second
 )
 
-// New gives a transport for many streams to one server. Whoever asks right after a request that got no answer gets the same
-// error: one run may ask a server for several things, and a server that is down costs one attempt.
+// New returns a transport for many streams to one server. After a failed request it fails for a moment without a new attempt,
+// since one run asks a server for several things and a server that is down should cost one attempt.
 func New() http.RoundTripper {
-	return &remembering{next: &http.Transport{
+	return &failFast{next: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    256, // of 2 as is usual, each of 100 streams would open a connection of its own
+		MaxIdleConnsPerHost:    256, // with the default of 2, most of 100 streams would open a new connection
 		IdleConnTimeout:        90 * time.Second,
 		ExpectContinueTimeout:  time.Second,
-		DisableCompression:     true, // a stream that is compressed waits in the compressor
+		DisableCompression:     true, // a compressor would delay a stream
 		MaxResponseHeaderBytes: 64 << 10,
 	}}
 }
 
-// remembering remembers a server that could not be asked.
-type remembering struct {
+// failFast remembers the last connection error.
+type failFast struct {
 	next http.RoundTripper
 
 	mu       sync.Mutex
@@ -42,11 +42,11 @@ type remembering struct {
 	answered time.Time
 }
 
-// RoundTrip asks the server, unless that failed a moment ago.
-func (r *remembering) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := r.recent(); err != nil {
+// RoundTrip implements [http.RoundTripper].
+func (r *failFast) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := r.recentError(); err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // as a RoundTripper must
+			_ = req.Body.Close() // required of a RoundTripper
 		}
 		return nil, err
 	}
@@ -56,23 +56,23 @@ func (r *remembering) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 		r.err, r.answered = nil, time.Now()
-	case req.Context().Err() == nil: // else it was the caller who left
+	case req.Context().Err() == nil: // otherwise the caller has cancelled
 		r.err, r.failed = err, time.Now()
 	}
 	return res, err
 }
 
-func (r *remembering) recent() error {
+func (r *failFast) recentError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil || time.Since(r.failed) >= forget || r.failed.Sub(r.answered) < fresh {
+	if r.err == nil || time.Since(r.failed) >= memory || r.failed.Sub(r.answered) < recentReply {
 		return nil
 	}
 	return r.err
 }
 
-// CloseIdleConnections is for [http.Client].
-func (r *remembering) CloseIdleConnections() {
+// CloseIdleConnections is called by [http.Client].
+func (r *failFast) CloseIdleConnections() {
 	if c, ok := r.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}

@@ -40,7 +40,7 @@ func (c *closing) Close() error { c.closed++; return nil }
 func TestServerThatIsDownIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		r := &remembering{next: s}
+		r := &failFast{next: s}
 		ask := func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
 			if err != nil {
@@ -66,7 +66,7 @@ func TestServerThatIsDownIsAskedOnce(t *testing.T) {
 			t.Errorf("%v, and the body was closed %d times", err, body.closed)
 		}
 		s.up = true
-		time.Sleep(forget) // of the bubble
+		time.Sleep(memory) // of the bubble
 		if err := ask(t.Context()); err != nil || s.asked != 2 {
 			t.Errorf("a moment later: %v, asked %d times", err, s.asked)
 		}
@@ -77,7 +77,7 @@ func TestServerThatIsDownIsAskedOnce(t *testing.T) {
 		if err := ask(t.Context()); err != nil {
 			t.Errorf("after one failure of a server that answers: %v", err)
 		}
-		time.Sleep(fresh)
+		time.Sleep(recentReply)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = ask(gone)

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go/shared"
-
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -42,14 +40,14 @@ func problem(status int, body []byte) transport.Problem {
 // classify returns the failure for the API's type of error or, without one, the status. Status 0 is an error in a stream. The
 // message is in lower case. See https://docs.anthropic.com/en/api/errors.
 func classify(status int, kind, message string) model.Failure {
-	switch shared.ErrorType(kind) {
-	case shared.ErrorTypeAuthenticationError, shared.ErrorTypePermissionError:
+	switch kind {
+	case "authentication_error", "permission_error":
 		return model.Unauthorized
-	case shared.ErrorTypeRateLimitError, shared.ErrorTypeBillingError:
+	case "rate_limit_error", "billing_error":
 		return model.RateLimited
-	case shared.ErrorTypeOverloadedError, shared.ErrorTypeAPIError, shared.ErrorTypeTimeoutError:
+	case "overloaded_error", "api_error", "timeout_error":
 		return model.ServerError
-	case shared.ErrorTypeInvalidRequestError:
+	case "invalid_request_error":
 		switch {
 		case tooLong(message):
 			return model.TooLong
@@ -57,7 +55,7 @@ func classify(status int, kind, message string) model.Failure {
 			return model.RateLimited
 		}
 		return model.Rejected
-	case shared.ErrorTypeNotFoundError:
+	case "not_found_error":
 		return model.Rejected
 	}
 	switch {

@@ -11,8 +11,8 @@ import (
 // usual reads an event of the shape that nearly all of a stream have: an object of plain values and one choice, whose delta is
 // texts. It goes over the bytes once and copies nothing but the texts, which takes a third of what [decodeAny] takes to check
 // and then parse. Where ok is false the event is another one, or no JSON, and is decodeAny's to read.
-func usual(data []byte) (c chunk, ok bool) {
-	s := scan{data: data}
+func decodeCommon(data []byte) (c chunk, ok bool) {
+	s := scanner{data: data}
 	if !s.object(inEvent, &c) || s.at != len(data) {
 		return chunk{}, false
 	}
@@ -20,7 +20,7 @@ func usual(data []byte) (c chunk, ok bool) {
 }
 
 // scan is a place in an event. Its methods step over one thing, or say that it is not there: the scan is of no more use then.
-type scan struct {
+type scanner struct {
 	data []byte
 	at   int
 }
@@ -32,7 +32,7 @@ const (
 	inDelta
 )
 
-func (s *scan) object(which int, c *chunk) bool {
+func (s *scanner) object(which int, c *chunk) bool {
 	if !s.char('{') {
 		return false
 	}
@@ -57,7 +57,7 @@ func (s *scan) object(which int, c *chunk) bool {
 
 // member steps over a value and takes what is wanted of it. What it takes, and what it refuses unless it is null, is what
 // decodeAny looks at.
-func (s *scan) member(of int, name []byte, c *chunk) bool {
+func (s *scanner) member(of int, name []byte, c *chunk) bool {
 	switch of {
 	case inEvent:
 		switch string(name) {
@@ -92,7 +92,7 @@ func (s *scan) member(of int, name []byte, c *chunk) bool {
 }
 
 // text adds a string, or null, to a text.
-func (s *scan) text(to *string) bool {
+func (s *scanner) text(to *string) bool {
 	if s.word("null") {
 		return true
 	}
@@ -104,7 +104,7 @@ func (s *scan) text(to *string) bool {
 }
 
 // plain steps over a string, a whole number or a word.
-func (s *scan) plain() bool {
+func (s *scanner) plain() bool {
 	from := s.at
 	for s.at < len(s.data) && s.data[s.at] >= '0' && s.data[s.at] <= '9' {
 		s.at++
@@ -120,7 +120,7 @@ func (s *scan) plain() bool {
 }
 
 // quoted gives a string as it stands there, its quotes and all.
-func (s *scan) quoted() (raw []byte, escapes, ok bool) {
+func (s *scanner) quoted() (raw []byte, escapes, ok bool) {
 	if !s.char('"') {
 		return nil, false, false
 	}
@@ -141,7 +141,7 @@ func (s *scan) quoted() (raw []byte, escapes, ok bool) {
 	return nil, false, false
 }
 
-func (s *scan) char(b byte) bool {
+func (s *scanner) char(b byte) bool {
 	if s.at < len(s.data) && s.data[s.at] == b {
 		s.at++
 		return true
@@ -149,7 +149,7 @@ func (s *scan) char(b byte) bool {
 	return false
 }
 
-func (s *scan) word(w string) bool {
+func (s *scanner) word(w string) bool {
 	if bytes.HasPrefix(s.data[s.at:], []byte(w)) {
 		s.at += len(w)
 		return true

@@ -23,54 +23,54 @@ const askAgain = time.Minute
 const ollamaContext = 4096
 
 // known is what is known of a model.
-type known struct {
+type info struct {
 	model  string
 	limits model.Limits
 	llama  bool // the server is llama.cpp's
 }
 
 // facts learns of a model what its server tells, once. Its methods may be called at once.
-type facts struct {
+type capabilities struct {
 	server  *server
 	context int // as set
 	now     func() time.Time
 
-	turn  chan struct{} // holds one token: one asks at a time
-	mu    sync.Mutex
-	got   known
-	done  bool
-	asked time.Time // when it was last asked in vain
+	sem        chan struct{} // holds one token: one asks at a time
+	mu         sync.Mutex
+	info       info
+	done       bool
+	lastFailed time.Time // when it was last asked in vain
 }
 
-func newFacts(s *server, name string, context int) *facts {
-	f := &facts{server: s, context: max(0, context), now: time.Now, turn: make(chan struct{}, 1), got: known{model: name}}
+func newCapabilities(s *server, name string, context int) *capabilities {
+	f := &capabilities{server: s, context: max(0, context), now: time.Now, sem: make(chan struct{}, 1), info: info{model: name}}
 	if s.official() {
-		f.got.limits, f.done = published(name), true
+		f.info.limits, f.done = publishedLimits(name), true
 	}
 	if f.context > 0 {
-		f.got.limits.Context = f.context
+		f.info.limits.Context = f.context
 	}
 	return f
 }
 
 // sofar gives what is known, and whether there is nothing more to be asked for now.
-func (f *facts) sofar() (known, bool) {
+func (f *capabilities) cached() (info, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.got, f.done || !f.asked.IsZero() && f.now().Sub(f.asked) < askAgain
+	return f.info, f.done || !f.lastFailed.IsZero() && f.now().Sub(f.lastFailed) < askAgain
 }
 
 // name gives the model's name, and the server's host until that is known.
-func (f *facts) name() string {
-	if k, _ := f.sofar(); k.model != "" {
+func (f *capabilities) name() string {
+	if k, _ := f.cached(); k.model != "" {
 		return k.model
 	}
 	return f.server.host()
 }
 
 // need gives the model's name for a request, asking the server for its first model where none is set.
-func (f *facts) need(ctx context.Context) (string, error) {
-	if k, _ := f.sofar(); k.model != "" {
+func (f *capabilities) modelName(ctx context.Context) (string, error) {
+	if k, _ := f.cached(); k.model != "" {
 		return k.model, nil
 	}
 	list, err := f.list(ctx)
@@ -82,51 +82,51 @@ func (f *facts) need(ctx context.Context) (string, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.got.model == "" {
-		f.got.model = list[0].ID
+	if f.info.model == "" {
+		f.info.model = list[0].ID
 	}
-	return f.got.model, nil
+	return f.info.model, nil
 }
 
 // learn gives what is known after asking, if that was not done.
-func (f *facts) learn(ctx context.Context) known {
-	if k, enough := f.sofar(); enough {
+func (f *capabilities) fetch(ctx context.Context) info {
+	if k, enough := f.cached(); enough {
 		return k
 	}
 	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
+	case f.sem <- struct{}{}:
+		defer func() { <-f.sem }()
 	case <-ctx.Done():
-		k, _ := f.sofar()
+		k, _ := f.cached()
 		return k
 	}
-	k, enough := f.sofar()
+	k, enough := f.cached()
 	if enough {
 		return k
 	}
-	short, cancel := context.WithTimeout(ctx, aside)
+	short, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
-	found := f.ask(short, known{model: k.model})
+	found := f.query(short, info{model: k.model})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.got.model == "" {
-		f.got.model = found.model
+	if f.info.model == "" {
+		f.info.model = found.model
 	}
-	f.got.llama = found.llama
-	f.got.limits = found.limits
+	f.info.llama = found.llama
+	f.info.limits = found.limits
 	if f.context > 0 {
-		f.got.limits.Context = f.context
+		f.info.limits.Context = f.context
 	}
-	if f.got.limits.Context == 0 && f.got.model != "" {
-		f.got.limits = published(f.got.model)
+	if f.info.limits.Context == 0 && f.info.model != "" {
+		f.info.limits = publishedLimits(f.info.model)
 	}
 	switch {
 	case found.limits.Context > 0:
 		f.done = true
 	case ctx.Err() == nil: // one who is gone has not asked to the end
-		f.asked = f.now()
+		f.lastFailed = f.now()
 	}
-	return f.got
+	return f.info
 }
 
 // listed is a model as servers list it.
@@ -165,23 +165,21 @@ func isName(id string) bool {
 }
 
 // list asks for the server's models. Those whose names no model has are left out.
-func (f *facts) list(ctx context.Context) ([]listed, error) {
+func (f *capabilities) list(ctx context.Context) ([]listed, error) {
 	var reply struct {
 		Data []listed `json:"data"`
 	}
-	at := *f.server.base
-	at.Path += "models"
-	err := f.server.ask(ctx, &at, nil, &reply)
+	err := f.server.ask(ctx, f.server.endpoint("models"), nil, &reply)
 	return slices.DeleteFunc(reply.Data, func(m listed) bool { return !isName(m.ID) }), err
 }
 
 // ask asks the server for all that it tells, in the ways of the servers that are known.
-func (f *facts) ask(ctx context.Context, k known) known {
+func (f *capabilities) query(ctx context.Context, k info) info {
 	list, err := f.list(ctx)
-	if err != nil && !found(err) {
+	if err != nil && !endpointMissing(err) {
 		return k
 	}
-	m := pick(list, k.model)
+	m := findModel(list, k.model)
 	if k.model == "" {
 		k.model = m.ID
 	}
@@ -202,13 +200,13 @@ func (f *facts) ask(ctx context.Context, k known) known {
 }
 
 // found says whether a server answered at all, if only that it has no such thing.
-func found(err error) bool {
+func endpointMissing(err error) bool {
 	var r *transport.StatusError
 	return errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed)
 }
 
 // pick finds a model in a list: by its name, or the only one, as llama.cpp answers to any name.
-func pick(list []listed, name string) listed {
+func findModel(list []listed, name string) listed {
 	for _, m := range list {
 		if m.ID == name || m.ID == name+":latest" {
 			return m
@@ -230,7 +228,7 @@ func first(sizes ...size) size {
 }
 
 // llama asks llama.cpp's server for the context of one request; 0 if it is none.
-func (f *facts) llama(ctx context.Context) size {
+func (f *capabilities) llama(ctx context.Context) size {
 	var props struct {
 		Settings struct {
 			Context size `json:"n_ctx"`
@@ -244,7 +242,7 @@ func (f *facts) llama(ctx context.Context) size {
 
 // ollama asks Ollama for the context that it runs the model with: as its Modelfile sets it, as it runs, and else as it
 // starts models by itself. What the model was trained for is not it: Ollama cuts longer requests without a word.
-func (f *facts) ollama(ctx context.Context, name string) size {
+func (f *capabilities) ollama(ctx context.Context, name string) size {
 	var shown struct {
 		Parameters string         `json:"parameters"`
 		Info       map[string]any `json:"model_info"`
@@ -283,7 +281,7 @@ func (f *facts) ollama(ctx context.Context, name string) size {
 
 // published gives the limits of OpenAI's models as it publishes them (platform.openai.com/docs/models), by the longest
 // beginning of the name.
-func published(name string) model.Limits {
+func publishedLimits(name string) model.Limits {
 	name = strings.TrimPrefix(name, "openai/")
 	var best string
 	var limits model.Limits

@@ -14,8 +14,8 @@ import (
 var ErrRedirect = errors.New("the server redirects to another address, which is not followed")
 
 const (
-	maxWait    = time.Hour // that a server may ask for
-	maxRefused = 64 << 10  // bytes of a refusal that are read
+	maxWait    = time.Hour // maximum that a server may ask for
+	maxRefused = 64 << 10  // bytes of an error reply that are read
 )
 
 // Client returns a copy of a client that follows no redirects, so that key and prompt only go to the configured server. For nil

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// ErrStalled says that a server sent no byte for too long.
+// ErrStalled reports that a server sent no byte within the idle timeout.
 var ErrStalled = errors.New("no byte for too long")
 
-// Watch ends a request whose server says nothing for too long. The time that the reader of an answer takes does not count.
-// It is for one goroutine.
+// StallTimer cancels a request whose server sends no byte for too long. Time that the consumer takes does not count. It is not
+// safe for concurrent use.
 type StallTimer struct {
 	stall  time.Duration
 	timer  *time.Timer
@@ -19,7 +19,7 @@ type StallTimer struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewWatch gives the context for a request and what ends it. The clock stands still at first.
+// NewStallTimer returns a context for the request and a timer that cancels it. The timer is stopped at first.
 func NewStallTimer(ctx context.Context, stall time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &StallTimer{stall: stall, ctx: ctx, cancel: cancel}
@@ -28,22 +28,22 @@ func NewStallTimer(ctx context.Context, stall time.Duration) (context.Context, *
 	return ctx, w
 }
 
-// Start sets the clock going, from the beginning.
+// Start restarts the timer.
 func (w *StallTimer) Start() { w.timer.Reset(w.stall) }
 
-// Stop lets it stand still.
+// Stop stops the timer.
 func (w *StallTimer) Stop() { w.timer.Stop() }
 
-// End frees the request.
+// End cancels the context, to free its resources.
 func (w *StallTimer) End() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
-// Hurry says that from the next read on no byte is to take longer than d.
+// Shorten reduces the timeout of later reads to d.
 func (w *StallTimer) Shorten(d time.Duration) { w.stall = min(w.stall, d) }
 
-// Cause gives why the request failed: [ErrStalled] where the watch ended it, and else err.
+// Cause returns [ErrStalled] if the timer has cancelled the request, and otherwise err.
 func (w *StallTimer) Cause(err error) error {
 	if errors.Is(context.Cause(w.ctx), ErrStalled) {
 		return ErrStalled
@@ -51,24 +51,23 @@ func (w *StallTimer) Cause(err error) error {
 	return err
 }
 
-// Reader gives a reader whose every read is watched.
-func (w *StallTimer) Reader(r io.Reader) io.Reader { return &watched{w: w, r: r} }
+// Reader returns a reader whose reads are timed.
+func (w *StallTimer) Reader(r io.Reader) io.Reader { return &timedReader{timer: w, r: r} }
 
-type watched struct {
-	w *StallTimer
-	r io.Reader
+type timedReader struct {
+	timer *StallTimer
+	r     io.Reader
 }
 
-// Read reads within the watch's time.
-func (r *watched) Read(p []byte) (int, error) {
-	r.w.Start()
+// Read implements [io.Reader].
+func (r *timedReader) Read(p []byte) (int, error) {
+	r.timer.Start()
 	n, err := r.r.Read(p)
-	r.w.Stop()
+	r.timer.Stop()
 	return n, err
 }
 
-// Drain reads what follows the end of a stream, so that the connection can serve again: a few bytes that have mostly come by
-// then.
+// Drain reads a few bytes after the end of a stream, so that the connection can be reused.
 func (w *StallTimer) Drain(body io.Reader) {
 	w.timer.Reset(100 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
