@@ -69,10 +69,10 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
 
-// Equal gives a key that is the same for questions that one run may answer: those of the same words that are asked in the same
+// ShareKey gives a key that is the same for questions that one run may answer: those of the same words that are asked in the same
 // way, after the same conversation, of the same documents. It is empty for one that wants a run of its own, as one does whose
 // protocol keeps the run by its id for whoever asked.
-func (p *Pipeline) Equal(ctx context.Context, q event.RunStarted) string {
+func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	asked := q
 	q.History = nil // it is compared word for word
 	docs, ok := p.caching(q)

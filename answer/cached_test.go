@@ -144,7 +144,7 @@ func TestEqual(t *testing.T) {
 	t.Parallel()
 	p := caching(t)
 	q := event.RunStarted{Question: event.Question{Query: keeper, Mode: event.Direct, Collection: "default", TopK: 5}, Run: "run_1", Protocol: "forge"}
-	key := p.Equal(t.Context(), q)
+	key := p.ShareKey(t.Context(), q)
 	if key == "" {
 		t.Fatal("no key")
 	}
@@ -161,7 +161,7 @@ func TestEqual(t *testing.T) {
 	} {
 		with := q
 		c.change(&with)
-		if got := p.Equal(t.Context(), with); (got == key) != c.same {
+		if got := p.ShareKey(t.Context(), with); (got == key) != c.same {
 			t.Errorf("%s: %q and %q", name, got, key)
 		}
 	}
@@ -169,11 +169,11 @@ func TestEqual(t *testing.T) {
 		"a session": func(q *event.RunStarted) { q.Session = "s" }, "a long question": func(q *event.RunStarted) { q.Query = strings.Repeat("x", 5000) }} {
 		with := q
 		change(&with)
-		if got := p.Equal(t.Context(), with); got != "" {
+		if got := p.ShareKey(t.Context(), with); got != "" {
 			t.Errorf("%s has the key %q", name, got)
 		}
 	}
-	if library().Equal(t.Context(), q) != "" {
+	if library().ShareKey(t.Context(), q) != "" {
 		t.Error("without a cache, there is a key")
 	}
 }

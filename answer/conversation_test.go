@@ -172,7 +172,7 @@ func TestWishesHaveTheirOwnAnswers(t *testing.T) {
 				t.Errorf("cached: %v", got)
 			}
 			c.one.Mode, c.two.Mode, c.one.Collection, c.two.Collection = event.Agentic, event.Agentic, corpus.DefaultCollection, corpus.DefaultCollection
-			one, two := p.Equal(t.Context(), c.one), p.Equal(t.Context(), c.two)
+			one, two := p.ShareKey(t.Context(), c.one), p.ShareKey(t.Context(), c.two)
 			if one == "" || two == "" || one == two && !c.same {
 				t.Errorf("%q and %q", one, two)
 			}
@@ -191,7 +191,7 @@ func TestEqualQuestions(t *testing.T) {
 	p := library()
 	p.Cache, p.Generator = c, heeding{speaking(), "speaker", true}
 	base := event.RunStarted{Run: "run_1", Protocol: "a", Question: event.Question{Query: "What does  it burn?", Collection: corpus.DefaultCollection, TopK: 5, Mode: event.Direct, History: aboutKeeper}}
-	key := p.Equal(t.Context(), base)
+	key := p.ShareKey(t.Context(), base)
 	for name, c := range map[string]struct {
 		change func(q *event.RunStarted)
 		same   bool
@@ -204,7 +204,7 @@ func TestEqualQuestions(t *testing.T) {
 	} {
 		q := base
 		c.change(&q)
-		if got := p.Equal(t.Context(), q); got == "" || (got == key) != c.same {
+		if got := p.ShareKey(t.Context(), q); got == "" || (got == key) != c.same {
 			t.Errorf("%s: %q and %q", name, key, got)
 		}
 	}
@@ -215,7 +215,7 @@ func TestEqualQuestions(t *testing.T) {
 	} {
 		q := base
 		change(&q)
-		if got := p.Equal(t.Context(), q); got != "" {
+		if got := p.ShareKey(t.Context(), q); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

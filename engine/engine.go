@@ -20,59 +20,40 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Options are what an [Engine] may be given. The zero value works.
+// Options configure an [Engine]. The zero value works.
 type Options struct {
 	Store   eventlog.Store // default: in memory
-	MaxRuns int            // runs at once; default 1,000
+	MaxRuns int            // runs that are answered at once; default 1,000
 	Admission
 	Deadline time.Duration // of a run; default 30 s
-	// Grace is how long a run goes on when its last reader has left: default 30 s; negative: for ever; to cancel at
-	// once, say a nanosecond.
+	// Grace is how long a run continues after its last reader has left: default 30 s. A negative value means until it is
+	// answered; a nanosecond cancels it at once.
 	Grace time.Duration
-	// Equal gives a key of a question. One that is asked while another of its key is being answered, in the first half of the
-	// deadline, joins that run: see [Engine.Cancel]. An empty key has a run of its own; nil: all have.
-	Equal  func(context.Context, event.RunStarted) string
-	Logger *slog.Logger      // default: silent
-	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine; without the text
-	// Deleted is called with the id of each run that was deleted, so that data derived from it can be deleted too.
+	// ShareKey returns a key of a question. A question joins the run of another question with the same key, in the first half of
+	// the deadline: see [Engine.Cancel]. Questions with an empty key do not share a run. Default: no question does.
+	ShareKey func(context.Context, event.RunStarted) string
+	Logger   *slog.Logger      // default: silent
+	Ended    func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
+	// Deleted is called with the id of each deleted run, so that data derived from it can be deleted too.
 	Deleted func(event.RunID)
 	Now     func() time.Time   // default time.Now
 	NewID   func() event.RunID // default: a ULID
 }
 
-// Engine answers questions. Each question is a run, which goes on whoever reads it. All methods may be called at once.
+// Engine answers questions. Each question is a run, which does not depend on its readers' connections. All methods may be
+// called at once.
 type Engine struct {
 	o        Options
 	answerer answer.Answerer
-	places   *fairSemaphore // of questions that name a client; nil: see [Admission]
-	workers  *fairSemaphore
+	slots    *fairSemaphore // of runs whose question names a client; nil: see [Admission]
+	workers  *fairSemaphore // nil: no limit
 
 	mu      sync.Mutex
-	live    map[event.RunID]*run
-	equal   map[string]*run      // runs that others may join, by key
-	fading  map[event.RunID]*run // runs that have ended and are to be forgotten once they were read
-	lost    map[event.RunID]bool // runs that are over and whose end the store did not take
-	busy    int                  // live runs that are still being answered
+	runs    map[event.RunID]*run // see [run] for which
+	byKey   map[string]*run      // runs that questions of the key can join
+	busy    int                  // runs before the state answered
 	closing bool
-	wg      sync.WaitGroup
-}
-
-// run is a run that is being answered.
-type run struct {
-	id      event.RunID
-	cancel  context.CancelCauseFunc
-	readers int
-	grace   *time.Timer
-	graces  int             // grace periods begun
-	over    context.Context // ends if the run is lost
-	lose    context.CancelFunc
-	ended   chan struct{} // closed when it is no longer live
-	forget  bool          // nothing is kept of it
-	client  string        // see [Caller]
-	release func()        // gives its place back; nil: it has none
-	shared
-
-	recovered bool // an earlier process began it
+	wg      sync.WaitGroup // runs before the state ended
 }
 
 // Caller is who asks a question. The zero value is an anonymous program that uses the library.
@@ -85,7 +66,7 @@ type Caller struct {
 	Protocol string
 }
 
-// New makes an engine. Close it when done; the store stays open, it is the caller's.
+// New returns an engine. Close it when done; the store stays open, since the caller owns it.
 func New(a answer.Answerer, o Options) *Engine {
 	if o.Store == nil {
 		o.Store = eventlog.NewMemory()
@@ -99,8 +80,14 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.Grace == 0 {
 		o.Grace = 30 * time.Second
 	}
+	if o.ShareKey == nil {
+		o.ShareKey = func(context.Context, event.RunStarted) string { return "" }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Ended == nil {
+		o.Ended = func(event.State) {}
 	}
 	if o.Deleted == nil {
 		o.Deleted = func(event.RunID) {}
@@ -111,10 +98,9 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	e := &Engine{o: o, answerer: a, live: map[event.RunID]*run{}, equal: map[string]*run{},
-		fading: map[event.RunID]*run{}, lost: map[event.RunID]bool{}}
+	e := &Engine{o: o, answerer: a, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
 	if o.PerClient > 0 {
-		e.places = newFairSemaphore(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
+		e.slots = newFairSemaphore(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
 	}
 	if o.Workers > 0 {
 		e.workers = newFairSemaphore(o.Workers, 0, -1, 0)
@@ -122,166 +108,75 @@ func New(a answer.Answerer, o Options) *Engine {
 	return e
 }
 
-// Store gives the engine's store, for reading.
+// Store returns the engine's store, for reading.
 func (e *Engine) Store() eventlog.Store { return e.o.Store }
 
-// Ask starts a run, or joins one that answers an equal question (see [Options]), and returns once its first event is in the
+// Ask starts a run, or joins one that answers an equal question (see [Options]), and returns when its first event is in the
 // log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
 func (e *Engine) Ask(ctx context.Context, q event.Question, c Caller) (event.RunID, error) {
-	return e.ask(ctx, q, c, false)
+	r, err := e.ask(ctx, q, c, false)
+	if err != nil {
+		return "", err
+	}
+	return r.id, nil
 }
 
-// AskAttached is Ask with a reader already counted: the caller calls detach once when it stops reading.
+// AskAttached is Ask with one reader already attached. The caller calls detach when it stops reading.
 func (e *Engine) AskAttached(ctx context.Context, q event.Question, c Caller) (id event.RunID, detach func(), err error) {
-	if id, err = e.ask(ctx, q, c, true); err != nil {
+	r, err := e.ask(ctx, q, c, true)
+	if err != nil {
 		return "", nil, err
 	}
-	return id, e.detacher(id), nil
+	return r.id, e.detacher(r), nil
 }
 
-func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (event.RunID, error) {
+func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (*run, error) {
 	if err := q.Validate(); err != nil {
-		return "", err
+		return nil, err
 	}
 	q.SetDefaults()
 	start := event.RunStarted{Run: e.o.NewID(), Protocol: cmp.Or(c.Protocol, "library"), Question: q}
-	key := e.key(ctx, start)
-	runCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	release, err := e.place(ctx, &q, c.Client, key)
-	if err != nil {
-		cancel(nil)
-		return "", err
+	by := request{c.ID, attached}
+	key := ""
+	if !q.NoCache && !q.Ephemeral {
+		key = e.o.ShareKey(ctx, start)
 	}
-	by := asker{c.ID, attached}
-	r, joined, err := e.admit(start, key, cancel, by)
-	if joined {
-		release()
-		cancel(nil)
-		return e.joined(ctx, r, by)
+	if r := e.join(key, by); r != nil {
+		return r, e.awaitStart(ctx, r, by)
 	}
+	release, err := e.acquireSlot(ctx, &q, c.Client)
 	if err != nil {
+		return nil, err
+	}
+	r, joined, err := e.joinOrAdd(ctx, start, key, by)
+	if joined || err != nil {
 		release()
-		cancel(nil)
-		return "", err
+		if err == nil {
+			err = e.awaitStart(ctx, r, by)
+		}
+		return r, err
 	}
 	r.client, r.release = c.Client, release
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
-	r.begin(err)
+	e.started(r, err)
 	if err != nil {
-		e.answered(r)
-		e.leave(start.Run, false)
-		return "", fmt.Errorf("start run: %w", err)
+		return nil, fmt.Errorf("start run: %w", err)
 	}
-	go e.run(runCtx, r, rec, e.o.Deadline)
-	return start.Run, nil
+	go e.answer(r, rec, e.o.Deadline)
+	return r, nil
 }
 
-// key gives the key under which equal questions join a run; empty: none do.
-func (e *Engine) key(ctx context.Context, start event.RunStarted) string {
-	if e.o.Equal == nil || start.NoCache || start.Ephemeral {
-		return ""
-	}
-	return e.o.Equal(ctx, start)
-}
-
-// admit gives a run its place, or finds the one to join.
-func (e *Engine) admit(start event.RunStarted, key string, cancel context.CancelCauseFunc, by asker) (r *run, joined bool, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.closing {
-		if r := e.join(key, by); r != nil {
-			return r, true, nil
-		}
-	}
-	if err := e.mayStart(start.Run); err != nil {
-		return nil, false, err
-	}
-	r = e.enter(start, cancel)
-	e.share(r, key, by)
-	return r, false, nil
-}
-
-// mayStart says why a run may not begin, if there is a reason. The caller holds mu, as for enter.
-func (e *Engine) mayStart(id event.RunID) error {
-	switch {
-	case e.closing:
-		return fault.New(fault.Unavailable, "the server is stopping")
-	case e.live[id] != nil:
-		return fault.New(fault.Conflict, "the run %q is being answered already", id)
-	case e.busy >= e.o.MaxRuns:
-		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
-	}
-	return nil
-}
-
-// enter makes a run live.
-func (e *Engine) enter(start event.RunStarted, cancel context.CancelCauseFunc) *run {
-	r := &run{id: start.Run, cancel: cancel, ended: make(chan struct{}), forget: start.Ephemeral}
-	r.over, r.lose = context.WithCancel(context.Background())
-	e.live[r.id] = r
-	e.busy++
-	e.wg.Add(1)
-	return r
-}
-
-func (e *Engine) run(ctx context.Context, r *run, rec *answer.Recorder, left time.Duration) {
-	ctx, stop := context.WithTimeout(ctx, left)
-	defer stop()
-	answerer := e.answerer
-	if e.workers != nil {
-		answerer = fairAnswerer{answerer, e.workers, r.client}
-	}
-	err := answer.Run(ctx, answerer, rec, func() { e.answered(r) })
-	defer e.leave(r.id, errors.Is(err, answer.ErrNoEnd))
-	if err != nil {
-		e.o.Logger.Error("run failed", "run", r.id, "error", err)
-	}
-	if e.o.Ended != nil {
-		e.o.Ended(rec.State())
-	}
-}
-
-// answered gives a run's place to another: who has read its last event may ask again at once.
-func (e *Engine) answered(r *run) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.busy--
-	if r.release != nil {
-		r.release()
-	}
-	e.unshare(r)
-}
-
-func (e *Engine) leave(id event.RunID, lost bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r := e.live[id]
-	if r.grace != nil {
-		r.grace.Stop()
-	}
-	r.cancel(nil)
-	if lost {
-		e.lost[id] = true
-		r.lose()
-	}
-	delete(e.live, id)
-	close(r.ended)
-	if r.forget {
-		e.fade(r)
-	}
-	e.wg.Done()
-}
-
-// Events streams a run's events from after the cursor, live or from the store: see [eventlog.Tail]. For a run that is over
-// and whose end the store did not take, the stream ends with [answer.ErrNoEnd].
+// Events yields a run's events after a sequence number, live or from the store: see [eventlog.Tail]. For a run that ended
+// without a terminal event, because the store refused it, the last error is [answer.ErrNoEnd].
 func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
 	e.mu.Lock()
-	r, lost := e.live[id], e.lost[id]
+	r := e.runs[id]
+	lost, live := r != nil && r.lost, r.live()
 	e.mu.Unlock()
 	switch {
-	case r == nil && lost:
-		return eventlog.Tail(ctx, lostEnds{e.o.Store}, id, after)
-	case r == nil:
+	case lost:
+		return eventlog.Tail(ctx, unendedStore{e.o.Store}, id, after)
+	case !live:
 		return eventlog.Tail(ctx, e.o.Store, id, after)
 	}
 	return func(yield func([]event.Event, error) bool) {
@@ -299,11 +194,11 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 	}
 }
 
-// lostEnds is a store of runs that get no more events, whether they have a terminal event or not.
-type lostEnds struct{ eventlog.Store }
+// unendedStore is a store of runs that get no more events, whether they have a terminal event or not.
+type unendedStore struct{ eventlog.Store }
 
 // Wait implements [eventlog.Store]. It returns [answer.ErrNoEnd] where a reader would wait.
-func (s lostEnds) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
+func (s unendedStore) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 	batch, err := s.Load(ctx, id, after)
 	if err == nil && len(batch) == 0 {
 		return answer.ErrNoEnd
@@ -311,48 +206,17 @@ func (s lostEnds) Wait(ctx context.Context, id event.RunID, after event.Seq) err
 	return err
 }
 
-// Attach counts a reader of the run until detach is called, once. When the last one has left a live run, the run is
-// cancelled after the grace period unless somebody comes back.
+// Attach counts a reader of the run until detach is called. When the last reader has left a run that is being answered, the
+// run is cancelled after the grace period unless a reader attaches again.
 func (e *Engine) Attach(id event.RunID) (detach func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.known(id)
+	r := e.runs[id]
 	if r == nil {
 		return func() {}
 	}
-	r.readers++
-	if r.grace != nil && e.fading[id] == nil {
-		r.grace.Stop()
-		r.grace = nil
-	}
-	return e.detacher(id)
-}
-
-func (e *Engine) detacher(id event.RunID) func() {
-	return sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		r := e.known(id)
-		if r == nil {
-			return
-		}
-		if e.fading[id] != nil {
-			r.readers--
-			return
-		}
-		r.readers--
-		e.unread(r)
-	})
-}
-
-// abandon cancels a run that nobody came back to. A grace period that somebody ended while it ran out counts no more.
-func (e *Engine) abandon(id event.RunID, grace int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := e.live[id]; r != nil && r.grace != nil && r.graces == grace {
-		e.unshare(r)
-		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: nobody was left reading it"))
-	}
+	r.attach()
+	return e.detacher(r)
 }
 
 // Cancel withdraws one question of the caller, whose [Caller.ID] it is given, from a live run. The run stops when no question is
@@ -360,38 +224,43 @@ func (e *Engine) abandon(id event.RunID, grace int) {
 // does not change a run that has ended. Errors: [eventlog.ErrNotFound].
 func (e *Engine) Cancel(ctx context.Context, id event.RunID, caller string) error {
 	e.mu.Lock()
-	r := e.live[id]
-	stop := r != nil && e.withdraw(r, caller)
+	r := e.runs[id]
+	live := r.live()
+	if live {
+		e.withdraw(r, caller)
+	}
 	e.mu.Unlock()
-	if r != nil && !stop {
+	if live {
 		return nil
 	}
-	if r != nil {
-		r.cancel(errCancelled())
-		return nil
-	}
-	_, err := e.o.Store.Load(ctx, id, math.MaxInt64) // of a run that exists, this is beyond the end
+	_, err := e.o.Store.Load(ctx, id, math.MaxInt64) // beyond the end of any run that exists
 	if err != nil && !errors.Is(err, eventlog.ErrBeyond) {
 		return fmt.Errorf("cancel run: %w", err)
 	}
 	return nil
 }
 
-// Live gives the number of runs being answered.
+// Live returns the number of runs that have not ended.
 func (e *Engine) Live() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.live)
+	n := 0
+	for _, r := range e.runs {
+		if r.live() {
+			n++
+		}
+	}
+	return n
 }
 
-// Closing tells whether new questions are refused, since [Engine.Close] was called.
+// Closing reports whether [Engine.Close] was called, after which new questions are refused.
 func (e *Engine) Closing() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closing
 }
 
-// Close refuses new questions and waits for the live runs. When ctx ends first they are cancelled, and waited for.
+// Close refuses new questions and waits for the live runs. When ctx ends first, it cancels them and waits for their ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closing = true
@@ -405,12 +274,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	e.mu.Lock()
-	for _, r := range e.live {
-		r.cancel(fault.New(fault.Cancelled, "the run was cancelled: the server is stopping"))
+	for _, r := range e.runs {
+		if r.live() {
+			r.cancel(fault.New(fault.Cancelled, "the run was cancelled: the server is stopping"))
+		}
 	}
 	e.mu.Unlock()
 	<-done
 	return ctx.Err()
 }
-
-func errCancelled() error { return fault.New(fault.Cancelled, "the run was cancelled by request") }

@@ -12,19 +12,20 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Recovery says what [Engine.Recover] does with the runs that an earlier process left without a terminal event. The zero value
+// Recovery selects what [Engine.Recover] does with the runs that an earlier process left without a terminal event. The zero value
 // resumes those whose deadline has not passed.
 type Recovery struct {
-	Fail  bool            // all of them end
-	Ready <-chan struct{} // resumed runs wait until it is closed, but not beyond their deadline; nil: they do not wait
+	Fail  bool            // end all of them
+	Ready <-chan struct{} // resumed runs wait until it is closed, at most until their deadline; nil: they do not wait
 }
 
-// Recovered counts the runs that [Engine.Recover] took up and those that it ended.
+// Recovered counts the runs that [Engine.Recover] resumed and those that it ended.
 type Recovered struct{ Resumed, Failed int }
 
-// Recover takes up the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
-// returns: they can be read, cancelled and deleted, and end after the grace period, at least 10 seconds, if nobody reads them. So call it
-// just before readers can connect. The answerer is given a recorder that holds their log. Questions may be asked while Recover works.
+// Recover resumes the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
+// returns: they can be read, cancelled and deleted, and are cancelled after the grace period, at least 10 seconds, if nobody reads
+// them. So call it just before readers can connect. The answerer gets a recorder with the run's log. Questions may be asked while
+// Recover works.
 func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err error) {
 	archive, ok := e.o.Store.(eventlog.Archive)
 	if !ok {
@@ -49,7 +50,7 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 				e.o.Logger.Warn("run could not be recovered", "run", before, "error", err)
 				if errors.Is(err, answer.ErrNoEnd) {
 					e.mu.Lock()
-					e.lost[before] = true
+					e.runs[before] = &run{id: before, state: ended, lost: true}
 					e.mu.Unlock()
 				}
 			}
@@ -62,14 +63,15 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 
 var errStopped = fault.New(fault.Internal, "the server stopped before the answer was finished")
 
-// recover takes up one run, or ends it.
+// recover resumes one run, or ends it.
 func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, n *Recovered) error {
 	id := s.Start.Run
 	e.mu.Lock()
-	own := e.known(id) != nil
+	r := e.runs[id]
+	own := r != nil && !r.lost
 	e.mu.Unlock()
 	if own {
-		return nil // it was asked for in this process
+		return nil // this process started it
 	}
 	log, err := load(ctx, e.o.Store, id)
 	if len(log) > 0 && event.Terminal(log[len(log)-1].Body) {
@@ -90,14 +92,14 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 			return nil
 		}
 	}
-	if err := answer.Run(ctx, failing{cause}, rec, nil); errors.Is(err, answer.ErrNoEnd) {
+	if err := answer.Run(ctx, failingAnswerer{cause}, rec, nil); errors.Is(err, answer.ErrNoEnd) {
 		return err
 	}
-	e.ended(s, n)
+	e.countFailed(s, n)
 	return nil
 }
 
-// endDamaged ends a run whose log cannot be read or breaks the rules. If the store refuses the end, the error is an [answer.ErrNoEnd].
+// endDamaged ends a run whose log cannot be read or is invalid. If the store refuses the terminal event, the error is an [answer.ErrNoEnd].
 func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovered) error {
 	at := e.o.Now().UTC().Truncate(time.Microsecond)
 	if at.Before(s.UpdatedAt) {
@@ -108,37 +110,43 @@ func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovere
 	if err != nil {
 		return errors.Join(err, answer.ErrNoEnd)
 	}
-	e.ended(s, n)
+	e.countFailed(s, n)
 	return nil
 }
 
-// ended counts a run that was ended. Its readers can get the end, also of an ephemeral run.
-func (e *Engine) ended(s eventlog.Summary, n *Recovered) {
+// countFailed counts a run that was ended. An ephemeral run stays for its readers during the grace period.
+func (e *Engine) countFailed(s eventlog.Summary, n *Recovered) {
 	n.Failed++
 	if s.Start.Ephemeral {
 		e.recoverEphemeral(s.Start.Run)
 	}
 }
 
-// failing is an answerer that fails.
-type failing struct{ error }
+// failingAnswerer fails every run.
+type failingAnswerer struct{ error }
 
 // Answer implements [answer.Answerer].
-func (f failing) Answer(context.Context, *answer.Recorder) error { return f.error }
+func (f failingAnswerer) Answer(context.Context, *answer.Recorder) error { return f.error }
 
-// resume answers the rest of a run, or says why it cannot.
-func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan struct{}) error {
-	s := rec.State()
-	ctx, cancel := context.WithCancelCause(context.Background())
+// recoverEphemeral deletes an ephemeral run of an earlier process, after a grace period for its readers.
+func (e *Engine) recoverEphemeral(id event.RunID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.mayStart(s.Run); err != nil {
-		cancel(nil)
+	if e.runs[id] == nil && !e.closing {
+		e.expireLater(&run{id: id, state: ended, ephemeral: true, recovered: true})
+	}
+}
+
+// resume answers the rest of a run. The error is why it cannot.
+func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan struct{}) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r, err := e.addRun(context.Background(), rec.State().RunStarted)
+	if err != nil {
 		return err
 	}
-	r := e.enter(s.RunStarted, cancel)
-	r.recovered = true
-	e.unread(r)
+	r.recovered, r.state = true, answering
+	e.beginGrace(r)
 	go func() {
 		if ready != nil {
 			late := time.NewTimer(left)
@@ -147,25 +155,13 @@ func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan s
 			select {
 			case <-ready:
 			case <-late.C:
-			case <-ctx.Done():
+			case <-r.ctx.Done():
 			}
 			left -= e.o.Now().Sub(began)
 		}
-		e.run(ctx, r, rec, left)
+		e.answer(r, rec, left)
 	}()
 	return nil
-}
-
-// recoveredGrace is the shortest grace period of a recovered run: its readers have to connect again, and clients pause for up to
-// 10 seconds between attempts.
-const recoveredGrace = 10 * time.Second
-
-// grace gives the grace period of a run; negative: none ends.
-func (e *Engine) grace(r *run) time.Duration {
-	if r.recovered && e.o.Grace >= 0 {
-		return max(e.o.Grace, recoveredGrace)
-	}
-	return e.o.Grace
 }
 
 // load reads a whole log.

@@ -188,7 +188,7 @@ func TestEqualQuestionDoesNotJoinAResumedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(script(hangingOn), engine.Options{Store: crashed(t, 0, 5, event.RunStarted{}), Grace: -1,
-			Equal: func(_ context.Context, q event.RunStarted) string { return q.Query }})
+			ShareKey: func(_ context.Context, q event.RunStarted) string { return q.Query }})
 		recovered(t, e, engine.Recovery{}, engine.Recovered{Resumed: 1})
 		synctest.Wait()
 		if id := ask(t, e); id == "run_1" {

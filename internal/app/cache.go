@@ -59,7 +59,7 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 			func() float64 { return float64(a.cache.Stats().Entries) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file."},
 			func() float64 { return float64(a.cache.Stats().Bytes) }))
-	p.Cache, p.Setup, o.Equal, o.Deleted = a.cache, setup, p.Equal, a.cache.ForgetRun
+	p.Cache, p.Setup, o.ShareKey, o.Deleted = a.cache, setup, p.ShareKey, a.cache.ForgetRun
 	return nil
 }
 

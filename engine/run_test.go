@@ -36,7 +36,7 @@ func TestEqualQuestionsShareOneRun(t *testing.T) {
 	t.Parallel()
 	var runs atomic.Int32
 	open := make(chan struct{})
-	e := engine.New(held(&runs, open), engine.Options{Equal: byWords, MaxRuns: 3})
+	e := engine.New(held(&runs, open), engine.Options{ShareKey: byWords, MaxRuns: 3})
 	ids := make([]event.RunID, 50)
 	var wg sync.WaitGroup
 	for i := range ids {
@@ -72,7 +72,7 @@ func TestWhatIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
 		open := make(chan struct{})
-		e := engine.New(held(&runs, open), engine.Options{Equal: byWords, Deadline: time.Minute})
+		e := engine.New(held(&runs, open), engine.Options{ShareKey: byWords, Deadline: time.Minute})
 		q := event.Question{Query: "why?"}
 		first, _ := e.Ask(t.Context(), q, engine.Caller{})
 		for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				open := make(chan struct{})
-				e := engine.New(held(new(atomic.Int32), open), engine.Options{Equal: byWords, Grace: time.Second})
+				e := engine.New(held(new(atomic.Int32), open), engine.Options{ShareKey: byWords, Grace: time.Second})
 				var detach []func()
 				var id event.RunID
 				for range 2 {
@@ -170,7 +170,7 @@ func TestAskerCancelsItsOwnQuestions(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				open := make(chan struct{})
-				e := engine.New(held(new(atomic.Int32), open), engine.Options{Equal: byWords, Grace: time.Second})
+				e := engine.New(held(new(atomic.Int32), open), engine.Options{ShareKey: byWords, Grace: time.Second})
 				var id event.RunID
 				for _, who := range c.asked {
 					q, by := event.Question{Query: "why?"}, engine.Caller{ID: string(who)}
@@ -213,7 +213,7 @@ func TestSharedRunWaitsForWhoHasNoReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		e := engine.New(held(new(atomic.Int32), open), engine.Options{Equal: byWords, Grace: time.Second})
+		e := engine.New(held(new(atomic.Int32), open), engine.Options{ShareKey: byWords, Grace: time.Second})
 		id := ask(t, e)
 		_, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
 		if err != nil {
@@ -236,7 +236,7 @@ func TestWhoJoinsARunThatCannotBeginHearsWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open, boom := make(chan struct{}), errors.New("disk full")
 		store := faulty{eventlog.NewMemory(), func(event.Event) bool { <-open; return true }}
-		e := engine.New(saying(answered()...), engine.Options{Store: store, Equal: byWords})
+		e := engine.New(saying(answered()...), engine.Options{Store: store, ShareKey: byWords})
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() {
