@@ -9,26 +9,26 @@ import (
 
 // Ingest brings the collection of the settings up to date with files and folders. Two calls must not overlap.
 func (a *App) Ingest(ctx context.Context, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
-	return a.ingested(ctx)(a.Ingester.Ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress))
+	r, err := a.Ingester.Ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
+	return r, a.afterIngest(ctx, r, err)
 }
 
-// IngestDocuments is [App.Ingest] for documents in memory.
+// IngestDocuments is [App.Ingest] for documents in memory. It deletes no documents.
 func (a *App) IngestDocuments(ctx context.Context, sources []ingest.Source) (ingest.Report, error) {
-	return a.ingested(ctx)(a.Ingester.IngestDocuments(ctx, a.Config.Store.Collection, sources, nil))
+	r, err := a.Ingester.IngestDocuments(ctx, a.Config.Store.Collection, sources, nil)
+	return r, a.afterIngest(ctx, r, err)
 }
 
-// ingested follows an ingestion: chunks without vectors get them, and deleted text is removed from the disk too.
-func (a *App) ingested(ctx context.Context) func(ingest.Report, error) (ingest.Report, error) {
-	return func(r ingest.Report, err error) (ingest.Report, error) {
-		if err == nil {
-			a.VectorsChanged()
-			if r.Updated+r.Deleted > 0 {
-				err = a.Index.Compact(ctx)
-			}
+// afterIngest has missing vectors made and removes deleted text from the disk. Its last argument is the error of the ingestion.
+func (a *App) afterIngest(ctx context.Context, r ingest.Report, err error) error {
+	if err == nil {
+		a.VectorsChanged()
+		if r.Updated+r.Deleted > 0 {
+			err = a.Index.Compact(ctx)
 		}
-		if err != nil {
-			err = fmt.Errorf("ingest: %w", err)
-		}
-		return r, err
 	}
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
 }

@@ -67,7 +67,7 @@ func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (repor
 		absolute[i] = abs
 	}
 	show, done := newProgress(e, "indexing")
-	report, err = a.Ingester.Ingest(ctx, ingest.Request{Collection: e.cfg.Store.Collection, Paths: absolute}, func(p ingest.Progress) {
+	report, err = a.Ingest(ctx, absolute, func(p ingest.Progress) {
 		a.Indexing(p)
 		show(p)
 	})
@@ -77,20 +77,14 @@ func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (repor
 		logger.Warn("not indexed", "file", f.Path, "reason", f.Reason)
 	}
 	if err != nil {
-		return report, fmt.Errorf("ingest: %w", err)
+		return report, err
 	}
-	a.VectorsChanged()
 	if report.Unembedded > 0 {
 		logger.Warn("chunks without vectors: only lexical search finds them until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
 	}
 	logger.Info("documents indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
 		"ms", report.Duration.Milliseconds())
-	if report.Updated+report.Deleted > 0 {
-		if err := a.Index.Compact(ctx); err != nil { // remove deleted text from the disk
-			return report, fmt.Errorf("ingest: %w", err)
-		}
-	}
 	return report, nil
 }
 
