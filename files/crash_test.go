@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -180,7 +181,7 @@ func TestCrash(t *testing.T) {
 		t.Skip("starts processes")
 	case os.Getenv(crashAll) != "":
 		stride = 1
-	case raceEnabled:
+	case race.Enabled:
 		stride = 21
 	}
 	for step := 2; ; step += stride {

@@ -21,8 +21,8 @@ const (
 	benchDim      = 100
 )
 
-// benchText gives passages and questions: of the public sets where SLUICE_DATA names them, repeated to the number wanted,
-// and otherwise words drawn by Zipf's law.
+// benchText returns passages and questions. With SLUICE_DATA they come from public sets, repeated if needed; otherwise they are random
+// words with Zipf's distribution.
 func benchText(b *testing.B, n int) (passages, questions []string) {
 	if root := os.Getenv("SLUICE_DATA"); root != "" {
 		for _, name := range []string{"squad", "scifact", "hotpotqa", "2wiki", "musique"} {

@@ -146,8 +146,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// readsAll reads what is in the index of damagedIndex in several ways, and fails the test where something is missing without an
-// error.
+// readsAll reads the index of damagedIndex in several ways. The test fails if anything is missing without an error.
 func readsAll(t *testing.T, dir string) error {
 	x, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {
@@ -237,8 +236,8 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 	})
 }
 
-// TestDamagedWhileOpen damages documents.db under an index that is open: what cannot be read is an error, which Health keeps, and
-// nothing is missing without one.
+// TestDamagedWhileOpen damages documents.db of an open index. Damaged parts must be reported as errors, also by Health, and nothing may
+// be missing without an error.
 func TestDamagedWhileOpen(t *testing.T) {
 	good, _ := damagedIndex(t)
 	for seed := range 20 {

@@ -22,8 +22,8 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
-// document gives a document of n passages and as many sentences that all hold its id as a word. The passages are about its
-// title and name the beginning of the text.
+// document returns a document with n passages and n sentences that all contain its id as a word. The passages are about its title and
+// mention the beginning of the text.
 func document(id, text string, n int) (corpus.Document, []index.Entry) {
 	d := corpus.Document{ID: corpus.DocumentID(id), Collection: "c", Title: "Title " + id}
 	var es []index.Entry
@@ -208,7 +208,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDamagedMentions damages what passages name: walks say so, and searches go on.
+// TestDamagedMentions damages the mentions of passages. Walks must fail, and searches must work.
 func TestDamagedMentions(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -244,8 +244,7 @@ func TestDamagedMentions(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process that writes and compacts, again and again, and checks that of every document there is all or nothing, in
-// every part of the index.
+// TestKilled repeatedly kills a process that writes and compacts. Every document must be complete or absent in every part of the index.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("EMBEDDED_TEST_WRITE"); dir != "" {
 		writeForever(dir)
@@ -358,7 +357,7 @@ func whole(t *testing.T, dir string) {
 	}
 }
 
-// inSet checks that what is found in the set is what is listed in it.
+// inSet checks that a search in the set finds exactly its listed documents.
 func inSet(t *testing.T, x *embedded.Index) {
 	t.Helper()
 	scope := index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
@@ -375,8 +374,8 @@ func inSet(t *testing.T, x *embedded.Index) {
 	}
 }
 
-// TestLexicalLeftBehind puts back lexical indexes of earlier states, as crashes leave them: one change behind, several,
-// and none at all.
+// TestLexicalLeftBehind replaces lexical indexes by earlier states, as crashes leave them: one change missing, several changes missing,
+// or the whole index missing.
 func TestLexicalLeftBehind(t *testing.T) {
 	for behind := range 4 {
 		t.Run(fmt.Sprint(behind), func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/index/indextest"
 )
 
-// opener gives an [indextest.Open] that keeps one index open a folder.
+// opener returns an [indextest.Open] that keeps one index open per folder.
 func opener() indextest.Open {
 	last := map[string]*embedded.Index{}
 	return func(t *testing.T, dir string) index.Index {

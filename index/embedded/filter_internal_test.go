@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestFiltersForget puts many documents into a set, one by one, with a search after each: what is remembered of the segments
-// that were merged meanwhile does not stay.
+// TestFiltersForget adds many documents to a set, one by one, with a search after each. Filters must not keep data of segments that were
+// merged.
 func TestFiltersForget(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.TempDir(), Options{})

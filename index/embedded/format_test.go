@@ -104,7 +104,8 @@ func TestFormatBefore(t *testing.T) {
 	}
 }
 
-// TestFormatNameless opens a folder whose passages have no mentions: they are found by words, and named when put anew.
+// TestFormatNameless opens a folder whose passages have no mentions. Lexical search must find them, and they must get mentions when they
+// are put again.
 func TestFormatNameless(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)

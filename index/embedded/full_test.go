@@ -32,7 +32,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fillDisk takes up the disk but for some KiB, and gives what frees it again.
+// fillDisk fills the disk except for some KiB, and returns a function that frees the space.
 func fillDisk(t *testing.T, dir string, left int) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
@@ -53,7 +53,8 @@ func fillDisk(t *testing.T, dir string, left int) (free func()) {
 }
 
 // TestDiskFull writes to an index until its disk is full, with some space left at first, so that the disk is full at different points
-// of a write. The error says so, what was acknowledged stays, deletes work, and writes go on when there is room, without a restart.
+// of a write. The error must report that, acknowledged data must stay, deletes must work, and writes must work again without a restart
+// when space is free.
 func TestDiskFull(t *testing.T) {
 	smallDisk(t, "1m") // else all is skipped
 	behind := 0

@@ -16,7 +16,8 @@ const graphPassages = 100_000
 // benchName writes a number as a name of two words.
 func benchName(n uint64) string { return fmt.Sprintf("Ka%d Lo%d", n%997, n) }
 
-// graphIndex holds passages each about a name of its own, which name ten others drawn by Zipf's law and one that all name.
+// graphIndex returns an index in which each passage is about its own name, and mentions ten other names with Zipf's distribution and one
+// name that all passages mention.
 func graphIndex(b *testing.B) *embedded.Index {
 	x, err := embedded.Open(b.TempDir(), embedded.Options{})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
-// fill puts a public collection into an index, each document as one passage with what it names.
+// fill indexes a public collection, each document as one passage with its mentions.
 func fill(t *testing.T, x *embedded.Index, s *beir.Set) {
 	t.Helper()
 	var docs []corpus.Document

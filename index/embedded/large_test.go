@@ -142,8 +142,8 @@ func TestLargeRefused(t *testing.T) {
 	}
 }
 
-// TestLargeLeftBehind puts a document whose words go into their indexes in several batches, and takes these indexes back to
-// before, and away: they are brought up to date.
+// TestLargeLeftBehind puts a document that is indexed in several batches, and replaces the lexical indexes by their earlier state or
+// deletes them. They must be updated or rebuilt.
 func TestLargeLeftBehind(t *testing.T) {
 	const n = 600
 	words := 130

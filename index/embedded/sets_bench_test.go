@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// BenchmarkScoped searches parts of a collection: the ratio to the whole is what counts.
+// BenchmarkScoped searches parts of a collection. Compare the times with those of the whole collection.
 func BenchmarkScoped(b *testing.B) {
 	x, questions := benchIndex(b)
 	ctx := context.Background()

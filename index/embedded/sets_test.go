@@ -28,7 +28,7 @@ func edited(t *testing.T, dir string, do func(tx *bolt.Tx) error) {
 	}
 }
 
-// withoutSums makes the folder one of a format before sums, so that the next open adds up what is there.
+// withoutSums converts the folder to a format without checksums of buckets, so that the next Open computes them.
 func withoutSums(tx *bolt.Tx, format string) error {
 	meta := tx.Bucket([]byte("meta"))
 	return errors.Join(meta.Delete([]byte("sums")), meta.Put([]byte("format"), []byte(format)))
@@ -73,7 +73,7 @@ func TestFormatsBefore(t *testing.T) {
 	}
 }
 
-// TestDamagedMembers damages a set: what reads it says so, and the collection is read as ever.
+// TestDamagedMembers damages a set. Reads of the set must fail, and reads of the collection must work.
 func TestDamagedMembers(t *testing.T) {
 	t.Parallel()
 	for _, bucket := range []string{"members", "sets"} {

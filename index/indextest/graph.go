@@ -25,7 +25,7 @@ func graphOf(t *testing.T, x index.Index) index.Graph {
 	return g
 }
 
-// naming makes a passage about its title that names others, each in a relation with the title.
+// naming returns a passage about its title that mentions other names, each with a relation to the title.
 func naming(collection, id, title, text string, names ...string) (corpus.Document, []index.Entry) {
 	d, es := document(collection, id, title, passage(text))
 	es[0].Mentions = []corpus.Mention{{Name: title, Kind: corpus.Subject}}
@@ -46,7 +46,7 @@ func name(t *testing.T, x index.Index, collection, id, title, text string, names
 	}
 }
 
-// films is a small graph: a film, those who made it, and where they are from, which is everywhere.
+// films puts a small graph: a film, the people who made it, and places, one of which everything mentions.
 func films(t *testing.T, x index.Index, collection string) {
 	t.Helper()
 	var docs []corpus.Document
@@ -87,7 +87,7 @@ func wantEntities(t *testing.T, got []index.Entity, want ...index.Entity) {
 	}
 }
 
-// walked gives the chunks that a walk reached, having checked what holds of all walks.
+// walked returns the chunks that a walk reached, and checks the properties of all walks.
 func walked(t *testing.T, g index.Graph, w index.WalkQuery) []string {
 	t.Helper()
 	rs, err := g.Walk(t.Context(), w)
@@ -177,7 +177,7 @@ func graphForms(t *testing.T, open Open) {
 	wantEntities(t, entities(t, g, "c", "beatles, Beatles and The BEATLES"), index.Entity{Name: "The Beatles", Chunks: 4})
 }
 
-// graphCommonWords: words that passages use without a thought are no names in questions, whatever a document's title is.
+// graphCommonWords checks that common words are not names in questions, even if a document has such a title.
 func graphCommonWords(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)
@@ -250,7 +250,7 @@ func graphWalk(t *testing.T, open Open) {
 	}
 }
 
-// graphSame walks again and again: all that comes of it is the same to the last digit.
+// graphSame repeats a walk. The results must be identical to the last digit.
 func graphSame(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)
@@ -279,7 +279,7 @@ func graphSame(t *testing.T, open Open) {
 	}
 }
 
-// graphHub walks from a name that all passages have.
+// graphHub walks from a name that all passages mention.
 func graphHub(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)
@@ -357,8 +357,8 @@ func graphReopen(t *testing.T, open Open) {
 	wantEntities(t, entities(t, g, "c", "Dorota Masłowska"), index.Entity{Name: "Dorota Masłowska", Chunks: 1})
 }
 
-// graphWhileWritten has readers check, while a writer replaces a document, that they see one version of it: a path through
-// a name leads to a passage that has this name.
+// graphWhileWritten walks while a writer replaces a document. Readers must see one version: a path through a name leads to a passage
+// that mentions it.
 func graphWhileWritten(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	g := graphOf(t, x)

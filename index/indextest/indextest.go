@@ -1,4 +1,4 @@
-// Package indextest holds what every index must pass.
+// Package indextest is the conformance suite of indexes.
 package indextest
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// Open opens the index that stands in dir, empty at first. Before it opens the same dir again it closes the earlier one;
-// it closes the last by t.Cleanup. A back end that keeps its data elsewhere takes dir for the data's name.
+// Open opens the index in dir, which is empty at first. If dir is already open, it closes that index first. It closes the last index
+// with t.Cleanup. A back end that stores its data elsewhere uses dir as a name.
 type Open func(t *testing.T, dir string) index.Index
 
-// Exercise checks that an index does what [index.Index] says, and [index.Spaces], [index.Graph], [index.Sets] and
-// [index.DocumentReader] where it is one.
+// Exercise checks an index against [index.Index], and against [index.Spaces], [index.Graph], [index.Sets] and [index.DocumentReader]
+// if it implements them.
 func Exercise(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string
@@ -77,7 +77,7 @@ func Exercise(t *testing.T, open Open) {
 	}
 }
 
-// piece is a chunk of a document made by [document].
+// piece is a chunk of a document; see [document].
 type piece struct {
 	level  corpus.Level
 	text   string
@@ -125,7 +125,7 @@ func search(t *testing.T, x index.Reader, q index.Query) []index.Hit {
 	return hits
 }
 
-// check checks what holds of all hits.
+// check checks the properties of all hits.
 func check(t *testing.T, hits []index.Hit) {
 	t.Helper()
 	seen := map[corpus.ChunkID]bool{}
@@ -362,8 +362,7 @@ func hostile(t *testing.T, open Open) {
 	}
 }
 
-// consistent has readers check, while a writer replaces documents, that they see all of a document or nothing, of one
-// version, and always one of them.
+// consistent searches while a writer replaces documents. Readers must see exactly one complete version of a document.
 func consistent(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	version := func(n int) {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// sorted is an index that keeps sets.
+// sorted is an index with sets.
 type sorted interface {
 	index.Index
 	index.Sets
@@ -46,15 +46,15 @@ func leave(t *testing.T, x index.Sets, collection, set string, ids ...corpus.Doc
 	}
 }
 
-// inSets names what is in some sets of c.
+// inSets returns the name of a scope with sets of c.
 func inSets(sets ...string) string { return index.Scope{Collection: "c", Sets: sets}.Name() }
 
-// alone names documents of c by themselves.
+// alone returns the name of a scope with documents of c.
 func alone(ids ...corpus.DocumentID) string {
 	return index.Scope{Collection: "c", Documents: ids}.Name()
 }
 
-// found gives the documents that a search for a word finds in a scope, in order.
+// found returns the documents that a search for a word finds in a scope, in order.
 func found(t *testing.T, x index.Reader, scope, word string) (ids []string) {
 	t.Helper()
 	for _, h := range search(t, x, index.Query{Collection: scope, Text: word, Limit: index.MaxLimit}) {
@@ -183,7 +183,7 @@ func setsRefuse(t *testing.T, open Open) {
 	wantFound(t, x, scope, "a")
 }
 
-// setsLikeAnother joins ids and sets whose names are parts of one another.
+// setsLikeAnother uses ids and sets whose names are parts of each other.
 func setsLikeAnother(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	ids := []corpus.DocumentID{"a", "ab", "a\x00b", "b", "s", "a\x1fb", "é", "ê"}
@@ -264,7 +264,7 @@ func contents(t *testing.T, open Open) {
 	refused(t, "no level", err, "level")
 }
 
-// setsWalk leaves out of a set the passage that would join two of its members.
+// setsWalk checks that a walk in a set does not use a passage outside the set that connects two members.
 func setsWalk(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	g := graphOf(t, x)
@@ -314,7 +314,7 @@ func setsWalk(t *testing.T, open Open) {
 	}
 }
 
-// copied puts one of the documents that [films] makes into another collection too.
+// copied puts a document of [films] into another collection too.
 func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) {
 	t.Helper()
 	chunks, err := x.Chunks(t.Context(), from, []corpus.ChunkID{corpus.ChunkID(id + "/0")})
@@ -334,8 +334,7 @@ func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) 
 	name(t, x, to, string(id), chunks[0].Title, chunks[0].Text, names...)
 }
 
-// setsWhileRead joins, leaves, replaces and deletes beside searches, each of which sees all that stays and nothing of what is not
-// in the set.
+// setsWhileRead changes sets and documents during searches. Each search must see all permanent members and no document outside the set.
 func setsWhileRead(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	for _, id := range []string{"fixed", "replaced", "outside", "toggled"} {
@@ -402,7 +401,7 @@ func setsWhileRead(t *testing.T, open Open) {
 	readers.Wait()
 }
 
-// setsReadFirst reads sets for the first time since the index was opened, while a member is replaced.
+// setsReadFirst reads sets for the first time after the index was opened, while a member is replaced.
 func setsReadFirst(t *testing.T, open Open) {
 	dir := t.TempDir()
 	x := openSets(t, open, dir)

@@ -15,13 +15,13 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// The names and words that the documents of a [world] draw from.
+// The names and words in the documents of a [world].
 var (
 	worldWords = strings.Fields("apple pear plum fig date lime kiwi mango")
 	worldNames = []string{"Anna Berg", "Carl Dahl", "Elsa Falk", "Gustav Holm", "Ida Jansson"}
 )
 
-// world is what an index is to hold, kept as simply as can be.
+// world is a simple model of the expected content of an index.
 type world struct {
 	t      *testing.T
 	x      sorted
@@ -32,7 +32,7 @@ type world struct {
 	before map[string]seen // by scope
 }
 
-// seen is a scope as it was last looked at.
+// seen is the state of a scope at the last check.
 type seen struct {
 	version uint64
 	state   string
@@ -40,7 +40,7 @@ type seen struct {
 
 func (w *world) id() corpus.DocumentID { return corpus.DocumentID(fmt.Sprintf("d%02d", w.r.IntN(20))) }
 
-// step changes something.
+// step makes a random change.
 func (w *world) step() {
 	ctx := w.t.Context()
 	set := []string{"s", "t", "u"}[w.r.IntN(3)]
@@ -112,7 +112,7 @@ func (w *world) put(id corpus.DocumentID) {
 	w.puts[id]++
 }
 
-// members gives the documents of a scope that there are, in order.
+// members returns the existing documents of a scope, in order.
 func (w *world) members(s index.Scope) (ids []corpus.DocumentID) {
 	for id := range w.docs {
 		in := slices.Contains(s.Documents, id)
@@ -127,7 +127,7 @@ func (w *world) members(s index.Scope) (ids []corpus.DocumentID) {
 	return ids
 }
 
-// check compares all that can be read of a scope with what there is.
+// check compares everything that can be read of a scope with the model.
 func (w *world) check(s index.Scope) {
 	w.t.Helper()
 	members := w.members(s)
@@ -150,8 +150,8 @@ func (w *world) check(s index.Scope) {
 	w.before[s.Name()] = seen{v, state}
 }
 
-// searches compares a search in a scope with what one of the whole collection finds of its members: by words and by vectors the
-// same scores in the same order; by both, these fused over the members alone.
+// searches compares a search in a scope with a search of the whole collection, restricted to the members. Lexical and vector search
+// must have the same scores and order; hybrid search must fuse these scores over the members only.
 func (w *world) searches(s index.Scope, members []corpus.DocumentID) {
 	w.t.Helper()
 	level := []corpus.Level{corpus.Passage, corpus.Sentence}[w.r.IntN(2)]
@@ -212,7 +212,7 @@ func (w *world) searches(s index.Scope, members []corpus.DocumentID) {
 	}
 }
 
-// documents reads documents and chunks, by their ids and by those that others name.
+// documents checks the reads of documents and chunks by id, with ids of members and of others.
 func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 	w.t.Helper()
 	ctx, name := w.t.Context(), s.Name()
@@ -287,7 +287,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 	}
 }
 
-// graph walks in a scope: no name comes up that no member of it has.
+// graph checks that walks in a scope only reach names that a member mentions.
 func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID) {
 	w.t.Helper()
 	ctx, name := w.t.Context(), s.Name()
@@ -356,7 +356,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 	}
 }
 
-// setsModel changes documents and sets at random and looks at scopes at random.
+// setsModel compares random scopes with the model after random changes of documents and sets.
 func setsModel(t *testing.T, open Open) {
 	for seed := range uint64(2) {
 		dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// spaced is an index that keeps several spaces.
+// spaced is an index with several vector spaces.
 type spaced interface {
 	index.Index
 	index.Spaces
@@ -28,7 +28,7 @@ func openSpaces(t *testing.T, open Open, dir string) spaced {
 	return x
 }
 
-func census(t *testing.T, x spaced, collection string, chunks int, spaces ...index.Space) {
+func wantStats(t *testing.T, x spaced, collection string, chunks int, spaces ...index.Space) {
 	t.Helper()
 	got, err := x.VectorStats(t.Context(), collection)
 	if err != nil {
@@ -39,8 +39,8 @@ func census(t *testing.T, x spaced, collection string, chunks int, spaces ...ind
 	}
 }
 
-// bare lists all chunks without a vector of the space, a few a call.
-func bare(t *testing.T, x spaced, collection, space string, limit int) (all []index.UnembeddedChunk) {
+// bare lists all chunks without a vector of the space, page by page.
+func missing(t *testing.T, x spaced, collection, space string, limit int) (all []index.UnembeddedChunk) {
 	t.Helper()
 	after := ""
 	for range 1000 {
@@ -60,10 +60,10 @@ func bare(t *testing.T, x spaced, collection, space string, limit int) (all []in
 	return nil
 }
 
-// fill gives all chunks that lack one the vector.
+// fill sets the vector of all chunks without one.
 func fill(t *testing.T, x spaced, collection, space string, vector ...float32) {
 	t.Helper()
-	for _, b := range bare(t, x, collection, space, 2) {
+	for _, b := range missing(t, x, collection, space, 2) {
 		if err := x.SetVectors(t.Context(), collection, space, []string{b.Ref}, [][]float32{vector}); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func twoSpaces(t *testing.T, open Open) {
 	if names, err := x.Collections(t.Context()); err != nil || len(names) != 0 {
 		t.Errorf("collections %q, %v", names, err)
 	}
-	census(t, x, "c", 0)
+	wantStats(t, x, "c", 0)
 	for i := range 5 {
 		put(t, x, "c", fmt.Sprintf("d%d", i), "", passage("apple", 1, 0).in("old"),
 			piece{level: corpus.Sentence, text: "pip", vector: []float32{0, 1}, space: "old"})
@@ -86,18 +86,18 @@ func twoSpaces(t *testing.T, open Open) {
 	if names, err := x.Collections(t.Context()); err != nil || cmp.Diff([]string{"c", "d"}, names) != "" {
 		t.Errorf("collections %q, %v", names, err)
 	}
-	census(t, x, "c", 12, index.Space{Name: "old", Dim: 2, Vectors: 11, Complete: true})
-	if got := bare(t, x, "c", "old", 3); len(got) != 1 || got[0].Text != "apple alone" {
+	wantStats(t, x, "c", 12, index.Space{Name: "old", Dim: 2, Vectors: 11, Complete: true})
+	if got := missing(t, x, "c", "old", 3); len(got) != 1 || got[0].Text != "apple alone" {
 		t.Errorf("missing %q", got)
 	}
-	if got := bare(t, x, "c", "new", 3); len(got) != 12 {
+	if got := missing(t, x, "c", "new", 3); len(got) != 12 {
 		t.Errorf("%d of 12 miss a vector of a new space", len(got))
 	}
 
 	fill(t, x, "c", "new", 0, 2, 0)
-	census(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12}, index.Space{Name: "old", Dim: 2, Vectors: 11, Complete: true})
-	census(t, x, "d", 1, index.Space{Name: "old", Dim: 2, Vectors: 1, Complete: true})
-	if got := bare(t, x, "c", "new", 3); len(got) != 0 {
+	wantStats(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12}, index.Space{Name: "old", Dim: 2, Vectors: 11, Complete: true})
+	wantStats(t, x, "d", 1, index.Space{Name: "old", Dim: 2, Vectors: 1, Complete: true})
+	if got := missing(t, x, "c", "new", 3); len(got) != 0 {
 		t.Errorf("missing %q", got)
 	}
 	old := index.Query{Collection: "c", Space: "old", Vector: []float32{1, 0}}
@@ -109,28 +109,28 @@ func twoSpaces(t *testing.T, open Open) {
 		if err := errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old"), x.DropSpace(t.Context(), "c", "unknown")); err != nil {
 			t.Fatal(err)
 		}
-		census(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true})
+		wantStats(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true})
 		want(t, search(t, x, old))
 		want(t, search(t, x, fresh), "d0/0", "d1/0", "d2/0", "d3/0", "d4/0", "none/0", "words/0")
 	}
 	want(t, search(t, x, index.Query{Collection: "d", Space: "old", Vector: []float32{1, 0}}), "other/0")
 	// The name is free for vectors of another dimension, and nothing of the dropped space is left under it.
-	if got := bare(t, x, "c", "old", 3); len(got) != 12 {
+	if got := missing(t, x, "c", "old", 3); len(got) != 12 {
 		t.Errorf("%d of 12 miss a vector of the dropped space", len(got))
 	}
 	put(t, x, "c", "again", "", passage("apple", 1, 0, 0, 0).in("old"))
 	want(t, search(t, x, index.Query{Collection: "c", Space: "old", Vector: []float32{1, 0, 0, 0}}), "again/0")
-	census(t, x, "c", 13, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true}, index.Space{Name: "old", Dim: 4, Vectors: 1})
+	wantStats(t, x, "c", 13, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true}, index.Space{Name: "old", Dim: 4, Vectors: 1})
 }
 
-// spacesWhileWritten replaces and deletes documents between the listing of what is missing and the setting of it.
+// spacesWhileWritten replaces and deletes documents between listing missing vectors and setting them.
 func spacesWhileWritten(t *testing.T, open Open) {
 	x := openSpaces(t, open, t.TempDir())
 	ctx := t.Context()
 	for i := range 4 {
 		put(t, x, "c", fmt.Sprintf("d%d", i), "", passage("apple", 1, 0).in("old"))
 	}
-	listed := bare(t, x, "c", "new", 10)
+	listed := missing(t, x, "c", "new", 10)
 	put(t, x, "c", "d1", "", passage("pear", 0, 1).in("old"))             // another text under the id of the chunk
 	put(t, x, "c", "d2", "", passage("apple", 0, 1).in("new"))            // put with a vector of the space
 	if err := x.Delete(ctx, "c", []corpus.DocumentID{"d3"}); err != nil { // gone
@@ -152,18 +152,18 @@ func spacesWhileWritten(t *testing.T, open Open) {
 	if len(hits) == 2 && (hits[0].Cosine < 0.99 || hits[1].Cosine > 0.01) {
 		t.Errorf("cosines %v and %v", hits[0].Cosine, hits[1].Cosine)
 	}
-	census(t, x, "c", 3, index.Space{Name: "new", Dim: 2, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 2, Complete: true})
-	if got := bare(t, x, "c", "new", 1); len(got) != 1 || got[0].Text != "pear" {
+	wantStats(t, x, "c", 3, index.Space{Name: "new", Dim: 2, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 2, Complete: true})
+	if got := missing(t, x, "c", "new", 1); len(got) != 1 || got[0].Text != "pear" {
 		t.Errorf("missing %q", got)
 	}
 	fill(t, x, "c", "new") // none to be had
-	if got := bare(t, x, "c", "new", 1); len(got) != 0 {
+	if got := missing(t, x, "c", "new", 1); len(got) != 0 {
 		t.Errorf("missing %q", got)
 	}
 	if err := x.Delete(ctx, "c", []corpus.DocumentID{"d0", "d1", "d2"}); err != nil {
 		t.Fatal(err)
 	}
-	census(t, x, "c", 0, index.Space{Name: "new", Dim: 2}, index.Space{Name: "old", Dim: 2, Complete: true})
+	wantStats(t, x, "c", 0, index.Space{Name: "new", Dim: 2}, index.Space{Name: "old", Dim: 2, Complete: true})
 
 	// At once: a writer, and one that fills, in many small steps out of order.
 	var wg sync.WaitGroup
@@ -195,13 +195,13 @@ func spacesRefuse(t *testing.T, open Open) {
 	x := openSpaces(t, open, t.TempDir())
 	ctx := t.Context()
 	put(t, x, "c", "a", "", passage("apple", 1, 0).in("s"), passage("pear"), passage("plum"))
-	refs := bare(t, x, "c", "s", 10)
+	refs := missing(t, x, "c", "s", 10)
 	refused(t, "dimension", x.SetVectors(ctx, "c", "s", []string{refs[0].Ref, refs[1].Ref}, [][]float32{{1, 0}, {1, 0, 0}}), "vector")
 	refused(t, "reference", x.SetVectors(ctx, "c", "s", []string{"x"}, [][]float32{{1, 0}}), "ref")
 	refused(t, "number", x.SetVectors(ctx, "c", "s", []string{refs[0].Ref}, nil), "vectors")
 	_, _, err := x.MissingVectors(ctx, "c", "s", "?", 1)
 	refused(t, "cursor", err, "after")
-	census(t, x, "c", 3, index.Space{Name: "s", Dim: 2, Vectors: 1, Complete: true})
+	wantStats(t, x, "c", 3, index.Space{Name: "s", Dim: 2, Vectors: 1, Complete: true})
 	if err := errors.Join(x.SetVectors(ctx, "none", "s", []string{refs[0].Ref}, [][]float32{{1, 0}}), x.MarkComplete(ctx, "none", "s"),
 		x.DropSpace(ctx, "none", "s")); err != nil {
 		t.Errorf("a collection that there is not: %v", err)
@@ -229,7 +229,7 @@ func spacesReopen(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	x = openSpaces(t, open, dir)
-	census(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 3, Complete: true})
+	wantStats(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 3, Complete: true})
 	want(t, search(t, x, index.Query{Collection: "c", Space: "new", Vector: []float32{0, 1, 0}}), "a/1")
 	rest, end, err := x.MissingVectors(t.Context(), "c", "new", next, 2)
 	if err != nil || len(rest) != 1 || rest[0].Text != "plum" || end != "" {
@@ -239,6 +239,6 @@ func spacesReopen(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	x = openSpaces(t, open, dir)
-	census(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2, Complete: true})
+	wantStats(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2, Complete: true})
 	want(t, search(t, x, index.Query{Collection: "c", Space: "old", Vector: []float32{1, 0}}))
 }

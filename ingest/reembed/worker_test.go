@@ -122,7 +122,7 @@ func rivers(n int) map[string]string {
 	return out
 }
 
-// ask searches as the pipeline does, and gives the space and the hits.
+// ask searches as the pipeline does, and returns the space and the hits.
 func ask(t *testing.T, x *embedded.Index, k *reembed.Worker, collection, question string) (string, []index.Hit) {
 	t.Helper()
 	p, err := k.SearchVector(t.Context(), collection, question, model.ForQuery)
@@ -145,7 +145,7 @@ func census(t *testing.T, x *embedded.Index, collection string, want index.Vecto
 	}
 }
 
-// start runs the keeper until the test, or what it returns, ends it.
+// start runs the worker until the test ends or the returned function is called.
 func start(t *testing.T, k *reembed.Worker) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -246,7 +246,7 @@ func TestOldVectorsServe(t *testing.T) {
 	})
 }
 
-// TestEmbedderFails has the embedder fail for an hour: it is asked seldom, and goes on when it is back.
+// TestEmbedderFails lets the embedder fail for an hour. The worker must call it rarely, and continue when it works again.
 func TestEmbedderFails(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-// TestKilled kills the process in the middle of the work, and goes on.
+// TestKilled kills the process during the work and continues with a new one.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("REEMBED_TEST_DIR"); dir != "" {
 		x, err := embedded.Open(dir, embedded.Options{})
@@ -402,7 +402,7 @@ func resume(t *testing.T, x *embedded.Index, old model.Embedder) {
 	}
 }
 
-// TestServing tells which vectors serve, whatever a collection holds.
+// TestServing checks which embedder serves in all states of a collection.
 func TestServing(t *testing.T) {
 	a, b, c := &hashing{space: "a", dim: 4}, &hashing{space: "b", dim: 4}, &hashing{space: "c", dim: 4}
 	for _, test := range []struct {
@@ -437,7 +437,7 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// TestServingIsQuick remembers what serves, and forgets it where something changed.
+// TestServingIsQuick checks that the serving embedder is cached until a collection changes.
 func TestServingIsQuick(t *testing.T) {
 	x := openIndex(t, t.TempDir())
 	e := &hashing{space: "a", dim: 4}
@@ -469,7 +469,7 @@ func TestServingIsQuick(t *testing.T) {
 
 type kept = interface{ index.Spaces }
 
-// TestOlderEmbedderIsGone has the embedder that serves fail: the wanted one places questions among the vectors that it has.
+// TestOlderEmbedderIsGone lets the serving embedder fail. Questions must use the vectors of the wanted embedder.
 func TestOlderEmbedderIsGone(t *testing.T) {
 	x := openIndex(t, t.TempDir())
 	old, wanted := &hashing{space: "old", dim: 8}, &hashing{space: "wanted", dim: 64}
@@ -498,7 +498,7 @@ func (gone) Embed(context.Context, []string, model.Purpose) ([][]float32, error)
 	return nil, errors.New("no connection")
 }
 
-// TestWaits tries a provider again no sooner than it asks, and an index that fails now and then.
+// TestWaits checks the delays after errors: not shorter than the provider requests, and with backoff for the index.
 func TestWaits(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -548,8 +548,8 @@ func (l *looks) VectorStats(ctx context.Context, collection string) (index.Vecto
 	return l.kept.VectorStats(ctx, collection)
 }
 
-// TestReplacedModel has another model of the same dimension answer under the name of the space while everything runs: the vectors
-// of both never meet, and all are made anew.
+// TestReplacedModel replaces the model behind a space by another one of the same dimension. Vectors of both must never be compared, and
+// all chunks must be re-embedded.
 func TestReplacedModel(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

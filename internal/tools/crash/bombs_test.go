@@ -21,7 +21,7 @@ import (
 // maxServerMemory is the documented peak of the server's own resident memory, in bytes: a little below 1.2 GiB.
 const maxServerMemory = 1200 << 20
 
-// exhausted is the reason of a file that took too much. Which limit it meets first depends on the machine.
+// exhausted is the reason of a file that exceeds a limit. Which limit it exceeds first depends on the machine.
 var exhausted = regexp.MustCompile("needs more than 512 MiB of memory to read|reading it took longer than 5s")
 
 // TestBombs gives the server every file of package parsetest: some in its folder at start, all as uploads. Each is read or fails
@@ -68,7 +68,7 @@ func TestBombs(t *testing.T) {
 	w.startAgain(t, addr, data, len(folder["array-long.pdf"]), args)
 }
 
-// explode uploads a bomb and checks what becomes of it.
+// explode uploads a bomb and checks the result.
 func (w *world) explode(t *testing.T, c *client.Client, p *process, name string, content []byte) {
 	t.Helper()
 	if len(content) > parsetest.MaxBytes {

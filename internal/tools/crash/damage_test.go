@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// questionsOf is what is asked before and after a file is damaged.
+// questionsOf are the questions before and after a file is damaged.
 const questionOf = "Who is the harbour master of %s?"
 
 // TestDamage damages one file of the data folder while the server is stopped. Then the server refuses to start and names the
@@ -50,7 +50,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// goldenFolder makes a data folder with something in every store, and gives what was asked of it.
+// goldenFolder returns a data folder with data in every store, and the answers of its server.
 func goldenFolder(t *testing.T, w *world, addr, dir string) []*question {
 	t.Helper()
 	p := start(t, addr, dir)
@@ -88,8 +88,7 @@ func answerTo(ctx context.Context, c *client.Client, word string, cached bool) (
 	return q, err
 }
 
-// filesByStore lists the files of a data folder that hold something, in a fixed order, by the store that they belong to: the first
-// two elements of their path.
+// filesByStore lists the non-empty files of a data folder, in a fixed order, by their store: the first two elements of the path.
 func filesByStore(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -109,7 +108,7 @@ func filesByStore(t *testing.T, dir string) map[string][]string {
 	return out
 }
 
-// damage changes a file in one of the ways in which disks and people do, and names it.
+// damage damages a file in a way that disks and people do, and returns the name of the damage.
 func damage(rng *rand.Rand, path string) (kind string, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -139,7 +138,7 @@ func damage(rng *rand.Rand, path string) (kind string, err error) {
 	return kind, os.WriteFile(path, data, 0o600)
 }
 
-// examine starts what is left and compares it with what was there.
+// examine starts a server on the damaged folder and compares its data with the original.
 func (w *world) examine(t *testing.T, p *process, addr string, asked []*question, what, path string) {
 	t.Helper()
 	defer p.kill()
@@ -195,7 +194,7 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 	}
 }
 
-// compareFile asks for a file in each way that there is. An answer that is an error is honest; one that is wrong is a problem.
+// compareFile reads a file by all routes. Errors are allowed; wrong data is a problem.
 func (w *world) compareFile(ctx context.Context, c *client.Client, f *file, problem func(string)) {
 	if doc, err := c.Content(ctx, f.id); code(err) == "" && (err != nil || !holds(doc, f.word)) {
 		problem(fmt.Sprintf("the file %s has another text: %v", f.id, err))

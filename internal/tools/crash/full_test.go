@@ -65,7 +65,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// starved asks everything of a server whose disk is full.
+// starved makes all kinds of requests to a server whose disk is full.
 func (w *world) starved(ctx context.Context, c *client.Client, p *process) {
 	w.found.tried++
 	err := uploadOnly(ctx, c, "full-"+w.name())

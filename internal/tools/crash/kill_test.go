@@ -56,13 +56,13 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// work is what goes on while the server is killed.
+// work is the load during the kills.
 type work struct {
 	ended chan struct{}
 	wait  func()
 }
 
-// stop lets each worker end with what it does now.
+// stop lets each worker finish its current request.
 func (k *work) stop() { close(k.ended) }
 
 // work starts workers that upload, delete and ask until they are stopped.

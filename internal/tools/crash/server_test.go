@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // patience bounds each wait for the server. A wait that takes longer is a failure.
@@ -38,13 +39,13 @@ type process struct {
 // [process.ready].
 func start(t *testing.T, addr, data string, args ...string) *process {
 	t.Helper()
-	return startBuilt(t, raced, addr, data, args...)
+	return startBuilt(t, race.Enabled, addr, data, args...)
 }
 
-func startBuilt(t *testing.T, race bool, addr, data string, args ...string) *process {
+func startBuilt(t *testing.T, withRace bool, addr, data string, args ...string) *process {
 	t.Helper()
 	program := plain
-	if race {
+	if withRace {
 		program = instrumented
 	}
 	path, err := program()
@@ -70,7 +71,7 @@ func startBuilt(t *testing.T, race bool, addr, data string, args ...string) *pro
 	return p
 }
 
-// environment is the test's own without settings of Sluice.
+// environment returns the environment of the test without settings of Sluice.
 func environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -89,7 +90,7 @@ func (p *process) read(r io.Reader) {
 	}
 }
 
-// output is what the server has logged so far.
+// output returns what the server has logged so far.
 func (p *process) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +117,7 @@ func (p *process) stop() error {
 
 var errExited = errors.New("the server exited")
 
-// ready waits until the server is ready for questions and gives what its readiness page says. A server that stays degraded is
+// ready waits until the server is ready for questions, and returns the text of its readiness page. A server that stays degraded is
 // an error with that text.
 func (p *process) ready(within time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -156,7 +157,7 @@ func get(ctx context.Context, url string) (status int, body string) {
 	return res.StatusCode, string(raw)
 }
 
-// freeAddr is a loopback address that nothing listens on now.
+// freeAddr returns a loopback address without a listener.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,7 +192,7 @@ func withRetries(t *testing.T, addr string, n int) *client.Client {
 // broken are lines of the log that no scenario explains.
 var broken = regexp.MustCompile(`(?i)panic|runtime error|fatal error|goroutine \d+ \[|DATA RACE`)
 
-// faults gives the lines of the server's log that are bugs whatever was done to it.
+// faults returns the lines of the server's log that always indicate a bug.
 func (p *process) faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// storeID is the vector store that every file joins.
+// storeID is the vector store of all files.
 const storeID = "crash"
 
 // The states of a file. A request that was cut off by a crash leaves a file in a state between two others, and either is right.
@@ -30,7 +30,7 @@ const (
 	deleted                    // it was answered
 )
 
-// file is what is known of a file.
+// file is the known state of a file.
 type file struct {
 	id    string
 	word  string // is in this file only
@@ -48,7 +48,7 @@ type question struct {
 	state  fileState // uploaded, deleting or deleted
 }
 
-// world is what the server has acknowledged.
+// world holds what the server has acknowledged.
 type world struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -63,7 +63,7 @@ func newWorld(found *row) *world {
 	return &world{rng: rand.New(rand.NewPCG(*seed, 1)), files: map[string]*file{}, found: found, steps: make(chan struct{}, 1)}
 }
 
-// step tells that something was acknowledged or read.
+// step records that something was acknowledged or read.
 func (w *world) step() {
 	select {
 	case w.steps <- struct{}{}:
@@ -110,7 +110,7 @@ func (w *world) intn(n int) int {
 	return w.rng.IntN(n)
 }
 
-// name makes a word that no other file has.
+// name returns a word that no other file contains.
 func (w *world) name() string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b strings.Builder
@@ -121,7 +121,7 @@ func (w *world) name() string {
 	return b.String()
 }
 
-// pick gives a random file in the state, and puts it into another.
+// pick returns a random file in a state, and moves it to another state.
 func (w *world) pick(from, to fileState) *file {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (w *world) set(f *file, s fileState) {
 	w.step()
 }
 
-// upload uploads a file and has it join the vector store.
+// upload uploads a file and adds it to the vector store.
 func (w *world) upload(ctx context.Context, c *client.Client) {
 	word := w.name()
 	title := strings.ToUpper(word[:1]) + word[1:]
@@ -371,7 +371,7 @@ func (w *world) verifyRun(ctx context.Context, c *client.Client, q *question) {
 	}
 }
 
-// holds tells whether a segment of the document has the word.
+// holds reports whether a segment of the document contains the word.
 func holds(d client.Document, word string) bool {
 	return d.Content != nil && slices.ContainsFunc(d.Content.Segments, func(s client.Segment) bool {
 		return strings.Contains(strings.ToLower(s.Content), word)

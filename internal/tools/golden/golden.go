@@ -1,5 +1,4 @@
-// Package golden compares what tests make with files that a person has read. A test that imports it takes -update, which
-// writes the files anew.
+// Package golden compares the output of tests with reviewed files. It adds the flag -update, which rewrites the files.
 package golden
 
 import (
@@ -10,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Check holds that the file at path is got.
+// Check compares got with the file at path.
 func Check(tb testing.TB, path, got string) {
 	tb.Helper()
 	if *update {
@@ -25,6 +24,6 @@ func Check(tb testing.TB, path, got string) {
 		tb.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		tb.Errorf("%s is another; once it is right, run this package's tests with -update (-file +made):\n%s", path, diff)
+		tb.Errorf("%s differs; if the new output is correct, run the tests of this package with -update (-file +output):\n%s", path, diff)
 	}
 }

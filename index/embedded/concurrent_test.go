@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestAllAtOnce writes, deletes, compacts, reads and at last closes at once: what a reader is shown is whole until the
-// index says that it is closed.
+// TestAllAtOnce writes, deletes, compacts and reads concurrently, and then closes the index. Readers must see complete documents until
+// they get the error that the index is closed.
 func TestAllAtOnce(t *testing.T) {
 	x := open(t, t.TempDir())
 	if err := put(t.Context(), x, "fixed", "steady", 5); err != nil {

@@ -42,7 +42,7 @@ func vectors(t *testing.T, open Open) {
 	want(t, search(t, x, index.Query{Collection: "c", Text: "mismatched"}))
 }
 
-// refused checks that err is a [fault.InvalidRequest] that names the field.
+// refused checks that err is a [fault.InvalidRequest] for the field.
 func refused(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest || e.Field != field {
@@ -165,7 +165,7 @@ func reopen(t *testing.T, open Open) {
 	}
 }
 
-// owned checks that what is returned and what was given belong to the caller.
+// owned checks that results and arguments belong to the caller.
 func owned(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	d, es := document("c", "a", "T", passage("apple", 1, 0))

@@ -40,7 +40,8 @@ func (h *hanging) Embed(ctx context.Context, _ []string, _ model.Purpose) ([][]f
 	return nil, ctx.Err()
 }
 
-// TestQuestionsDoNotWaitForAnEmbedder: the first waits a moment, those behind it not at all, until the embedder has rested.
+// TestQuestionsDoNotWaitForAnEmbedder checks that the first question waits for the timeout, and the next ones do not wait until the
+// cooldown is over.
 func TestQuestionsDoNotWaitForAnEmbedder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{}

@@ -1,6 +1,0 @@
-//go:build race
-
-package files_test
-
-// raceEnabled makes tests that start processes start fewer.
-const raceEnabled = true
