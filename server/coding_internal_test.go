@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 func TestSumsJoin(t *testing.T) {
@@ -76,7 +78,7 @@ func TestBlocksOfManyCompressors(t *testing.T) {
 			for name, decode := range decoders(t, c.name) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				rounds := 200
-				if strings.HasPrefix(name, "/") || Race {
+				if strings.HasPrefix(name, "/") || race.Enabled {
 					rounds = 5
 				}
 				for range rounds {

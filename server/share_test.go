@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -147,7 +148,7 @@ func TestThousandReadersShareFrames(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := 1000
-				if server.Race {
+				if race.Enabled {
 					n = 200
 				}
 				steps := make(chan struct{})
@@ -212,7 +213,7 @@ func TestReadersOfAllKinds(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		for seed := range uint64(2) {
-			if server.Race && seed > 0 {
+			if race.Enabled && seed > 0 {
 				break
 			}
 			t.Run(fmt.Sprint(coding, seed), func(t *testing.T) {
@@ -366,7 +367,7 @@ func noise(rng *rand.Rand, n int) string {
 func TestReaderThatStallsHoldsLittle(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
-		if server.Race && coding == "gzip" {
+		if race.Enabled && coding == "gzip" {
 			continue
 		}
 		t.Run(coding, func(t *testing.T) {
