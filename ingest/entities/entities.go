@@ -1,4 +1,4 @@
-// Package entities finds what passages name, and what they say of two names: the nodes and edges of a collection's graph.
+// Package entities extracts named entities and relations between them from passages. They are the nodes and edges of a collection's graph.
 // [Rules] needs no model.
 package entities
 
@@ -8,28 +8,28 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Extraction is what a chunk names. Relations are between names of Mentions.
+// Extraction is the entities of a chunk, and relations between them.
 type Extraction struct {
 	Mentions  []corpus.Mention
 	Relations []corpus.Relation
 }
 
-// Extractor finds entities. Extract may be called at once.
+// Extractor extracts entities. Its methods may be called concurrently.
 type Extractor interface {
-	// Name tells the form and its version: where it changes, documents are put again.
+	// Name returns the name and version of the method. If it changes, documents are ingested again.
 	Name() string
-	// Extract gives for each chunk of one document what it names; passages alone name something. Links are those of each
-	// chunk, in order; nil if there are none in any. An error is the context's, or that of a model that was asked.
+	// Extract returns the extraction of each chunk of one document, which is empty for chunks other than passages. Links are the links of
+	// each chunk, or nil if no chunk has any. An error is that of ctx or of a model.
 	Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error)
 }
 
-// None is the [Extractor] that finds nothing: there is no graph then.
+// None is an [Extractor] that finds nothing, so that there is no graph.
 type None struct{}
 
 // Name implements [Extractor].
 func (None) Name() string { return "none" }
 
-// Extract implements [Extractor]. There is no error.
+// Extract implements [Extractor]. It never fails.
 func (None) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]Link) ([]Extraction, error) {
 	return make([]Extraction, len(chunks)), nil
 }

@@ -10,44 +10,44 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Link is a link in a passage: the words that a reader sees, and where it leads, as the document writes it.
+// Link is a link in a passage: its text and its target, as in the document.
 type Link struct {
 	Text, Target string
 }
 
-// maxLinked is how many names of a passage may come from its links, so that the text's have room.
-const maxLinked = 32
+// maxLinkNames limits the names of a passage that come from links, to leave room for those of the text.
+const maxLinkNames = 32
 
 var (
-	// pointing words say nothing of where a link leads, and stop words neither.
-	pointing = set(`back check click continue details edit full go here home item learn less link links list more next open page pages
+	// linkWords are words that do not describe the target of a link. Stop words are not listed.
+	linkWords = set(`back check click continue details edit full go here home item learn less link links list more next open page pages
 		previous prev read ref see show site text this top view visit website aquí hier ici mehr más plus suite tutaj`)
-	// indexes are files that stand for their folder.
+	// indexes are names of files that represent their folder.
 	indexes = set("_index default index mod readme")
-	// notes begin the anchors of notes.
+	// notes are prefixes of anchors of footnotes.
 	notes = set("cite fn fnref footnote footnotes ref")
-	// documents are the endings of files that are text; without a heading, such a file is named by them.
-	documents = set(".adoc .csv .htm .html .markdown .md .pdf .rst .tsv .txt")
+	// textExtensions are extensions of text files. The title of such a file may be its name.
+	textExtensions = set(".adoc .csv .htm .html .markdown .md .pdf .rst .tsv .txt")
 )
 
-// link adds what the links of a passage name.
-func (c *collector) link(links []Link) {
-	most := min(len(c.Mentions)+maxLinked, maxMentions)
+// addLinks adds the names from the links of a passage.
+func (c *collector) addLinks(links []Link) {
+	limit := min(len(c.Mentions)+maxLinkNames, maxMentions)
 	for _, l := range links {
-		for _, name := range append([]string{l.Text}, leads(l.Target)...) {
-			if len(c.Mentions) == most {
+		for _, name := range append([]string{l.Text}, targetNames(l.Target)...) {
+			if len(c.Mentions) == limit {
 				return
 			}
-			if telling(name) {
+			if namesSomething(name) {
 				c.add(name, corpus.Link)
 			}
 		}
 	}
 }
 
-// telling says whether the words of a link name something: they are few, are no number or version, and not all of them only point.
-func telling(s string) bool {
-	if len(s) > maxName || !lettered(s) {
+// namesSomething reports whether the text of a link is a name: it is short, not a number or version, and has a word that is descriptive.
+func namesSomething(s string) bool {
+	if len(s) > maxName || !hasWord(s) {
 		return false
 	}
 	words := lang.Words(s)
@@ -55,35 +55,35 @@ func telling(s string) bool {
 		return false
 	}
 	for _, w := range words {
-		if !numeric(w.Text) && !lang.Stop(w.Text) && !in(pointing, w.Text) {
+		if !numeric(w.Text) && !lang.Stop(w.Text) && !in(linkWords, w.Text) {
 			return true
 		}
 	}
 	return false
 }
 
-// leads gives the names that the target of a relative link tells: those of the file, without its ending, and of the place in it.
-func leads(target string) (out []string) {
-	if len(target) > maxName || strings.HasPrefix(target, "//") || strings.ContainsAny(target, "\\") || scheme(target) {
+// targetNames returns the names in the target of a relative link: that of the file, without its extension, and that of the fragment.
+func targetNames(target string) (out []string) {
+	if len(target) > maxName || strings.HasPrefix(target, "//") || strings.ContainsAny(target, "\\") || hasScheme(target) {
 		return nil
 	}
-	file, place, _ := strings.Cut(target, "#")
+	file, fragment, _ := strings.Cut(target, "#")
 	file, _, _ = strings.Cut(file, "?")
 	if s, err := url.PathUnescape(file); err == nil {
 		file = s
 	}
-	if s, err := url.PathUnescape(place); err == nil {
-		place = s
+	if s, err := url.PathUnescape(fragment); err == nil {
+		fragment = s
 	}
 	dir, base := path.Split(strings.TrimRight(file, "/"))
-	base = stem(base)
+	base = trimExtension(base)
 	if in(indexes, strings.ToLower(base)) {
 		base = path.Base(dir)
 	}
 	if name := spaced(base); name != "" {
 		out = append(out, name)
 	}
-	name := spaced(strings.TrimPrefix(place, "user-content-"))
+	name := spaced(strings.TrimPrefix(fragment, "user-content-"))
 	first, _, _ := strings.Cut(strings.ToLower(name), " ")
 	if name != "" && !in(notes, strings.TrimRight(first, ":0123456789")) && !strings.Contains(name, ":~:") {
 		out = append(out, name)
@@ -91,8 +91,8 @@ func leads(target string) (out []string) {
 	return out
 }
 
-// scheme says whether a target is a whole URL, or such as mailto:.
-func scheme(target string) bool {
+// hasScheme reports whether a target has a URL scheme, such as https: or mailto:.
+func hasScheme(target string) bool {
 	for i := range len(target) {
 		switch c := target[i]; {
 		case c == ':':
@@ -105,26 +105,26 @@ func scheme(target string) bool {
 	return false
 }
 
-// stem is a file's name without its ending.
-func stem(base string) string {
-	ending := path.Ext(base)
-	if n := len(ending); n < 2 || n > 9 || n == len(base) || !strings.ContainsFunc(ending, unicode.IsLetter) {
+// trimExtension returns a file's name without its extension.
+func trimExtension(base string) string {
+	ext := path.Ext(base)
+	if n := len(ext); n < 2 || n > 9 || n == len(base) || !strings.ContainsFunc(ext, unicode.IsLetter) {
 		return base
 	}
-	return strings.TrimSuffix(base, ending)
+	return strings.TrimSuffix(base, ext)
 }
 
-// spaced gives the words of a file's name or an anchor; "" where it has none.
+// spaced returns the words of a file's name or a fragment, separated by spaces, or "" if it has no words.
 func spaced(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '-' || r == '_' || r == '+' || unicode.IsSpace(r) }), " ")
-	if !lettered(s) {
+	if !hasWord(s) {
 		return ""
 	}
 	return s
 }
 
-// lettered says whether two letters stand side by side, as they do not in v1.2 and L10.
-func lettered(s string) bool {
+// hasWord reports whether s contains two adjacent letters, as v1.2 and L10 do not.
+func hasWord(s string) bool {
 	letters := 0
 	for _, r := range s {
 		if !unicode.IsLetter(r) {

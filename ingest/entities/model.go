@@ -16,64 +16,63 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// Options are those of [NewModel]. The zero value works.
+// Options configure [NewModel]. The zero value works.
 type Options struct {
-	Timeout  time.Duration // for a passage; default 60 s
-	Parallel int           // requests at once for one document; default 2
-	Most     int           // passages of a document that a model reads, the first ones; default 500
-	Rest     time.Duration // for which a model that failed is not asked; default 1 min
-	Logger   *slog.Logger  // nil: none
+	Timeout     time.Duration // of a passage; default 60 s
+	Parallel    int           // concurrent requests for one document; default 2
+	MaxPassages int           // most passages of a document that the model reads, from the beginning; default 500
+	Cooldown    time.Duration // for which a model is not called after a failure; default 1 min
+	Logger      *slog.Logger  // nil: none
 }
 
 const (
-	maxRead  = 16 << 10 // bytes of a passage that a model reads
-	rulesAre = "rules"  // the name of the form behind the model's
+	maxRead      = 16 << 10 // bytes of a passage that a model reads
+	fallbackName = "rules"  // name of the fallback in traces
 )
 
-// asking is the form that asks a model.
-type asking struct {
-	judge   *prompt.Judge
-	prompts *prompt.Set
-	then    Extractor
+// modelExtractor is the [Extractor] of [NewModel].
+type modelExtractor struct {
+	judge    *prompt.Judge
+	prompts  *prompt.Set
+	fallback Extractor
 	Options
 
 	mu    sync.Mutex
-	until time.Time // when the model is asked again
+	until time.Time // the end of the cooldown
 }
 
-// NewModel returns the [Extractor] that asks a model besides, once for each passage: that costs a request a passage, so it is for
-// collections that are worth it. What the model names is taken only where the passage holds it, and what it says of two names
-// only where both are known; it joins what then finds, which stands alone where the model fails. The trace of the context is told
-// each reason of failures once a document.
-func NewModel(chat model.Chat, prompts *prompt.Set, then Extractor, o Options) Extractor {
+// NewModel returns an [Extractor] that adds the results of a model, with one request per passage, to those of fallback. It ignores names that
+// the passage does not contain, and relations between unknown names. If the model fails, it uses the results of fallback alone. Reasons of
+// failures are reported to the trace of the context, each once per document.
+func NewModel(chat model.Chat, prompts *prompt.Set, fallback Extractor, o Options) Extractor {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
-	o.Most = cmp.Or(max(o.Most, 0), 500)
-	o.Rest = cmp.Or(o.Rest, time.Minute)
+	o.MaxPassages = cmp.Or(max(o.MaxPassages, 0), 500)
+	o.Cooldown = cmp.Or(o.Cooldown, time.Minute)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &asking{judge: prompt.NewJudge(chat), prompts: prompts, then: then, Options: o}
+	return &modelExtractor{judge: prompt.NewJudge(chat), prompts: prompts, fallback: fallback, Options: o}
 }
 
-// Name implements [Extractor]. The model has no part in it: the names that servers give change, and a folder would be read anew.
-func (m *asking) Name() string { return "model-1 " + m.then.Name() }
+// Name implements [Extractor]. It does not include the model's name, which servers may change, so that documents would be ingested again.
+func (m *modelExtractor) Name() string { return "model-1 " + m.fallback.Name() }
 
-// Extract implements [Extractor]. Its errors are those of then, and that of the context.
-func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
-	out, err := m.then.Extract(ctx, chunks, links)
+// Extract implements [Extractor]. Its errors are those of the fallback and of ctx.
+func (m *modelExtractor) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
+	out, err := m.fallback.Extract(ctx, chunks, links)
 	if err != nil {
 		return nil, err
 	}
 	var asked []int
 	for i := range chunks {
 		c := &chunks[i]
-		if _, code := lang.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.Most {
+		if _, code := lang.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.MaxPassages {
 			asked = append(asked, i)
 		}
 	}
 	errs := prompt.Each(len(asked), m.Parallel, func(i int) error {
-		if ctx.Err() != nil || m.rests() {
+		if ctx.Err() != nil || m.paused() {
 			return nil
 		}
 		share, cancel := prompt.Share(ctx, m.Timeout, 1)
@@ -90,7 +89,7 @@ func (m *asking) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]L
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	prompt.Failed(ctx, errs, m.judge.Name(), rulesAre)
+	prompt.Failed(ctx, errs, m.judge.Name(), fallbackName)
 	return out, nil
 }
 
@@ -100,14 +99,14 @@ func passageOf(c *corpus.Chunk) prompt.Passage {
 	return prompt.PassageOf(1, short, "", 0)
 }
 
-func (m *asking) rests() bool {
+func (m *modelExtractor) paused() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return time.Now().Before(m.until)
 }
 
-// failed lets the model rest, unless the failure lies in the passage or the judge sees to it.
-func (m *asking) failed(err error) {
+// failed begins a cooldown, unless the passage caused the failure or the judge handles it.
+func (m *modelExtractor) failed(err error) {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		switch e.Failure {
 		case model.Malformed, model.Skipped, model.Empty, model.Truncated, model.Rejected, model.TooLong:
@@ -117,8 +116,8 @@ func (m *asking) failed(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); !now.Before(m.until) {
-		m.until = now.Add(m.Rest)
-		m.Logger.Warn("names are found by rules for now: the model failed", "model", m.judge.Name(), "error", err)
+		m.until = now.Add(m.Cooldown)
+		m.Logger.Warn("entity extraction by model failed; using rules", "model", m.judge.Name(), "error", err)
 	}
 }
 
@@ -131,17 +130,17 @@ type reply struct {
 	} `json:"relations"`
 }
 
-// merge joins what a model found to what the rules did. The model's names come before the rules' guesses where room ends.
+// merge merges the results of a model and of the rules. If there are too many names, those of the model precede the rules' guesses.
 func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
-	out := &collector{place: map[string]int{}}
+	out := &collector{index: map[string]int{}}
 	for _, m := range ruled.Mentions {
 		if m.Kind <= corpus.Link {
 			out.add(m.Name, m.Kind)
 		}
 	}
-	held := newHolder(c.Text)
+	finder := newFinder(c.Text)
 	for _, name := range r.Names[:min(len(r.Names), maxMentions)] {
-		if written := held.find(name); written != "" {
+		if written := finder.find(name); written != "" {
 			out.add(written, corpus.Named)
 		}
 	}
@@ -149,7 +148,7 @@ func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 		out.add(m.Name, m.Kind)
 	}
 	known := func(name string) string {
-		if i, ok := out.place[lang.Name(lang.Head(name, maxName))]; ok {
+		if i, ok := out.index[lang.Name(lang.Head(name, maxName))]; ok {
 			return out.Mentions[i].Name
 		}
 		return ""
@@ -159,7 +158,7 @@ func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 		from, to := known(x.From), known(x.To)
 		if pair := [2]string{from, to}; !pairs[pair] {
 			before := len(out.Relations)
-			out.relate(from, to, lang.Clean(lang.Head(x.Says, 4*maxSays)))
+			out.relate(from, to, lang.Clean(lang.Head(x.Says, 4*maxPredicate)))
 			pairs[pair] = len(out.Relations) > before
 		}
 	}
@@ -172,20 +171,20 @@ func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 	return out.Extraction
 }
 
-// holder finds names in a passage, whatever their accents, letters' size and punctuation.
-type holder struct {
+// nameFinder finds names in a passage, regardless of case, accents and punctuation.
+type nameFinder struct {
 	text   string
 	words  []lang.Token
 	folded []string
-	at     map[string][]int // where a word stands, the first maxPlaces times
+	at     map[string][]int // indexes of the first maxPlaces occurrences of a word
 }
 
-// maxPlaces bounds the work that a passage of one word again and again makes.
+// maxPlaces limits the work for a passage that repeats one word.
 const maxPlaces = 256
 
-func newHolder(s string) holder {
+func newFinder(s string) nameFinder {
 	s = lang.Head(s, maxRead)
-	h := holder{text: s, words: lang.Words(s), at: map[string][]int{}}
+	h := nameFinder{text: s, words: lang.Words(s), at: map[string][]int{}}
 	for i, w := range h.words {
 		f := lang.FoldWord(w.Text)
 		h.folded = append(h.folded, f)
@@ -196,8 +195,8 @@ func newHolder(s string) holder {
 	return h
 }
 
-// find gives a name as the passage writes it, "" where that does not hold it.
-func (h holder) find(name string) string {
+// find returns a name as the passage writes it, or "" if the passage does not contain it.
+func (h nameFinder) find(name string) string {
 	if len(name) > maxName {
 		return ""
 	}

@@ -179,7 +179,7 @@ func TestModelReadsTheFirstOnly(t *testing.T) {
 	_, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		asked.Add(1)
 		return `{"names": [], "relations": []}`, nil
-	}), nil, entities.Rules{}, entities.Options{Most: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)
+	}), nil, entities.Rules{}, entities.Options{MaxPassages: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)
 	if err != nil || asked.Load() != 3 {
 		t.Errorf("asked %d times, %v", asked.Load(), err)
 	}

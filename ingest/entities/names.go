@@ -25,16 +25,16 @@ func in(m map[string]struct{}, w string) bool {
 }
 
 var (
-	// connectors stand small inside names.
+	// connectors are lower-case words inside names.
 	connectors = set(`of the and for in on at to de du des del della dello di da do dos das la le les el los las den der die das
 		van von vom zu zum zur ten ter y e al bin ibn ben af av`)
-	// joining are those of them that join two names as often as they stand in one, so that the parts are names, too.
-	joining = set("and for in on at to e y")
-	// dates begin and end no name, unless a name follows those in maybe.
+	// ambiguous are the connectors that join two names as often as they are part of one.
+	ambiguous = set("and for in on at to e y")
+	// dates are not part of names, except those in maybe before a capitalised word.
 	dates = set(`january february march april may june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday`)
 	maybe = set("april may june august")
-	// openers stand before a name at the beginning of a sentence, as stop words do, and are no part of it.
+	// openers are words at the beginning of a sentence that are not part of the name after them. Stop words are not listed.
 	openers = set(`according actually additionally afterwards also although based born currently despite early eventually finally first following
 		formerly founded furthermore hence historically however initially instead last late later like located meanwhile moreover nevertheless
 		nonetheless notable notably now originally presently previously recently second similarly since sometimes soon subsequently
@@ -42,11 +42,11 @@ var (
 	titled = set("dr mr mrs ms st prof jr sr lt col gen sgt capt rev hon mt ft")
 )
 
-// names gives the capitalised phrases of a sentence, in order and apart.
+// names returns the capitalised phrases of a sentence, ordered and not overlapping.
 func (d *document) names(line string, words []lang.Token) []span {
 	var out []span
 	for i := 0; i < len(words); {
-		n := d.run(line, words, i)
+		n := phraseLength(line, words, i)
 		if n == 0 {
 			i++
 			continue
@@ -57,9 +57,9 @@ func (d *document) names(line string, words []lang.Token) []span {
 	return out
 }
 
-// run counts the words of the capitalised phrase that begins at i, with connectors inside it.
-func (d *document) run(line string, words []lang.Token, i int) int {
-	if !begins(line, words, i) {
+// phraseLength returns the number of words, including connectors, of the capitalised phrase that begins at word i.
+func phraseLength(line string, words []lang.Token, i int) int {
+	if !beginsName(line, words, i) {
 		return 0
 	}
 	n := 1
@@ -73,7 +73,7 @@ func (d *document) run(line string, words []lang.Token, i int) int {
 			return n
 		case capitalised(line[words[k].Start:]), isDigit(w[0]) && len(w) <= 4:
 			n = k - i + 1
-		case in(connectors, w) && !in(joining, w) && k-i-n < 2: // n words before, at most two connectors after them
+		case in(connectors, w) && !in(ambiguous, w) && k-i-n < 2: // n words before, at most two connectors after them
 		default:
 			return n
 		}
@@ -81,8 +81,8 @@ func (d *document) run(line string, words []lang.Token, i int) int {
 	return n
 }
 
-// begins says whether a name may begin at word i.
-func begins(line string, words []lang.Token, i int) bool {
+// beginsName reports whether a name may begin at word i.
+func beginsName(line string, words []lang.Token, i int) bool {
 	w := words[i]
 	if isDate(line, words, i) || w.Text == "i" {
 		return false
@@ -93,7 +93,7 @@ func begins(line string, words []lang.Token, i int) bool {
 	return capitalised(line[w.Start:])
 }
 
-// isDate says whether word i is the name of a month or day.
+// isDate reports whether word i is the name of a month or day.
 func isDate(line string, words []lang.Token, i int) bool {
 	w := words[i].Text
 	if !in(dates, w) {
@@ -105,7 +105,7 @@ func isDate(line string, words []lang.Token, i int) bool {
 	return !capitalised(line[words[i+1].Start:])
 }
 
-// adjacent says whether nothing parts two words of a name.
+// adjacent reports whether two words may be in one name, by the text between them.
 func adjacent(line string, a, b lang.Token) bool {
 	switch sep := line[a.End:b.Start]; sep {
 	case " ", "-", "–", "\n", "", " & ", "’ ", "' ", "・", "·":
@@ -116,18 +116,18 @@ func adjacent(line string, a, b lang.Token) bool {
 	return false
 }
 
-// appendName adds a phrase and its parts, unless it is none.
+// appendName appends a phrase, without leading words that are not part of the name.
 func (d *document) appendName(out []span, line string, words []lang.Token, first bool) []span {
 	for len(words) > 0 && (lang.Article(words[0].Text) || first && opens(words[0].Text)) {
-		words, first = words[1:], false // what follows stands inside the sentence
+		words, first = words[1:], false // the next word is inside the sentence
 		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 			words = words[1:]
 		}
 	}
 	if first && len(words) > 0 {
-		_, small := d.small[words[0].Text]
+		_, lower := d.lower[words[0].Text]
 		_, capital := d.capital[words[0].Text]
-		if small && !capital || len(words) == 1 && !capital {
+		if lower && !capital || len(words) == 1 && !capital {
 			words = words[1:]
 			for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 				words = words[1:]
@@ -161,10 +161,10 @@ func spanOf(line string, words []lang.Token) span {
 	return s
 }
 
-// quotes are the marks that open a quotation, with those that close it.
+// quotes maps opening to closing quotation marks.
 var quotes = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』', '《': '》'}
 
-// marked gives what a sentence quotes and links to, in order and apart.
+// marked returns the quotations and wiki links of a sentence, ordered and not overlapping.
 func marked(line string) (out []span) {
 	for i := 0; i < len(line); {
 		r, n := utf8.DecodeRuneInString(line[i:])
@@ -190,25 +190,25 @@ func marked(line string) (out []span) {
 		if kind == corpus.Link {
 			i = after
 		}
-		if s.words == 0 || s.words > maxWords || kind != corpus.Link && !namely(line[s.start:s.end]) {
+		if s.words == 0 || s.words > maxWords || kind != corpus.Link && !maybeName(line[s.start:s.end]) {
 			continue
 		}
 		if s.words == 1 {
-			s.words = 2 // it stands for itself
+			s.words = 2 // not resolved as a last name
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// namely says whether quoted words are more likely a name than speech: they begin with a capital, or have none to begin with.
-func namely(s string) bool {
+// maybeName reports whether a quotation may be a name and not speech: it does not begin in lower case.
+func maybeName(s string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(s))
 	return !unicode.IsLower(r)
 }
 
-// merged gives both in order; of names that overlap, those of first.
-func merged(first, second []span) []span {
+// mergeSpans merges two ordered lists of names. Where names overlap, it keeps that of first.
+func mergeSpans(first, second []span) []span {
 	if len(first) == 0 {
 		return second
 	}
@@ -225,23 +225,23 @@ func merged(first, second []span) []span {
 	return out
 }
 
-// phrase is some words side by side.
+// phrase is a sequence of adjacent words.
 type phrase struct {
 	start, end int
 	key        string
 }
 
-// phrases gives the pairs and triples of small words side by side, of three letters or more and no stop words, and the runs
-// of two to eight ideographs; a triple before the pairs in it.
+// phrases returns the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
+// to eight ideographs. A triple comes before the pairs in it.
 func phrases(line string, words []lang.Token) (out []phrase) {
 	for i := 0; i < len(words); {
-		kind := phrasal(line, words[i])
+		kind := wordClass(line, words[i])
 		n := i + 1
-		for n < len(words) && kind != 0 && phrasal(line, words[n]) == kind && beside(line[words[n-1].End:words[n].Start]) {
+		for n < len(words) && kind != 0 && wordClass(line, words[n]) == kind && inPhrase(line[words[n-1].End:words[n].Start]) {
 			n++
 		}
 		switch {
-		case kind == small:
+		case kind == lower:
 			for k := i; k+2 <= n; k++ {
 				if k+3 <= n {
 					out = append(out, phraseOf(words[k:k+3]))
@@ -256,7 +256,8 @@ func phrases(line string, words []lang.Token) (out []phrase) {
 	return out
 }
 
-func beside(between string) bool {
+// inPhrase reports whether the text between two words keeps them in one phrase.
+func inPhrase(between string) bool {
 	return between == "" || between == " " || between == "-" || between == "\n"
 }
 
@@ -269,12 +270,12 @@ func phraseOf(words []lang.Token) phrase {
 }
 
 const (
-	small       = 1
+	lower       = 1
 	ideographic = 2
 )
 
-// phrasal says among which words of phrases a word is; 0: none.
-func phrasal(line string, w lang.Token) int {
+// wordClass returns the class of a word in phrases, or 0 if phrases cannot contain it.
+func wordClass(line string, w lang.Token) int {
 	r, n := utf8.DecodeRuneInString(line[w.Start:])
 	switch {
 	case unicode.Is(unicode.Han, r):
@@ -282,5 +283,5 @@ func phrasal(line string, w lang.Token) int {
 	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, lang.Stop(w.Text):
 		return 0
 	}
-	return small
+	return lower
 }

@@ -12,26 +12,27 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// What is found at most.
+// Limits of an extraction.
 const (
 	maxMentions  = 64 // in a passage
 	maxRelations = 64
-	maxPhrases   = 8   // of them repeated phrases
-	maxWords     = 12  // of a name
-	maxName      = 200 // bytes of a name
-	maxBetween   = 12  // words of a relation
-	maxSays      = 120 // bytes of a relation
-	maxKnown     = 200_000
-	maxKept      = 512 << 10 // bytes of text whose words are kept
+	maxPhrases   = 8         // of kind corpus.Phrase
+	maxWords     = 12        // in a name
+	maxName      = 200       // bytes of a name
+	maxBetween   = 12        // words between two names of a relation
+	maxPredicate = 120       // bytes of a predicate
+	maxKnown     = 200_000   // entries of each map of a document
+	maxCached    = 512 << 10 // bytes of text whose sentences are cached
 )
 
-// Rules finds entities by how texts are written, the same in the same document always, in time that grows with its length.
-// A passage is about its title and the headings over it, also without a disambiguation in brackets or after a comma. It
-// names what links say (and the files and places that relative ones lead to, but not "here"), what stands in [[double brackets]]
-// or in quotation marks, what is capitalised (with such words as "of" between, and
-// without dates), runs of Katakana, and, as phrases, words side by side that the document repeats. The first word of a sentence
-// is part of a name only if the document does not write it small; the last word of a name of two or more stands for all of it.
-// A relation is what stands between two names of a sentence, or before the first, which is then said of the title.
+// Rules is an [Extractor] that uses the typography of the text. It is deterministic and takes linear time.
+//
+// The subjects of a passage are its title and headings, also without a disambiguation in brackets or after a comma. The other names are: the
+// text and relative targets of links, [[double brackets]], quotations, capitalised phrases with connectors such as "of" and without dates,
+// runs of Katakana, and phrases that the document repeats. The first word of a sentence is part of a name only if the document does not write
+// it in lower case elsewhere. The last word of a name of several words refers to that name.
+//
+// A relation is the text between two names of a sentence, or the text before the first name, whose subject is then the title.
 type Rules struct{}
 
 var _ Extractor = Rules{}
@@ -43,12 +44,12 @@ func (Rules) Name() string { return "rules-2" }
 func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
 	out := make([]Extraction, len(chunks))
 	d := newDocument()
-	cut := make([][]line, len(chunks)) // of the first chunks: cutting costs more than all else
+	cut := make([][]line, len(chunks)) // cached sentences of the first chunks, because splitting takes most of the time
 	kept := 0
 	for _, do := range []func(i int, ls []line){
-		func(_ int, ls []line) { d.words(ls) },
-		func(_ int, ls []line) { d.lastNames(ls) },
-		func(i int, ls []line) { out[i] = d.find(&chunks[i], ls, linksOf(links, i)) },
+		func(_ int, ls []line) { d.countWords(ls) },
+		func(_ int, ls []line) { d.addLastNames(ls) },
+		func(i int, ls []line) { out[i] = d.extract(&chunks[i], ls, linksOf(links, i)) },
 	} {
 		for i := range chunks {
 			if err := ctx.Err(); err != nil {
@@ -60,7 +61,7 @@ func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link)
 			ls := cut[i]
 			if ls == nil {
 				ls = lines(chunks[i].Text)
-				if kept += len(chunks[i].Text); kept <= maxKept {
+				if kept += len(chunks[i].Text); kept <= maxCached {
 					cut[i] = ls
 				}
 			}
@@ -77,7 +78,7 @@ func linksOf(links [][]Link, i int) []Link {
 	return nil
 }
 
-// line is a sentence with its words.
+// line is a sentence and its words.
 type line struct {
 	text  string
 	words []lang.Token
@@ -93,16 +94,16 @@ func lines(s string) []line {
 	return out
 }
 
-// document is what is known of all of a document's passages. Of each kind no more than maxKnown are kept.
+// document is the statistics of all passages of a document. Each map has at most maxKnown entries.
 type document struct {
-	small    map[string]struct{} // words written small
-	capital  map[string]struct{} // words written with a capital inside a sentence
-	phrases  map[string]int      // how often
-	lastName map[string]string   // the one name that ends with a word; "": several do
+	lower    map[string]struct{} // words written in lower case
+	capital  map[string]struct{} // words written with a capital letter inside a sentence
+	phrases  map[string]int      // number of occurrences
+	lastName map[string]string   // the name that ends with a word; "" if several do
 }
 
 func newDocument() *document {
-	return &document{small: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[string]int{}, lastName: map[string]string{}}
+	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[string]int{}, lastName: map[string]string{}}
 }
 
 func keep[V any](m map[string]V, key string, v V) {
@@ -111,8 +112,8 @@ func keep[V any](m map[string]V, key string, v V) {
 	}
 }
 
-// words takes note of how a passage writes its words.
-func (d *document) words(ls []line) {
+// countWords adds the spelling of the words of a passage.
+func (d *document) countWords(ls []line) {
 	for _, l := range ls {
 		for i, w := range l.words {
 			switch {
@@ -121,7 +122,7 @@ func (d *document) words(ls []line) {
 					keep(d.capital, w.Text, struct{}{})
 				}
 			case !isDigit(l.text[w.Start]):
-				keep(d.small, w.Text, struct{}{})
+				keep(d.lower, w.Text, struct{}{})
 			}
 		}
 		for _, p := range phrases(l.text, l.words) {
@@ -130,8 +131,8 @@ func (d *document) words(ls []line) {
 	}
 }
 
-// lastNames takes note of the names that a passage writes in full.
-func (d *document) lastNames(ls []line) {
+// addLastNames adds the full names of a passage.
+func (d *document) addLastNames(ls []line) {
 	for _, l := range ls {
 		for _, n := range d.names(l.text, l.words) {
 			if n.words < 2 || n.words > 4 || n.connected {
@@ -147,43 +148,43 @@ func (d *document) lastNames(ls []line) {
 	}
 }
 
-// collector gathers what one passage names.
+// collector collects the entities of a passage.
 type collector struct {
 	Extraction
-	place map[string]int // by lang.Name
+	index map[string]int // of Mentions, by lang.Name
 }
 
-// add gives the name under which the entity is kept, "" if there is no room.
+// add adds a name, and returns the spelling of its mention, or "" if it is invalid or there are too many.
 func (c *collector) add(name string, kind corpus.MentionKind) string {
 	name = strings.Join(strings.Fields(name), " ")
 	key := lang.Name(name)
 	if key == "" || len(name) > maxName || !utf8.ValidString(name) {
 		return ""
 	}
-	if i, ok := c.place[key]; ok {
+	if i, ok := c.index[key]; ok {
 		c.Mentions[i].Kind = min(c.Mentions[i].Kind, kind)
 		return c.Mentions[i].Name
 	}
 	if len(c.Mentions) == maxMentions {
 		return ""
 	}
-	c.place[key] = len(c.Mentions)
+	c.index[key] = len(c.Mentions)
 	c.Mentions = append(c.Mentions, corpus.Mention{Name: name, Kind: kind})
 	return name
 }
 
-func (c *collector) relate(from, to, says string) {
-	says = strings.Join(strings.Fields(says), " ")
-	if from == "" || to == "" || from == to || len(c.Relations) == maxRelations || len(says) > maxSays ||
-		!strings.ContainsFunc(says, unicode.IsLetter) {
+func (c *collector) relate(from, to, predicate string) {
+	predicate = strings.Join(strings.Fields(predicate), " ")
+	if from == "" || to == "" || from == to || len(c.Relations) == maxRelations || len(predicate) > maxPredicate ||
+		!strings.ContainsFunc(predicate, unicode.IsLetter) {
 		return
 	}
-	c.Relations = append(c.Relations, corpus.Relation{From: from, To: to, Predicate: says})
+	c.Relations = append(c.Relations, corpus.Relation{From: from, To: to, Predicate: predicate})
 }
 
-// find gives what a passage names.
-func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Extraction {
-	out := &collector{place: map[string]int{}}
+// extract returns the extraction of a passage.
+func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction {
+	out := &collector{index: map[string]int{}}
 	topic := ""
 	for _, title := range append([]string{c.Title}, c.Headings...) {
 		for _, name := range variants(title) {
@@ -192,12 +193,12 @@ func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Extraction {
 			}
 		}
 	}
-	out.link(links)
+	out.addLinks(links)
 	var repeated []string
 	for _, l := range ls {
 		line, words := l.text, l.words
 		before, end := topic, 0
-		for _, n := range merged(marked(line), d.names(line, words)) {
+		for _, n := range mergeSpans(marked(line), d.names(line, words)) {
 			name := line[n.start:n.end]
 			if n.words == 1 {
 				name = cmp.Or(d.lastName[lang.FoldWord(strings.ToLower(name))], name)
@@ -229,13 +230,13 @@ func (d *document) find(c *corpus.Chunk, ls []line, links []Link) Extraction {
 }
 
 func countWords(s string) int {
-	if len(s) > 4*maxSays {
+	if len(s) > 4*maxPredicate {
 		return maxBetween + 1
 	}
 	return len(lang.Words(s))
 }
 
-// variants are the names that a title gives.
+// variants returns the names in a title.
 func variants(title string) []string {
 	title = strings.TrimSpace(title)
 	if len(title) > maxName || title == "" {
@@ -245,8 +246,8 @@ func variants(title string) []string {
 	if i := strings.LastIndexAny(title, "(（"); i > 0 && strings.HasSuffix(title, ")") || i > 0 && strings.HasSuffix(title, "）") {
 		out = append(out, strings.TrimSpace(title[:i]))
 	}
-	if ending := path.Ext(title); in(documents, strings.ToLower(ending)) && !strings.Contains(title, " ") && len(ending) < len(title) {
-		out = append(out, strings.TrimSuffix(title, ending)) // so do links name it
+	if ext := path.Ext(title); in(textExtensions, strings.ToLower(ext)) && !strings.Contains(title, " ") && len(ext) < len(title) {
+		out = append(out, strings.TrimSuffix(title, ext)) // as links to the file do
 	}
 	if i := strings.Index(title, ", "); i > 0 && strings.Contains(title[:i], " ") {
 		out = append(out, title[:i])
@@ -254,13 +255,13 @@ func variants(title string) []string {
 	return out
 }
 
-// span is a name in a text, of some words.
+// span is a name in a sentence.
 type span struct {
 	start, end int
 	kind       corpus.MentionKind
 	words      int
-	last       string // its last word
-	connected  bool   // words such as "of" are in it
+	last       string // the last word
+	connected  bool   // contains a connector
 }
 
 func capitalised(s string) bool {

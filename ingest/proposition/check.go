@@ -4,7 +4,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// contextOf gives the stems of a text.
+// contextOf returns the stems of a text.
 func contextOf(s string) map[string]struct{} {
 	m := map[string]struct{}{}
 	for _, t := range lang.Words(s) {
@@ -20,25 +20,25 @@ func stem(w string) string {
 	return lang.Stem(w)
 }
 
-// negations are words that turn a sentence around.
-var negations = words(`not no never none neither nor without cannot nobody nothing hardly isn't aren't wasn't weren't don't doesn't didn't
+// negations are words that negate a sentence.
+var negations = set(`not no never none neither nor without cannot nobody nothing hardly isn't aren't wasn't weren't don't doesn't didn't
 	won't wouldn't can't couldn't shouldn't mustn't hasn't haven't hadn't`)
 
-// The share of a sentence's own words that its statement must hold, and that of the statement's words that may be nowhere in the
-// document's text around it, such as the forms of verbs.
+// mustKeep is the share of a sentence's words that its statement must contain. mayAdd is the share of the statement's words that may be
+// missing in the text around the sentence, such as other forms of verbs.
 const (
 	mustKeep = 0.7
 	mayAdd   = 0.15
 )
 
-// check says whether a statement may stand for a sentence: it is not much longer; it holds the sentence's numbers and negations and
-// most of its other words; and its numbers and names, and nearly all its words, stand in the text around the sentence.
+// check reports whether a statement may replace a sentence. It must not be much longer, must contain the sentence's numbers and negations
+// and most of its other words, and its numbers, names and nearly all of its words must be in the text around the sentence.
 func check(statement, sentence string, known map[string]struct{}) bool {
 	if len(statement) > len(sentence)+MaxGrowth {
 		return false
 	}
 	said, own := read(statement), read(sentence)
-	if len(statement) > readBytes || len(sentence) > readBytes { // what is not read is not judged
+	if len(statement) > readBytes || len(sentence) > readBytes { // the rest was not read
 		return false
 	}
 	holds := map[string]struct{}{}

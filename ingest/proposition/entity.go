@@ -7,32 +7,32 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// kind is what something is, as far as pronouns care.
+// kind is the class of an entity, which decides its pronouns.
 type kind int
 
 const (
 	unknown kind = iota
 	person
 	thing
-	group  // which is it or they
-	plural // which is they
+	group  // "it" or "they"
+	plural // "they"
 )
 
-// entity is what a sentence may be about.
+// entity is a possible subject of a sentence.
 type entity struct {
 	name     string   // without "the"
-	the      bool     // it goes with "the"
-	article  bool     // which is a part of its title
-	words    []string // that tell it, in small letters
-	spelt    []string // all of the name's, in small letters
+	the      bool     // it is used with "the"
+	article  bool     // "the" is part of its title
+	words    []string // significant words of the name, in lower case
+	spelt    []string // all words of the name, in lower case
 	kind     kind
 	gender   string // "he", "she" or "", of a person
-	class    string // the noun that it was called
-	named    bool   // a sentence had it as its subject
+	class    string // the noun that describes it
+	named    bool   // it was the subject of a sentence
 	headline bool   // it is the title or a heading
 }
 
-// titled gives what a title names, which is nothing where it is no short name.
+// titled returns the entity that a title names, or nil if the title is not a short name.
 func titled(title string) *entity {
 	bare := title
 	if i := strings.IndexByte(bare, '('); i > 0 && strings.HasSuffix(bare, ")") {
@@ -54,7 +54,7 @@ func titled(title string) *entity {
 	return e
 }
 
-// significant gives the words that tell a name from others.
+// significant returns the words of a name without stop words and particles.
 func significant(s string) []string {
 	var out []string
 	for _, w := range lang.Words(s) {
@@ -65,7 +65,7 @@ func significant(s string) []string {
 	return out
 }
 
-// is says whether a subject of these words is the entity. A defining sentence may give it more names than the title does.
+// is reports whether a subject with these words is the entity. A defining sentence may use a longer name than the title.
 func (e *entity) is(words []string, defining bool) bool {
 	if e == nil || len(words) == 0 {
 		return false
@@ -91,7 +91,7 @@ func (e *entity) is(words []string, defining bool) bool {
 	return false
 }
 
-// fits says whether a pronoun may stand for the entity.
+// fits reports whether a pronoun may refer to the entity.
 func (e *entity) fits(p string) bool {
 	if e == nil {
 		return false
@@ -107,7 +107,7 @@ func (e *entity) fits(p string) bool {
 	return false
 }
 
-// subjectOf gives the form of a pronoun that subjects have.
+// subjectOf returns the nominative of a possessive pronoun.
 func subjectOf(p string) string {
 	switch p {
 	case "his":
@@ -122,7 +122,7 @@ func subjectOf(p string) string {
 	return p
 }
 
-// learn takes from a sentence about the entity what it is.
+// learn updates the entity from a sentence whose subject it is.
 func (e *entity) learn(r *reading) {
 	e.named = true
 	verb := r.word(r.subj.verb)
@@ -157,14 +157,14 @@ func (e *entity) learn(r *reading) {
 		e.gender = genders[class]
 	case has(groups, class):
 		e.kind = group
-	case e.kind == unknown && (!callsPersons(class) || has(things, class)):
+	case e.kind == unknown && (!hasPersonSuffix(class) || has(things, class)):
 		e.kind = thing
 	}
 	e.class = class
 }
 
-// callsPersons says whether a noun ends as many for persons do.
-func callsPersons(noun string) bool {
+// hasPersonSuffix reports whether a noun has a suffix that is common in nouns for persons.
+func hasPersonSuffix(noun string) bool {
 	for _, suffix := range []string{"er", "or", "ist", "ian", "ess", "man", "woman"} {
 		if strings.HasSuffix(noun, suffix) {
 			return true
@@ -173,12 +173,12 @@ func callsPersons(noun string) bool {
 	return false
 }
 
-// ofPerson says whether a sentence speaks of its subject as of a person, whatever noun it uses.
+// ofPerson reports whether a sentence shows that its subject is a person, regardless of nouns.
 func (r *reading) ofPerson() bool {
 	return has(titles, r.word(r.subj.at)) || r.bornIn(r.subj.end, r.afterBrackets(r.subj.end)) || (r.word(r.subj.verb) == "was" || r.word(r.subj.verb) == "is") && r.word(r.subj.verb+1) == "born"
 }
 
-// bornIn says whether one of some words is born.
+// bornIn reports whether a range of words contains "born".
 func (r *reading) bornIn(from, to int) bool {
 	for k := from; k < to; k++ {
 		if r.word(k) == "born" {
@@ -188,8 +188,7 @@ func (r *reading) bornIn(from, to int) bool {
 	return false
 }
 
-// introduces says whether the first sentence on a person of the entity's name calls that person by another one, such as that of
-// birth.
+// introduces reports whether a sentence introduces the entity, a person, by another name, such as the birth name.
 func (e *entity) introduces(r *reading, words []string) bool {
 	if e == nil || !r.ofPerson() && !has(persons, r.complement(r.subj.verb+1)) {
 		return false
@@ -197,7 +196,7 @@ func (e *entity) introduces(r *reading, words []string) bool {
 	return strings.Contains(r.s, e.name) || len(e.words) > 1 && len(words) > 1 && slices.Contains(words, e.words[len(e.words)-1])
 }
 
-// complement gives the noun of "a German media group, …" that begins at a word; "" where there is none.
+// complement returns the head noun of a phrase such as "a German media group, …" that begins at word i, or "".
 func (r *reading) complement(i int) string {
 	for has(adverbs, r.word(i)) || strings.HasSuffix(r.word(i), "ly") {
 		i++
@@ -252,7 +251,7 @@ func (r *reading) complement(i int) string {
 	return ""
 }
 
-// personIn gives the first noun for a person in "a fashion and film photographer" that begins at a word.
+// personIn returns the first noun for a person in a phrase such as "a fashion and film photographer" that begins at word i.
 func (r *reading) personIn(i int) string {
 	for k := i; k < len(r.words) && k < i+14; k++ {
 		w := r.word(k)

@@ -10,15 +10,14 @@ import (
 
 // Sizes in bytes.
 const (
-	maxName  = 80  // of a name that takes a pronoun's place
+	maxName  = 80  // of a name that replaces a pronoun
 	maxLabel = 90  // of a heading that is put before a sentence
-	maxField = 60  // of what stands before a colon
-	maxLine  = 160 // of a line without a full stop, or with a colon and one
+	maxField = 60  // of the key before a colon
+	maxLine  = 160 // of a line that may be a fragment or a field
 )
 
-// under gives a sentence with the title and the innermost heading before it, as far as it does not hold them itself; "" where
-// there are none.
-func (w *walker) under(c *corpus.Chunk, s string) string {
+// withHeadings returns a sentence after the title and the innermost heading, unless it contains them. It returns "" if neither is left.
+func (w *walker) withHeadings(c *corpus.Chunk, s string) string {
 	if l := w.label(c, s); l != "" {
 		return l + " — " + s
 	}
@@ -52,13 +51,13 @@ func (w *walker) label(c *corpus.Chunk, s string) string {
 	return title + " › " + heading
 }
 
-// isFileName says whether a title is a file's name that tells nothing.
+// isFileName reports whether a title is a generic file name.
 func isFileName(title string) bool {
 	stem, ending, ok := strings.Cut(strings.ToLower(title), ".")
 	return ok && !strings.Contains(ending, " ") && (stem == "readme" || stem == "index")
 }
 
-// spaced gives the words of a text in small letters, each between spaces.
+// spaced returns the words of a text in lower case, each between spaces.
 func spaced(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -69,8 +68,8 @@ func spaced(s string) string {
 	return b.String()
 }
 
-// unmark takes the mark off a list's item; a counter stays, as it tells the order.
-func unmark(s string) (body string, listed bool) {
+// trimMarker removes the marker of a list item. It keeps numbers, which show the order.
+func trimMarker(s string) (body string, listed bool) {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– ", "◦ ", "▪ "} {
 		if rest, ok := strings.CutPrefix(s, mark); ok {
 			rest = strings.TrimSpace(rest)
@@ -90,7 +89,7 @@ func unmark(s string) (body string, listed bool) {
 	return s, false
 }
 
-// isField says whether a line is one of key and value.
+// isField reports whether a line is a key and a value.
 func isField(s string) bool {
 	key, value, ok := strings.Cut(s, ":")
 	if !ok || len(key) > maxField || len(s) > 4*maxLine || !strings.HasPrefix(value, " ") || strings.TrimSpace(value) == "" {
@@ -102,7 +101,7 @@ func isField(s string) bool {
 	return !strings.ContainsAny(key, ".!?,;(\n") && strings.Count(key, " ") <= 4
 }
 
-// closed says whether what should be a sentence ends like one, or is too long for a line without one's end.
+// closed reports whether a text ends like a sentence, or is too long for a fragment.
 func closed(s string) bool {
 	if len(s) > maxLine {
 		return true
@@ -112,7 +111,7 @@ func closed(s string) bool {
 	return strings.ContainsRune(".!?…:;。！？,", r)
 }
 
-// isCode says whether a text is code: in fences, or of lines that begin or end as lines of code do.
+// isCode reports whether a text is code: fenced, or with lines that begin or end like lines of code.
 func isCode(s string) bool {
 	if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
 		return true
@@ -132,7 +131,7 @@ func isCode(s string) bool {
 	return lines > 1 && 2*code >= lines
 }
 
-// english says whether a text is English: by words that no other language has, or has many of.
+// english reports whether a text is English, by frequent words.
 func english(s string) bool {
 	words := lang.Words(lang.Head(s, 2*readBytes))
 	sure, fitting := 0, 0
@@ -147,7 +146,7 @@ func english(s string) bool {
 	return sure > 0 && (10*sure >= len(words) || 5*(sure+fitting) >= len(words))
 }
 
-// row gives a table's row with the names of its columns, where the table's first row looks like those, and headings before it.
+// row returns a table row with the names of the columns, if the first row is a header, after the headings.
 func (w *walker) row(c *corpus.Chunk, s string) string {
 	cells := lang.Cells(s)
 	if w.header == nil {
@@ -155,10 +154,10 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		if !isHeader(cells) {
 			w.header = []string{}
 		}
-		return bounded(w.under(c, s), c)
+		return bounded(w.withHeadings(c, s), c)
 	}
 	if len(w.header) != len(cells) {
-		return bounded(w.under(c, s), c)
+		return bounded(w.withHeadings(c, s), c)
 	}
 	var b strings.Builder
 	for i, cell := range cells {
@@ -181,7 +180,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 	if b.Len() <= len(c.Text)+MaxGrowth {
 		return b.String()
 	}
-	return bounded(w.under(c, s), c)
+	return bounded(w.withHeadings(c, s), c)
 }
 
 func bounded(s string, c *corpus.Chunk) string {
@@ -191,7 +190,7 @@ func bounded(s string, c *corpus.Chunk) string {
 	return s
 }
 
-// isHeader says whether cells look like names of columns: short, without digits, and no two alike.
+// isHeader reports whether cells look like names of columns: short, without digits, and distinct.
 func isHeader(cells []string) bool {
 	if len(cells) < 2 || len(cells) > 12 {
 		return false

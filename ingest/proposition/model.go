@@ -16,59 +16,58 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// Options are those of [NewModel]. The zero value works.
+// Options configure [NewModel]. The zero value works.
 type Options struct {
-	Timeout  time.Duration // for the sentences of a passage; default 60 s
-	Parallel int           // requests at once for one document; default 2
-	Most     int           // passages of a document that a model reads, the first ones; default 500
-	Rest     time.Duration // for which a model that failed is not asked; default 1 min
-	Logger   *slog.Logger
+	Timeout     time.Duration // of the request for a passage; default 60 s
+	Parallel    int           // concurrent requests for one document; default 2
+	MaxPassages int           // most passages of a document that the model reads, from the beginning; default 500
+	Cooldown    time.Duration // for which a model is not called after a failure; default 1 min
+	Logger      *slog.Logger
 }
 
-// asking is the form that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Rules
+// modelGenerator is the [Generator] of [NewModel].
+type modelGenerator struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Rules
 	Options
 
 	mu    sync.Mutex
-	until time.Time // when the model is asked again
+	until time.Time // the end of the cooldown
 }
 
-// NewModel returns the [Generator] that asks a model, once for each passage. What the model says of a sentence is taken only where it
-// keeps what the sentence says and adds nothing that its passage, the one before and their headings do not hold (see check);
-// else, and where the model fails, the form of the rules stands. The trace of the context is told each reason of failures once a
-// document.
-func NewModel(chat model.Chat, prompts *prompt.Set, then Rules, o Options) Generator {
+// NewModel returns a [Generator] that calls a model once for each passage. It only uses a statement that keeps the content of its sentence
+// and adds nothing that the passage, the passage before and their headings do not contain (see check). Otherwise, or if the model fails, it
+// uses the proposition of fallback. Reasons of failures are reported to the trace of the context, each once per document.
+func NewModel(chat model.Chat, prompts *prompt.Set, fallback Rules, o Options) Generator {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
-	o.Most = cmp.Or(max(o.Most, 0), 500)
-	o.Rest = cmp.Or(o.Rest, time.Minute)
+	o.MaxPassages = cmp.Or(max(o.MaxPassages, 0), 500)
+	o.Cooldown = cmp.Or(o.Cooldown, time.Minute)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &asking{chat: chat, prompts: prompts, then: then, Options: o}
+	return &modelGenerator{chat: chat, prompts: prompts, fallback: fallback, Options: o}
 }
 
-// Name implements [Generator]. The model's name is no part of it: servers change theirs, and documents would be ingested anew.
-func (m *asking) Name() string { return "model-1 + " + m.then.Name() }
+// Name implements [Generator]. It does not include the model's name, which servers may change, so that documents would be ingested again.
+func (m *modelGenerator) Name() string { return "model-1 + " + m.fallback.Name() }
 
-// passage is what one request is about.
+// passage is the subject of one request.
 type passage struct {
 	label, before, body string
 	sentences           []*corpus.Chunk
 }
 
 // Generate implements [Generator].
-func (m *asking) Generate(ctx context.Context, chunks []corpus.Chunk) error {
-	if err := m.then.Generate(ctx, chunks); err != nil {
+func (m *modelGenerator) Generate(ctx context.Context, chunks []corpus.Chunk) error {
+	if err := m.fallback.Generate(ctx, chunks); err != nil {
 		return err
 	}
 	all := passages(chunks)
-	all = all[:min(m.Most, len(all))]
+	all = all[:min(m.MaxPassages, len(all))]
 	errs := prompt.Each(len(all), m.Parallel, func(i int) error {
-		if ctx.Err() != nil || m.rests() {
+		if ctx.Err() != nil || m.paused() {
 			return nil
 		}
 		share, cancel := prompt.Share(ctx, m.Timeout, 1)
@@ -82,18 +81,18 @@ func (m *asking) Generate(ctx context.Context, chunks []corpus.Chunk) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	prompt.Failed(ctx, errs, m.chat.Name(), m.then.Name())
+	prompt.Failed(ctx, errs, m.chat.Name(), m.fallback.Name())
 	return nil
 }
 
-func (m *asking) rests() bool {
+func (m *modelGenerator) paused() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return time.Now().Before(m.until)
 }
 
-// failed lets the model rest, unless the failure lies in the passage.
-func (m *asking) failed(err error) {
+// failed begins a cooldown, unless the passage caused the failure.
+func (m *modelGenerator) failed(err error) {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		switch e.Failure {
 		case model.Malformed, model.Truncated, model.Rejected, model.TooLong:
@@ -103,12 +102,12 @@ func (m *asking) failed(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); !now.Before(m.until) {
-		m.until = now.Add(m.Rest)
-		m.Logger.Warn("sentences are made to stand alone by rules for now: the model failed", "model", m.chat.Name(), "error", err)
+		m.until = now.Add(m.Cooldown)
+		m.Logger.Warn("propositions by model failed; using rules", "model", m.chat.Name(), "error", err)
 	}
 }
 
-// passages gathers the sentences of each passage that a model may read: no code, and no rows.
+// passages returns the passages with the sentences for the model, without code and table rows.
 func passages(chunks []corpus.Chunk) []passage {
 	bodies := map[corpus.ChunkID]*corpus.Chunk{}
 	var out []passage
@@ -141,7 +140,7 @@ func passages(chunks []corpus.Chunk) []passage {
 	return out
 }
 
-// labelOf gives the title and all headings over a chunk.
+// labelOf returns the title and all headings above a chunk.
 func labelOf(c *corpus.Chunk) string { return prompt.PassageOf(0, *c, "", 0).Heading }
 
 type reply struct {
@@ -151,8 +150,8 @@ type reply struct {
 	} `json:"statements"`
 }
 
-// ask asks for the sentences of a passage and keeps what passes.
-func (m *asking) ask(ctx context.Context, p passage) error {
+// ask requests statements for the sentences of a passage, and uses those that pass the check.
+func (m *modelGenerator) ask(ctx context.Context, p passage) error {
 	d := prompt.Proposing{Before: p.label, Preceding: p.before}
 	for _, c := range p.sentences {
 		d.Sentences = append(d.Sentences, c.Text)
@@ -173,7 +172,7 @@ func (m *asking) ask(ctx context.Context, p passage) error {
 	return nil
 }
 
-// check holds that each of n sentences has one statement.
+// check returns an error unless each of n sentences has one statement.
 func (r *reply) check(n int) error {
 	seen := map[int]bool{}
 	for _, s := range r.Statements {

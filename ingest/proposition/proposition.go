@@ -1,9 +1,9 @@
-// Package propose makes sentences stand alone: what a pronoun at their head stands for takes its place, and what is no sentence,
-// such as a list's item or a table's row, gets its headings before it. Dense X Retrieval (Chen et al. 2023, arXiv:2312.06648)
-// calls such sentences propositions, and finds that they are searched better than sentences as they stand.
+// Package proposition makes sentences self-contained. It replaces a pronoun subject by its antecedent, and puts headings before items of
+// lists, rows of tables and other text that is not a sentence. Dense X Retrieval (Chen et al. 2023, arXiv:2312.06648) calls such sentences
+// propositions, and finds that they improve retrieval.
 //
-// A wrong proposition is worse than none, since it says what the document does not. Where it is not certain what a pronoun
-// stands for, it stays, and the headings before it say what the text is about.
+// A wrong proposition is worse than none, since it states what the document does not. If the antecedent is uncertain, the pronoun is kept
+// and headings are put before the sentence.
 package proposition
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Generator makes the sentences of documents stand alone. Its methods may be called at once.
+// Generator makes the sentences of documents self-contained. Its methods may be called concurrently.
 type Generator interface {
-	// Name tells propositions of one form from those of another: documents are ingested again where it changes.
+	// Name returns the name and version of the method. If it changes, documents are ingested again.
 	Name() string
-	// Generate sets the Proposition of each sentence among all chunks of one document, in their order: "" where the sentence
-	// stands alone, and else at most [MaxGrowth] bytes more than the sentence has. The error is that of ctx alone.
+	// Generate sets the Proposition of the sentences among the chunks of one document, which are in order. It is "" if the sentence is
+	// self-contained, and else at most [MaxGrowth] bytes longer than the sentence. The error is that of ctx.
 	Generate(ctx context.Context, chunks []corpus.Chunk) error
 }
 
-// MaxGrowth is how many bytes a proposition may have more than its sentence.
+// MaxGrowth is how many bytes a proposition may be longer than its sentence.
 const MaxGrowth = 200
 
-// None is the [Generator] that leaves sentences as they stand.
+// None is a [Generator] that makes no propositions.
 type None struct{}
 
 // Name implements [Generator].
@@ -36,13 +36,12 @@ func (None) Name() string { return "none" }
 // Generate implements [Generator].
 func (None) Generate(ctx context.Context, _ []corpus.Chunk) error { return ctx.Err() }
 
-// shortPassage is the length in bytes below which a passage need not show its language anew.
+// shortPassage is the size in bytes below which a passage has the language of the passage before it.
 const shortPassage = 300
 
-// Rules is the [Generator] that asks no model. It resolves he, she, it and they, their possessives, and "the" or "this" with
-// the noun that something was called, where they stand for the subject: to what the document or the section is about, as
-// its title says and a sentence shows, or to what the sentence before was about. Pronouns are English ones; of texts in other
-// languages only the headings are used. It takes time in proportion to the text.
+// Rules is a [Generator] without a model. It resolves subjects that are he, she, it or they, their possessives, or "the" or "this" with a
+// noun. The antecedent is the subject of the document or section, according to its title and a sentence, or the subject of the sentence
+// before. It only resolves English pronouns. In other languages, it only adds headings. It takes linear time.
 type Rules struct{}
 
 // Name implements [Generator].
@@ -74,26 +73,26 @@ func (Rules) Generate(ctx context.Context, chunks []corpus.Chunk) error {
 	return ctx.Err()
 }
 
-// walker reads the sentences of a document in their order.
+// walker processes the sentences of a document in order.
 type walker struct {
 	begun    bool
 	title    string
-	he, she  int // how often the beginning of the document says so
+	he, she  int // number of pronouns at the beginning of the document
 	doc      *entity
 	headings []string
-	first    bool // no sentence of the section was read yet
+	first    bool // the next sentence is the first of its section
 	topic    *entity
 	passage  corpus.ChunkID
 	body     string // the passage's text
 	english  bool
 
-	before *reading // the sentence before, where it is one of the same section
-	focus  *entity  // what that is about
-	lost   string   // the pronoun of which it is not known whom it stands for
-	header []string // of the table at hand
+	before *reading // the sentence before, if it is in the same section
+	focus  *entity  // the subject of that sentence
+	lost   string   // the last pronoun that could not be resolved
+	header []string // of the current table
 }
 
-// begin learns what the document is about.
+// begin sets the subject of the document and counts its pronouns.
 func (w *walker) begin(title string, chunks []corpus.Chunk) {
 	w.begun, w.first = true, true
 	w.title = strings.Join(strings.Fields(lang.Head(title, 4*maxLabel)), " ")
@@ -117,6 +116,7 @@ func (w *walker) begin(title string, chunks []corpus.Chunk) {
 	}
 }
 
+// propose returns the proposition of a sentence.
 func (w *walker) propose(c *corpus.Chunk) string {
 	if !slices.Equal(c.Headings, w.headings) {
 		w.section(c.Headings)
@@ -132,22 +132,22 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		return w.row(c, s)
 	}
 	w.header = nil
-	body, listed := unmark(s)
+	body, listed := trimMarker(s)
 	if !w.english {
 		w.forget()
 		if listed || isField(body) || !closed(body) {
-			return w.under(c, body)
+			return w.withHeadings(c, body)
 		}
 		return ""
 	}
 	r := read(body, w.topic, w.doc)
 	if listed && !r.ownSubject() || isField(body) || !closed(body) && !r.ownSubject() || r.imperative() {
 		w.forget()
-		return w.under(c, body)
+		return w.withHeadings(c, body)
 	}
 	out, known := w.resolve(r)
 	if !known {
-		out = w.under(c, body)
+		out = w.withHeadings(c, body)
 	}
 	if len(out) > len(c.Text)+MaxGrowth {
 		out = ""
@@ -155,7 +155,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 	return out
 }
 
-// section begins with what stands under other headings.
+// section begins a new section.
 func (w *walker) section(headings []string) {
 	w.headings, w.header, w.first = headings, nil, true
 	w.forget()
@@ -167,5 +167,5 @@ func (w *walker) section(headings []string) {
 	}
 }
 
-// forget parts what comes from what was before it.
+// forget makes the next sentence independent of the sentences before it.
 func (w *walker) forget() { w.before, w.focus, w.lost = nil, nil, "" }

@@ -8,35 +8,35 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// readBytes is how much of a sentence is read.
+// readBytes is how much of a sentence is analysed.
 const readBytes = 600
 
-// reading is a sentence taken apart.
+// reading is an analysed sentence.
 type reading struct {
 	s     string
 	words []lang.Token
-	known []*entity // what the text is about, whose names are found by their words
+	known []*entity // the subjects of the text, whose names are recognised
 	subj  subject
 }
 
-// form is what a subject is.
+// form is the grammatical form of a subject.
 type form int
 
 const (
 	other form = iota
 	pronoun
-	possessive // with the noun that it stands before
+	possessive // with the noun after it
 	definite   // the, this or that, with a noun
 	name
 )
 
-// subject is where a sentence's subject stands, in words: [at, end).
+// subject is the position of a sentence's subject: the words [at, end).
 type subject struct {
 	form    form
 	at, end int
-	verb    int    // the word of the predicate that was found; -1 for none
-	clause  bool   // a clause with a name in it stands before
-	noun    string // of a definite one
+	verb    int    // index of the first verb; -1 if none was found
+	clause  bool   // a clause with a name precedes it
+	noun    string // of a definite subject
 }
 
 func read(s string, known ...*entity) *reading {
@@ -45,7 +45,7 @@ func read(s string, known ...*entity) *reading {
 	return r
 }
 
-// word gives a word in small letters, "" beyond the last.
+// word returns word i in lower case, or "" if there is none.
 func (r *reading) word(i int) string {
 	if i < 0 || i >= len(r.words) {
 		return ""
@@ -55,7 +55,7 @@ func (r *reading) word(i int) string {
 
 func (r *reading) raw(i int) string { return r.s[r.words[i].Start:r.words[i].End] }
 
-// gap gives what stands before a word.
+// gap returns the text between word i and the word before it.
 func (r *reading) gap(i int) string {
 	switch {
 	case len(r.words) == 0 || i > len(r.words):
@@ -76,7 +76,7 @@ func (r *reading) capital(i int) bool {
 	return unicode.IsUpper(c)
 }
 
-// subject finds the subject, also behind a phrase such as "In 1990," or "Founded in 1996,".
+// subject finds the subject, also after a phrase such as "In 1990," or "Founded in 1996,".
 func (r *reading) subject() subject {
 	none := subject{verb: -1}
 	if len(r.words) < 2 {
@@ -139,7 +139,7 @@ func (r *reading) participle(i int) bool {
 	return has(participles, w) || len(w) > 4 && (strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ing"))
 }
 
-// lapse says whether the sentence begins as "Two years later," does.
+// lapse reports whether the sentence begins like "Two years later,".
 func (r *reading) lapse() bool {
 	for i := 1; i < 6 && i < len(r.words); i++ {
 		switch r.word(i) {
@@ -153,7 +153,7 @@ func (r *reading) lapse() bool {
 	return false
 }
 
-// dated says whether words are all of a date.
+// dated reports whether a range of words is a date.
 func (r *reading) dated(from, to int) bool {
 	for i := from; i < to; i++ {
 		w := r.word(i)
@@ -164,7 +164,7 @@ func (r *reading) dated(from, to int) bool {
 	return to > from
 }
 
-// namesIn says whether a name, and not only a month, stands among words.
+// namesIn reports whether a range of words contains a name other than a month.
 func (r *reading) namesIn(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.capital(i) && !has(months, r.word(i)) {
@@ -174,7 +174,7 @@ func (r *reading) namesIn(from, to int) bool {
 	return false
 }
 
-// phraseAt reads a subject that begins with a word.
+// phraseAt parses a subject that begins at word i.
 func (r *reading) phraseAt(i int) subject {
 	s := subject{at: i, end: i + 1, verb: -1}
 	plain := r.gap(i+1) == " "
@@ -206,7 +206,7 @@ func (r *reading) phraseAt(i int) subject {
 	return s
 }
 
-// acts says whether the word after a noun is a verb by its ending and by what follows, as in "focuses on".
+// acts reports whether word i, after a noun, is a verb by its ending and the next word, as in "focuses on".
 func (r *reading) acts(i int) bool {
 	w := r.word(i)
 	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || r.capital(i) || r.gap(i) != " " || r.gap(i+1) != " " {
@@ -216,11 +216,11 @@ func (r *reading) acts(i int) bool {
 	return !has(afterNouns, w) && (has(determiners, next) || has(towards, next) || r.capital(i+1))
 }
 
-// nameAt reads a name with what stands between it and its verb: what is in brackets, and what is between commas.
+// nameAt parses a subject that is a name. It skips brackets and text between commas before the verb.
 func (r *reading) nameAt(i int) subject {
 	none := subject{verb: -1}
 	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (lang.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
-		return none // its capital is the sentence's
+		return none // capitalised because it begins the sentence
 	}
 	if i == 0 && r.knownEnd(i) == 0 && r.participle(0) && (has(prepositions, r.word(1)) || has(determiners, r.word(1))) {
 		return none
@@ -238,14 +238,14 @@ func (r *reading) nameAt(i int) subject {
 			}
 		}
 	}
-	s.verb = r.verbAfter(at, 1) // what stands between belongs to another noun, as in "Norman mercenaries were"
+	s.verb = r.verbAfter(at, 1) // a word between them is another noun, as in "Norman mercenaries were"
 	if s.verb < 0 {
 		return none
 	}
 	return s
 }
 
-// afterBrackets gives the first word behind what stands in brackets before a word, or that word.
+// afterBrackets returns the first word after brackets that open before word i, or i.
 func (r *reading) afterBrackets(i int) int {
 	if i == 0 || !strings.Contains(r.gap(i), "(") {
 		return i
@@ -266,7 +266,7 @@ func (r *reading) afterBrackets(i int) int {
 	return i
 }
 
-// knownEnd gives where the name of what the text is about ends that begins at a word, article and all; 0 where there is none.
+// knownEnd returns the end of the name of a known entity that begins at word i, including its article, or 0.
 func (r *reading) knownEnd(i int) int {
 	for _, e := range r.known {
 		if e == nil {
@@ -292,7 +292,7 @@ func firstOf(s string) rune {
 	return c
 }
 
-// nameEnd gives where the name that begins at a word ends: words with capitals or digits, also joined by "of" and the like.
+// nameEnd returns the end of the name that begins at word i: capitalised words and numbers, also joined by particles such as "of".
 func (r *reading) nameEnd(i int) int {
 	end := i
 	if known := r.knownEnd(i); known > 0 {
@@ -318,7 +318,7 @@ func (r *reading) nameEnd(i int) int {
 	return end
 }
 
-// joins says whether what stands between two words leaves them one name.
+// joins reports whether two words with this text between them may be one name.
 func joins(gap string) bool {
 	switch gap {
 	case " ", "-", ". ", " & ", ".", "'", "’", "–", "/", "·", " \"", "\" ":
@@ -327,11 +327,11 @@ func joins(gap string) bool {
 	return false
 }
 
-// verbAfter gives the first word of a predicate from a word on, before which at most so many others stand.
-func (r *reading) verbAfter(i, most int) int {
-	for k := i; k < len(r.words) && k < i+most; k++ {
+// verbAfter returns the index of the first verb among about limit words from word i, or -1. Adverbs do not count.
+func (r *reading) verbAfter(i, limit int) int {
+	for k := i; k < len(r.words) && k < i+limit; k++ {
 		if has(between, r.word(k)) || strings.HasSuffix(r.word(k), "ly") {
-			most++
+			limit++
 		}
 		if strings.ContainsAny(r.gap(k), ".;:(") && k > i {
 			return -1
@@ -351,13 +351,13 @@ func (r *reading) isVerb(i int) bool {
 	return has(verbs, w) || len(w) > 4 && strings.HasSuffix(w, "ed")
 }
 
-// ownSubject says whether a list's item or a line says itself what it is about.
+// ownSubject reports whether a list item or a line has its own subject.
 func (r *reading) ownSubject() bool {
 	return r.subj.form == name || r.subj.form == pronoun || r.subj.form == possessive ||
 		r.subj.form == definite && r.subj.verb >= 0 || len(r.words) > 6 && closed(r.s) && r.verbAfter(1, 10) >= 0 && !r.imperative()
 }
 
-// imperative says whether a sentence tells what to do, and so not what about.
+// imperative reports whether a sentence is an instruction, which has no subject.
 func (r *reading) imperative() bool {
 	if len(r.words) < 2 || !has(imperatives, r.word(0)) {
 		return false
@@ -365,8 +365,8 @@ func (r *reading) imperative() bool {
 	return has(determiners, r.word(1)) || strings.ContainsAny(r.gap(1), "`'\"“")
 }
 
-// names gives the runs of words with capitals that may be persons, apart from those that begin the sentence without a second
-// word, and those that say when or where.
+// names returns the ranges of capitalised words that may be names of persons. It excludes single words at the beginning of the sentence, and
+// dates and places.
 func (r *reading) names() [][2]int {
 	var out [][2]int
 	for i := 0; i < len(r.words); {
@@ -399,9 +399,9 @@ func demonym(w string) bool {
 	return false
 }
 
-// personNoun says whether one of the first words calls a person something.
-func (r *reading) personNoun(most int) bool {
-	for i := range min(most, len(r.words)) {
+// personNoun reports whether one of the first words is a noun for a person.
+func (r *reading) personNoun(limit int) bool {
+	for i := range min(limit, len(r.words)) {
 		if has(persons, strings.TrimSuffix(r.word(i), "'s")) {
 			return true
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// resolve gives the sentence with its subject resolved, "" where it needs no resolving. known is false where the subject stands
-// for something that it is not certain of.
+// resolve returns the sentence with its subject resolved, or "" if that is not needed. known is false if the antecedent is uncertain.
 func (w *walker) resolve(r *reading) (out string, known bool) {
 	first := w.first
 	w.first = false
@@ -18,11 +17,11 @@ func (w *walker) resolve(r *reading) (out string, known bool) {
 	s := r.subj
 	switch s.form {
 	case name:
-		w.about(r, first)
+		w.setFocus(r, first)
 		return "", w.focus != nil || s.at > 0 || s.end > 1 || r.ownPersons()
 	case pronoun, possessive:
 		p := subjectOf(r.word(s.at))
-		if p == "it" && s.form == pronoun && r.empty() {
+		if p == "it" && s.form == pronoun && r.pleonastic() {
 			w.focus = nil
 			return "", true
 		}
@@ -41,7 +40,7 @@ func (w *walker) resolve(r *reading) (out string, known bool) {
 		}
 		return r.replace(s.at, s.at+1, e.at(s.at > 0)), true
 	case definite:
-		e := w.called(s.noun, r)
+		e := w.antecedentOf(s.noun, r)
 		w.focus = e
 		if e == nil {
 			if d := r.word(s.at); d != "the" || w.class(s.noun) {
@@ -69,7 +68,7 @@ func (w *walker) resolve(r *reading) (out string, known bool) {
 	return "", r.ownPersons()
 }
 
-// ownPersons says whether no pronoun for a person stands before a name.
+// ownPersons reports whether no pronoun for a person precedes the first name.
 func (r *reading) ownPersons() bool {
 	for i := range r.words {
 		switch r.word(i) {
@@ -83,8 +82,8 @@ func (r *reading) ownPersons() bool {
 	return true
 }
 
-// about notes what a sentence is about that names its subject.
-func (w *walker) about(r *reading, first bool) {
+// setFocus sets the focus from a sentence whose subject is a name.
+func (w *walker) setFocus(r *reading, first bool) {
 	w.lost = ""
 	words := significant(r.s[r.words[r.subj.at].Start:r.words[r.subj.end-1].End])
 	verb := r.word(r.subj.verb)
@@ -95,7 +94,7 @@ func (w *walker) about(r *reading, first bool) {
 			if e.kind == person && len(e.words) == 1 && len(words) > 1 && len(words) < 4 {
 				e.name = r.s[r.words[r.subj.at].Start:r.words[r.subj.end-1].End]
 			}
-			w.sex(e)
+			w.setGender(e)
 			w.focus = e
 			return
 		}
@@ -103,13 +102,13 @@ func (w *walker) about(r *reading, first bool) {
 	if e := w.doc; first && len(w.headings) <= 1 && !e.isNamed() && e.introduces(r, words) {
 		e.learn(r)
 		e.kind = person
-		w.sex(e)
+		w.setGender(e)
 		w.focus = e
 		return
 	}
 	w.focus = nil
 	from := r.subj.at
-	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() && !w.spells(r.raw(from)) {
+	if len(words) == 0 || r.subj.end-from == 1 && from == 0 && !r.sure() && !w.alwaysCapital(r.raw(from)) {
 		return
 	}
 	e := &entity{words: words}
@@ -125,12 +124,12 @@ func (w *walker) about(r *reading, first bool) {
 	w.focus = e
 }
 
-// spells says whether the passage writes a word with a capital also within sentences, and never without.
-func (w *walker) spells(word string) bool {
+// alwaysCapital reports whether the passage always capitalises a word, also inside sentences.
+func (w *walker) alwaysCapital(word string) bool {
 	within := false
-	small := strings.ToLower(word)
+	lower := strings.ToLower(word)
 	for _, t := range lang.Words(w.body) {
-		if t.Text != small {
+		if t.Text != lower {
 			continue
 		}
 		if !strings.HasPrefix(w.body[t.Start:], word) {
@@ -142,16 +141,16 @@ func (w *walker) spells(word string) bool {
 	return within
 }
 
-// sure says whether the one word with a capital that begins the sentence is a name: it is no common word.
+// sure reports whether a single capitalised word at the beginning of the sentence is a name, because "is" or "was" follows it.
 func (r *reading) sure() bool {
 	v := r.word(r.subj.verb)
 	return (v == "is" || v == "was") && r.subj.verb == r.subj.end
 }
 
-// sex gives a person of the document its gender, by the pronouns that its beginning uses, which also tell that it is one where the
-// noun that it was called may be a person's.
-func (w *walker) sex(e *entity) {
-	if e == w.doc && e.kind == unknown && !e.the && callsPersons(e.class) && !has(things, e.class) && w.he+w.she > 0 {
+// setGender sets the gender of the person that the document is about, by the pronouns at its beginning. They also show that the subject is a
+// person if its class may be that of one.
+func (w *walker) setGender(e *entity) {
+	if e == w.doc && e.kind == unknown && !e.the && hasPersonSuffix(e.class) && !has(things, e.class) && w.he+w.she > 0 {
 		e.kind = person
 	}
 	if e.kind != person || e.gender != "" || e != w.doc {
@@ -165,7 +164,7 @@ func (w *walker) sex(e *entity) {
 	}
 }
 
-// antecedent gives what a pronoun for a subject stands for, nil where that is not certain.
+// antecedent returns the antecedent of a pronoun, or nil if it is uncertain.
 func (w *walker) antecedent(p string, r *reading) *entity {
 	if r.subj.clause || w.lost == p {
 		return nil
@@ -180,13 +179,13 @@ func (w *walker) antecedent(p string, r *reading) *entity {
 	if w.before != nil && !e.headline && (p == "he" || p == "she") && w.rivals(e) {
 		return nil
 	}
-	if p == "it" && !w.plain(e) {
+	if p == "it" && !w.describes(e) {
 		return nil
 	}
 	return e
 }
 
-// person gives the person that the document is about, where the sentence before is about nobody else.
+// person returns the person that the document is about, or nil if the sentence before names others.
 func (w *walker) person() *entity {
 	e := w.doc
 	if e == nil || e.kind != person || w.topic != nil && !w.topic.isGeneric() {
@@ -203,7 +202,7 @@ func (w *walker) person() *entity {
 
 func (e *entity) isNamed() bool { return e != nil && e.named }
 
-// isGeneric says whether a heading names a part of any text on its subject, such as Early life.
+// isGeneric reports whether a heading is generic, such as Early life.
 func (e *entity) isGeneric() bool {
 	for _, t := range e.words {
 		if has(generic, t) {
@@ -213,7 +212,7 @@ func (e *entity) isGeneric() bool {
 	return false
 }
 
-// rivals says whether the sentence before names others than the entity.
+// rivals reports whether the sentence before names other entities.
 func (w *walker) rivals(e *entity) bool {
 	for _, n := range w.before.names() {
 		if !e.is(significant(w.before.s[w.before.words[n[0]].Start:w.before.words[n[1]-1].End]), true) {
@@ -223,9 +222,8 @@ func (w *walker) rivals(e *entity) bool {
 	return false
 }
 
-// plain says whether the sentence before says of the entity what it is or what became of it, rather than what it did to something
-// else, which "it" could be as well.
-func (w *walker) plain(e *entity) bool {
+// describes reports whether the sentence before describes the entity, and so has no object that "it" may refer to.
+func (w *walker) describes(e *entity) bool {
 	b := w.before
 	if b == nil || b.subj.verb < 0 {
 		return false
@@ -234,25 +232,25 @@ func (w *walker) plain(e *entity) bool {
 	return e.headline && e.named || has(copulas, v)
 }
 
-// mentions says whether the sentence names the entity elsewhere, as it does not where its pronoun stands for it.
+// mentions reports whether the sentence names the entity after the subject. A pronoun subject then refers to another entity.
 func (r *reading) mentions(e *entity) bool {
 	for i := r.subj.end; i < len(r.words); i++ {
 		if strings.TrimSuffix(r.word(i), "'s") != e.words[len(e.words)-1] || !r.capital(i) {
 			continue
 		}
-		if e.kind != person || !r.capital(i-1) || slices.Contains(e.words, r.word(i-1)) { // it may be a relation's
+		if e.kind != person || !r.capital(i-1) || slices.Contains(e.words, r.word(i-1)) { // otherwise it may be a relative with the same last name
 			return true
 		}
 	}
 	return false
 }
 
-// class says whether the document's subject or the section's was called so.
+// class reports whether a noun describes the subject of the document or section.
 func (w *walker) class(noun string) bool {
 	return w.doc != nil && alike(w.doc.class, noun) || w.topic != nil && alike(w.topic.class, noun)
 }
 
-// alike says whether two nouns may stand for the same thing.
+// alike reports whether two nouns may describe the same entity.
 func alike(class, noun string) bool {
 	if class == noun {
 		return class != ""
@@ -265,8 +263,8 @@ func alike(class, noun string) bool {
 	return false
 }
 
-// called gives what "the" and a noun stand for: what was called so by name.
-func (w *walker) called(noun string, r *reading) *entity {
+// antecedentOf returns the antecedent of "the" with a noun: a named entity that the noun describes, or nil.
+func (w *walker) antecedentOf(noun string, r *reading) *entity {
 	if r.subj.verb < 0 || r.subj.clause {
 		return nil
 	}
@@ -284,7 +282,7 @@ func (w *walker) called(noun string, r *reading) *entity {
 	return nil
 }
 
-// another says whether the sentence speaks of one more of what the noun calls.
+// another reports whether the sentence mentions another entity that the noun describes.
 func (r *reading) another(noun string) bool {
 	for i := 1; i < len(r.words); i++ {
 		if r.word(i) != noun && r.word(i) != noun+"s" || r.capital(i) {
@@ -299,8 +297,8 @@ func (r *reading) another(noun string) bool {
 	return false
 }
 
-// empty says whether "it" stands for nothing, or for what the sentence says itself.
-func (r *reading) empty() bool {
+// pleonastic reports whether "it" has no antecedent, as in "it rained" or "it is said that".
+func (r *reading) pleonastic() bool {
 	i := r.subj.end
 	if has(impersonal, r.word(i)) {
 		return true
@@ -330,12 +328,12 @@ func (r *reading) empty() bool {
 	return false
 }
 
-// replace puts a text in the place of words.
+// replace returns the sentence with the words [from, to) replaced.
 func (r *reading) replace(from, to int, by string) string {
 	return r.s[:r.words[from].Start] + by + r.s[r.words[to-1].End:]
 }
 
-// at gives the name as it stands within a sentence, or else at its head.
+// at returns the name for use inside a sentence, or at its beginning.
 func (e *entity) at(within bool) string {
 	switch {
 	case e.the && within:
@@ -346,7 +344,7 @@ func (e *entity) at(within bool) string {
 	return e.name
 }
 
-// title gives the name as it stands after a noun, with its article where that is a part of it.
+// title returns the name for use after a noun, with "The" if that is part of it.
 func (e *entity) title() string {
 	if e.article {
 		return "The " + e.name
