@@ -17,7 +17,7 @@ const (
 	Direct  Mode = "direct"  // one hybrid search, repeated only when nothing fits
 )
 
-// Complexity is what the analysis makes of a question.
+// Complexity is how complex a question is, by the analysis.
 type Complexity string
 
 // The complexities.
@@ -54,27 +54,27 @@ type RunStarted struct {
 	Question
 }
 
-// QueryAnalyzed says what the analysis made of the question.
+// QueryAnalyzed is the result of the analysis of the question.
 type QueryAnalyzed struct {
 	Complexity Complexity `json:"complexity"`
 	Decomposed bool       `json:"decomposed"`
-	Mode       Mode       `json:"mode"` // the mode that the run will take
-	By         string     `json:"by"`   // the form used: rules, or a model's name
-	// Standalone is the question with what it leaves to the turns before it put in; empty where it says all itself.
+	Mode       Mode       `json:"mode"` // of the run
+	By         string     `json:"by"`   // "rules", or the name of a model
+	// Standalone is the question rewritten so that it does not depend on earlier turns; empty if it does not.
 	Standalone string `json:"standalone,omitempty"`
-	// Parts are the questions that it was split into, Chained and Several say how they relate. A restarted server resumes with them.
+	// Parts are the questions that it was split into; Chained and Several are how they relate. Resumed runs use them.
 	Parts   []string `json:"parts,omitempty"`
-	Chained bool     `json:"chained,omitempty"` // a part asks about the answer to another
-	Several bool     `json:"several,omitempty"` // each part wants its own answer
+	Chained bool     `json:"chained,omitempty"` // a part depends on the answer to another
+	Several bool     `json:"several,omitempty"` // each part needs its own answer
 }
 
-// CacheChecked says whether an earlier answer is used.
+// CacheChecked is the result of the lookup in the answer cache.
 type CacheChecked struct {
 	Hit        bool      `json:"hit"`
 	Similarity float64   `json:"similarity,omitempty"`     // 0..1, on a hit
-	Query      string    `json:"original_query,omitempty"` // the question that the answer was given to
+	Query      string    `json:"original_query,omitempty"` // the question that was answered
 	CachedAt   time.Time `json:"cached_at,omitzero"`
-	Confidence float64   `json:"confidence,omitempty"` // of the earlier answer's verification
+	Confidence float64   `json:"confidence,omitempty"` // of the cached answer
 }
 
 // CallID numbers the calls of a run, from 1, so that a result finds its start.
@@ -90,26 +90,26 @@ type ToolCalled struct {
 	Plan      json.RawMessage `json:"plan,omitempty"`   // see [RetrievalStarted]
 }
 
-// ToolReturned is its end.
+// ToolReturned is the result of a [ToolCalled].
 type ToolReturned struct {
 	Call     CallID          `json:"call"`
 	Tool     string          `json:"tool"`
 	Result   json.RawMessage `json:"result"` // an object
 	Duration Millis          `json:"duration_ms"`
-	Passages []Passage       `json:"passages,omitempty"` // what it adds to the candidates for the answer
+	Passages []Passage       `json:"passages,omitempty"` // added to the candidates for the answer
 }
 
-// Passage is a chunk that a tool adds to the candidates for the answer. A restarted server resumes with it; protocols do not show it.
+// Passage is a chunk that a tool adds to the candidates for the answer. Resumed runs use it; protocols do not show it.
 type Passage struct {
 	Chunk corpus.ChunkID `json:"chunk_id"`
 	Score float64        `json:"score,omitempty"` // of the tool, 0..1
 	Grade float64        `json:"grade"`           // 0..1
-	Place float64        `json:"place"`           // the rank that its search gave it, 0..1
-	Kept  bool           `json:"kept,omitempty"`  // it was asked for by name and is read whatever its grade
+	Place float64        `json:"place"`           // its rank in its search, 0..1
+	Kept  bool           `json:"kept,omitempty"`  // it was requested by name and is read whatever its grade
 	Path  []string       `json:"path,omitempty"`  // see [Source]
 	Start int            `json:"start,omitempty"` // the part of the chunk that is read, as in [Source]
 	End   int            `json:"end,omitempty"`
-	Pages []int          `json:"pages,omitempty"` // the same
+	Pages []int          `json:"pages,omitempty"` // as in [Source]
 }
 
 // RetrievalStarted is the start of a search.
@@ -119,26 +119,26 @@ type RetrievalStarted struct {
 	Query     string `json:"query"`
 	Iteration int    `json:"iteration"`
 	Reason    string `json:"reason,omitempty"` // why it was chosen, in a sentence
-	// Plan holds all actions that the planner chose for the iteration; the first call of each iteration has it. A restarted
-	// server resumes with it; protocols do not show it.
+	// Plan holds all actions that the planner chose for the iteration; the first call of each iteration has it. Resumed runs
+	// use it; protocols do not show it.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
-// Found is a chunk that a search found.
+// Found is a chunk in the result of a search.
 type Found struct {
 	Chunk corpus.ChunkID `json:"chunk_id"`
 	Level corpus.Level   `json:"level"`
-	Score float64        `json:"score"` // of a search: how relevant it is to the question by rules, 0..1, comparable between searches
-	// Document and Name, the name of its file or else its title, are those of a search.
+	Score float64        `json:"score"` // of a search: relevance to the question by rules, 0..1, comparable between searches
+	// Document and Name are set by searches. Name is the name of the file, or else the title.
 	Document corpus.DocumentID `json:"document_id,omitempty"`
 	Name     string            `json:"name,omitempty"`
-	// The index's own scores, as in index.Hit. A restarted server resumes with them.
+	// The scores of the index, as in index.Hit. Resumed runs use them.
 	Fused   float64 `json:"fused,omitempty"`
 	Lexical float64 `json:"lexical,omitempty"`
 	Cosine  float64 `json:"cosine,omitempty"`
 }
 
-// RetrievalFinished is its end. Error holds the public message of a search that failed, which found nothing.
+// RetrievalFinished is the result of a [RetrievalStarted]. Error is the public message if the search failed.
 type RetrievalFinished struct {
 	Call     CallID  `json:"call"`
 	Tool     string  `json:"tool"`
@@ -148,39 +148,39 @@ type RetrievalFinished struct {
 	Space    string  `json:"space,omitempty"` // the vector space of the cosines
 }
 
-// Class is CRAG's judgement of a chunk (Yan et al. 2024, arXiv:2401.15884).
+// Class is the class of a chunk in CRAG (Yan et al. 2024, arXiv:2401.15884).
 type Class string
 
-// The classes, by score: 0.7 and over, 0.4 and over, less.
+// The classes: scores of at least 0.7, of at least 0.4, and lower ones.
 const (
 	Correct   Class = "CORRECT"
 	Ambiguous Class = "AMBIGUOUS"
 	Incorrect Class = "INCORRECT"
 )
 
-// Action is what a round of grading leads to.
+// Action is what follows a round of grading.
 type Action string
 
 // The actions.
 const (
-	Proceed    Action = "proceed"     // something is correct
-	Expand     Action = "expand"      // something is ambiguous: go on with what its parents gave
-	ReRetrieve Action = "re-retrieve" // nothing is of use: search again with another question
+	Proceed    Action = "proceed"     // at least one chunk is correct
+	Expand     Action = "expand"      // at least one is ambiguous: continue with the grades of the parents
+	ReRetrieve Action = "re-retrieve" // none is useful: search again with another question
 )
 
-// Grade is the judgement of one chunk.
+// Grade is the grade of one chunk.
 type Grade struct {
 	Chunk    corpus.ChunkID `json:"chunk_id"`
 	Score    float64        `json:"score"` // 0..1
 	Class    Class          `json:"classification"`
-	Expanded bool           `json:"expanded,omitempty"`  // the parent was read in its place
+	Expanded bool           `json:"expanded,omitempty"`  // the parent was read instead
 	NewScore float64        `json:"new_score,omitempty"` // the parent's, if expanded
-	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that took its place: its parent, if the score rose or it is a sentence
-	Call     CallID         `json:"call,omitempty"`      // the search whose question it was graded by
-	Place    float64        `json:"place,omitempty"`     // the rank that its search gave it, 0..1
+	Parent   corpus.ChunkID `json:"parent,omitempty"`    // the chunk that replaced it: its parent, if the score rose or the chunk is a sentence
+	Call     CallID         `json:"call,omitempty"`      // the search for whose question it was graded
+	Place    float64        `json:"place,omitempty"`     // its rank in its search, 0..1
 }
 
-// Graded is the judgement of a round of retrieval.
+// Graded is the result of grading a round of retrieval.
 type Graded struct {
 	Iteration int     `json:"iteration"`
 	Correct   int     `json:"correct"` // by Class, before expansion
@@ -196,7 +196,7 @@ type Graded struct {
 type Reranked struct {
 	Method   string  `json:"method"`
 	Inputs   int     `json:"input_count"`
-	Outputs  []Found `json:"outputs"`   // best first; Score is the method's own
+	Outputs  []Found `json:"outputs"`   // best first; Score is that of the method
 	TopScore float64 `json:"top_score"` // 0 without outputs
 	Duration Millis  `json:"duration_ms"`
 }
@@ -210,24 +210,24 @@ type GenerationStarted struct {
 	Passages []corpus.ChunkID `json:"passages,omitempty"`
 }
 
-// Reasoned is the next piece of what a model thinks before it answers, or while it does. It is no part of the answer. Its
-// text is of the form of a [Token]'s.
+// Reasoned is the next piece of a model's reasoning, before or during the answer. It is not part of the answer. Its text has
+// the form of a [Token]'s.
 type Reasoned struct {
 	Text string `json:"text"`
 }
 
-// Token is the next piece of the answer's text, as the model gave it. It is valid UTF-8 and has no control characters
-// but tab and newline.
+// Token is the next piece of the answer's text, as the model produced it. It is valid UTF-8 without control characters
+// other than tab and newline.
 type Token struct {
 	Text string `json:"text"`
 }
 
-// Cited says that the answer's text since the last citation rests on a source. Several may stand in a row.
+// Cited is a citation: a source supports the answer's text since the previous citation. Several may follow each other.
 type Cited struct {
 	N     int            `json:"n"` // the source's number, from 1, in the order of [Attributed]
 	Chunk corpus.ChunkID `json:"chunk_id"`
-	// Source is the source as this citation cites it, with the quote and the pages that the citation rests on, without a weight. It is
-	// set in the first citation of a source and in one that rests on other pages than the citation of the source before it.
+	// Source is the source with the quote and the pages of this citation, without a weight. It is set in the first citation of a
+	// source, and in one of other pages than the previous citation of that source.
 	Source *Source `json:"source,omitempty"`
 }
 
@@ -236,18 +236,18 @@ type GenerationFinished struct {
 	Reason string `json:"reason"` // stop, length, filtered, incomplete, timeout, cancelled or error
 }
 
-// StopEnd is the reason of a [GenerationFinished] behind an answer that is whole.
+// StopEnd is the reason of a [GenerationFinished] after a complete answer.
 const StopEnd = "stop"
 
-// The reasons of [GenerationFinished] for which an answer that is there may lack its end: the model reached a limit of
-// tokens, a provider's filter cut it off, or it failed in the middle and no other went on.
+// The reasons of [GenerationFinished] after which an answer may be incomplete: the model reached a limit of tokens, the
+// provider's filter stopped it, or it failed during the answer and no other model continued.
 const (
 	StopLength     = "length"
 	StopFiltered   = "filtered"
 	StopIncomplete = "incomplete"
 )
 
-// Verdict is how far the sources carry a claim.
+// Verdict is how well the sources support a claim.
 type Verdict string
 
 // The verdicts.
@@ -261,19 +261,19 @@ const (
 type Claim struct {
 	Text    string           `json:"claim"`
 	Verdict Verdict          `json:"verdict"`
-	Chunks  []corpus.ChunkID `json:"chunks,omitempty"` // what it was held against
+	Chunks  []corpus.ChunkID `json:"chunks,omitempty"` // that it was compared with
 }
 
-// Verified is the check of the answer against its sources.
+// Verified is the result of checking the answer against its sources.
 type Verified struct {
 	Claims     []Claim `json:"claims"`
 	Confidence float64 `json:"confidence"` // (supported + partially supported / 2) / claims; 0 without claims
 	By         string  `json:"by"`
-	// Flagged says that the sources do not carry the answer: whoever shows it says so.
+	// Flagged means that the sources do not support the answer, which readers should be told.
 	Flagged bool `json:"flagged,omitempty"`
 }
 
-// Count gives how many claims have the verdict.
+// Count returns the number of claims with the verdict.
 func (v Verified) Count(verdict Verdict) int {
 	n := 0
 	for _, c := range v.Claims {
@@ -284,28 +284,28 @@ func (v Verified) Count(verdict Verdict) int {
 	return n
 }
 
-// Source is a passage that the answer was made from.
+// Source is a passage that the answer is based on.
 type Source struct {
 	N        int               `json:"n"`
 	Chunk    corpus.ChunkID    `json:"chunk_id"`
 	Document corpus.DocumentID `json:"document_id"`
 	Title    string            `json:"title"`
 	Name     string            `json:"name,omitempty"`    // of the document's file, without folders
-	Ordinal  int               `json:"ordinal,omitempty"` // the chunk's, among those of its document and level, from 0
+	Ordinal  int               `json:"ordinal,omitempty"` // of the chunk, among those of its document and level, from 0
 	Heading  string            `json:"heading"`
 	Level    corpus.Level      `json:"level"`
-	File     string            `json:"file,omitempty"`  // path of the document's file below the indexed folder, with the folder's name
-	Pages    []int             `json:"pages,omitempty"` // that hold what is cited, or the passage if it is not cited
+	File     string            `json:"file,omitempty"`  // path of the document's file, from the indexed folder's name
+	Pages    []int             `json:"pages,omitempty"` // of the cited text, or of the passage if it is not cited
 	Start    int               `json:"start"`           // byte offsets into the document's extracted text
 	End      int               `json:"end"`
 	Text     string            `json:"text"`
-	// Text[Quote:QuoteEnd] is the sentence that the first citation rests on. QuoteEnd is 0 if it is not known.
+	// Text[Quote:QuoteEnd] is the sentence that supports the first citation. QuoteEnd is 0 if it is not known.
 	Quote    int      `json:"quote,omitempty"`
 	QuoteEnd int      `json:"quote_end,omitempty"`
 	Score    float64  `json:"score"`  // the grade, 0..1
-	Weight   float64  `json:"weight"` // share of the answer that it carries; the weights sum to 1, or all are 0
+	Weight   float64  `json:"weight"` // share of the answer that it supports; the weights sum to 1, or all are 0
 	Cited    bool     `json:"cited"`
-	Path     []string `json:"path,omitempty"` // how the graph led to it: names of entities and titles of documents in turn
+	Path     []string `json:"path,omitempty"` // through the graph to it: names of entities and titles of documents in turn
 }
 
 // CitedText returns Text[Quote:QuoteEnd], or an empty string if the cited sentence is not known.
@@ -322,7 +322,7 @@ type Attributed struct {
 	By      string   `json:"by"`
 }
 
-// ModelUsed says what a step's requests to a model cost, in tokens.
+// ModelUsed is what a step's requests to a model cost, in tokens.
 type ModelUsed struct {
 	Step      string `json:"step"`
 	Model     string `json:"model"`
@@ -331,22 +331,21 @@ type ModelUsed struct {
 	Output    int    `json:"output_tokens"`
 	Reasoning int    `json:"reasoning_tokens,omitempty"` // part of Output
 	Cached    int    `json:"cached_tokens,omitempty"`    // part of Input
-	Estimated bool   `json:"estimated,omitempty"`        // the provider told nothing of at least one request
+	Estimated bool   `json:"estimated,omitempty"`        // the provider did not report at least one request
 }
 
-// Warned reports something that went wrong and was survived.
+// Warned reports a failure that did not end the run.
 type Warned struct {
 	Code    fault.Code `json:"code"`
-	Message string     `json:"message"` // fit to leave the process
+	Message string     `json:"message"` // safe to show to clients
 	Step    string     `json:"step"`    // where in the pipeline
 }
 
-// RunFinished ends a run that was answered.
+// RunFinished ends a run with a complete answer.
 type RunFinished struct{}
 
-// RunFailed ends a run that was not, or not wholly; what came before it stands. The code of a run that was stopped is
-// [fault.Cancelled].
+// RunFailed ends any other run; earlier events remain valid. The code of a cancelled run is [fault.Cancelled].
 type RunFailed struct {
 	Code    fault.Code `json:"code"`
-	Message string     `json:"message"` // fit to leave the process
+	Message string     `json:"message"` // safe to show to clients
 }

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Check holds the rules of a run's log, one event at a time. The zero value is ready for a run's first event.
+// Check checks the rules of a run's log, one event at a time. The zero value is ready for a run's first event.
 //
-//   - Sequence numbers are 1, 2, 3 …, but for a [Gap] before RunFailed; times do not step back.
-//   - RunStarted is first and only first; nothing follows RunFinished or RunFailed.
-//   - Then come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
+//   - Sequence numbers are 1, 2, 3 …, except for a [Gap] before RunFailed; times do not decrease.
+//   - RunStarted is the first event and only the first; nothing follows RunFinished or RunFailed.
+//   - After it come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
 //     GenerationFinished, Verified, Attributed. After a cache hit there are only tokens, citations and Attributed.
 //   - Calls start and end between CacheChecked and Reranked or GenerationStarted. A result follows its own start, once,
-//     with the same tool. Graded stands there too, behind a retrieval that was not graded yet.
-//   - Tokens and citations stand between GenerationStarted and GenerationFinished, or behind a cache hit.
-//   - A run that finished has its sources, and before them a verification or a cache hit.
-//   - Reasoned stands behind QueryAnalyzed and before GenerationFinished, and not behind a cache hit.
-//   - Warned and ModelUsed may stand anywhere behind QueryAnalyzed. RunFailed may stand anywhere.
+//     with the same tool. Graded is there too, after a retrieval that was not graded yet.
+//   - Tokens and citations are between GenerationStarted and GenerationFinished, or after a cache hit.
+//   - A finished run has its sources, and before them a verification or a cache hit.
+//   - Reasoned is between QueryAnalyzed and GenerationFinished, and not after a cache hit.
+//   - Warned and ModelUsed may be anywhere after QueryAnalyzed. RunFailed may be anywhere.
 type Check struct {
 	last     Seq
 	at       time.Time
-	place    place
+	phase    phase
 	hit      bool // the answer comes from the cache
-	ungraded int  // retrievals that no Graded judges
+	ungraded int  // retrievals that no Graded covers
 	open     map[CallID]call
 	calls    map[CallID]bool
 }
@@ -33,24 +33,24 @@ type call struct {
 	retrieval bool
 }
 
-// place is how far a run has come.
-type place int
+// phase is how far a run is.
+type phase int
 
 const (
-	atStart place = iota
+	atStart phase = iota
 	atStarted
 	atAnalyzed
-	atWork // behind CacheChecked
+	atWork // after CacheChecked
 	atReranked
-	atAnswer // behind GenerationStarted, or a cache hit
+	atAnswer // after GenerationStarted, or a cache hit
 	atAnswered
 	atVerified
 	atAttributed
-	atPartial // the sources of an answer that is not whole are listed
+	atPartial // the sources of an incomplete answer are listed
 	atEnd
 )
 
-// CheckLog checks a whole log; ended says whether its run must have ended.
+// CheckLog checks a whole log. If ended is set, it must have a terminal event.
 func CheckLog(es []Event, ended bool) error {
 	var c Check
 	for _, e := range es {
@@ -64,10 +64,10 @@ func CheckLog(es []Event, ended bool) error {
 	return nil
 }
 
-// Ended tells whether the terminal event was seen.
-func (c *Check) Ended() bool { return c.place == atEnd }
+// Ended reports whether the terminal event was checked.
+func (c *Check) Ended() bool { return c.phase == atEnd }
 
-// Next checks the next event. After an error the check is of no further use.
+// Next checks the next event. Do not use c after an error.
 func (c *Check) Next(e Event) error {
 	if e.Body == nil {
 		return fmt.Errorf("check event %d: no body", e.Seq)
@@ -93,63 +93,63 @@ func (c *Check) Next(e Event) error {
 	return nil
 }
 
-// step takes the event if its kind may stand here.
+// step reports whether an event of this kind is valid here, and advances the phase.
 func (c *Check) step(b Body) bool {
 	switch b := b.(type) {
 	case RunStarted:
-		return c.move(atStarted, c.place == atStart)
+		return c.move(atStarted, c.phase == atStart)
 	case QueryAnalyzed:
-		return c.move(atAnalyzed, c.place == atStarted)
+		return c.move(atAnalyzed, c.phase == atStarted)
 	case CacheChecked:
 		c.hit = b.Hit
 		if b.Hit {
-			return c.move(atAnswer, c.place == atAnalyzed)
+			return c.move(atAnswer, c.phase == atAnalyzed)
 		}
-		return c.move(atWork, c.place == atAnalyzed)
+		return c.move(atWork, c.phase == atAnalyzed)
 	case Reranked:
-		return c.move(atReranked, c.place == atWork && len(c.open) == 0)
+		return c.move(atReranked, c.phase == atWork && len(c.open) == 0)
 	case GenerationStarted:
-		return c.move(atAnswer, (c.place == atWork || c.place == atReranked) && len(c.open) == 0)
+		return c.move(atAnswer, (c.phase == atWork || c.phase == atReranked) && len(c.open) == 0)
 	case Token, Cited:
-		return c.place == atAnswer
+		return c.phase == atAnswer
 	case GenerationFinished:
-		return c.move(atAnswered, c.place == atAnswer && !c.hit)
+		return c.move(atAnswered, c.phase == atAnswer && !c.hit)
 	case Verified:
-		return c.move(atVerified, c.place == atAnswered)
+		return c.move(atVerified, c.phase == atAnswered)
 	case Attributed:
 		return c.attribute()
 	case Reasoned:
-		return c.place >= atAnalyzed && c.place <= atAnswer && !c.hit
+		return c.phase >= atAnalyzed && c.phase <= atAnswer && !c.hit
 	case Warned, ModelUsed:
-		return c.place >= atAnalyzed
+		return c.phase >= atAnalyzed
 	case RunFinished:
-		return c.move(atEnd, c.place == atAttributed)
+		return c.move(atEnd, c.phase == atAttributed)
 	case RunFailed:
 		return c.move(atEnd, true)
 	}
-	return c.place == atWork && c.work(b)
+	return c.phase == atWork && c.work(b)
 }
 
-func (c *Check) move(to place, ok bool) bool {
+func (c *Check) move(to phase, ok bool) bool {
 	if ok {
-		c.place = to
+		c.phase = to
 	}
 	return ok
 }
 
-// attribute takes the sources: behind the answer's check, or, of a run that was stopped, wherever no generation is open.
-// Such a run can only fail then.
+// attribute checks Attributed: after the verification or, in a run that was stopped, wherever no generation is open. Such a
+// run can only fail then.
 func (c *Check) attribute() bool {
 	switch {
-	case c.place == atVerified, c.place == atAnswer && c.hit:
+	case c.phase == atVerified, c.phase == atAnswer && c.hit:
 		return c.move(atAttributed, true)
-	case c.place == atWork, c.place == atReranked, c.place == atAnswered:
+	case c.phase == atWork, c.phase == atReranked, c.phase == atAnswered:
 		return c.move(atPartial, true)
 	}
 	return false
 }
 
-// work takes the events of tools and of their judgement.
+// work checks the events of tools and grading.
 func (c *Check) work(b Body) bool {
 	switch b := b.(type) {
 	case ToolCalled:

@@ -12,8 +12,8 @@ import (
 )
 
 // AppendJSON appends the event as one line of JSON without its newline: {"seq":…,"at":…,"kind":…,"body":{…}}.
-// It does not allocate for a [Token] while dst has room. What [ParseJSON] could not read again is an error and leaves dst
-// as it was: no body, no time or one outside the years 1 to 9999, a number that JSON has no form for.
+// It does not allocate for a [Token] while dst has capacity. An event that [ParseJSON] could not decode is an error and leaves
+// dst unchanged: no body, no time or one outside the years 1 to 9999, a number that JSON cannot represent.
 func AppendJSON(dst []byte, e Event) ([]byte, error) {
 	if e.Body == nil || e.At.IsZero() || e.At.Unix() < minUnix || e.At.Unix() > maxUnix {
 		return dst, fmt.Errorf("encode event %d: it needs a body and a time", e.Seq)
@@ -83,7 +83,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
-// AppendEscaped appends the inside of a JSON string, on one line by any reader's idea of a line: what is not valid UTF-8
+// AppendEscaped appends the content of a JSON string on one line, whatever a reader takes for a line break: invalid UTF-8
 // becomes U+FFFD, and control characters (U+0000 to U+001F, U+007F to U+009F), U+2028 and U+2029 are escaped; <, > and &
 // are not.
 func AppendEscaped(dst []byte, s string) []byte {
@@ -138,8 +138,8 @@ type envelope struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// ParseJSON reads what [AppendJSON] wrote. An unknown kind or a field of a wrong type is an error; unknown fields are
-// ignored, so that an older program reads a newer one's log as far as it can.
+// ParseJSON decodes what [AppendJSON] wrote. An unknown kind or a field of a wrong type is an error. Unknown fields are ignored,
+// so that an older program can read a newer log.
 func ParseJSON(line []byte) (Event, error) {
 	var env envelope
 	if err := json.Unmarshal(line, &env); err != nil {

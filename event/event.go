@@ -1,19 +1,17 @@
-// Package event says what can happen in a run. A run is one question being answered, and it is one append-only log of
-// [Event]s: sequence numbers 1, 2, 3 …, a [RunStarted] first and exactly one terminal event last. [Check] holds those
-// rules, [State] is the fold of a log that everything else is read from.
+// Package event defines the events of a run. A run answers one question and is an append-only log of [Event]s: sequence numbers
+// 1, 2, 3 …, a [RunStarted] first and exactly one terminal event last. [Check] checks these rules. [State] is the fold of a log,
+// from which all views of a run are made.
 package event
 
-import (
-	"time"
-)
+import "time"
 
-// Seq is the position of an event in its run, from 1. As a cursor, 0 stands before the first.
+// Seq is the position of an event in its run, from 1. As a cursor, 0 is the position before the first event.
 type Seq uint64
 
-// RunID identifies a run: 1 to 64 letters, digits, dashes and underscores. Ids that sort later were made later.
+// RunID identifies a run: 1 to 64 letters, digits, dashes and underscores. Ids sort by the time of the run.
 type RunID string
 
-// Valid tells whether the id is of the form that the type's comment gives, and so is safe in paths and headers.
+// Valid reports whether the id has that form, which is safe in paths and headers.
 func (id RunID) Valid() bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false
@@ -28,15 +26,16 @@ func (id RunID) Valid() bool {
 	return true
 }
 
-// Event is one thing that happened. Events are values and are never changed once appended.
+// Event is an entry of a log. Events are values that do not change after they are appended.
 type Event struct {
 	Seq  Seq
-	At   time.Time // UTC, to the microsecond, never before the event in front of it
+	At   time.Time // UTC, to the microsecond, never before the previous event
 	Body Body
 }
 
-// Gap is how many numbers a log leaves out before the RunFailed of a run that was live when the machine lost power. Readers
-// may have seen events that were lost then. No number of theirs is used again: a run has fewer events.
+// Gap is the number of sequence numbers that a log skips before the RunFailed of a run that was live when the machine lost
+// power. Readers may have seen events that were lost then, and their numbers are not used again: a run has fewer events than
+// this.
 const Gap = 1_000_000_000
 
 // Follows reports whether the event's number directly follows last: it is the next number, or the one after a [Gap].
@@ -53,7 +52,7 @@ func (s Seq) Count() int {
 	return int(s)
 }
 
-// Kind names a type of body, as in its JSON.
+// Kind is the name of a type of body, as in its JSON.
 type Kind string
 
 // The kinds, one for each type of [Body].
@@ -80,13 +79,13 @@ const (
 	KindRunFailed          Kind = "run_failed"
 )
 
-// Body is what happened. The set of its types is closed: the ones in this package.
+// Body is the content of an event. The set of its types is closed: those of this package.
 type Body interface {
 	Kind() Kind
 	sealed()
 }
 
-// Terminal tells whether b ends its run.
+// Terminal reports whether b ends its run.
 func Terminal(b Body) bool {
 	switch b.(type) {
 	case RunFinished, RunFailed:

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Status is where a run is.
+// Status is the status of a run.
 type Status string
 
 // The statuses.
@@ -30,14 +30,14 @@ type Call struct {
 	Result *ToolReturned
 }
 
-// Citation is a place in the answer's text with the source that it rests on.
+// Citation is a citation with its position in the answer's text.
 type Citation struct {
 	Cited
-	At int // byte offset into the text, behind what is cited
+	At int // byte offset into the text, after the cited text
 }
 
-// State is the fold of a log: what is known of a run so far. The zero value stands before the first event. Slices that
-// Apply appends to are its own: copy them before keeping them while more is applied.
+// State is the fold of a log: what is known of a run so far. The zero value is the state before the first event. Apply owns
+// the slices that it appends to: copy them before you keep them and apply more events.
 type State struct {
 	RunStarted
 	Seq        Seq       // of the last event applied
@@ -53,11 +53,11 @@ type State struct {
 	Rerank     *Reranked
 	Generation *GenerationStarted
 	Stop       string // the reason of GenerationFinished
-	Reasoning  []byte // what models thought so far
+	Reasoning  []byte // reasoning of models so far
 	Text       []byte // the answer so far
 	Tokens     int    // token events so far
 	Citations  []Citation
-	Quoted     []Source // the sources cited so far, by number, as their first citations cite them
+	Quoted     []Source // the sources cited so far, by number, each with the quote of its first citation
 	Check      *Verified
 	Sources    []Source // nil before Attributed
 	Warnings   []Warned
@@ -66,7 +66,7 @@ type State struct {
 	Iterations int      // the highest iteration so far
 }
 
-// Fold gives the state after the events.
+// Fold returns the state after the events.
 func Fold(es []Event) State {
 	var s State
 	for _, e := range es {
@@ -75,7 +75,7 @@ func Fold(es []Event) State {
 	return s
 }
 
-// Apply takes up the next event. It expects a log that [Check] accepts.
+// Apply applies the next event of a log that [Check] accepts.
 func (s *State) Apply(e Event) {
 	s.Seq, s.UpdatedAt = e.Seq, e.At
 	switch b := e.Body.(type) {
@@ -160,7 +160,7 @@ func (s *State) use(tool string) {
 	}
 }
 
-// Confidence is that of the verification, the cached answer's for one from the cache, 0..1; 0 where there was none.
+// Confidence returns the confidence of the verification, or that of the cached answer, 0..1. It is 0 if there is neither.
 func (s *State) Confidence() float64 {
 	switch {
 	case s.Check != nil:
@@ -171,15 +171,14 @@ func (s *State) Confidence() float64 {
 	return 0
 }
 
-// Abstained tells whether the answer says that the documents do not hold one: it is whole and cites nothing, although the documents were
-// searched for one.
+// Abstained reports whether the answer is an abstention: it is complete and cites nothing, although the documents were searched.
 func (s *State) Abstained() bool {
 	whole := s.Stop == StopEnd || s.Cached() && (s.Status == Finished || len(s.Sources) > 0)
 	searched := s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0
 	return whole && searched && len(s.Citations) == 0
 }
 
-// Cost adds up what was spent on models; the step and the model of the sum are empty.
+// Cost returns the sum of what models cost, without a step and a model.
 func (s *State) Cost() ModelUsed {
 	var sum ModelUsed
 	for _, u := range s.Usage {
@@ -193,7 +192,7 @@ func (s *State) Cost() ModelUsed {
 	return sum
 }
 
-// Incomplete tells whether there is an answer that lacks its end.
+// Incomplete reports whether the answer lacks its end.
 func (s *State) Incomplete() bool {
 	switch s.Stop {
 	case StopLength, StopFiltered, StopIncomplete:
@@ -202,8 +201,8 @@ func (s *State) Incomplete() bool {
 	return false
 }
 
-// Cached tells whether the answer came from the cache.
+// Cached reports whether the answer came from the cache.
 func (s *State) Cached() bool { return s.Cache != nil && s.Cache.Hit }
 
-// Elapsed is the time from the first event to the last one applied.
+// Elapsed returns the time from the first event to the last one applied.
 func (s *State) Elapsed() time.Duration { return s.UpdatedAt.Sub(s.StartedAt) }

@@ -1,4 +1,7 @@
-// Package app turns settings into a running program. It is the only place that knows every back end.
+// Package app makes a running program from its settings. It is the only package that imports every back end.
+//
+// [Open] wires the program: models (models.go), vectors and reranking (vectors.go), the answer cache (cache.go), the run log, the
+// index, ingestion and the engine (app.go). [App.OpenFiles] adds uploaded files (files.go), [App.Server] the HTTP server.
 package app
 
 import (
@@ -43,7 +46,7 @@ func Protocols() []server.Endpoint {
 	}
 }
 
-// App is everything that is open. Close it when done.
+// App is an open data folder with the program over it. Close it when done.
 type App struct {
 	Config   config.Config
 	Models   *Models
@@ -54,22 +57,22 @@ type App struct {
 	Registry *prometheus.Registry
 	Failures *ingest.FailureStore // documents that are not parsed again
 	parsers  *sandbox.Pool
-	Instance string           // of the server, as its health check shows it; empty: a random text
+	Instance string           // of the server, in its health check; empty: random
 	Now      func() time.Time // of the health checks
 	logger   *slog.Logger
 	vectors  *vectors
-	scopes   *scope.Reader // the index by the names that askers give
+	scopes   *scope.Reader // reads the index by the scopes of questions
 	files    uploads
 	reserve  *reserve.File
 	health   health
-	cache    *cache.Cache                    // nil: no answers are kept
-	indexing atomic.Pointer[ingest.Progress] // nil: not at the moment
+	cache    *cache.Cache                    // nil: answers are not cached
+	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 }
 
-// ErrInUse says that another process has the data folder open.
+// ErrInUse means that another process has the data folder open.
 var ErrInUse = errors.New("the data folder is in use by another process")
 
-// Open opens the data folder and what is in it. The runs that an earlier process left open are left to [App.Recover].
+// Open opens the data folder and all parts of the program. Runs that an earlier process did not end are left to [App.Recover].
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
 	if cfg.Store.Collection == files.Collection {
 		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)
@@ -110,14 +113,14 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	}
 	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		Now: time.Now, health: health{failed: map[string]bool{}},
-		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.keeper})}
+		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
 	if err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
 	a.parsers = sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 		Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})
-	a.Ingester = ingest.New(forgetful{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: a.parsers.Parse, Failures: a.Failures,
+	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: a.parsers.Parse, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
@@ -127,12 +130,12 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err := a.openCache(pipeline, &o); err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
-	a.Engine = engine.New(inTime{pipeline, a}, o)
+	a.Engine = engine.New(expiringAnswerer{pipeline, a}, o)
 	a.diskMetrics()
 	return a, nil
 }
 
-// Recover resumes the runs that the last process left without an end, or ends them: see [engine.Engine.Recover].
+// Recover resumes the runs that an earlier process did not end, or ends them: see [engine.Engine.Recover].
 func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 	n, err := a.Engine.Recover(ctx, how)
 	if n.Resumed > 0 {
@@ -153,12 +156,12 @@ func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Lo
 	return log, nil
 }
 
-// admission shares the engine's places between clients. One processor is left for streams and the log while runs compute.
+// admission returns how run slots are shared between clients. One processor is reserved for streams and the log while runs compute.
 func admission(c config.Runs) engine.Admission {
 	return engine.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
 }
 
-// grace gives the engine's form of the setting: at once is a moment, since its zero is the default.
+// grace returns the engine's option for the setting. Zero means at once in the setting, and the default in the option.
 func grace(d time.Duration) time.Duration {
 	if d == 0 {
 		return time.Nanosecond
@@ -166,10 +169,10 @@ func grace(d time.Duration) time.Duration {
 	return d
 }
 
-// Warm reads what the first question to the collection would otherwise wait for.
+// Warm loads the collection, so that the first question does not wait for that.
 func (a *App) Warm(ctx context.Context, collection string) error {
 	q := index.Query{Collection: collection, Text: "the first question", Limit: 1}
-	if p, err := a.vectors.keeper.SearchVector(ctx, collection, q.Text, model.ForQuery); err == nil { // else words must do
+	if p, err := a.vectors.reembed.SearchVector(ctx, collection, q.Text, model.ForQuery); err == nil { // otherwise the search is lexical
 		q.Space, q.Vector = p.Space, p.Vector
 	}
 	if _, err := a.Index.Search(ctx, q); err != nil {
@@ -178,7 +181,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 	return nil
 }
 
-// Server makes the HTTP server.
+// Server returns the HTTP server.
 func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
@@ -186,7 +189,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 		Routes: a.fileRoutes(version), Parts: a.parts, Progress: a.progress, Accept: a.accept})
 }
 
-// Close ends the runs that are left and closes everything.
+// Close cancels the live runs and closes everything.
 func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -22,11 +22,10 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// openCache gives the pipeline the answers that were kept, and lets equal questions share a run, unless the settings say that
-// none are to be kept.
+// openCache opens the answer cache and lets equal questions share a run, unless the settings disable the cache.
 func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	path := filepath.Join(a.Config.Store.Data, "cache.db")
-	if a.Config.Cache.CacheBytes == 0 { // what was kept before would outlive the documents that it rests on
+	if a.Config.Cache.CacheBytes == 0 { // cached answers would outlive the documents that they depend on
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove answer cache: %w", err)
 		}
@@ -63,8 +62,8 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	return nil
 }
 
-// setup is a fingerprint of all that answers depend on beside question and documents: the program, the models with their
-// settings, the prompts, the agent's bounds.
+// setup returns a fingerprint of what answers depend on besides the question and the documents: the program, the models with
+// their settings, the prompts, the limits of the agent.
 func (a *App) setup() (string, error) {
 	write, embed := a.Models.Names()
 	all := []any{write, embed, a.Config.Models, a.Models.grader.Fitted, a.Config.Runs.AgentIterations, a.Config.Runs.AgentTokens}
@@ -90,42 +89,42 @@ func (a *App) setup() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// forgetful is the index as it is written to. Cached answers that depend on a changed document are deleted before the change, since the
-// process may crash after it, and again afterwards, for answers made meanwhile. Deletes may use the disk reserve.
-type forgetful struct {
+// invalidatingIndex is the index for writers. It deletes the cached answers that depend on a changed document: before the change,
+// since the process may crash after it, and again afterwards, for answers made meanwhile. Deletes may use the disk reserve.
+type invalidatingIndex struct {
 	*embedded.Index
 	app *App
 }
 
 // Put implements [index.Writer].
-func (f forgetful) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
+func (f invalidatingIndex) Put(ctx context.Context, docs []corpus.Document, entries [][]index.Entry) error {
 	ids := make([]corpus.DocumentID, len(docs))
 	for i, d := range docs {
 		ids[i] = d.ID
 	}
-	f.forget(ids)
-	defer f.forget(ids)
+	f.invalidate(ids)
+	defer f.invalidate(ids)
 	return f.Index.Put(ctx, docs, entries)
 }
 
 // Delete implements [index.Writer].
-func (f forgetful) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	f.forget(ids)
-	defer f.forget(ids)
+func (f invalidatingIndex) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	f.invalidate(ids)
+	defer f.invalidate(ids)
 	return f.app.reserve.Use(func() error { return f.Index.Delete(ctx, collection, ids) })
 }
 
 // RemoveFromSet implements [index.Sets].
-func (f forgetful) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
+func (f invalidatingIndex) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	return f.app.reserve.Use(func() error { return f.Index.RemoveFromSet(ctx, collection, set, ids) })
 }
 
 // DeleteSet implements [index.Sets].
-func (f forgetful) DeleteSet(ctx context.Context, collection, set string) error {
+func (f invalidatingIndex) DeleteSet(ctx context.Context, collection, set string) error {
 	return f.app.reserve.Use(func() error { return f.Index.DeleteSet(ctx, collection, set) })
 }
 
-func (f forgetful) forget(ids []corpus.DocumentID) {
+func (f invalidatingIndex) invalidate(ids []corpus.DocumentID) {
 	if f.app.cache != nil {
 		f.app.cache.Forget(ids)
 	}

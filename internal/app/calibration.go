@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// calibrationFile is the name in the data folder of what `sluice calibrate --write` wrote.
+// calibrationFile is the file in the data folder that `sluice calibrate --write` writes.
 const calibrationFile = "calibration.json"
 
-// LoadCalibrations reads the file that the settings name, or the one in the data folder; none where there is neither.
+// LoadCalibrations reads the file of the settings, or else the one in the data folder. It returns nil if neither exists.
 func LoadCalibrations(cfg config.Config) (grade.Calibrations, error) {
 	path := cfg.Models.Calibration
 	if path == "" {

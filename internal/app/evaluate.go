@@ -13,13 +13,13 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// Trial is the whole program over an empty temporary data folder: what answering is measured on. Close it when done.
+// Trial is the program over an empty temporary data folder, for evaluations of answers. Close it when done.
 type Trial struct {
 	*App
 	dir string
 }
 
-// OpenTrial opens the program that the settings make, but for where it keeps its data.
+// OpenTrial opens the program with the settings, except for the data folder.
 func OpenTrial(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Trial, error) {
 	dir, err := os.MkdirTemp("", "sluice-trial-")
 	if err != nil {
@@ -41,7 +41,7 @@ func (t *Trial) Close() error {
 	return nil
 }
 
-// Rules gives the check of answers that asks no model, whatever models the settings name.
+// Rules returns the verifier that asks no model.
 func (t *Trial) Rules() verify.Verifier {
 	local := *t.Models
 	local.Chats = nil
@@ -50,7 +50,7 @@ func (t *Trial) Rules() verify.Verifier {
 	return p.Verifier
 }
 
-// OpenVerifier gives the check of answers that the settings make.
+// OpenVerifier returns the verifier of the settings.
 func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (verify.Verifier, error) {
 	m, err := OpenModels(ctx, cfg, logger)
 	if err != nil {
@@ -61,5 +61,5 @@ func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (
 	return p.Verifier, nil
 }
 
-// SameQuestion tells whether the cache takes an answer to one question for one to the other.
+// SameQuestion reports whether the cache answers one question with the answer to the other.
 func SameQuestion(question, other string) bool { return meaning.Of(question).Same(meaning.Of(other)) }

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/store/sqlite"
 )
 
-// uploads is what keeps the files that people send.
+// uploads holds the database and the service of uploaded files.
 type uploads struct {
 	store interface {
 		files.Store
@@ -28,8 +28,8 @@ type uploads struct {
 	service *files.Service
 }
 
-// OpenFiles opens what keeps the files that people upload, and goes on with the work on them that an earlier process left. Programs
-// that only look need not.
+// OpenFiles opens the uploaded files and continues the tasks that an earlier process did not finish. Programs that only read need
+// not call it.
 func (a *App) OpenFiles(ctx context.Context) error {
 	kept, o, err := a.openStore(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *App) OpenFiles(ctx context.Context) error {
 
 func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, "files") }
 
-// openStore opens the database of files, and gives the options of the service that uses it.
+// openStore opens the database of files and returns it with the options of the service.
 func (a *App) openStore(ctx context.Context) (kept *sqlite.Store, o files.Options, err error) {
 	allowed, err := a.Config.Files.Allowed()
 	if err != nil {
@@ -52,14 +52,14 @@ func (a *App) openStore(ctx context.Context) (kept *sqlite.Store, o files.Option
 		kept, err = sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
 		return err
 	})
-	return kept, files.Options{Store: kept, Index: forgetful{a.Index, a}, Ingest: noticing{a.Ingester, a},
+	return kept, files.Options{Store: kept, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},
 		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
 		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
 		Collections: []string{a.Config.Store.Collection}}, err
 }
 
-// Reconcile brings the database of files, the uploaded bytes and the index to agree, and reads again the files that the index has lost. With
-// dry, it only says what it would do. Call it instead of [App.OpenFiles].
+// Reconcile makes the database of files, the uploaded bytes and the index agree, and ingests the files that are missing in the
+// index again. If dry is set, it only reports what it would do. Call it instead of [App.OpenFiles].
 func (a *App) Reconcile(ctx context.Context, dry bool) (report files.Report, err error) {
 	kept, o, err := a.openStore(ctx)
 	if err != nil {
@@ -82,14 +82,14 @@ func (a *App) Reconcile(ctx context.Context, dry bool) (report files.Report, err
 	return report, nil
 }
 
-// noticing tells what keeps the vectors up to date of files that came without.
-type noticing struct {
+// notifyingIngester notifies the re-embedding worker of files without vectors.
+type notifyingIngester struct {
 	*ingest.Ingester
 	app *App
 }
 
 // IngestFile implements [files.Ingester].
-func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
+func (n notifyingIngester) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	taken, err := n.Ingester.IngestFile(ctx, f, progress)
 	if taken.Unembedded > 0 {
 		n.app.VectorsChanged()
@@ -97,21 +97,21 @@ func (n noticing) IngestFile(ctx context.Context, f ingest.File, progress func(i
 	return taken, err
 }
 
-// inTime deletes expired vector stores before it answers questions about them.
-type inTime struct {
+// expiringAnswerer deletes the expired vector stores of a question before it answers.
+type expiringAnswerer struct {
 	answer.Answerer
 	app *App
 }
 
 // Answer implements [answer.Answerer].
-func (t inTime) Answer(ctx context.Context, r *answer.Recorder) error {
+func (t expiringAnswerer) Answer(ctx context.Context, r *answer.Recorder) error {
 	if err := t.app.expireNamed(ctx, r.State().Collection); err != nil {
 		return err
 	}
 	return t.Answerer.Answer(ctx, r)
 }
 
-// expireNamed deletes the vector stores among the names of a question's collection that have expired.
+// expireNamed deletes the expired vector stores in the scope of a question.
 func (a *App) expireNamed(ctx context.Context, collection string) error {
 	if a.files.service == nil {
 		return nil
@@ -126,7 +126,7 @@ func (a *App) expireNamed(ctx context.Context, collection string) error {
 	return nil
 }
 
-// fileRoutes gives the routes of files, vector stores and stored responses.
+// fileRoutes returns the routes of files, vector stores and stored responses.
 func (a *App) fileRoutes(version string) []server.Route {
 	if a.files.service == nil {
 		return nil
@@ -136,7 +136,7 @@ func (a *App) fileRoutes(version string) []server.Route {
 		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
 }
 
-// search is one search by words and, where the embedder answers, by vectors.
+// search is a hybrid search, or a lexical one if the embedder fails.
 func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := a.expireNamed(ctx, q.Collection); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	return a.scopes.Search(ctx, q)
 }
 
-// maxSearch bounds what of a query is embedded, in bytes.
+// maxSearch limits the text of a query that is embedded, in bytes.
 const maxSearch = 8192
 
 func (a *App) closeFiles() error {
@@ -167,5 +167,5 @@ func (a *App) closeFiles() error {
 	return err
 }
 
-// Files gives the service of uploaded files; nil before [App.OpenFiles].
+// Files returns the service of uploaded files; nil before [App.OpenFiles].
 func (a *App) Files() *files.Service { return a.files.service }

@@ -94,7 +94,7 @@ func (a *App) diskMetrics() {
 		}))
 }
 
-// writable writes a page into a folder and takes it away again.
+// writable creates a file in a folder and removes it.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "health-*")
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// Models are what the settings name.
+// Models are the models of the settings.
 type Models struct {
 	Local    *local.Model
 	Chats    []model.Chat // in order of preference; none: the local model alone
@@ -39,13 +39,13 @@ type Models struct {
 	grader grade.Coverage
 }
 
-// OpenModels makes the models that the settings name. Nothing is asked of a server but the name of its embedding model, where
-// the settings give none.
+// OpenModels returns the models of the settings. It sends no request, except for the name of the embedding model if the settings
+// have none.
 func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Models, error) {
 	m := &Models{Local: local.New(local.Options{})}
 	for _, e := range cfg.Models.Chain() {
 		if e.Kind == config.KindLocal {
-			break // it never fails, so that nothing behind it would be asked
+			break // it never fails, so later models would not be asked
 		}
 		c, err := chat(e, cfg, logger)
 		if err != nil {
@@ -86,7 +86,7 @@ func chat(e config.Endpoint, cfg config.Config, logger *slog.Logger) (model.Chat
 		Context: cfg.Models.ModelContext, Logger: logger})
 }
 
-// keyFor gives the key for an endpoint, and warns where it would cross a network in the clear.
+// keyFor returns the key for an endpoint. It logs a warning if the key is sent over a network without encryption.
 func keyFor(e config.Endpoint, cfg config.Config, logger *slog.Logger) string {
 	key := cfg.KeyFor(e).Reveal()
 	if u, err := url.Parse(e.URL); key != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
@@ -95,8 +95,8 @@ func keyFor(e config.Endpoint, cfg config.Config, logger *slog.Logger) string {
 	return key
 }
 
-// Names gives the names of the models that write and judge, in order of preference, and of the one that embeds. One whose
-// server has not told its name yet has that of the server.
+// Names returns the names of the models that write and judge, in order of preference, and of the one that embeds. A model whose
+// name is not known yet has the name of its server.
 func (m *Models) Names() (write []string, embed string) {
 	for _, c := range m.Chats {
 		write = append(write, c.Name())
@@ -108,7 +108,7 @@ func (m *Models) Names() (write []string, embed string) {
 	return append(write, m.Local.Name()), embed
 }
 
-// judge gives the pipeline its judgements and its generator.
+// judge sets the generator of the pipeline and the steps that models or rules judge.
 func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipeline) {
 	overlap := verify.Overlap{Tokens: m.Local}
 	p.Generator, p.Scorer, p.Verifier = m.Local, m.grader, overlap
@@ -138,11 +138,11 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	}
 }
 
-// Extractive is the name by which a question may ask for the local model, beside its own.
+// Extractive is a second name of the local model in questions.
 const Extractive = "extractive"
 
-// generators gives what finds the generator that asks the model of a name first, and the others where it fails. The models are
-// compared by the names that they have when they are asked for: a server may tell its model's late.
+// generators returns a function that finds the generator for the name of a model. The generator falls back on the other models.
+// Names are compared when a question is asked, since a server may report the name of its model late.
 func (m *Models) generators(cfg config.Models, logger *slog.Logger) func(name string) model.Generator {
 	first := make([]model.Generator, len(m.Chats))
 	for i, c := range m.Chats {
@@ -162,7 +162,7 @@ func (m *Models) generators(cfg config.Models, logger *slog.Logger) func(name st
 	}
 }
 
-// writer gives the generator on a chain of models.
+// writer returns the generator for a chain of models.
 func (m *Models) writer(chain model.Chat, cfg config.Models) model.Generator {
 	var then model.Generator
 	if cfg.FallsBack() {
@@ -171,7 +171,7 @@ func (m *Models) writer(chain model.Chat, cfg config.Models) model.Generator {
 	return generate.NewModel(chain, m.Prompts, then, generate.Options{MaxTokens: cfg.AnswerTokens, Context: cfg.ModelContext})
 }
 
-// proposer gives what makes sentences stand alone.
+// proposer returns the proposer, which rewrites sentences to be self-contained.
 func (m *Models) proposer(how string, logger *slog.Logger) proposition.Generator {
 	switch {
 	case how == "off":
@@ -183,7 +183,7 @@ func (m *Models) proposer(how string, logger *slog.Logger) proposition.Generator
 	return proposition.Rules{}
 }
 
-// extractor gives what finds the entities that passages name.
+// extractor returns the extractor of named entities.
 func (m *Models) extractor(how string, logger *slog.Logger) entities.Extractor {
 	switch {
 	case how == "off":
@@ -194,7 +194,7 @@ func (m *Models) extractor(how string, logger *slog.Logger) entities.Extractor {
 	return entities.Rules{}
 }
 
-// loopback tells whether a host is this machine.
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Scratch is an empty index in a temporary folder, with the embedder that the settings name: what is measured on. Close it
-// when done.
+// Scratch is an empty index in a temporary folder with the embedder of the settings, for evaluations of retrieval. Close it when
+// done.
 type Scratch struct {
 	Index    *embedded.Index
 	Embedder model.Embedder
-	Weights  index.Weights // that suit the embedder
+	Weights  index.Weights // for the embedder
 	dir      string
 }
 
-// OpenScratch makes a Scratch.
+// OpenScratch returns a Scratch.
 func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Scratch, error) {
 	m, err := OpenModels(ctx, cfg, logger)
 	if err != nil {

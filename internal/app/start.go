@@ -10,21 +10,21 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// BeginIndexing says that the documents of the settings are being indexed, until [App.EndIndexing]. The server is not ready
-// meanwhile, and answers from what is indexed so far.
+// BeginIndexing marks the documents of the settings as being indexed until [App.EndIndexing]. The server is not ready meanwhile,
+// and answers from what is indexed so far.
 func (a *App) BeginIndexing() { a.indexing.Store(&ingest.Progress{}) }
 
-// Indexing says how far it is. It has no effect before BeginIndexing.
+// Indexing reports progress. It has no effect before BeginIndexing.
 func (a *App) Indexing(p ingest.Progress) {
 	if a.indexing.Load() != nil {
 		a.indexing.Store(&p)
 	}
 }
 
-// EndIndexing says that it is over.
+// EndIndexing ends it.
 func (a *App) EndIndexing() { a.indexing.Store(nil) }
 
-// progress is how far the start of the server is; nil when it is over.
+// progress returns how far the start of the server is, or nil when it is complete.
 func (a *App) progress(ctx context.Context) *server.Progress {
 	p := a.indexing.Load()
 	if p == nil {
@@ -38,8 +38,8 @@ func (a *App) holds(ctx context.Context, collection string) bool {
 	return err == nil && len(docs) > 0
 }
 
-// accept refuses a question while the documents that it asks of are being indexed and none is there yet. To answer that there
-// are no documents would be untrue.
+// accept refuses a question while its documents are being indexed and none can be searched yet. The answer that there are no
+// documents would be wrong.
 func (a *App) accept(ctx context.Context, collection string) error {
 	p := a.indexing.Load()
 	if p == nil {

@@ -19,35 +19,33 @@ import (
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
-// maxTokenVectors bounds the memory that vectors of passages' tokens may take.
+// maxTokenVectors limits the memory for token vectors of passages, in bytes.
 const maxTokenVectors = 256 << 20
 
-// maxCheck bounds how long a start waits for an embedder that does not answer.
+// maxCheck is how long a start waits for the embedder.
 const maxCheck = 5 * time.Second
 
-// asksFor is how long a question waits to learn whether a server gives vectors of tokens, and restsFor for how long one that did
-// not answer is left alone.
 const (
-	asksFor  = 3 * time.Second
-	restsFor = 10 * time.Second
+	perTokenTimeout = 3 * time.Second  // how long a question waits to learn whether a server returns token vectors
+	perTokenRetry   = 10 * time.Second // after which a server that failed is asked again
 )
 
-// The shares of the vectors in a search's score, in percent, where the settings give none.
+// The default weights of vectors in the score of a search, in percent.
 const (
 	staticWeight   = 5
 	embedderWeight = 40
 )
 
-// vectors is what embeds, and what keeps the index's vectors up to date.
+// vectors holds the embedder and the worker that re-embeds the index after a change of the embedder.
 type vectors struct {
 	embedder model.Embedder
 	cache    *vectorcache.Cache // nil: the local model embeds
-	keeper   *reembed.Worker
+	reembed  *reembed.Worker
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
 
-// openVectors makes the embedder that the settings name, behind a cache in the data folder.
+// openVectors returns the embedder of the settings, with a cache in the data folder.
 func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Config, logger *slog.Logger) (*vectors, error) {
 	v := &vectors{embedder: m.Local}
 	var older []model.Embedder
@@ -55,7 +53,7 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 	if m.Embedder != nil {
 		var err error
 		known, err = fingerprint.New(filepath.Join(cfg.Store.Data, "embedders.json"), m.Embedder,
-			fingerprint.Options{Replaced: func() { v.keeper.Notify() }, Logger: logger})
+			fingerprint.Options{Replaced: func() { v.reembed.Notify() }, Logger: logger})
 		if err != nil {
 			return nil, err
 		}
@@ -64,43 +62,43 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 		}
 		v.embedder, older = v.cache, []model.Embedder{m.Local}
 	}
-	v.keeper = reembed.New(ix, v.embedder, older, reembed.Options{Logger: logger, Weights: func(space string) index.Weights {
+	v.reembed = reembed.New(ix, v.embedder, older, reembed.Options{Logger: logger, Weights: func(space string) index.Weights {
 		return weights(cfg.Models, space == m.Local.Space())
 	}})
 	if known != nil {
 		checking, cancel := context.WithTimeout(ctx, maxCheck)
 		defer cancel()
 		if _, err := known.Check(checking); err != nil {
-			logger.Warn("the embedder does not answer: documents get their vectors when it does", "error", err)
+			logger.Warn("the embedder does not answer; documents are embedded when it does", "error", err)
 		}
 	}
 	return v, nil
 }
 
-// KeepVectors begins to bring all vectors into the space of the embedder that the settings name, in the background, until the
-// app is closed. Programs that only look must not: they may have been started without the settings of the server.
+// KeepVectors re-embeds, in the background until the app is closed, all chunks that have no vector of the embedder of the
+// settings. Programs that only read must not call it: they may run without the settings of the server.
 func (a *App) KeepVectors() {
 	ctx, stop := context.WithCancel(context.Background())
 	a.vectors.stop = stop
-	a.vectors.running.Go(func() { _ = a.vectors.keeper.Run(ctx) }) // its error is that of ctx
+	a.vectors.running.Go(func() { _ = a.vectors.reembed.Run(ctx) }) // its error is that of ctx
 }
 
-// CatchUpVectors does the same at once, and returns when it is done.
+// CatchUpVectors does the same once and returns when it is done.
 func (a *App) CatchUpVectors(ctx context.Context) error {
-	if err := a.vectors.keeper.RunOnce(ctx); err != nil {
-		return fmt.Errorf("make vectors: %w", err)
+	if err := a.vectors.reembed.RunOnce(ctx); err != nil {
+		return fmt.Errorf("embed documents: %w", err)
 	}
 	return nil
 }
 
-// VectorsChanged says that documents were added.
-func (a *App) VectorsChanged() { a.vectors.keeper.Notify() }
+// VectorsChanged notifies the background worker of new documents.
+func (a *App) VectorsChanged() { a.vectors.reembed.Notify() }
 
-// weights gives the shares of words and vectors in a search's score.
+// weights returns the weights of lexical and vector search in the score of a search.
 func weights(cfg config.Models, static bool) index.Weights {
 	share := cfg.EmbedWeight
 	switch {
-	case share == 0 && static || static && cfg.Embeds(): // what the settings say is of the embedder that they name
+	case share == 0 && static || static && cfg.Embeds(): // the setting is for the embedder of the settings
 		share = staticWeight
 	case share == 0:
 		share = embedderWeight
@@ -108,7 +106,7 @@ func weights(cfg config.Models, static bool) index.Weights {
 	return index.Weights{Lexical: float64(100-share) / 100, Vector: float64(share) / 100}
 }
 
-// close stops what runs in the background.
+// close stops the background worker.
 func (v *vectors) close() error {
 	if v.stop != nil {
 		v.stop()
@@ -120,64 +118,64 @@ func (v *vectors) close() error {
 	return nil
 }
 
-// reranker gives the late interaction over the server's vectors of tokens where it gives them, and else over static ones.
+// reranker returns late interaction over the token vectors of the server if it has them, and otherwise over static ones.
 func reranker(m *Models, space func() string) rerank.Reranker {
 	static := rerank.New(m.Local)
 	if m.Embedder == nil {
 		return static
 	}
 	tokens := vectorcache.NewTokens(m.Embedder, space, maxTokenVectors)
-	return newLate(m.Embedder.PerToken, tokens, m.Embedder.Name(), static)
+	return newLazyReranker(m.Embedder.PerToken, tokens, m.Embedder.Name(), static)
 }
 
-// late is the reranker that knows only at a question whether the server gives vectors of tokens: it may have been down before.
-// A server that did not answer, or gives none, is left alone for a while, so that questions do not wait for it.
-type late struct {
+// lazyReranker asks the server for token vectors when a question needs them, since the server may be down at the start. After a
+// failure it uses static vectors for a while, so that questions do not wait.
+type lazyReranker struct {
 	perToken           func(context.Context) bool
 	contextual, static rerank.Reranker
-	until              atomic.Pointer[time.Time] // when the server may be asked again; nil: now
+	until              atomic.Pointer[time.Time] // no request before; nil: now
 }
 
-func newLate(perToken func(context.Context) bool, tokens model.TokenEmbedder, name string, static rerank.Reranker) *late {
-	l := &late{perToken: perToken, static: static}
-	l.contextual = rerank.NewContextual(tokens, name, fallen{l}, rerank.Options{})
+func newLazyReranker(perToken func(context.Context) bool, tokens model.TokenEmbedder, name string, static rerank.Reranker) *lazyReranker {
+	l := &lazyReranker{perToken: perToken, static: static}
+	l.contextual = rerank.NewContextual(tokens, name, staticFallback{l}, rerank.Options{})
 	return l
 }
 
 // Rerank implements [rerank.Reranker].
-func (l *late) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
+func (l *lazyReranker) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
 	if len(chunks) > 0 && l.ready(ctx) {
 		return l.contextual.Rerank(ctx, question, chunks, stats)
 	}
 	return l.static.Rerank(ctx, question, chunks, stats)
 }
 
-// ready tells whether the server gives vectors of tokens, as far as it answers soon.
-func (l *late) ready(ctx context.Context) bool {
+// ready reports whether the server returns token vectors. It is false if the server does not answer in time.
+func (l *lazyReranker) ready(ctx context.Context) bool {
 	if until := l.until.Load(); until != nil && time.Now().Before(*until) {
 		return false
 	}
-	short, cancel := context.WithTimeout(ctx, asksFor)
+	short, cancel := context.WithTimeout(ctx, perTokenTimeout)
 	defer cancel()
 	if l.perToken(short) {
 		return true
 	}
-	if ctx.Err() == nil { // one who is gone has not asked to the end
-		l.rest()
+	if ctx.Err() == nil { // if the question ended, the server did not fail
+		l.pause()
 	}
 	return false
 }
 
-func (l *late) rest() {
-	until := time.Now().Add(restsFor)
+func (l *lazyReranker) pause() {
+	until := time.Now().Add(perTokenRetry)
 	l.until.Store(&until)
 }
 
-// fallen ranks where the server has failed.
-type fallen struct{ *late }
+// staticFallback reranks by static vectors after a failure of the server.
+type staticFallback struct{ *lazyReranker }
 
 // Rerank implements [rerank.Reranker].
-func (f fallen) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
-	f.rest()
+func (f staticFallback) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (rerank.Ranking, error) {
+	f.pause()
 	return f.static.Rerank(ctx, question, chunks, stats)
 }

@@ -43,7 +43,7 @@ func (e *embeds) EmbedTokens(ctx context.Context, texts []string, _ model.Purpos
 func TestRerankerDoesNotWait(t *testing.T) {
 	t.Parallel()
 	chunks := []corpus.Chunk{{ID: "c", Text: "a"}}
-	rank := func(t *testing.T, l *late) (method string, took time.Duration) {
+	rank := func(t *testing.T, l *lazyReranker) (method string, took time.Duration) {
 		began := time.Now()
 		r, err := l.Rerank(t.Context(), "a", chunks, index.TermStats{})
 		if err != nil {
@@ -53,27 +53,27 @@ func TestRerankerDoesNotWait(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		up, asked := false, 0
-		l := newLate(func(ctx context.Context) bool {
+		l := newLazyReranker(func(ctx context.Context) bool {
 			if asked++; !up {
 				<-ctx.Done()
 			}
 			return up
 		}, &embeds{}, "m", ranks("static"))
-		if m, took := rank(t, l); m != "static" || took != asksFor {
+		if m, took := rank(t, l); m != "static" || took != perTokenTimeout {
 			t.Errorf("first: %s after %v", m, took)
 		}
 		if m, took := rank(t, l); m != "static" || took != 0 || asked != 1 {
 			t.Errorf("second: %s after %v, asked %d times", m, took, asked)
 		}
 		up = true
-		time.Sleep(restsFor) // of the bubble
+		time.Sleep(perTokenRetry) // of the bubble
 		if m, took := rank(t, l); m != "colbert:m" || took != 0 {
 			t.Errorf("once it is there: %s after %v", m, took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		e := &embeds{hangs: true}
-		l := newLate(func(context.Context) bool { return true }, e, "m", ranks("static"))
+		l := newLazyReranker(func(context.Context) bool { return true }, e, "m", ranks("static"))
 		if m, took := rank(t, l); m != "static" || took == 0 {
 			t.Errorf("one that hangs: %s after %v", m, took)
 		}
@@ -82,7 +82,7 @@ func TestRerankerDoesNotWait(t *testing.T) {
 			t.Errorf("the next question: %s after %v", m, took)
 		}
 		e.hangs = false
-		time.Sleep(restsFor)
+		time.Sleep(perTokenRetry)
 		if m, _ := rank(t, l); m != "colbert:m" {
 			t.Errorf("once it answers: %s", m)
 		}
