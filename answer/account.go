@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// asksAccount reads what is most central of a whole document, or of a small collection, since no search finds what a question says
-// nothing of. A larger collection, and one of which a part is asked for that is no document, is searched.
+// asksAccount reads the most central passages of a whole document or of a small collection if the question asks for a summary, since
+// such a question has no words to search for. Larger collections, and parts of one that are not documents, are searched.
 func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error) {
 	docs, more, err := j.documents(ctx, maxWhole)
 	if err != nil {
@@ -58,7 +58,7 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 	})
 }
 
-// called gives the document that a text is the name of.
+// called returns the document whose name the text is.
 func (j *job) called(ctx context.Context, name string) ([]corpus.Document, error) {
 	d, err := j.find1(ctx, name)
 	if err != nil || d == nil || !catalog.Is(name, *d, nameOf(d.URI)) {
@@ -67,8 +67,8 @@ func (j *job) called(ctx context.Context, name string) ([]corpus.Document, error
 	return []corpus.Document{*d}, nil
 }
 
-// survey gives passages of documents in their order: of each document the first, and of each part of it the one that says most of
-// what the others say. Of long documents, passages at equal distances are looked at.
+// survey returns passages of documents in their order: the first of each document, and the most central one of each of its parts. Of
+// long documents, it only considers passages at equal distances.
 func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.Hit, pages []int, err error) {
 	most := max(maxCentral, j.q.TopK)
 	each := max(1, most/max(1, len(docs)))
@@ -96,7 +96,7 @@ func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.
 	return hits, slices.Compact(pages), nil
 }
 
-// sample gives at most so many passages of a document, from all of it.
+// sample returns a limited number of passages of a document at equal distances.
 func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]corpus.Chunk, error) {
 	within := func(from, limit int) ([]corpus.Chunk, error) {
 		return j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, from, limit)
@@ -144,7 +144,7 @@ func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]cor
 	return out, nil
 }
 
-// centrality tells of each chunk how common its terms are among all, 0..1: what many say is what it is about.
+// centrality returns for each chunk how common its terms are among all chunks, 0..1.
 func centrality(all []corpus.Chunk) []float64 {
 	held := map[string]int{}
 	terms := make([]map[string]struct{}, len(all))

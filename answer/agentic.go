@@ -42,7 +42,7 @@ func (j *job) agentic(ctx context.Context) error {
 	return err
 }
 
-// planning is the job's planner, whose model calls are told as those of a step of its own.
+// planning is the job's planner. Its model calls are recorded as a step of their own.
 type planning struct{ *job }
 
 // Next implements [agent.Planner].
@@ -56,7 +56,7 @@ func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	return plan, err
 }
 
-// think streams what the planner thinks.
+// think streams the planner's reasoning.
 func (j *job) think(ctx context.Context, p agent.Plan) error {
 	thought := strings.TrimSpace(printable(lang.Head(p.Thought, maxThought)))
 	if thought == "" {
@@ -69,7 +69,7 @@ func (j *job) think(ctx context.Context, p agent.Plan) error {
 	return j.rec.Emit(ctx, event.Reasoned{Text: thought})
 }
 
-// tools does what the planner chose.
+// tools runs the tools that the planner chose.
 type tools struct {
 	*job
 	asked  string     // the question as the loop asks it
@@ -80,7 +80,7 @@ type tools struct {
 	failed error      // what the last one that failed did so with
 }
 
-// tool is an action on its way.
+// tool is a running action.
 type tool struct {
 	agent.Action
 	call     event.CallID
@@ -94,7 +94,7 @@ type tool struct {
 	failed   error
 }
 
-// Do implements [agent.Tools]. The starts are told in the order of the actions, the results as they come.
+// Do implements [agent.Tools]. It emits the starts in the order of the actions, and the results as they arrive.
 func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) ([]agent.Outcome, error) {
 	var asked []string
 	for _, a := range actions {
@@ -128,7 +128,7 @@ func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) (
 	return t.outcomes(begun), t.settle(ctx)
 }
 
-// begin tells that a tool starts. A search by a draft is told of once there is one.
+// begin emits the start of a tool. The start of a search by a draft is emitted when the draft exists.
 func (t *tools) begin(ctx context.Context, a *tool) error {
 	switch a.Tool {
 	case event.ToolGraphTraverse:
@@ -159,7 +159,7 @@ func (t *tools) begin(ctx context.Context, a *tool) error {
 	return t.start(ctx, a)
 }
 
-// judgedBy gives the question that what was found is judged by: the whole one as it was asked, however long.
+// judgedBy returns the question by which results are graded: the whole question, whatever its length.
 func (t *tools) judgedBy(asked string) string {
 	if asked == t.asked {
 		return t.q.Query
@@ -167,14 +167,14 @@ func (t *tools) judgedBy(asked string) string {
 	return asked
 }
 
-// start tells of a search.
+// start emits the start of a search.
 func (t *tools) start(ctx context.Context, a *tool) error {
 	return t.emitStart(ctx, a, func(plan []byte) event.Body {
 		return event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.shown(), Iteration: a.round, Reason: a.Reason, Plan: plan}
 	})
 }
 
-// called tells of a tool that is no search.
+// called emits the start of a tool that is not a search.
 func (t *tools) called(ctx context.Context, a *tool, input any) error {
 	return t.emitStart(ctx, a, func(plan []byte) event.Body {
 		return event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(input), Plan: plan}
@@ -192,7 +192,7 @@ func (t *tools) emitStart(ctx context.Context, a *tool, start func(plan []byte) 
 	return nil
 }
 
-// draft writes what is searched for in the question's place. Where it fails, that is the question.
+// draft writes the text to search for instead of the question. If it fails, it returns the question.
 func (t *tools) draft(ctx context.Context, a *tool) error {
 	d, err := t.job.draft(ctx, a.call, a.Query, t.best())
 	if err == nil && (d.Words != "" || d.Passage != "") {
@@ -207,7 +207,7 @@ func (t *tools) draft(ctx context.Context, a *tool) error {
 	return t.find(ctx, a.search)
 }
 
-// do carries a tool out and tells what came of it. Its error ends the run; what a tool fails with is kept in it.
+// do runs a tool and emits its result. Its error ends the run; the error of the tool itself is kept in the tool.
 func (t *tools) do(ctx context.Context, a *tool) error {
 	if t.recalled(a) {
 		return nil
@@ -247,7 +247,7 @@ func (t *tools) do(ctx context.Context, a *tool) error {
 		Passages: logged(a.found)})
 }
 
-// recalled takes the result of a call that an earlier process finished, if it did.
+// recalled uses the result of a call that an earlier process finished, if there is one.
 func (t *tools) recalled(a *tool) bool {
 	if s := t.past.search(a.call); s != nil && s.Result != nil && a.search != nil {
 		if a.search.failed = s.Result.Error; a.search.failed != "" {
@@ -281,10 +281,10 @@ func (t *tools) recalled(a *tool) bool {
 	return true
 }
 
-// late tells whether ctx ended since the loop has used up its time, while the run goes on.
+// late reports whether ctx ended because the loop used up its time, while the run continues.
 func late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), agent.ErrTime) }
 
-// fail tells of a tool that failed and was survived.
+// fail emits a warning for a tool that failed.
 func (t *tools) fail(ctx context.Context, a *tool, err error) error {
 	a.failed = t.indexFault(context.WithoutCancel(ctx), err)
 	if late(ctx) {
@@ -300,7 +300,7 @@ func (t *tools) fail(ctx context.Context, a *tool, err error) error {
 	return t.rec.Emit(ctx, event.Warned{Code: public.Code, Message: a.Tool + " failed: " + public.Message, Step: "search"})
 }
 
-// settleRound judges what the searches of a round found and puts what is to be read into the pool.
+// settleRound grades the results of a round and adds the passages to read to the pool.
 func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) error {
 	var searches []*search
 	searched := false
@@ -339,7 +339,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 	return err
 }
 
-// outcomes tells the planner what came of a round.
+// outcomes returns the results of a round for the planner.
 func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 	out := make([]agent.Outcome, len(begun))
 	for i, a := range begun {
@@ -360,7 +360,7 @@ func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 	return out
 }
 
-// evidence appends what is read of a chunk, unless it is there.
+// evidence appends the text that is read of a chunk, unless it is there already.
 func (t *tools) evidence(out []agent.Evidence, id corpus.ChunkID) []agent.Evidence {
 	if parent, ok := t.instead[id]; ok {
 		id = parent

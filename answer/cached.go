@@ -20,10 +20,10 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// maxCached is the longest question, in bytes, whose answer is kept.
+// maxCached is the longest question, in bytes, whose answer is cached.
 const maxCached = 4096
 
-// documents is a pipeline's index as the cache asks it.
+// documents is a pipeline's index for the cache.
 type documents struct {
 	index.Versions
 	*Pipeline
@@ -42,16 +42,16 @@ func (d documents) Search(ctx context.Context, collection, question string, limi
 	return d.Index.Search(ctx, q)
 }
 
-// caching gives the documents as the cache asks them, if the answer to a question may come from there: not one that depends on
-// what was said before by more than the question, nor one whose model is to vary more than it would.
+// caching returns the documents for the cache. It returns false if the answer cannot be cached: it depends on earlier turns by more
+// than the rewritten question, or the temperature asks for varied answers.
 func (p *Pipeline) caching(q event.RunStarted) (documents, bool) {
 	versions, ok := p.Index.(index.Versions)
 	alone := len(q.History) == 0 || !model.SupportsParameters(p.generator(q))
 	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && alone && len(q.Query) <= maxCached
 }
 
-// scope is what a question's answer depends on beside its meaning and the documents. In another session the same words may
-// mean another thing. Wishes count only where the generator heeds them.
+// scope returns what an answer depends on besides the canonical question and the documents. The session is part of it, since the
+// same words may mean something else in another session. Instructions and parameters count only if the generator supports them.
 func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 	g := p.generator(q)
 	setup := []string{p.Setup, g.Name()}
@@ -69,9 +69,9 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
 
-// ShareKey gives a key that is the same for questions that one run may answer: those of the same words that are asked in the same
-// way, after the same conversation, of the same documents. It is empty for one that wants a run of its own, as one does whose
-// protocol keeps the run by its id for whoever asked.
+// ShareKey returns a key that is equal for questions that one run may answer: the same words with the same parameters, after the same
+// conversation, about the same documents. It is empty for a question that needs its own run, such as one whose protocol stores the
+// run for its caller.
 func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	asked := q
 	q.History = nil // it is compared word for word
@@ -95,7 +95,7 @@ func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// recall answers from the cache, if it holds an answer. Failures are misses: the question can still be answered.
+// recall answers from the cache on a hit. A failure counts as a miss.
 func (j *job) recall(ctx context.Context) (bool, error) {
 	if j.past.Cache != nil && !j.past.Cache.Hit {
 		return false, nil // an answer that two processes made is not kept
@@ -170,7 +170,7 @@ func (j *job) lookup(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// current reads the passages of sources anew; false if one is gone.
+// current reads the passages of sources again. It returns false if one no longer exists.
 func (j *job) current(ctx context.Context, kept []event.Source) ([]candidate, bool) {
 	ids := make([]corpus.ChunkID, len(kept))
 	for i, s := range kept {
@@ -188,8 +188,7 @@ func (j *job) current(ctx context.Context, kept []event.Source) ([]candidate, bo
 	return out, true
 }
 
-// remember keeps the run's answer for questions that mean the same, if it is whole and nothing went wrong on the way. A failure
-// costs no more than answering again.
+// remember caches the run's answer if it is complete and no step failed. Errors are ignored: the question is then answered again.
 func (j *job) remember(ctx context.Context) {
 	docs, ok := j.caching(j.q)
 	if !ok || !j.cacheable || j.q.Ephemeral {
@@ -205,7 +204,7 @@ func (j *job) remember(ctx context.Context) {
 	}
 }
 
-// entryOf makes an entry of a run's log; false if its answer is not fit to be given again.
+// entryOf returns the cache entry for a run. It returns false if the answer must not be cached.
 func entryOf(log []event.Event) (cache.Entry, bool) {
 	var e cache.Entry
 	s := event.Fold(log)

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// saying is an answer as it is said, with the places of its citations.
+// saying is the text of an answer with the positions of its citations.
 type saying struct {
 	text  strings.Builder
 	cites []cite
 }
 
-// cite is a citation at a byte offset of the text, behind what rests on it.
+// cite is a citation at a byte offset of the text, after the text that it supports.
 type cite struct {
 	at    int
 	chunk corpus.Chunk
@@ -24,7 +24,7 @@ type cite struct {
 
 func (s *saying) cite(c corpus.Chunk) { s.cites = append(s.cites, cite{s.text.Len(), c}) }
 
-// since gives what the last citation rests on: what was said since the one before it that does not stand right beside it.
+// since returns the text that the last citation supports: that since the previous citation, adjacent citations aside.
 func (s *saying) since() string {
 	at, from := s.cites[len(s.cites)-1].at, 0
 	for i := len(s.cites) - 1; i >= 0 && from == 0; i-- {
@@ -35,8 +35,8 @@ func (s *saying) since() string {
 	return s.text.String()[from:at]
 }
 
-// claims gives the statements of the answer. A statement rests on the citations within it and right behind it, and where it
-// has none, on the next ones of its paragraph: they stand for what was said since the last.
+// claims returns the statements of the answer. The citations within a statement and directly after it support it. If it has none, the
+// next ones of its paragraph do.
 func (s *saying) claims() []verify.Claim {
 	all := s.text.String()
 	var out []verify.Claim
@@ -67,8 +67,8 @@ func (s *saying) claims() []verify.Claim {
 	return out
 }
 
-// parts cuts the answer behind citations that end a statement. One in the middle of a sentence does not, and the full stop
-// that follows a citation belongs to what stands before it.
+// parts splits the answer after citations that end a statement. A citation in the middle of a sentence does not end one, and a full
+// stop after a citation belongs to the text before it.
 func (s *saying) parts(all string) []lang.Span {
 	var out []lang.Span
 	start := 0
@@ -97,7 +97,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// closes tells whether a statement ends between two texts: with a mark that ends sentences, or where a line or a sentence begins.
+// closes reports whether a statement ends between two texts: by a mark that ends sentences, or because a line or a sentence begins.
 func closes(before, after string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(before, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(")]\"'”’»", r)

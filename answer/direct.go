@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// rounds are the searches of direct mode at most: the question and two ways of asking again.
+// rounds is the maximum number of searches in direct mode: the question and two variants.
 const rounds = 3
 
-// direct searches until something is of use, at most three times: as asked; with a draft of an answer; and with the
-// question's content words alone over all levels.
+// direct searches until a result is useful, at most three times: with the question, with a draft of an answer, and with the content
+// words of the question over all levels.
 func (j *job) direct(ctx context.Context) error {
 	s := j.search(event.ToolHybridSearch, j.q.Query)
 	for round := 1; ; round++ {
@@ -49,7 +49,7 @@ func (j *job) direct(ctx context.Context) error {
 	}
 }
 
-// look does a search, whose failure ends the run.
+// look searches. Its failure ends the run.
 func (j *job) look(ctx context.Context, s *search, round int) error {
 	s.call = j.call()
 	if done := j.past.search(s.call); done != nil && done.Result != nil {
@@ -66,7 +66,7 @@ func (j *job) look(ctx context.Context, s *search, round int) error {
 	return j.rec.Emit(ctx, s.finished(j.since(began)))
 }
 
-// draft writes what the search with the number looks for in the question's place.
+// draft returns the text for the n-th search.
 func (j *job) draft(ctx context.Context, call event.CallID, question string, hits []index.Hit) (hyde.Draft, error) {
 	if s := j.past.search(call); s != nil {
 		d, err := hyde.Feedback{}.Write(ctx, question, hits) // whose words every writer takes

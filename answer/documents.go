@@ -23,7 +23,7 @@ const (
 	maxCentral = 12 // passages that an account is made from
 )
 
-// What the tools for documents as such are given and give, as the run tells it.
+// The inputs and results of the document tools, as the run's events show them.
 type (
 	pagesInput struct {
 		Document corpus.DocumentID `json:"document_id,omitempty"`
@@ -56,19 +56,19 @@ type (
 	}
 )
 
-// Errors of tools, which people are told.
+// Errors of tools, which the run's events show.
 var (
 	errNoDocument error = fault.New(fault.NotFound, "no such document is there")
 	errNoPage     error = fault.New(fault.NotFound, "the document has no such pages")
 )
 
-// offered tells whether the asker lets the run use a tool, and whether there is what it needs.
+// offered reports whether the question allows a tool and the index supports it.
 func (j *job) offered(tool string) bool {
 	return slices.Contains(j.q.Tools, tool) && j.contents() != nil
 }
 
-// plainly does what the question plainly asks of documents as such, before anything is searched: it reads pages, lists documents,
-// or gives an account of a whole one. Known says that what was found answers the question, so that no search is needed.
+// plainly runs the document tool that the question asks for explicitly, before any search: it reads pages, lists documents, or
+// summarizes a whole document. If known is set, the result answers the question and no search is needed.
 func (j *job) plainly(ctx context.Context) (known bool, err error) {
 	if j.contents() == nil {
 		return false, nil
@@ -89,7 +89,7 @@ func (j *job) plainly(ctx context.Context) (known bool, err error) {
 	return false, nil
 }
 
-// plainlyBefore takes up what an earlier process did plainly; done is false if it did nothing yet or was stopped while it did.
+// plainlyBefore uses the result of plainly in an earlier process; done is false if that had not finished.
 func (j *job) plainlyBefore(ctx context.Context, w catalog.Wish) (done, known bool, err error) {
 	c := j.past.call(1)
 	switch {
@@ -118,7 +118,7 @@ func (j *job) plainlyBefore(ctx context.Context, w catalog.Wish) (done, known bo
 	return true, true, err
 }
 
-// tell carries a tool out that stands for a search, and tells of it. What it fails with leaves the question to the searches.
+// tell runs a tool that replaces a search and emits its events. If it fails, the question is left to the searches.
 func (j *job) tell(ctx context.Context, tool, reason string, input any, do func() (any, []candidate, error)) (bool, error) {
 	call := j.call()
 	if err := j.emitOnce(ctx, call, event.ToolCalled{Call: call, Tool: tool, Iteration: 1, Reason: reason, Input: object(input)}); err != nil {
@@ -143,7 +143,7 @@ func (j *job) tell(ctx context.Context, tool, reason string, input any, do func(
 		Passages: logged(found)})
 }
 
-// asksPages reads the pages that the question names of a document that it names, or of the only one.
+// asksPages reads the pages that the question names, of the document that it names or of the only one.
 func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	d, err := j.find1(ctx, p.Names)
 	if err != nil {
@@ -176,8 +176,8 @@ func (j *job) asksPages(ctx context.Context, p *catalog.Pages) (bool, error) {
 	})
 }
 
-// asNamed makes candidates of passages that were asked for by name: they are kept whatever they are graded. How the words of the
-// focus are spread is known by then, as several may be graded at once.
+// asNamed returns candidates for passages that were requested by name: they are kept whatever their grade. The term statistics of the
+// focus are loaded first, since several may be graded at once.
 func (j *job) asNamed(ctx context.Context, hits []index.Hit, focus string) ([]candidate, error) {
 	asked := cmp.Or(focus, j.q.Query)
 	scores := slices.Repeat([]float64{1}, len(hits))
@@ -201,7 +201,7 @@ func (j *job) take(found []candidate) {
 	}
 }
 
-// documents lists those of the collection, and tells whether there are more than that.
+// documents lists the documents of the collection and reports whether there are more.
 func (j *job) documents(ctx context.Context, most int) (all []corpus.Document, more bool, err error) {
 	after := corpus.DocumentID("")
 	for len(all) <= most {
@@ -219,8 +219,8 @@ func (j *job) documents(ctx context.Context, most int) (all []corpus.Document, m
 	return all[:min(len(all), most)], more, nil
 }
 
-// find1 gives the document that a text names, or the only one that there is; nil if it is none, or more than one that it may be. In
-// a large collection, it is looked for among those that a search for the name finds, too.
+// find1 returns the document that a text names, or the only document. It returns nil if there is none or the name is ambiguous. In a
+// large collection, it also searches for the name.
 func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error) {
 	docs, more, err := j.documents(ctx, maxLooked)
 	if err != nil {
@@ -257,7 +257,7 @@ func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error)
 	return best, nil
 }
 
-// beginPages tells that pages are read, of a document that the planner named.
+// beginPages emits the start of reading pages of a document that the planner named.
 func (t *tools) beginPages(ctx context.Context, a *tool) error {
 	if c := t.past.call(a.call); c != nil && c.Result != nil {
 		return nil
@@ -276,7 +276,7 @@ func (t *tools) beginPages(ctx context.Context, a *tool) error {
 	return t.called(ctx, a, in)
 }
 
-// readPages reads what the planner asked for. It is graded by the question, and kept.
+// readPages reads the pages that the planner chose. They are graded by the question and kept.
 func (t *tools) readPages(ctx context.Context, a *tool) (pagesRead, error) {
 	if a.failed != nil {
 		return pagesRead{}, a.failed
@@ -286,7 +286,7 @@ func (t *tools) readPages(ctx context.Context, a *tool) (pagesRead, error) {
 	return read, err
 }
 
-// listDocuments lists them for the planner. What they say is graded by the question, as anything is that was not asked for by name.
+// listDocuments lists documents for the planner. Their passages are graded by the question.
 func (t *tools) listDocuments(ctx context.Context, a *tool) (listed, error) {
 	out, found, err := t.list(ctx, a.Query)
 	if err != nil || len(found) == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// generate streams the answer. A citation gives its passage the next number, if it has none.
+// generate streams the answer. The first citation of a passage gives it the next number.
 func (j *job) generate(ctx context.Context) error {
 	if j.listing != nil {
 		return j.enumerate(ctx)
@@ -55,7 +55,7 @@ func (j *job) generate(ctx context.Context) error {
 	return j.say(ctx, j.Generator.Generate(ctx, task), shown)
 }
 
-// ready prepares the event of the generation, which is made from what is read.
+// ready prepares the event that starts the generation.
 func (j *job) ready(ctx context.Context, start event.GenerationStarted) {
 	chunks := make([]corpus.Chunk, len(j.read))
 	for i, place := range j.read {
@@ -67,8 +67,8 @@ func (j *job) ready(ctx context.Context, start event.GenerationStarted) {
 	j.start = start
 }
 
-// begin writes that the generation started, unless that is written. It is called once something came of a model, as another
-// one may take over before that: the event names the one that writes.
+// begin emits that event once. It is called with the first output of a model, since another model may take over before that and the
+// event names the model that writes.
 func (j *job) begin(ctx context.Context) error {
 	if j.past.Generation != nil || j.rec.State().Generation != nil {
 		return nil
@@ -77,8 +77,8 @@ func (j *job) begin(ctx context.Context) error {
 	return j.rec.Emit(ctx, j.start)
 }
 
-// say streams what a generator gives. What was shown before a restart is not emitted again: a generator that begins anew gives it
-// again, and if it gives something else, the answer ends where it is.
+// say streams the output of a generator. Text that was emitted before a restart is not emitted again: a generator that starts over
+// repeats it. If its output differs, the answer ends at that point.
 func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], shown []model.Delta) error {
 	told := j.told()
 	j.claims = told.claims()
@@ -153,7 +153,7 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
 }
 
-// modelFault returns the error of a model that no other took over from, with the text that may leave the process:
+// modelFault returns the error of a model after which no other continued, with the text that may leave the process:
 // [model.Error.Public].
 func modelFault(err error) error {
 	reason := "the model failed"
@@ -163,7 +163,7 @@ func modelFault(err error) error {
 	return fault.Wrap(fault.Model, err, "%s", reason)
 }
 
-// printable removes what a token must not hold: control characters but tab and newline, and invalid UTF-8.
+// printable removes control characters other than tab and newline, and invalid UTF-8.
 func printable(s string) string {
 	clean := func(r rune) bool { return r == '\n' || r == '\t' || !unicode.IsControl(r) }
 	if strings.ToValidUTF8(s, "") == s && strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {
@@ -177,7 +177,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// number gives the number of the source at a place of the context.
+// number returns the number of the source at an index of the context.
 func (j *job) number(place int) int {
 	if i := slices.Index(j.order, place); i >= 0 {
 		return i + 1
@@ -186,7 +186,7 @@ func (j *job) number(place int) int {
 	return len(j.order)
 }
 
-// verify holds each claim against what it cites.
+// verify checks each claim against the passages that it cites.
 func (j *job) verify(ctx context.Context) error {
 	if j.past.Check != nil {
 		return nil
@@ -206,7 +206,7 @@ func (j *job) verify(ctx context.Context) error {
 	return j.rec.Emit(ctx, v)
 }
 
-// attribute lists what the generator read, with the share of the answer that each source carries.
+// attribute lists the passages that the generator read, with the share of the answer that each of them supports.
 func (j *job) attribute(ctx context.Context) error {
 	cited := len(j.order)
 	for _, place := range j.read {
@@ -230,7 +230,7 @@ func (j *job) attribute(ctx context.Context) error {
 	return nil
 }
 
-// carried gives the share of each source: of the claims that it bears out, or where nothing was verified, of what cites something.
+// carried returns the share of each source: of the claims that it supports or, without a verification, of the text with citations.
 func (j *job) carried(chunks []corpus.Chunk) []float64 {
 	if check := j.rec.State().Check; check != nil {
 		var claims []attribute.Claim
@@ -248,7 +248,7 @@ func (j *job) carried(chunks []corpus.Chunk) []float64 {
 	return attribute.Attribute(answer.String(), chunks, j.stats)
 }
 
-// keep lists, for a run that ran out of time, the sources found so far.
+// keep lists the sources found so far, for a run whose deadline has passed.
 func (j *job) keep(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	s := j.rec.State()

@@ -27,7 +27,7 @@ type candidate struct {
 	kept  bool     // it was asked for by name, and is read whatever its grade
 }
 
-// judged is a hit of a round with its grade.
+// judged is a hit with its grade.
 type judged struct {
 	index.Hit
 	event.Grade
@@ -35,9 +35,9 @@ type judged struct {
 	whole *index.Hit // the parent that is read in its place
 }
 
-// judge grades what the searches of a round found, each passage by the question that found it, reads the section around
-// what is ambiguous and the passage around a sentence, and puts what is to be read into the pool. Again says that another
-// search may follow.
+// judge grades the results of a round, each passage by the question that found it, and adds the passages to read to the pool. For
+// an ambiguous passage it reads the section around it, and for a sentence the passage around it. Again means that another search
+// may follow.
 func (j *job) judge(ctx context.Context, searches []*search, round int, again bool) (event.Action, error) {
 	if g := j.past.graded(round); g != nil {
 		j.collect(*g, searches, j.past.chunks)
@@ -87,7 +87,7 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 	return g.Action, j.rec.Emit(ctx, g)
 }
 
-// collect puts what a round found into the pool, by its grades, and gives the best grade.
+// collect adds the results of a round to the pool and returns the best grade.
 func (j *job) collect(g event.Graded, searches []*search, parents map[corpus.ChunkID]corpus.Chunk) (best float64) {
 	for _, d := range g.Grades {
 		i := slices.IndexFunc(searches, func(s *search) bool { return s.call == d.Call })
@@ -110,7 +110,7 @@ func (j *job) collect(g event.Graded, searches []*search, parents map[corpus.Chu
 	return best
 }
 
-// graded gives what searches found, each chunk once with its best grade, and who graded.
+// graded returns the results of searches, each chunk once with its best grade, and the name of the grader.
 func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by string, err error) {
 	grades := make([]grade.Grades, len(searches))
 	all, within := errgroup.WithContext(ctx)
@@ -149,7 +149,7 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 	return out, by, nil
 }
 
-// read gives hits as a judgement reads them: sentences as the statements that they make.
+// read returns hits as graders read them: sentences in their self-contained form.
 func read(hits []index.Hit) []index.Hit {
 	out := slices.Clone(hits)
 	for i := range out {
@@ -158,8 +158,8 @@ func read(hits []index.Hit) []index.Hit {
 	return out
 }
 
-// expand grades the parents of the best ambiguous chunks and of sentences. The parent of a chunk takes its place if it
-// scores higher, that of a sentence in any case: small chunks are found, and large ones read.
+// expand grades the parents of the best ambiguous chunks and of sentences. The parent replaces a chunk if its score is higher, and
+// a sentence in any case: small chunks are searched, and large ones are read.
 func (j *job) expand(ctx context.Context, all []*judged) error {
 	var wanted []*judged
 	var ids []corpus.ChunkID
@@ -223,12 +223,12 @@ func (j *job) expand(ctx context.Context, all []*judged) error {
 	return nil
 }
 
-// useful tells whether something that is not incorrect was found.
+// useful reports whether a result is not incorrect.
 func (j *job) useful() bool {
 	return slices.ContainsFunc(j.pool, func(c candidate) bool { return c.grade >= grade.AmbiguousFrom })
 }
 
-// add puts a candidate into the pool; of one chunk, the better grade stays.
+// add adds a candidate to the pool. Of a chunk that is there already, it keeps the better grade.
 func (j *job) add(c candidate) {
 	i, ok := j.at[c.Chunk.ID]
 	if !ok {

@@ -26,7 +26,7 @@ type listing struct {
 	docs  []document
 }
 
-// asksList lists the documents that there are, or those that are about something.
+// asksList lists all documents, or those about a topic, if the question asks for a list.
 func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	if err := j.learn(ctx, []string{l.About}); err != nil {
 		return false, j.survive(ctx, "weighing the words", err)
@@ -41,7 +41,7 @@ func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	})
 }
 
-// asListing takes up a list that an earlier process made, without the documents whose passage is gone.
+// asListing uses the list of an earlier process, without the documents whose passage no longer exists.
 func (j *job) asListing(l catalog.List, made listed, passages []event.Passage) {
 	j.listing = &listing{wish: l, found: made.Found, more: made.More}
 	for i, p := range passages[:min(len(passages), len(made.Documents))] {
@@ -51,8 +51,8 @@ func (j *job) asListing(l catalog.List, made listed, passages []event.Passage) {
 	}
 }
 
-// list gives the documents that are about something, the best first, each with its best passage; or all, by their ids, each with its
-// first.
+// list returns the documents about a topic, best first, each with its best passage; or all documents by their ids, each with its
+// first passage.
 func (j *job) list(ctx context.Context, about string) (listed, []candidate, error) {
 	if strings.TrimSpace(about) != "" {
 		return j.listAbout(ctx, about)
@@ -86,12 +86,12 @@ func described(d corpus.Document) document {
 	return document{ID: d.ID, Name: nameOf(d.URI), Title: titled(d.Title), Pages: d.Pages}
 }
 
-// titled gives a title as it is said: on one line, and not too long.
+// titled returns a title on one line, shortened if it is long.
 func titled(s string) string {
 	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(s, 4*maxName))), " "), maxName))
 }
 
-// listAbout searches for what the documents are to be about. Those count of which a passage is of use.
+// listAbout searches for the topic. A document is listed if one of its passages is useful.
 func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate, error) {
 	out := listed{Documents: []document{}}
 	s := j.search(event.ToolHybridSearch, lang.Head(about, maxQuery))
@@ -134,9 +134,8 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 	return out, best, nil
 }
 
-// enumerate says the answer that names documents, in place of a generator: each by its title, with the passage that stands for it.
-// What is said of a document is that it is there under its title, and, where the question asks for a matter, that the passage is
-// about that: its grade says how surely.
+// enumerate writes an answer that lists documents, instead of a generator: the title of each, with a passage as its citation. It
+// claims that the document exists and, if the question has a topic, that the passage is about it, with its grade as the confidence.
 func (j *job) enumerate(ctx context.Context) error {
 	j.context = slices.Clone(j.pool)
 	for i := range j.context {
@@ -147,7 +146,7 @@ func (j *job) enumerate(ctx context.Context) error {
 	return j.say(ctx, j.listing.deltas(), j.shown())
 }
 
-// deltas gives the answer. The passages are numbered as the documents are, from 1.
+// deltas returns the text of the answer. The passages have the numbers of their documents, from 1.
 func (l *listing) deltas() iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		if !yield(model.Delta{Text: l.lead()}, nil) {
@@ -168,7 +167,7 @@ func (l *listing) deltas() iter.Seq2[model.Delta, error] {
 	}
 }
 
-// lead is what stands before the list.
+// lead returns the text before the list.
 func (l *listing) lead() string {
 	count := fmt.Sprint(l.found)
 	about := ""
@@ -196,11 +195,11 @@ func (l *listing) lead() string {
 	return fmt.Sprintf("Documents%s (%s):", about, count)
 }
 
-// titlesForm names the check of an answer that names documents.
+// titlesForm is the name of the verifier of an answer that lists documents.
 const titlesForm = "titles"
 
-// attest checks an answer that names documents: a document is there under its title, since the index says so; that it is about
-// what was asked for is as sure as its passage's grade.
+// attest verifies an answer that lists documents. The index confirms that a document exists; the grade of its passage decides
+// whether it is about the topic.
 func (j *job) attest(ctx context.Context) error {
 	var verdicts []verify.Verdict
 	v := event.Verified{Claims: []event.Claim{}, By: titlesForm}

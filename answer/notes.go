@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// notes are what model calls tell while a step goes on. Failures are told in the run as soon as its rules allow, and what
-// was spent when the step ends.
+// notes collects what model calls report during a step. Failures are emitted as soon as the order of events allows it, and costs
+// when the step ends.
 type notes struct {
 	mu    sync.Mutex
 	told  map[string]bool // messages of failures, each of which is told once a step
@@ -22,7 +22,7 @@ type notes struct {
 	next  string // the model that took over last where the answer is written
 }
 
-// traced gives a step's context, whose model calls are told in the run.
+// traced returns a step's context, whose model calls are recorded in the run.
 func (j *job) traced(ctx context.Context, step string) context.Context {
 	return model.WithTrace(ctx, &model.Trace{
 		Failed: func(err error, name, next string) { j.survived(ctx, step, err, name, next) },
@@ -30,7 +30,7 @@ func (j *job) traced(ctx context.Context, step string) context.Context {
 	})
 }
 
-// survived tells of a model that failed and of what takes its place.
+// survived emits a warning for a model that failed, with what replaces it.
 func (j *job) survived(ctx context.Context, step string, err error, name, next string) {
 	message := name + " failed"
 	if e, ok := errors.AsType[*model.Error](err); ok {
@@ -54,7 +54,7 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 	if step == generating && next != "" {
 		n.next = next
 	}
-	// That a model is still skipped is news only once, and where it was to write the answer.
+	// Report only once that a model is skipped, and only in the step that writes the answer.
 	e, _ := errors.AsType[*model.Error](err)
 	known := e != nil && e.Failure == model.Skipped && n.told[name] && step != generating
 	if known || n.told[step+message] {
@@ -71,14 +71,14 @@ func (j *job) survived(ctx context.Context, step string, err error, name, next s
 // generating is the step that writes the answer.
 const generating = "generate"
 
-// writer gives the model that took over the answer last; empty where none did.
+// writer returns the name of the model that took over the answer last; empty if none did.
 func (n *notes) writer() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.next
 }
 
-// used adds up what a step's requests to a model cost.
+// used adds the cost of a step's requests to a model.
 func (n *notes) used(step, name string, u model.Usage) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,7 +98,7 @@ func (n *notes) used(step, name string, u model.Usage) {
 	s.Estimated = s.Estimated || u.Estimated
 }
 
-// spent gives the tokens that a step has cost so far.
+// spent returns the tokens that a step has cost so far.
 func (j *job) spent(step string) int {
 	n := &j.notes
 	n.mu.Lock()
@@ -112,7 +112,7 @@ func (j *job) spent(step string) int {
 	return sum
 }
 
-// settle tells in the run what is left to tell: also of a run that is stopped, since it is paid for.
+// settle emits the remaining notes, also if the run was stopped, since its requests are paid for.
 func (j *job) settle(ctx context.Context) error {
 	n := &j.notes
 	n.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// pages reads passages of a document by their pages. Those that are asked about something are graded by that; the others were
-// asked for by name, and nothing is more relevant.
+// pages reads passages of a document by their pages. If the question has a topic, they are graded by it. Otherwise they were
+// requested by name and get the best grade.
 func (j *job) pages(ctx context.Context, d corpus.Document, from, to int, focus string) (pagesRead, []candidate, error) {
 	read := pagesRead{Document: d.ID, Name: nameOf(d.URI), Title: d.Title, Pages: []int{}, Passages: []corpus.ChunkID{}}
 	where := j.onOwn
@@ -35,7 +35,7 @@ func (j *job) pages(ctx context.Context, d corpus.Document, from, to int, focus 
 	return read, found, err
 }
 
-// onOwn gives the passages on pages of the format's own, one more than are read at most, and which pages these are.
+// onOwn returns the passages on the pages of the format, one more than the limit at most, and their pages.
 func (j *job) onOwn(ctx context.Context, id corpus.DocumentID, from, to int) (hits []index.Hit, on []int, err error) {
 	at, err := j.pageAt(ctx, id, corpus.Passage, from)
 	for behind := false; err == nil && !behind && len(hits) <= maxPaged; {
@@ -67,7 +67,7 @@ func (j *job) onCounted(ctx context.Context, id corpus.DocumentID, from, to int)
 	return hits, on, err
 }
 
-// counted gives the first passages of a document with their pages, while more are wanted.
+// counted yields the first passages of a document with their pages.
 func (j *job) counted(ctx context.Context, id corpus.DocumentID, more func(c corpus.Chunk, page int) bool) error {
 	var paging corpus.PageCounter
 	for at := 0; at < maxCounted; {
@@ -84,7 +84,7 @@ func (j *job) counted(ctx context.Context, id corpus.DocumentID, more func(c cor
 	return nil
 }
 
-// maxCounted bounds the passages whose pages are counted, which takes reading them all.
+// maxCounted limits the passages whose pages are counted, since all of them have to be read.
 const maxCounted = 50_000
 
 func (j *job) lastPage(ctx context.Context, d corpus.Document) (int, error) {
@@ -96,7 +96,7 @@ func (j *job) lastPage(ctx context.Context, d corpus.Document) (int, error) {
 	return last, err
 }
 
-// onPages leaves of passages that reach over other pages, too, what the sentences of pages say: all of one of which none is known.
+// onPages shortens passages that extend over other pages to their sentences on the pages. A passage without known sentences stays.
 func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candidate, from, to int) error {
 	over := func(c candidate) bool { return slices.Min(paged(c.Chunk)) < from || slices.Max(paged(c.Chunk)) > to }
 	if !slices.ContainsFunc(found, over) {
@@ -138,7 +138,7 @@ func (j *job) onPages(ctx context.Context, id corpus.DocumentID, found []candida
 	return nil
 }
 
-// paged gives the pages of a chunk of a document whose format has pages.
+// paged returns the pages of a chunk of a document whose format has pages.
 func paged(c corpus.Chunk) []int {
 	if len(c.Pages) == 0 {
 		return []int{1}
@@ -146,8 +146,8 @@ func paged(c corpus.Chunk) []int {
 	return c.Pages
 }
 
-// pageAt gives the ordinal of a document's first chunk of a level that reaches a page. Chunks are in the order of their pages, so a few looks
-// find it in a document of any length.
+// pageAt returns the ordinal of a document's first chunk of a level that reaches a page. Chunks are in the order of their pages, so it
+// uses binary search.
 func (j *job) pageAt(ctx context.Context, id corpus.DocumentID, level corpus.Level, page int) (int, error) {
 	before := func(ordinal int) (bool, error) {
 		cs, err := j.contents().DocumentChunks(ctx, j.q.Collection, id, level, ordinal, 1)

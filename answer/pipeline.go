@@ -25,39 +25,40 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// rules names the forms that need no model in the events.
+// rules is the name, in events, of the implementations that need no model.
 const rules = "rules"
 
 // Pipeline answers questions: analyze, search, grade, expand or search again, rerank, generate, verify, attribute. In
-// agentic mode, a planner chooses the searches until the evidence suffices. Its fields are not to be changed once it answers. It may answer many questions at once.
+// agentic mode, a planner chooses the searches until the evidence suffices. Do not change its fields once it answers. It may answer
+// many questions at once.
 type Pipeline struct {
 	Index     index.Reader
-	Vectors   Vectors            // nil: searches go by words alone
+	Vectors   Vectors            // nil: searches are lexical
 	Condenser condense.Condenser // makes a follow-up self-contained; nil: by rules
 	Analyzer  analyze.Analyzer   // nil: by rules
 	Drafter   hyde.Writer        // nil: by relevance feedback
 	Generator model.Generator
-	// Generators gives the generator that asks the model of a name first; nil for a name that there is not, and for an empty one.
-	// A nil function knows none: the Generator answers. It may be called at once.
+	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
+	// Generator answers. It may be called at once.
 	Generators func(name string) model.Generator
 	Grader     grade.Grader // nil: the Scorer, whose scores are then the grades
-	Scorer     grade.Grader // gives the scores of what searches find, without a model; nil: by coverage
+	Scorer     grade.Grader // scores search results without a model; nil: by coverage
 	Reranker   rerank.Reranker
 	Verifier   verify.Verifier
 	Planner    agent.Planner    // chooses the tools of agentic mode; nil: rules
 	Graph      index.Graph      // nil: the index, if it is one; without a graph, there are no walks
 	Budget     agent.Budget     // of agentic mode's loop; zero fields: its defaults
 	Now        func() time.Time // for durations; default time.Now
-	Cache      *cache.Cache     // nil: each question is answered anew; the index must be an [index.Versions]
-	Setup      string           // names all that answers depend on beside question and documents: those of another are not taken from the cache
+	Cache      *cache.Cache     // nil: answers are not cached; otherwise the index must be an [index.Versions]
+	Setup      string           // fingerprint of what answers depend on besides question and documents; part of the cache's key
 }
 
-// Vectors places texts in the vector space that searches of a collection use.
+// Vectors embeds texts in the vector space that searches of a collection use.
 type Vectors interface {
 	SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error)
 }
 
-// By gives the Vectors of one embedder, whose space serves every collection, with the index's own weights.
+// By returns the Vectors of one embedder for all collections, with the index's own weights.
 func By(e model.Embedder) Vectors { return one{e} }
 
 type one struct{ model.Embedder }
@@ -76,32 +77,32 @@ type job struct {
 	*Pipeline
 	rec      *Recorder
 	past     past
-	q        event.RunStarted // its query is the question as it stands by itself
-	alone    string           // that, if it is not as it was asked
+	q        event.RunStarted // its query is the standalone question
+	alone    string           // the standalone question, if it differs from the one that was asked
 	analysis analyze.Analysis
 	calls    event.CallID
-	pool     []candidate                       // what was found so far, each chunk once
-	at       map[corpus.ChunkID]int            // its places in pool
-	instead  map[corpus.ChunkID]corpus.ChunkID // what is read in place of a chunk that was found
+	pool     []candidate                       // results so far, each chunk once
+	at       map[corpus.ChunkID]int            // their indexes in pool
+	instead  map[corpus.ChunkID]corpus.ChunkID // the chunk that is read instead of one that was found
 	stats    index.TermStats
-	context  []candidate // what may be read, best first; a passage's number is its place, from 1
-	read     []int       // places in context of what the generator reads
-	order    []int       // places in context of the sources, by number
+	context  []candidate // passages that may be read, best first; a passage's number is its index + 1
+	read     []int       // indexes in context of the passages that the generator reads
+	order    []int       // indexes in context of the sources, by number
 	quotes   []quote     // of the sources that are cited, by number
 	claims   []verify.Claim
 	finished bool                       // the sources are listed
 	files    map[corpus.DocumentID]file // of the documents that are read
 
-	focus   string   // the question about what was asked for by name, where the rest of it only names that
-	whole   bool     // an account is asked for of what was asked for by name
-	listing *listing // documents are asked for, and nothing of what they say
+	focus   string   // the topic of a question about documents or pages that it names
+	whole   bool     // the question asks for a summary of documents that it names
+	listing *listing // the question asks for a list of documents
 
-	lost error // the first failure of the index after which the run went on
+	lost error // the first failure of the index after which the run continued
 
-	start     event.GenerationStarted // to be written with the first piece of the answer
-	cacheable bool                    // the answer may be kept
+	start     event.GenerationStarted // written with the first piece of the answer
+	cacheable bool                    // the answer may be cached
 	scored    bool                    // the scores of searches are the grades of their hits
-	version   uint64                  // of the collection, before anything was searched
+	version   uint64                  // of the collection, before the first search
 	notes     notes
 }
 
@@ -148,7 +149,7 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	return err
 }
 
-// generator gives the one that a question asks for.
+// generator returns the generator for the model of a question.
 func (p *Pipeline) generator(q event.RunStarted) model.Generator {
 	if q.Model != "" && p.Generators != nil {
 		if g := p.Generators(q.Model); g != nil {
@@ -179,8 +180,8 @@ func (j *job) answer(ctx context.Context) error {
 	return nil
 }
 
-// chat answers a message that asks nothing, such as thanks, without searching or citing anything. Of a message that also asks
-// something, it leaves the question.
+// chat answers a message without a question, such as thanks, without a search or citations. Of a message that also asks something,
+// it keeps the question.
 func (j *job) chat(ctx context.Context) error {
 	question, reply := analyze.SmallTalk(j.q.Query)
 	if question != j.q.Query && question != "" {
@@ -232,7 +233,7 @@ func (j *job) condense(ctx context.Context) error {
 	return nil
 }
 
-// analyze answers from the cache or says what the question asks for, and that the answer is not known already.
+// analyze answers from the cache, or emits the analysis of the question and a cache miss.
 func (j *job) analyze(ctx context.Context) error {
 	if known, err := j.recall(ctx); known || err != nil {
 		return err
@@ -253,7 +254,7 @@ func (j *job) analyze(ctx context.Context) error {
 	case analysis.Mode != event.Agentic:
 		a.Parts, analysis.Mode = nil, event.Direct // which is one search
 	case j.Budget.Iterations == 1:
-		a.Parts = nil // there is no room for a decomposition
+		a.Parts = nil // the limit of iterations allows no decomposition
 	}
 	j.analysis, analysis.Decomposed = a, len(a.Parts) > 0
 	analysis.Parts, analysis.Chained, analysis.Several = a.Parts, a.Chained, a.Several
@@ -263,7 +264,7 @@ func (j *job) analyze(ctx context.Context) error {
 	return j.rec.Emit(ctx, event.CacheChecked{})
 }
 
-// prepare sees that there is something to search and learns how its words are spread.
+// prepare checks that there are documents and loads the statistics of the question's words.
 func (j *job) prepare(ctx context.Context) error {
 	if err := j.past.load(ctx, j.Index, j.q.Collection); err != nil {
 		return j.indexFault(ctx, err)
@@ -281,7 +282,7 @@ func (j *job) prepare(ctx context.Context) error {
 	return nil
 }
 
-// shownName gives what a question was asked of as people are told: its names, clean and not too many.
+// shownName returns the names of a question's scope for messages: printable and not too many.
 func shownName(collection string) string {
 	names := strings.Split(printable(lang.Head(collection, maxName)), ",")
 	for i := range names {
@@ -290,7 +291,7 @@ func shownName(collection string) string {
 	return strings.Join(names, ", ")
 }
 
-// learn adds to what is known of how words are spread.
+// learn adds to the term statistics.
 func (j *job) learn(ctx context.Context, texts []string) error {
 	words := lang.Content(lang.Head(strings.Join(texts, "\n"), maxQuery), maxWords)
 	words = slices.DeleteFunc(words, func(w string) bool { _, known := j.stats.DF[w]; return known })
@@ -301,7 +302,7 @@ func (j *job) learn(ctx context.Context, texts []string) error {
 	if err != nil {
 		return err
 	}
-	df := maps.Clone(j.stats.DF) // others may read it
+	df := maps.Clone(j.stats.DF) // it may be read concurrently
 	if df == nil {
 		df = map[string]int{}
 	}
@@ -310,7 +311,7 @@ func (j *job) learn(ctx context.Context, texts []string) error {
 	return nil
 }
 
-// retrieve does what the question plainly asks of documents as such, or else searches in the way of the run's mode.
+// retrieve runs the document tool that the question asks for explicitly, or else searches in the run's mode.
 func (j *job) retrieve(ctx context.Context) error {
 	if known, err := j.plainly(ctx); known || err != nil {
 		return err
@@ -321,7 +322,7 @@ func (j *job) retrieve(ctx context.Context) error {
 	return j.direct(ctx)
 }
 
-// survive records a failure of the index after which the run goes on, and warns of it.
+// survive records a failure of the index after which the run continues, and emits a warning.
 func (j *job) survive(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -339,7 +340,8 @@ func (j *job) lose(err error) {
 	}
 }
 
-// conclusive ends the run where the index failed and the rest found nothing of use: an answer would say that the documents hold none.
+// conclusive ends the run if the index failed and nothing useful was found: the run must not abstain as if the documents held no
+// answer.
 func (j *job) conclusive(context.Context) error {
 	if j.lost == nil || j.listing != nil || j.whole || slices.ContainsFunc(j.pool, func(c candidate) bool { return c.kept }) || j.useful() {
 		return nil
@@ -347,7 +349,7 @@ func (j *job) conclusive(context.Context) error {
 	return j.lost
 }
 
-// indexFault gives an error of the index its code, unless it is the context's.
+// indexFault adds a code to an error of the index, unless it is the context's error.
 func (j *job) indexFault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -358,10 +360,10 @@ func (j *job) indexFault(ctx context.Context, err error) error {
 	return fault.Wrap(fault.Index, err, "the index could not be searched")
 }
 
-// maxWords bounds how many words of a question are weighed.
+// maxWords limits the words of a question that are weighted.
 const maxWords = 256
 
-// asked gives the question and those that it was taken apart into.
+// asked returns the question and the parts that it was split into.
 func (j *job) asked() []string {
 	if j.focus != "" {
 		return []string{j.focus}

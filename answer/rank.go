@@ -14,20 +14,20 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// rerankWeight is that of the late interaction beside the search's own score, both scaled to 0..1 over the candidates.
+// rerankWeight is the weight of the late interaction score against the search score, both scaled to 0..1 over the candidates.
 const rerankWeight = 0.25
 
-// sentenceWeight is that of a passage's best sentence beside the search's own score.
+// sentenceWeight is the weight of a passage's best sentence against the search score.
 const sentenceWeight = 0.5
 
-// maxRanked is how many passages are compared with the question, or four times what is read, if that is more.
+// maxRanked is the number of passages that are reranked, or four times the number to read if that is more.
 const maxRanked = 60
 
-// titledBonus is what a passage that is about something the question names has before the others, in agentic mode.
+// titledBonus is added, in agentic mode, to the score of a passage about something that the question names.
 const titledBonus = 0.2
 
-// rerank orders the pool and keeps as many passages as the question asks for. Of them, those that are graded incorrect are
-// not read, unless nothing else is there.
+// rerank orders the pool and keeps as many passages as the question asks for. Passages that are graded incorrect are not read unless
+// there are no others.
 func (j *job) rerank(ctx context.Context) error {
 	if j.past.Seq > 0 && j.past.Rerank == nil && j.past.Generation == nil {
 		if err := j.closeCalls(ctx); err != nil {
@@ -82,7 +82,7 @@ func (j *job) rerank(ctx context.Context) error {
 	return j.rec.Emit(ctx, r)
 }
 
-// worthReading gives the candidates that are not graded incorrect, or all if there are no others.
+// worthReading returns the candidates that are not graded incorrect, or all if there are no others.
 func worthReading(kept []candidate) []candidate {
 	out := slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.kept })
 	if len(out) == 0 {
@@ -91,21 +91,21 @@ func worthReading(kept []candidate) []candidate {
 	return out
 }
 
-// asTheyStand keeps the order of what was asked for by name.
+// asTheyStand keeps the order of passages that were requested by name.
 func (j *job) asTheyStand() {
 	if j.listing == nil {
 		j.context = j.pool[:min(len(j.pool), max(j.q.TopK, maxCentral))]
 	}
 }
 
-// narrow leaves in the pool what may come to be read: many searches find many passages, and to compare each takes time.
+// narrow limits the pool before reranking: many searches find many passages, and reranking each takes time.
 func (j *job) narrow() {
 	slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.place, a.place) })
 	j.pool = j.pool[:min(len(j.pool), max(maxRanked, 4*j.q.TopK))]
 	j.at = nil
 }
 
-// rank gives the pool's places in the order.
+// rank returns the indexes of the pool in their order.
 func (j *job) rank(late []float64) []float64 {
 	first := make([]float64, len(j.pool))
 	named := j.named()
@@ -123,8 +123,8 @@ func (j *job) rank(late []float64) []float64 {
 	return out
 }
 
-// named tells, in agentic mode, which of the pool are about what the question names: by their titles without what tells them
-// from others. A name within a longer one that is there too does not count.
+// named reports, in agentic mode, which candidates are about something that the question names, by their titles without the words
+// that distinguish them. A name within a longer name of another title does not count.
 func (j *job) named() []bool {
 	out := make([]bool, len(j.pool))
 	if j.q.Mode != event.Agentic {
@@ -144,7 +144,7 @@ func (j *job) named() []bool {
 	return out
 }
 
-// scale gives what maps values from the least to the greatest of v to 0..1.
+// scale returns a function that maps the range of v to 0..1.
 func scale(v []float64) func(float64) float64 {
 	if len(v) == 0 || slices.Max(v) == slices.Min(v) {
 		return func(float64) float64 { return 0 }
@@ -153,15 +153,15 @@ func scale(v []float64) func(float64) float64 {
 	return func(x float64) float64 { return (x - low) / (high - low) }
 }
 
-// covered tells whether a chunk's text is part of one that is kept already.
+// covered reports whether a chunk's text is part of one that is kept already.
 func covered(c corpus.Chunk, kept []candidate) bool {
 	return slices.ContainsFunc(kept, func(o candidate) bool {
 		return o.Chunk.Document == c.Document && o.Chunk.Start <= c.Start && c.End <= o.Chunk.End
 	})
 }
 
-// places gives where a search puts its hits, 0..1: by its scores and the best sentence of each, and, where it was not for the
-// question itself, by the grades too.
+// places returns the ranks of the hits of a search, 0..1: by its scores and the best sentence of each and, if the search was not for
+// the question itself, by the grades too.
 func (j *job) places(s *search, grades []float64) []float64 {
 	out := make([]float64, len(s.hits))
 	asked := telling(j.weights(s.asked), s.hits)
@@ -180,7 +180,7 @@ func (j *job) places(s *search, grades []float64) []float64 {
 	return out
 }
 
-// weights gives the idf of a question's terms by stem.
+// weights returns the idf of a question's terms by stem.
 func (j *job) weights(question string) map[string]float64 {
 	out := map[string]float64{}
 	for _, t := range lang.Unique(lang.Head(question, maxQuery)) {
@@ -193,7 +193,7 @@ func (j *job) weights(question string) map[string]float64 {
 	return out
 }
 
-// telling weighs the terms of a question down that most passages found hold, in title or text: they do not tell them apart.
+// telling reduces the weight of terms that most results have in title or text, since they do not distinguish the results.
 func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
 	held := map[string]int{}
 	for _, h := range hits {
@@ -212,10 +212,10 @@ func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
 	return out
 }
 
-// common is what is left of the weight of a term that all passages hold.
+// common is the remaining share of the weight of a term that all passages have.
 const common = 0.3
 
-// bestSentence is the BM25 score of the passage's best sentence, for which the words of the title count as said.
+// bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present.
 func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
 	title, base := lang.Set(c.Title), 0.0
 	for t := range title {
@@ -238,5 +238,5 @@ func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
 	return best
 }
 
-// usualSentence is how many terms a sentence has.
+// usualSentence is the typical number of terms in a sentence.
 const usualSentence = 14

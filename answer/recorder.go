@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// Recorder writes one run's log: it numbers and dates what is emitted. Its methods may be called at once.
+// Recorder writes one run's log: it sets the number and time of each event. Its methods may be called at once.
 type Recorder struct {
 	store eventlog.Store
 	now   func() time.Time
@@ -25,7 +25,7 @@ type Recorder struct {
 	next  [1]event.Event // what is appended, so that a token needs no slice of its own
 }
 
-// NewRecorder begins a run: the log's first event is appended before it returns.
+// NewRecorder starts a run. It appends the log's first event before it returns.
 func NewRecorder(ctx context.Context, store eventlog.Store, now func() time.Time, start event.RunStarted) (*Recorder, error) {
 	r := &Recorder{store: store, now: now}
 	r.state.Run = start.Run
@@ -51,12 +51,11 @@ func ResumeRecorder(store eventlog.Store, now func() time.Time, log []event.Even
 	return r, nil
 }
 
-// Past gives what the log of a resumed run held when it was resumed, with the text, not to be changed; the zero state for a new
-// run.
+// Past returns the state of a resumed run when it was resumed, with the text, and the zero state for a new run. Do not change it.
 func (r *Recorder) Past() event.State { return r.past }
 
-// Emit appends an event. One that would break the log's rules is an error and is not written. The store is written to
-// even when ctx has ended, since a run that stops has its end to tell.
+// Emit appends an event. An event that violates the rules of [event.Check] is an error and is not written. Emit writes to the store
+// even if ctx has ended, since a run that stops still needs its terminal event.
 func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
 	if err := r.emit(ctx, b); err != nil {
 		return err
@@ -64,8 +63,8 @@ func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
 	switch b.(type) {
 	case event.Token, event.Reasoned:
 	default:
-		// The readers that this woke would wait for the next step's computing, which may keep the processor for
-		// milliseconds: let them go first. Tokens come too often for that, and lose nothing by being sent together.
+		// Let the readers that were notified run before the next step, which may use the processor for milliseconds. Tokens are too
+		// frequent for that, and can be sent together.
 		runtime.Gosched()
 	}
 	return nil
@@ -103,8 +102,8 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	return nil
 }
 
-// State gives a copy of the fold so far, not to be changed. It is without the answer's text, its
-// citations and the reasoning, which the log has.
+// State returns a copy of the state so far, without the answer's text, its citations and the reasoning, which are in the log. Do not
+// change it.
 func (r *Recorder) State() event.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

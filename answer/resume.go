@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// past is what the log of a resumed run holds of an earlier process: each step takes its result from here if it is there, and
-// does its work otherwise. It is empty for a new run.
+// past is the state of a resumed run from its log. A step uses its result from here if there is one. It is empty for a new run.
 type past struct {
 	event.State
 	chunks map[corpus.ChunkID]corpus.Chunk // that the log names and the index still holds
@@ -73,7 +72,7 @@ func (p *past) load(ctx context.Context, ix index.Reader, collection string) err
 	return nil
 }
 
-// over tells whether nothing is left to do but to end the run, and with which error.
+// over reports whether the run only has to be ended, and with which error.
 func (p *past) over() (bool, error) {
 	switch {
 	case p.Sources != nil && (p.Cached() || p.Check != nil):
@@ -94,7 +93,7 @@ func (p *past) over() (bool, error) {
 	return false, nil
 }
 
-// search returns the search with the number; nil if the log has none.
+// search returns the search with the call id, or nil if the log does not have it.
 func (p *past) search(id event.CallID) *event.Search {
 	for i := range p.Searches {
 		if p.Searches[i].Call == id {
@@ -104,7 +103,7 @@ func (p *past) search(id event.CallID) *event.Search {
 	return nil
 }
 
-// call is the same for the other tools.
+// call returns the call of another tool with the id, or nil.
 func (p *past) call(id event.CallID) *event.Call {
 	for i := range p.Calls {
 		if p.Calls[i].ToolCalled.Call == id {
@@ -114,7 +113,7 @@ func (p *past) call(id event.CallID) *event.Call {
 	return nil
 }
 
-// graded returns the grades of a round; nil if the log has none.
+// graded returns the grades of a round, or nil if the log does not have them.
 func (p *past) graded(round int) *event.Graded {
 	for i := range p.Grades {
 		if p.Grades[i].Iteration == round {
@@ -124,8 +123,8 @@ func (p *past) graded(round int) *event.Graded {
 	return nil
 }
 
-// plan returns what the planner chose for an iteration; ok is false if the log does not say. A run whose log is beyond its
-// last iteration chooses nothing more.
+// plan returns the actions of an iteration; ok is false if the log does not have them. After the last iteration of the log there
+// are none.
 func (p *past) plan(iteration int) (actions []agent.Action, ok bool) {
 	var logged json.RawMessage
 	for _, s := range p.Searches {
@@ -144,7 +143,7 @@ func (p *past) plan(iteration int) (actions []agent.Action, ok bool) {
 	return nil, p.Rerank != nil || p.Generation != nil
 }
 
-// hits returns what a search found, as far as it is still there.
+// hits returns the results of a search that still exist.
 func (p *past) hits(r *event.RetrievalFinished) []index.Hit {
 	var out []index.Hit
 	for _, f := range r.Found {
@@ -155,7 +154,7 @@ func (p *past) hits(r *event.RetrievalFinished) []index.Hit {
 	return out
 }
 
-// candidates returns the passages of a tool, as far as they are still there.
+// candidates returns the passages of a tool that still exist.
 func (p *past) candidates(passages []event.Passage, asked string) []candidate {
 	var out []candidate
 	for _, r := range passages {
@@ -175,7 +174,7 @@ func (p *past) candidates(passages []event.Passage, asked string) []candidate {
 	return out
 }
 
-// logged gives candidates their form in the log.
+// logged returns candidates as the log stores them.
 func logged(cs []candidate) []event.Passage {
 	var out []event.Passage
 	for _, c := range cs {
@@ -185,7 +184,7 @@ func logged(cs []candidate) []event.Passage {
 	return out
 }
 
-// returned reads the result of a tool into out; the error is the one that the tool failed with.
+// returned decodes the result of a tool into out. The error is that of the tool.
 func returned(r *event.ToolReturned, out any) error {
 	var f failure
 	if json.Unmarshal(r.Result, &f) == nil && f.Error != "" {
@@ -205,7 +204,7 @@ func (j *job) emitOnce(ctx context.Context, id event.CallID, b event.Body) error
 	return j.rec.Emit(ctx, b)
 }
 
-// closeCalls gives a result to calls of an earlier process that were not made again, since the index has changed.
+// closeCalls emits results for calls of an earlier process that were not repeated, because the index has changed.
 func (j *job) closeCalls(ctx context.Context) error {
 	const message = "the server restarted before the result was there"
 	s := j.rec.State()
@@ -226,8 +225,8 @@ func (j *job) closeCalls(ctx context.Context) error {
 	return nil
 }
 
-// requote takes up the numbers of the sources that the answer cited so far. What a source says stands in the log: it is used
-// in place of a passage that is gone.
+// requote restores the numbers of the sources that the answer has cited. The text of a source is in the log and replaces a passage
+// that no longer exists.
 func (j *job) requote() {
 	if len(j.order) > 0 {
 		return
@@ -250,7 +249,7 @@ func (j *job) requote() {
 	}
 }
 
-// chunkOf gives what a source tells of its chunk.
+// chunkOf returns the chunk of a source, as far as the source has it.
 func chunkOf(s event.Source) corpus.Chunk {
 	c := corpus.Chunk{ID: s.Chunk, Document: s.Document, Level: s.Level, Ordinal: s.Ordinal, Title: s.Title, Pages: s.Pages,
 		Start: s.Start, End: s.End, Text: s.Text}
@@ -260,7 +259,7 @@ func chunkOf(s event.Source) corpus.Chunk {
 	return c
 }
 
-// reread leaves of passages those that the generator read, in its order.
+// reread returns the passages that the generator read, in its order.
 func (j *job) reread(all []model.Passage) []model.Passage {
 	var out []model.Passage
 	for _, id := range j.past.Generation.Passages {
@@ -271,7 +270,7 @@ func (j *job) reread(all []model.Passage) []model.Passage {
 	return out
 }
 
-// told gives the answer so far as it is taken apart into claims.
+// told returns the answer so far for the extraction of claims.
 func (j *job) told() *saying {
 	told := new(saying)
 	told.text.Write(j.past.Text)
@@ -281,7 +280,7 @@ func (j *job) told() *saying {
 	return told
 }
 
-// shown gives the answer so far as its generator gave it, texts that follow each other joined.
+// shown returns the answer so far as its generator produced it, with adjacent texts joined.
 func (j *job) shown() []model.Delta {
 	var out []model.Delta
 	from := 0
@@ -298,7 +297,7 @@ func (j *job) shown() []model.Delta {
 	return out
 }
 
-// marked gives the answer so far with its citations as models write them.
+// marked returns the answer so far with its citations as models write them.
 func marked(shown []model.Delta) string {
 	var out strings.Builder
 	for _, d := range shown {
@@ -309,7 +308,7 @@ func marked(shown []model.Delta) string {
 	return out.String()
 }
 
-// skip takes what was shown out of what a generator gives from the beginning; ok is false if it gives something else.
+// skip removes the text that was emitted before from the output of a generator; ok is false if the output differs.
 func skip(shown []model.Delta, d model.Delta) (left []model.Delta, rest model.Delta, ok bool) {
 	switch {
 	case len(shown) == 0:

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Answerer answers a question: it emits everything between the run's first event and its terminal event, and returns
-// what ended it early, if anything did. [Pipeline] is the one that there is. The log of a run that is resumed after a restart holds
-// events already: see [Recorder.Past].
+// Answerer answers a question. It emits all events between the run's first event and its terminal event, and returns the error that
+// ended it early, if any. [Pipeline] implements it. The log of a run that is resumed after a restart has events already: see
+// [Recorder.Past].
 type Answerer interface {
 	Answer(ctx context.Context, r *Recorder) error
 }
 
-// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancel. Answered,
-// if not nil, is called when only the end is left to write. An error that it returns is for logs: it was written to the
-// run in its public form; [ErrNoEnd] says that this could not be done.
+// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancellation. It calls
+// answered, if not nil, before it writes the terminal event. The error is for logs, since the terminal event has its public form.
+// [ErrNoEnd] means that the terminal event could not be written.
 func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -33,11 +33,10 @@ func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err err
 	return a.Answer(ctx, r)
 }
 
-// ErrNoEnd says that the store took no terminal event, so that the log of a run that is over looks like that of a live one.
+// ErrNoEnd means that the store refused the terminal event, so that the log looks like that of a live run.
 var ErrNoEnd = errors.New("the run's end could not be written")
 
-// end writes the terminal event that err and ctx ask for, unless the answerer has written one. A generation that was begun
-// is closed first.
+// end writes the terminal event for err and ctx, unless the answerer has written one. It first ends a generation that was started.
 func end(ctx context.Context, r *Recorder, err error) error {
 	if r.State().Status != event.Running {
 		return err

@@ -20,7 +20,7 @@ const (
 	maxQuery   = 8192 // bytes of what is searched for
 )
 
-// search is one look into the index, and what it found.
+// search is a search of the index with its results.
 type search struct {
 	call    event.CallID
 	tool    string
@@ -37,19 +37,19 @@ type search struct {
 	failed  string
 }
 
-// search makes one by a tool for passages, judged by the question itself.
+// search returns a search for passages by a tool, graded by the question itself.
 func (j *job) search(tool, query string) *search {
 	return &search{tool: tool, words: query, near: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
 		limit: max(candidates, 2*j.q.TopK), asked: j.q.Query, weight: 1}
 }
 
-// call gives the number of the next call.
+// call returns the id of the next call.
 func (j *job) call() event.CallID {
 	j.calls++
 	return j.calls
 }
 
-// shown is what a search looks for, as people are told.
+// shown returns the query of a search as its event shows it.
 func (s *search) shown() string {
 	if s.words == "" || s.tool == event.ToolHydeSearch && s.near != "" {
 		return s.near
@@ -57,7 +57,7 @@ func (s *search) shown() string {
 	return s.words
 }
 
-// finished is the event that tells what a search found.
+// finished returns the event with the results of a search.
 func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
 	for i, h := range s.hits {
@@ -68,10 +68,10 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	return result
 }
 
-// wordsAlone tells that there is no vector to search by: words alone find most of what there is.
+// wordsAlone warns that a search is lexical only, because there is no vector.
 var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
 
-// find does a search. One by vectors alone goes by words where there is no vector.
+// find searches. A vector search is lexical if there is no vector.
 func (j *job) find(ctx context.Context, s *search) error {
 	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
 	if j.Vectors != nil && s.near != "" {
@@ -92,7 +92,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 	}
 	hits, err := j.Index.Search(ctx, q)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
-		// Another model answers the embedder's name by now, and its vectors are of another length.
+		// The server now has another embedding model under the same name, whose vectors have another length.
 		if err := j.rec.Emit(ctx, wordsAlone); err != nil {
 			return err
 		}
@@ -110,9 +110,8 @@ func (j *job) find(ctx context.Context, s *search) error {
 	return j.score(ctx, s, hits)
 }
 
-// score takes the hits of a search with their scores. The index's own scores only rank the hits of one search: the best of
-// them has about the same score whatever is asked. The scores that a run shows are those of the rules' grades, which are
-// absolute; see [grade.Calibration].
+// score grades the hits of a search by rules for the scores that the run shows. The scores of the index are relative: the best hit
+// has about the same score for any question. Grades are absolute; see [grade.Calibration].
 func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
 	grades, err := j.Scorer.Grade(ctx, s.asked, read(hits), j.stats)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// maxName bounds the name of a document's file, in bytes.
+// maxName limits the name of a document's file, in bytes.
 const maxName = 255
 
 // contents gives the part of the index that reads documents as such; nil if it has none.
@@ -23,7 +23,7 @@ func (p *Pipeline) contents() index.DocumentReader {
 	return c
 }
 
-// describe reads where the documents' files are. A failure leaves them without a name: an answer needs none.
+// describe reads the paths of the documents' files. After a failure they have no names, which an answer does not need.
 func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	c := j.contents()
 	if c == nil {
@@ -51,7 +51,7 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	}
 }
 
-// fileNames returns the names of the files of the hits' documents. Searches that run side by side may call it at once.
+// fileNames returns the names of the files of the hits' documents. Concurrent searches may call it.
 func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.DocumentID]string {
 	c := j.contents()
 	if c == nil {
@@ -71,7 +71,7 @@ func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.Docume
 	return names
 }
 
-// nameOf gives the name of a file by its path or address, without folders: of an address without a path, its host.
+// nameOf returns the name of a file from its path or URL, without folders; for a URL without a path, the host.
 func nameOf(uri string) string {
 	if u, err := url.Parse(uri); err == nil && u.Scheme != "" && u.Host != "" {
 		uri = u.Path
@@ -89,7 +89,7 @@ func nameOf(uri string) string {
 // file is a document's file: its name without folders, and its path below the indexed folder.
 type file struct{ name, path string }
 
-// quote is what the citations of a source rest on so far.
+// quote is the text of a source that supports its citations so far.
 type quote struct {
 	span  lang.Span // in the source's text: of the first citation; empty if it is not known
 	pages []int     // of all citations, ascending
@@ -114,7 +114,7 @@ func (j *job) locate(s *event.Source) {
 	}
 }
 
-// What is read to find a quotation, in bytes: of what was said, and of the passage.
+// Limits of the text that is read to find a quotation, in bytes: of the answer and of the passage.
 const (
 	maxSaid   = 2000
 	maxQuoted = 16 << 10
@@ -171,7 +171,7 @@ func covering(sentences []map[string]struct{}, wanted map[string]struct{}) (pick
 	return picked
 }
 
-// cite returns the citation of a source that stands behind what was said since the last citation.
+// cite returns the citation of a source that supports the text since the last citation.
 func (j *job) cite(n int, c candidate, said string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
 	spans := quoted(c.Chunk.Text, said)
@@ -200,7 +200,7 @@ func (j *job) cite(n int, c candidate, said string) event.Cited {
 
 func ascending(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }
 
-// citation returns the citation of what stands at a place of the context.
+// citation returns the citation of the passage at an index of the context.
 func (j *job) citation(place int, said string) event.Cited {
 	return j.cite(j.number(place), j.context[place], said)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// What tools are given and give, as the run tells it.
+// The inputs and results of tools, as the run's events show them.
 type (
 	decomposeInput struct {
 		Query string `json:"query"`
@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// object gives the JSON of one of the types above, which cannot fail.
+// object returns the JSON of one of the types above, which cannot fail.
 func object(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -54,7 +54,7 @@ func object(v any) json.RawMessage {
 	return b
 }
 
-// decompose takes a question apart.
+// decompose splits a question into parts.
 func (t *tools) decompose(ctx context.Context, a *tool) (decomposed, error) {
 	switch a.parts = t.analysis.Parts; {
 	case len(a.Parts) > 0:
@@ -69,7 +69,7 @@ func (t *tools) decompose(ctx context.Context, a *tool) (decomposed, error) {
 	return decomposed{append([]string{}, a.parts...)}, nil
 }
 
-// best gives what was found by the question itself, or else by anything.
+// best returns the results of searches for the question itself, or else of any search.
 func (t *tools) best() []index.Hit {
 	var own, all []index.Hit
 	for _, c := range t.pool {
@@ -84,11 +84,11 @@ func (t *tools) best() []index.Hit {
 	return all
 }
 
-// errNoGraph says that there is nothing to walk.
+// errNoGraph means that the index has no graph.
 var errNoGraph error = fault.New(fault.NotFound, "the index has no graph")
 
-// walk follows the graph from the action's entities, those that its query names, and the best evidence. What it reaches is
-// graded like what is searched for.
+// walk follows the graph from the action's entities, those that its query names, and the best evidence. The chunks that it reaches
+// are graded like search results.
 func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 	if t.Graph == nil {
 		return walked{}, errNoGraph
@@ -134,5 +134,5 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 	return result, nil
 }
 
-// starts bounds the passages that a walk starts from.
+// starts limits the passages from which a walk starts.
 const starts = 5
