@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many combining marks and joiners in a row are shown: more pile up over the lines around them.
+// maxMarks is the maximum number of consecutive combining marks and joiners. More would cover neighbouring lines.
 const maxMarks = 8
 
-// Clean gives a text as a terminal may be sent it: what would move the cursor, change colours, titles or the direction of writing, or cannot be
-// seen, is left out. Line ends and tabs stay; other line ends become ones. Texts of models, documents and servers all go through it.
+// Clean removes control sequences, bidirectional controls and invisible characters from a text, so that it is safe to write to a terminal.
+// It keeps line ends and tabs, and replaces other line separators by line ends. All texts of models, documents and servers are cleaned.
 func Clean(s string) string { return clean(s, '\n') }
 
-// Line is Clean on one line: white space is one blank.
+// Line returns the cleaned text on one line: runs of white space become one space.
 func Line(s string) string { return strings.Join(strings.Fields(clean(s, ' ')), " ") }
 
 func clean(s string, end rune) string {
@@ -49,7 +49,7 @@ func clean(s string, end rune) string {
 	return b.String()
 }
 
-// plain tells of most texts that nothing is to be done.
+// plain is a fast check for texts that need no cleaning.
 func plain(s string, end rune) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -60,8 +60,8 @@ func plain(s string, end rune) bool {
 	return true
 }
 
-// hidden tells the characters that are left out: controls, what steers the direction of writing, what has no width and joins nothing, private
-// ones, and those by which text is hidden in text.
+// hidden reports whether a character is removed: controls, bidirectional controls, zero-width characters that join nothing, private use
+// characters, and tag characters, which can hide text.
 func hidden(r rune) bool {
 	switch {
 	case r == utf8.RuneError:
@@ -78,7 +78,7 @@ func hidden(r rune) bool {
 	return false
 }
 
-// joins tells the characters that stand on the one before.
+// joins reports whether a character combines with the one before it.
 func joins(r rune) bool {
 	return r >= 0x300 && (unicode.In(r, unicode.Mn, unicode.Me) || r == '\u200c' || r == '\u200d')
 }

@@ -1,5 +1,5 @@
-// Package display shows a run as it is told: a handler follows the snapshots of a stream and has a processor for each kind of what is in them tell a
-// display what changed. Displays see whole states and no differences, so that it does not matter which snapshots a client has missed.
+// Package display shows a run while it is streamed. A [Handler] follows the snapshots of a stream. For each kind of content, a [Processor]
+// reports changes to a [Display]. Displays receive whole snapshots, so that missed snapshots do not matter.
 package display
 
 import (
@@ -10,59 +10,59 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// Display renders a run. Its methods are called by one goroutine, with a snapshot that holds all that is known by then, also of what the call is
-// not about. Errors, which are those of writing, end the showing.
+// Display renders a run. One goroutine calls its methods with the newest snapshot of the whole run. A method returns an error if it cannot
+// write, which ends the display.
 type Display interface {
-	// Step shows the snapshot's step i, which began or changed.
+	// Step shows step i of the snapshot, which has started or changed.
 	Step(s *client.Snapshot, i int) error
-	// Reasoning shows what models think: more of it than before, or something else.
+	// Reasoning shows the reasoning of models, which has changed.
 	Reasoning(s *client.Snapshot) error
-	// Answer shows the text and its citations, of which something is new.
+	// Answer shows the text and its citations, which have changed.
 	Answer(s *client.Snapshot) error
-	// Warning shows the snapshot's warning i.
+	// Warning shows warning i of the snapshot.
 	Warning(s *client.Snapshot, i int) error
-	// Close shows how the run ended, and ends the display; nothing is called after it. Cause is why the stream broke off before the run's end;
-	// nil: it did not.
+	// Close shows the end of the run and closes the display. It is the last call. cause is the error that ended the stream before the end of
+	// the run, or nil.
 	Close(s *client.Snapshot, cause error) error
 }
 
-// Processor tells a display what changed between two snapshots of a run, of one kind of what is in them. It is told of whole states: was is what the
-// display has seen, which may lie any number of events behind now.
+// Processor reports the changes of one kind of content between two snapshots to a display. before is the last snapshot that the display has
+// seen. Any number of events can lie between the two.
 type Processor interface {
-	Process(was, now *client.Snapshot, d Display) error
+	Process(before, now *client.Snapshot, d Display) error
 }
 
-// Handler follows a run's snapshots. It is for one goroutine.
+// Handler passes the snapshots of a run to a display. It is not safe for concurrent use.
 type Handler struct {
-	d     Display
-	order []Processor
-	was   client.Snapshot
+	d      Display
+	order  []Processor
+	before client.Snapshot
 }
 
-// NewHandler makes a handler that knows everything that a snapshot holds. Steps of kinds that it does not know are passed over.
+// NewHandler returns a handler with processors for all content of a snapshot. It ignores steps of unknown kinds.
 func NewHandler(d Display) *Handler {
 	return &Handler{d: d, order: []Processor{
 		steps{kinds: []client.Kind{client.Stage, client.Search, client.Tool}}, warnings{}, reasoning{}, message{}}}
 }
 
-// Show takes up the next snapshot.
+// Show shows the next snapshot.
 func (h *Handler) Show(now client.Snapshot) error {
 	for _, p := range h.order {
-		if err := p.Process(&h.was, &now, h.d); err != nil {
+		if err := p.Process(&h.before, &now, h.d); err != nil {
 			return fmt.Errorf("show answer: %w", err)
 		}
 	}
-	h.was = now
+	h.before = now
 	return nil
 }
 
-// Source is what a handler follows; [client.Stream] is one.
+// Source is a stream of snapshots, such as [client.Stream].
 type Source interface {
 	Events() iter.Seq2[client.Event, error]
 	Snapshot() client.Snapshot
 }
 
-// Run reads a stream to its end and shows it. It gives the last snapshot, and the error that ended the stream or the showing.
+// Run shows a stream until its end. It returns the last snapshot, and the error that ended the stream or the display.
 func Run(s Source, d Display) (client.Snapshot, error) {
 	h := NewHandler(d)
 	var cause error
@@ -72,7 +72,7 @@ func Run(s Source, d Display) (client.Snapshot, error) {
 			break
 		}
 		if err := h.Show(s.Snapshot()); err != nil {
-			return s.Snapshot(), both(err, d.Close(&h.was, nil))
+			return s.Snapshot(), both(err, d.Close(&h.before, nil))
 		}
 	}
 	last := s.Snapshot()
@@ -82,7 +82,7 @@ func Run(s Source, d Display) (client.Snapshot, error) {
 	return last, both(cause, d.Close(&last, cause))
 }
 
-// both joins two errors, the second of which may be the first once more.
+// both joins two errors unless they are the same.
 func both(err, again error) error {
 	if again == nil || errors.Is(err, again) {
 		return err

@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// JSON prints snapshots, an object a line.
+// JSON prints snapshots as JSON, one object per line.
 type JSON struct {
 	out    io.Writer
 	stream bool
-	told   int // events of the last snapshot that was printed
+	told   int // number of events of the last printed snapshot
 }
 
-// NewJSON prints to out: one object at the end, or, with stream, each state as it comes; the last of them is the end too.
+// NewJSON returns a display that prints one object at the end, or with stream an object after each change.
 func NewJSON(out io.Writer, stream bool) *JSON { return &JSON{out: out, stream: stream} }
 
 // Step implements [Display].
@@ -36,7 +36,7 @@ func (j *JSON) Answer(s *client.Snapshot) error { return j.state(s) }
 // Warning implements [Display].
 func (j *JSON) Warning(s *client.Snapshot, _ int) error { return j.state(s) }
 
-// state prints a snapshot once, whatever of it has changed.
+// state prints a snapshot once, also if several parts have changed.
 func (j *JSON) state(s *client.Snapshot) error {
 	if !j.stream || s.Events == j.told || s.Status.Final() {
 		return nil
@@ -47,14 +47,14 @@ func (j *JSON) state(s *client.Snapshot) error {
 // Close implements [Display].
 func (j *JSON) Close(s *client.Snapshot, _ error) error { return j.print(s) }
 
-// report is what is printed of a snapshot: docs/cli.md has its fields.
+// report is the JSON form of a snapshot, described in docs/cli.md.
 type report struct {
 	Run          string               `json:"run"`
 	Question     string               `json:"question"`
 	Status       client.Status        `json:"status"`
 	Answer       string               `json:"answer"` // with citations as [1]
 	Abstained    bool                 `json:"abstained"`
-	Confidence   *float64             `json:"confidence"` // null if nothing was claimed
+	Confidence   *float64             `json:"confidence"` // null if the answer makes no claims
 	Citations    []client.Citation    `json:"citations"`
 	Sources      []source             `json:"sources"`
 	Cached       bool                 `json:"cached"`
@@ -75,8 +75,8 @@ type source struct {
 	Document  string `json:"document_id,omitempty"`
 	Title     string `json:"title,omitempty"`
 	File      string `json:"file,omitempty"`
-	Pages     []int  `json:"pages,omitempty"` // that are cited
-	Citations []int  `json:"citations"`       // their numbers
+	Pages     []int  `json:"pages,omitempty"` // cited pages
+	Citations []int  `json:"citations"`       // numbers of the citations
 }
 
 func reportOf(s *client.Snapshot) report {
@@ -123,7 +123,7 @@ func (j *JSON) print(s *client.Snapshot) error {
 	return err
 }
 
-// visible escapes what encoding/json leaves as it is and a terminal may heed: the controls behind ASCII and the directions of writing.
+// visible escapes characters that encoding/json does not escape but terminals can interpret: C1 controls and bidirectional controls.
 func visible(b []byte) []byte {
 	var out []byte
 	from := 0

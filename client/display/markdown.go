@@ -11,35 +11,35 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 )
 
-// maxBlock is the most bytes of Markdown that are rendered in one piece: the time that takes may grow faster than the piece does.
+// maxBlock is the maximum size of a block in bytes, because the time of rendering can grow faster than the size.
 const maxBlock = 4 << 10
 
-// maxStyled is how much of a text is rendered as Markdown, in bytes; what follows is shown as it is. Strange text takes up to a tenth of a second
-// for each block.
+// maxStyled is the maximum size of text that is rendered as Markdown in bytes. The rest is shown as plain text. Hostile text takes up to a tenth
+// of a second per block.
 const maxStyled = 128 << 10
 
-// maxNesting is the most quotes or lists in each other; text that has more is shown as it is.
+// maxNesting is the maximum depth of quotes and lists. Deeper text is shown as plain text.
 const maxNesting = 12
 
-// markdown renders an answer that grows. The text is rendered by blocks, and those that are over are rendered once for each width.
+// markdown renders a growing answer block by block. Complete blocks are rendered once for each width.
 type markdown struct {
 	width    int
-	free     *glamour.TermRenderer // breaks no line
-	bound    *glamour.TermRenderer // fits tables to the width
+	free     *glamour.TermRenderer // does not wrap
+	bound    *glamour.TermRenderer // wraps tables to the width
 	blocks   []block
-	last     block // the one that is not over, as it was drawn last
-	rendered int   // blocks rendered so far
+	last     block // the incomplete block, as drawn last
+	rendered int   // number of rendered blocks
 }
 
-// block is a piece of the text that is over, and its lines.
+// block is a block of the text with its rendered lines.
 type block struct {
 	source string
-	begin  string // the fence of code that it begins in; empty: none
-	fence  string // the one that goes on in the next block
+	begin  string // open code fence at its begin, or empty
+	fence  string // open code fence at its end, or empty
 	lines  []string
 }
 
-// lines gives the text as lines of at most so many columns. The last block is rendered anew each time.
+// lines renders the text as lines of at most width columns. The incomplete block is rendered at each call.
 func (m *markdown) lines(text string, width int) []string {
 	if width = max(width, 4); width != m.width {
 		*m = markdown{width: width, rendered: m.rendered}
@@ -78,7 +78,7 @@ func (m *markdown) lines(text string, width int) []string {
 	return ended(all)
 }
 
-// ended takes the empty lines off the end.
+// ended removes trailing empty lines.
 func ended(all []string) []string {
 	for len(all) > 0 && all[len(all)-1] == "" {
 		all = all[:len(all)-1]
@@ -86,9 +86,9 @@ func ended(all []string) []string {
 	return all
 }
 
-// cut gives the length of the text's first block, with the blank lines behind it, and whether it is over: more of the text cannot change it.
-// A block ends before a line behind a blank one that is not indented, outside fences of code. Fence is the one that the text begins in; open
-// is the one that it goes on in.
+// cut returns the length of the first block with its trailing blank lines, and whether it is complete, so that more text cannot change it. A
+// block ends before an unindented line after a blank line, outside code fences. fence is the open fence at the begin of the text, open that at
+// the end of the block.
 func cut(text, fence string) (n int, open string, over bool) {
 	blank := false
 	for at := 0; at < len(text); {
@@ -121,7 +121,7 @@ func cut(text, fence string) (n int, open string, over bool) {
 	return len(text), fence, false
 }
 
-// piece gives how much of a line that is too long makes a block: up to a blank, or else to a character.
+// piece returns the length of the block at the begin of a line that is too long. It cuts at a space, otherwise between characters.
 func piece(line string) int {
 	if i := strings.LastIndexByte(line[:maxBlock], ' '); i > maxBlock/2 {
 		return i + 1
@@ -133,8 +133,7 @@ func piece(line string) int {
 	return n
 }
 
-// fenced takes a line, without what it is indented by, and the fence of code that it stands in. It gives the one that goes on behind it, and
-// whether the line is an edge of it.
+// fenced returns the open code fence after an unindented line, and whether the line opens or closes a fence. fence is the open one before it.
 func fenced(line, fence string) (edge bool, open string) {
 	f := fenceOf(line)
 	switch {
@@ -146,7 +145,7 @@ func fenced(line, fence string) (edge bool, open string) {
 	return false, fence
 }
 
-// fenceOf gives the fence that a line begins with; empty: none.
+// fenceOf returns the code fence at the begin of a line, or an empty string.
 func fenceOf(line string) string {
 	for _, c := range []byte("`~") {
 		n := 0
@@ -160,7 +159,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// render gives a block's lines with an empty one behind them.
+// render returns the lines of a block, followed by an empty line.
 func (m *markdown) render(source string, styled bool) (lines []string) {
 	m.rendered++
 	text := laid(unescaped(Clean(source)), m.width)
@@ -173,20 +172,20 @@ func (m *markdown) render(source string, styled bool) (lines []string) {
 	return append(lines, "")
 }
 
-// styled renders Markdown; nil where that is not to be had.
+// styled renders Markdown. It returns nil if that fails.
 func (m *markdown) styled(text string) (lines []string) {
 	if nested(text) {
 		return nil
 	}
 	defer func() {
-		if recover() != nil { // a library's fault over a strange text costs its looks and not the answer
+		if recover() != nil { // show plain text if the library panics
 			lines, m.free, m.bound = nil, nil, nil
 		}
 	}()
 	lines = rendered(&m.free, text, 0)
 	for _, line := range lines {
 		if strings.Contains(line, crossing) && xansi.StringWidth(line) > m.width {
-			return cropped(rendered(&m.bound, text, m.width), m.width) // a table that has to be made narrower
+			return cropped(rendered(&m.bound, text, m.width), m.width) // for example a wide table
 		}
 	}
 	all := make([]string, 0, len(lines))
@@ -196,7 +195,8 @@ func (m *markdown) styled(text string) (lines []string) {
 	return all
 }
 
-// rendered gives the renderer's lines, of any width or of one at most; nil where there are none to be had. The renderer is made where there is none.
+// rendered returns the lines of a renderer with a maximum width, where 0 is unlimited. It returns nil if rendering fails. It creates the
+// renderer if necessary.
 func rendered(r **glamour.TermRenderer, text string, width int) (lines []string) {
 	if *r == nil {
 		made, err := glamour.NewTermRenderer(glamour.WithStyles(style()), glamour.WithWordWrap(width), glamour.WithPreservedNewLines(),
@@ -218,7 +218,7 @@ func rendered(r **glamour.TermRenderer, text string, width int) (lines []string)
 	return append([]string{}, ended(lines)...)
 }
 
-// cropped cuts the lines that are wider all the same.
+// cropped truncates lines that are too wide.
 func cropped(lines []string, width int) []string {
 	for i := range lines {
 		lines[i] = xansi.Truncate(lines[i], width, "…")
@@ -226,7 +226,7 @@ func cropped(lines []string, width int) []string {
 	return lines
 }
 
-// trimmed takes the blanks off a line's end, which padding puts there in colours.
+// trimmed removes trailing padding, which can contain colours.
 func trimmed(line string) string {
 	if strings.TrimSpace(xansi.Strip(line)) == "" {
 		return ""
@@ -234,7 +234,7 @@ func trimmed(line string) string {
 	return strings.TrimRight(line, " ")
 }
 
-// nested tells whether a text nests deeper than is rendered, by what stands before the words of its lines.
+// nested reports whether a text is nested deeper than maxNesting, according to the markers at the begin of its lines.
 func nested(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		depth, blanks := 0, 0
@@ -255,10 +255,10 @@ func nested(text string) bool {
 	return strings.Count(text, "[") > 400 || strings.Count(text, "*")+strings.Count(text, "_")+strings.Count(text, "~") > 1500 || strings.Count(text, "|") > 1500
 }
 
-// entity is a character by its number, which the renderer would put in its place.
+// entity matches a numeric character reference, which the renderer would replace.
 var entity = regexp.MustCompile(`&#(?:[xX]([0-9a-fA-F]{1,7})|([0-9]{1,8}));?`)
 
-// unescaped gives characters that are written as numbers, but for those that are not shown.
+// unescaped replaces numeric character references, except those of hidden characters.
 func unescaped(s string) string {
 	if !strings.Contains(s, "&#") {
 		return s
@@ -276,8 +276,8 @@ func unescaped(s string) string {
 	})
 }
 
-// A citation's marker goes through the renderer as a number between two private characters, which Clean has left out of the text, so that it
-// is no link and as wide as it will be.
+// A citation marker passes the renderer as a number between two private use characters, which Clean has removed from the text. It is not parsed
+// as a link and has its final width.
 const heldOpen, heldClose = "\ue000", "\ue001"
 
 var (
@@ -289,13 +289,13 @@ func hold(s string) string { return markers.ReplaceAllString(s, heldOpen+"${1}"+
 
 func release(s string) string {
 	s = held.ReplaceAllString(s, "\x1b[36m[${1}]\x1b[39m")
-	return strings.NewReplacer(heldOpen, "[", heldClose, "]").Replace(s) // of a marker that was broken over lines
+	return strings.NewReplacer(heldOpen, "[", heldClose, "]").Replace(s) // a marker that was wrapped
 }
 
-// escape is a control sequence of colour, or any other, or the beginning of one.
+// escape matches a control sequence or the begin of one.
 var escape = regexp.MustCompile("\x1b\\[[0-9;:]*m|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b\\[[0-?]*[ -/]*[@-~]?|\x1b[^\\[\\]]?|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]")
 
-// onlyColours leaves out every control sequence but those of colours: links that point elsewhere than they say, and what slipped through.
+// onlyColours removes all control sequences except colours, for example hyperlinks.
 func onlyColours(s string) string {
 	return escape.ReplaceAllStringFunc(s, func(e string) string {
 		if strings.HasPrefix(e, "\x1b[") && strings.HasSuffix(e, "m") {
@@ -305,14 +305,14 @@ func onlyColours(s string) string {
 	})
 }
 
-// columns stands between those of a table, and crossing below its head; codeMargin is how far code is indented, in columns.
+// columns and crossing separate the columns of a table and of its header. codeMargin is the indentation of code in columns.
 const (
 	columns    = "│"
 	crossing   = "┼"
 	codeMargin = 2
 )
 
-// style is how Markdown looks: the sixteen colours of the terminal, which fit a light ground as well as a dark one.
+// style uses the sixteen colours of the terminal, which suit light and dark backgrounds.
 func style() ansi.StyleConfig {
 	heading := ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: new(true), Color: new("4"), BlockSuffix: "\n"}}
 	plain := ansi.StyleBlock{}

@@ -8,19 +8,18 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 )
 
-// Painter keeps some lines at the end of what a terminal shows up to date. It writes the lines that changed and nothing else, in one piece that
-// terminals show at once if they can (mode 2026), and moves the cursor by lines only, so that it need not know where on the screen it is. It is
-// not Bubble Tea's renderer since that draws everything anew when the number of lines changes, and leaves what it drew before behind in
-// terminals that keep what is erased. It is for one goroutine.
+// Painter updates some lines at the end of a terminal. It writes only changed lines, in one synchronized update (mode 2026), and moves the
+// cursor relatively, so that it does not need to know its position. Bubble Tea's own renderer redraws everything when the number of lines
+// changes, which leaves old lines behind in some terminals. A Painter is not safe for concurrent use.
 type Painter struct {
 	out    io.Writer
-	lines  []string // as they are shown; the cursor stands in the last
-	hidden bool     // the cursor is
+	lines  []string // shown lines; the cursor is in the last one
+	hidden bool     // the cursor is hidden
 	frames int      // written so far
 	drawn  int      // lines written so far
 }
 
-// NewPainter makes a painter of a terminal, whose cursor stands at the beginning of a line.
+// NewPainter returns a painter of a terminal whose cursor is at the begin of a line.
 func NewPainter(out io.Writer) *Painter { return &Painter{out: out} }
 
 const (
@@ -32,7 +31,7 @@ const (
 	eraseLine  = "\x1b[2K"
 )
 
-// up moves the cursor to the beginning of a line so many lines above.
+// up moves the cursor to the begin of the line n lines above.
 func up(n int) string {
 	if n <= 0 {
 		return "\r"
@@ -40,16 +39,16 @@ func up(n int) string {
 	return "\x1b[" + strconv.Itoa(n) + "A\r"
 }
 
-// Paint shows the lines, each at most as wide as the terminal.
+// Paint shows lines, which must not be wider than the terminal.
 func (p *Painter) Paint(lines []string) error {
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
-	for len(lines) < len(p.lines) { // what is no longer there is blank, and the place is kept
+	for len(lines) < len(p.lines) { // removed lines become blank, so that the height is kept
 		lines = append(lines, "")
 	}
 	var b strings.Builder
-	at := max(len(p.lines)-1, 0) // the line that the cursor is in
+	at := max(len(p.lines)-1, 0) // line of the cursor
 	move := func(i int) {
 		if i < at {
 			b.WriteString(up(at - i))
@@ -84,14 +83,14 @@ func (p *Painter) write(s string) error {
 	return err
 }
 
-// Print leaves a text above the lines, in the terminal's scrollback, and paints the lines anew beneath, all of it in one piece.
+// Print writes a text permanently above the lines, and paints the lines below it, in one update.
 func (p *Painter) Print(text string, lines []string) error {
 	out := p.out
 	var b strings.Builder
 	p.out = &b
 	err := p.erase(len(p.lines))
 	if err == nil {
-		err = p.write(strings.ReplaceAll(text, "\n", "\r\n") + "\r\n") // in the mode that keys need, terminals add no return by themselves
+		err = p.write(strings.ReplaceAll(text, "\n", "\r\n") + "\r\n") // in raw mode terminals add no carriage return
 	}
 	if err == nil {
 		err = p.Paint(lines)
@@ -103,8 +102,7 @@ func (p *Painter) Print(text string, lines []string) error {
 	return err
 }
 
-// Resized takes up that the terminal is so many columns wide now. Terminals break lines that no longer fit, so there may be more of them; what is
-// shown is erased, and drawn anew by the next call of Paint.
+// Resized sets a new width of the terminal. It erases the lines, which the terminal can have wrapped. The next Paint draws them again.
 func (p *Painter) Resized(width int) error {
 	if len(p.lines) == 0 {
 		return nil
@@ -116,8 +114,8 @@ func (p *Painter) Resized(width int) error {
 	return p.erase(rows)
 }
 
-// erase takes so many lines, up from the cursor's, off the screen, one by one: a screen that is erased as a whole goes into the
-// scrollback of some terminals.
+// erase erases n lines above and including that of the cursor, one by one, because some terminals move a screen that is erased as a whole to
+// the scrollback.
 func (p *Painter) erase(rows int) error {
 	if len(p.lines) == 0 {
 		return nil
@@ -126,7 +124,7 @@ func (p *Painter) erase(rows int) error {
 	return p.write(beginSync + strings.Repeat(eraseLine+"\x1b[A", rows-1) + eraseLine + "\r" + endSync)
 }
 
-// Close erases the lines and gives the cursor back.
+// Close erases the lines and shows the cursor.
 func (p *Painter) Close() error {
 	err := p.erase(len(p.lines))
 	if p.hidden {

@@ -14,18 +14,18 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// Panel draws snapshots of one run after the other as lines for a terminal, in its sixteen colours: the steps with what they took, the answer as
-// Markdown, a table of the citations, and how sure it is. It keeps what of an answer is drawn already, so that a long one costs no more than a
-// short one. It is for one goroutine. [Rich] puts it on a terminal by itself; other programs of Bubble Tea may show it among their own.
+// Panel renders snapshots as lines for a terminal, in its sixteen colours: the steps with their times, the answer as Markdown, a table of the
+// citations, and the confidence. It caches the rendered part of an answer. A Panel is not safe for concurrent use. [Rich] shows it alone; other
+// Bubble Tea programs can include it.
 type Panel struct {
 	md     markdown
-	scroll int // lines that the answer is scrolled back; 0: the end is shown and followed
-	most   int // lines that it could be
+	scroll int // number of lines that the answer is scrolled back; 0 follows the end
+	most   int // maximum of scroll
 	began  map[int]time.Time
 	run    string
 }
 
-// NewPanel makes a panel.
+// NewPanel returns an empty panel.
 func NewPanel() *Panel { return &Panel{began: map[int]time.Time{}} }
 
 // The styles.
@@ -39,11 +39,11 @@ var (
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// Scroll moves the answer back by so many lines, or forward by a negative number. At the end, it follows what comes.
+// Scroll scrolls the answer back by n lines, or forward if n is negative. At the end it follows new text.
 func (p *Panel) Scroll(lines int) { p.scroll = min(max(p.scroll+lines, 0), p.most) }
 
-// Live draws a snapshot while the run goes on, in at most height lines of at most width columns. Of an answer that is longer it shows the end, or
-// where it is scrolled to. Now moves what moves.
+// Live renders a snapshot of an active run in at most height lines of width columns. It shows the end of a longer answer, or the part that it is
+// scrolled to. now sets the state of animations.
 func (p *Panel) Live(s *client.Snapshot, width, height int, now time.Time) string {
 	if s.Run != p.run {
 		p.run, p.scroll = s.Run, 0
@@ -53,7 +53,7 @@ func (p *Panel) Live(s *client.Snapshot, width, height int, now time.Time) strin
 	steps := p.steps(s, width, now, true)
 	answer := p.answer(s, width)
 	if len(answer) > 0 {
-		if most := max(height/3, 2); len(steps) > most { // the last ones tell where it is
+		if most := max(height/3, 2); len(steps) > most { // show the newest steps
 			hidden := len(steps) - most + 1
 			steps = append([]string{faint.Render(xansi.Truncate(fmt.Sprintf("  %s before", count(hidden, "step")), width, "…"))}, steps[hidden:]...)
 		}
@@ -68,10 +68,10 @@ func (p *Panel) Live(s *client.Snapshot, width, height int, now time.Time) strin
 	return strings.Join(lines, "\n")
 }
 
-// window gives the lines of the answer that are in view.
+// window returns the visible lines of the answer.
 func (p *Panel) window(lines []string, room int) []string {
 	most := max(len(lines)-room, 0)
-	if p.scroll > 0 { // what is read stays where it is
+	if p.scroll > 0 { // keep the visible text in place
 		p.scroll += most - p.most
 	}
 	p.most = most
@@ -80,7 +80,7 @@ func (p *Panel) window(lines []string, room int) []string {
 	return lines[max(end-room, 0):end]
 }
 
-// status is the last line of a live panel.
+// status renders the last line of a live panel.
 func (p *Panel) status(s *client.Snapshot, width int, now time.Time) string {
 	word := "asking"
 	switch {
@@ -106,7 +106,7 @@ func spin(now time.Time) rune {
 	return spinner[int(now.UnixMilli()/100)%len(spinner)]
 }
 
-// lastPart gives the end of a text that may be long.
+// lastPart returns the end of a text.
 func lastPart(s string) string {
 	if len(s) > 2000 {
 		s = strings.ToValidUTF8(s[len(s)-2000:], "")
@@ -114,7 +114,7 @@ func lastPart(s string) string {
 	return s
 }
 
-// tail gives the end of a line that fits beside a word.
+// tail returns the end of a line that fits next to a word.
 func tail(s string, width int) string {
 	room := max(width-16, 1)
 	if n := xansi.StringWidth(s); n > room {
@@ -123,7 +123,7 @@ func tail(s string, width int) string {
 	return s
 }
 
-// steps draws the steps, a line each; live ones that run show for how long.
+// steps renders the steps, one per line. Live steps that are active show their time.
 func (p *Panel) steps(s *client.Snapshot, width int, now time.Time, live bool) []string {
 	var lines []string
 	for i, step := range s.Steps {
@@ -159,7 +159,7 @@ func (p *Panel) steps(s *client.Snapshot, width int, now time.Time, live bool) [
 	return lines
 }
 
-// fitted shortens what is quoted in a step that is too wide: what came of the step follows it.
+// fitted shortens the quoted text of a step that is too wide, because the result of the step follows it.
 func fitted(detail string, width int) string {
 	at := strings.LastIndex(detail, "”: ")
 	tail := detail[max(at, 0):]
@@ -169,10 +169,10 @@ func fitted(detail string, width int) string {
 	return xansi.Truncate(detail[:at], width-xansi.StringWidth(tail), "…") + tail
 }
 
-// measure is the most columns that an answer takes: longer lines are hard to read, and tables would be torn apart.
+// measure is the maximum width of an answer in columns, because longer lines are hard to read.
 const measure = 100
 
-// answer draws the text.
+// answer renders the text.
 func (p *Panel) answer(s *client.Snapshot, width int) []string {
 	if s.Text == "" {
 		return nil
@@ -180,7 +180,7 @@ func (p *Panel) answer(s *client.Snapshot, width int) []string {
 	return p.md.lines(settled(s.Text, s.Answer.Final()), min(width, measure))
 }
 
-// Final draws a run that has ended, or whose stream broke off for a cause: all of it, however long.
+// Final renders a finished run, or a run whose stream ended with the error cause, without a limit of height.
 func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 	width = max(width, 10)
 	lines := p.steps(s, width, time.Time{}, false)
@@ -198,7 +198,7 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 	case errors.Is(cause, context.Canceled):
 		lines = append(lines, wary.Render("! stopped"))
 	case cause != nil:
-		lines = append(lines, wary.Render("! the stream broke off"))
+		lines = append(lines, wary.Render("! the stream was interrupted"))
 	case s.Failure != nil:
 		for _, line := range wrapped("✗ "+Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", width) {
 			lines = append(lines, bad.Render(line))
@@ -215,11 +215,11 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 			lines = append(lines, faintly(searched, width)...)
 		}
 		lines = append(lines, faintly(footer(s), width)...)
-	case len(s.Citations) == 0 && s.Verification.Checked == 0: // nothing was claimed
+	case len(s.Citations) == 0 && s.Verification.Checked == 0: // the answer makes no claims
 		lines = append(lines, faintly(footer(s), width)...)
 	default:
 		first, indent := bar(s.Confidence)+" ", strings.Repeat(" ", 11)
-		if width < 44 { // a run's id would be broken
+		if width < 44 { // the id of a run would be wrapped
 			first, indent = "", ""
 		}
 		for _, line := range wrapped(footer(s), width-len(indent)) {
@@ -230,7 +230,7 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 	return strings.Join(lines, "\n")
 }
 
-// bar draws a confidence in ten cells.
+// bar renders a confidence as ten cells.
 func bar(confidence float64) string {
 	n := int(min(max(confidence, 0), 1)*10 + 0.5)
 	style := good
@@ -243,7 +243,7 @@ func bar(confidence float64) string {
 	return style.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 10-n))
 }
 
-// passage gives a citation's text without the title and headings that it begins with, which stand in the column before.
+// passage returns the text of a citation without the title and headings at its begin, which have their own column.
 func passage(c client.Citation) string {
 	text := Line(c.Snippet)
 	for _, above := range slices.Compact([]string{Line(c.Title), Line(c.Heading)}) {
@@ -254,7 +254,7 @@ func passage(c client.Citation) string {
 	return text
 }
 
-// faintly draws a text in lines of at most width columns.
+// faintly renders a text in lines of at most width columns.
 func faintly(text string, width int) []string {
 	lines := wrapped(text, width)
 	for i := range lines {
@@ -263,13 +263,13 @@ func faintly(text string, width int) []string {
 	return lines
 }
 
-// maxRows bounds the list of citations, and quoteLines the lines of a quotation.
+// maxRows is the maximum number of listed citations, quoteLines that of the lines of a quotation.
 const (
 	maxRows    = 100
 	quoteLines = 2
 )
 
-// citations draws the list: number, file, place in it and share of the answer, and below the cited sentence.
+// citations renders the list: number, file, section and weight, and below it the cited sentence.
 func citations(s *client.Snapshot, width int) []string {
 	var lines []string
 	rows := s.Citations[:min(len(s.Citations), maxRows)]
@@ -293,7 +293,7 @@ func citations(s *client.Snapshot, width int) []string {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more", more)))
 	}
 	if s.Uncited > 0 {
-		lines = append(lines, faint.Render(count(s.Uncited, "passage")+" read and not cited"))
+		lines = append(lines, faint.Render(count(s.Uncited, "passage")+" read but not cited"))
 	}
 	return lines
 }

@@ -14,31 +14,32 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// PlainOptions tune a plain display. The zero value works.
+// PlainOptions are the options of a plain display.
 type PlainOptions struct {
-	ColourOut, ColourSteps bool // the output is a terminal that shows colours
+	ColourOut, ColourSteps bool // the output supports colours
 }
 
-// Plain prints lines, and the answer as it is written: what a pipe can read, and a person in a log.
+// Plain prints steps as lines, and the answer while it is written.
 type Plain struct {
 	out, steps     io.Writer
 	onOut, onSteps brush
-	shown          map[int]bool // steps that were printed
-	told           string       // of the answer's text
-	kept           string       // the end of the text that was printed, where more marks may follow
-	open           bool         // the answer's line is not ended
+	shown          map[int]bool // printed steps
+	told           string       // printed text of the answer
+	kept           string       // end of the printed text, which combining marks can follow
+	open           bool         // the last line of the answer is not terminated
 	err            error
 }
 
-// NewPlain prints the answer and its sources to out, and the steps, warnings and the last line to steps, which may be the same.
+// NewPlain returns a display that prints the answer and its sources to out, and steps, warnings and the last line to steps. Both can be the
+// same writer.
 func NewPlain(out, steps io.Writer, o PlainOptions) *Plain {
 	return &Plain{out: out, steps: steps, onOut: brush(o.ColourOut), onSteps: brush(o.ColourSteps), shown: map[int]bool{}}
 }
 
-// brush wraps text in a colour, if colours are wanted.
+// brush colours text if colours are enabled.
 type brush bool
 
-// The colours used, by their numbers in ECMA-48.
+// The SGR codes of the colours (ECMA-48).
 const (
 	dim   = "2"
 	bold  = "1"
@@ -61,7 +62,7 @@ func (p *Plain) printf(w io.Writer, format string, args ...any) {
 	}
 }
 
-// line prints a line of the steps, under whatever the answer's last line is.
+// line prints a step line. It terminates the last line of the answer first.
 func (p *Plain) line(colour, word, text, more string) {
 	if p.open {
 		p.printf(p.steps, "\n")
@@ -69,7 +70,7 @@ func (p *Plain) line(colour, word, text, more string) {
 	p.printf(p.steps, "%s %s%s\n", p.onSteps.paint(colour, word), text, p.onSteps.paint(dim, more))
 }
 
-// Step implements [Display]: a step is printed when it has ended.
+// Step implements [Display]. It prints a step at its end.
 func (p *Plain) Step(s *client.Snapshot, i int) error {
 	step := s.Steps[i]
 	if p.shown[i] || !step.Status.Final() {
@@ -95,16 +96,16 @@ func took(s client.Step) string {
 	return fmt.Sprintf("  %d ms", s.Took)
 }
 
-// Reasoning implements [Display]: it is not printed, since it is no part of the answer.
+// Reasoning implements [Display]. It prints nothing.
 func (p *Plain) Reasoning(*client.Snapshot) error { return p.err }
 
-// Answer implements [Display]: what is new of the text is printed.
+// Answer implements [Display]. It prints new text.
 func (p *Plain) Answer(s *client.Snapshot) error {
 	p.write(settled(s.Text, s.Answer.Final()))
 	return p.err
 }
 
-// settled gives as much of a text as more of it cannot change: the beginning of a marker may be one.
+// settled returns the part of a text that more text cannot change: it excludes the begin of a citation marker at the end.
 func settled(text string, whole bool) string {
 	if whole {
 		return text
@@ -121,7 +122,7 @@ func (p *Plain) write(text string) {
 		if strings.HasPrefix(p.told, text) {
 			return
 		}
-		p.printf(p.out, "\n\n") // another answer takes its place
+		p.printf(p.out, "\n\n") // a new answer replaces the text
 		fresh, p.kept = text, ""
 	}
 	if fresh == "" {
@@ -131,13 +132,13 @@ func (p *Plain) write(text string) {
 		p.printf(p.steps, "\n")
 	}
 	p.told, p.open = text, true
-	// What is new is cleaned with the end of what was printed, so that marks do not pile up piece by piece.
+	// New text is cleaned together with the end of the printed text, so that the limit of combining marks holds across pieces.
 	cleaned := Clean(p.kept + client.Plain(fresh))
 	p.printf(p.out, "%s", strings.TrimPrefix(cleaned, p.kept))
 	p.kept = lastMarks(cleaned)
 }
 
-// lastMarks gives the last character that others may stand on, with those that do.
+// lastMarks returns the last base character with its combining marks.
 func lastMarks(s string) string {
 	at := len(s)
 	for at > 0 {
@@ -157,7 +158,7 @@ func (p *Plain) Warning(s *client.Snapshot, i int) error {
 	return p.err
 }
 
-// Close implements [Display]: the sources, what the run cost, and how it ended.
+// Close implements [Display]. It prints the sources and the last line.
 func (p *Plain) Close(s *client.Snapshot, cause error) error {
 	p.write(settled(s.Text, true))
 	if p.open {
@@ -185,7 +186,7 @@ func (p *Plain) Close(s *client.Snapshot, cause error) error {
 	return p.err
 }
 
-// sources prints the sources that are cited, by their numbers.
+// sources prints the cited sources by number.
 func (p *Plain) sources(s *client.Snapshot) {
 	for _, c := range s.Citations {
 		p.printf(p.out, "%s %s%s\n", p.onOut.paint(bold, fmt.Sprintf("[%d]", c.N)), where(c), p.onOut.paint(dim, share(c)))
@@ -194,14 +195,14 @@ func (p *Plain) sources(s *client.Snapshot) {
 		}
 	}
 	if s.Uncited > 0 && !s.Abstained {
-		p.printf(p.steps, "%s\n", p.onSteps.paint(dim, count(s.Uncited, "passage")+" read and not cited"))
+		p.printf(p.steps, "%s\n", p.onSteps.paint(dim, count(s.Uncited, "passage")+" read but not cited"))
 	}
 }
 
-// maxQuote is the most characters of a quotation on one line.
+// maxQuote is the maximum length of a quotation in characters.
 const maxQuote = 300
 
-// where names a citation's file, or else its document, and the place in it.
+// where returns the file or document of a citation, with heading and pages.
 func where(c client.Citation) string {
 	w := Line(cmp.Or(c.File, c.Title))
 	if h := Line(c.Heading); h != "" && h != Line(c.Title) {
@@ -213,7 +214,7 @@ func where(c client.Citation) string {
 	return w
 }
 
-// share says how much of the answer rests on a citation.
+// share returns the weight of a citation as text.
 func share(c client.Citation) string {
 	if c.Weight <= 0 {
 		return ""
@@ -221,7 +222,7 @@ func share(c client.Citation) string {
 	return fmt.Sprintf("  %.0f %% of the answer", 100*c.Weight)
 }
 
-// Quote returns the cited sentence of a citation in quotation marks, or else the beginning of its passage: at most so many characters, cut
+// Quote returns the cited sentence of a citation in quotation marks, or the begin of its passage, with at most limit characters, cut
 // between words.
 func Quote(c client.Citation, most int) string {
 	text := Line(c.Quote)
@@ -241,18 +242,18 @@ func Quote(c client.Citation, most int) string {
 	return "“" + text + "”"
 }
 
-// cautions tells what is to be known of an answer before it is believed.
+// cautions returns warnings about the reliability of an answer.
 func cautions(s *client.Snapshot) (all []string) {
 	if s.Status == client.Incomplete {
 		all = append(all, "the answer is incomplete")
 	}
 	if s.Verification.Flagged {
-		all = append(all, "the sources do not carry this answer")
+		all = append(all, "the sources do not support this answer")
 	}
 	return all
 }
 
-// footer tells in a line how sure the answer is and what it cost.
+// footer returns one line with confidence, duration and run id.
 func footer(s *client.Snapshot) string {
 	var parts []string
 	switch v := s.Verification; {
@@ -274,7 +275,7 @@ func footer(s *client.Snapshot) string {
 	return strings.Join(append(parts, Line(s.Run)), " · ")
 }
 
-// abstention says that the documents hold no answer, and what was looked for.
+// abstention returns lines that say that the documents contain no answer, and list the searches.
 func abstention(s *client.Snapshot) (verdict, searched string) {
 	var queries []string
 	for _, step := range s.Steps {

@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// steps tells of calls and stages, by their places in the snapshot: of those of its kinds.
+// steps reports new and changed steps of its kinds.
 type steps struct{ kinds []client.Kind }
 
 // Process implements [Processor].
-func (p steps) Process(was, now *client.Snapshot, d Display) error {
+func (p steps) Process(before, now *client.Snapshot, d Display) error {
 	for i, s := range now.Steps {
-		if !slices.Contains(p.kinds, s.Kind) || i < len(was.Steps) && was.Steps[i] == s {
+		if !slices.Contains(p.kinds, s.Kind) || i < len(before.Steps) && before.Steps[i] == s {
 			continue
 		}
 		if err := d.Step(now, i); err != nil {
@@ -22,23 +22,23 @@ func (p steps) Process(was, now *client.Snapshot, d Display) error {
 	return nil
 }
 
-// reasoning tells of what models think.
+// reasoning reports changes of the reasoning.
 type reasoning struct{}
 
 // Process implements [Processor].
-func (reasoning) Process(was, now *client.Snapshot, d Display) error {
-	if was.Reasoning == now.Reasoning {
+func (reasoning) Process(before, now *client.Snapshot, d Display) error {
+	if before.Reasoning == now.Reasoning {
 		return nil
 	}
 	return d.Reasoning(now)
 }
 
-// message tells of the answer's text and citations.
+// message reports changes of the text and the citations of the answer.
 type message struct{}
 
 // Process implements [Processor].
-func (message) Process(was, now *client.Snapshot, d Display) error {
-	if was.Text == now.Text && was.Answer == now.Answer && len(was.Citations) == len(now.Citations) {
+func (message) Process(before, now *client.Snapshot, d Display) error {
+	if before.Text == now.Text && before.Answer == now.Answer && len(before.Citations) == len(now.Citations) {
 		return nil
 	}
 	if now.Text == "" && len(now.Citations) == 0 {
@@ -47,12 +47,12 @@ func (message) Process(was, now *client.Snapshot, d Display) error {
 	return d.Answer(now)
 }
 
-// warnings tells of what the run survived.
+// warnings reports new warnings.
 type warnings struct{}
 
 // Process implements [Processor].
-func (warnings) Process(was, now *client.Snapshot, d Display) error {
-	for i := len(was.Warnings); i < len(now.Warnings); i++ {
+func (warnings) Process(before, now *client.Snapshot, d Display) error {
+	for i := len(before.Warnings); i < len(now.Warnings); i++ {
 		if err := d.Warning(now, i); err != nil {
 			return err
 		}

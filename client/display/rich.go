@@ -16,20 +16,20 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// frames is how many times a second a rich display draws at most.
-const frames = 20
+// frameRate is the maximum number of frames per second.
+const frameRate = 20
 
-// RichOptions tune a rich display. The zero value works.
+// RichOptions are the options of a rich display.
 type RichOptions struct {
-	In  io.Reader // the keyboard; nil: there is none, and nothing can be scrolled
-	Env []string  // in the form of [os.Environ]; nil: the process's own
-	// Interrupt is called, once, when ctrl-C is pressed: with a keyboard the terminal makes no signal of it.
+	In  io.Reader // keyboard; nil disables scrolling
+	Env []string  // as [os.Environ]; nil is the environment of the process
+	// Interrupt is called once when ctrl-C is pressed. With a keyboard, the terminal sends no signal for it.
 	Interrupt func()
-	// Width and Height are those of an output that is no terminal; 0: 80 and 24.
+	// Width and Height are the size of an output that is not a terminal. The default is 80 by 24.
 	Width, Height int
 }
 
-// Capable tells whether a rich display can be shown on an output: a terminal that can move its cursor.
+// Capable reports whether out is a terminal with cursor control, as a rich display needs.
 func Capable(out io.Writer, env []string) bool {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -49,7 +49,7 @@ func lookup(env []string, name string) string {
 	return value
 }
 
-// Rich shows a live panel while the run goes on, and leaves the whole answer in the terminal's scrollback when it has ended.
+// Rich shows a live panel during a run, and writes the whole answer to the scrollback at its end.
 type Rich struct {
 	out     io.Writer
 	o       RichOptions
@@ -58,10 +58,10 @@ type Rich struct {
 	stop    chan struct{}
 	ticking sync.WaitGroup
 	done    chan struct{}
-	failure error // of the program; read behind done
+	failure error // of the program; read after done is closed
 }
 
-// NewRich shows a panel on out until [Rich.Close], which has to be called.
+// NewRich returns a display that shows a panel on out. The caller must call [Rich.Close].
 func NewRich(out io.Writer, o RichOptions) *Rich {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -73,7 +73,7 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 		o.Height = 24
 	}
 	r := &Rich{o: o, stop: make(chan struct{}), done: make(chan struct{})}
-	// The colours are those that the terminal has; with NO_COLOR there are none.
+	// Colours are reduced to those of the terminal, and removed with NO_COLOR.
 	r.out = &colorprofile.Writer{Forward: out, Profile: colorprofile.Env(o.Env)}
 	r.model = &live{panel: NewPanel(), paint: NewPainter(r.out), width: o.Width, height: o.Height, interrupt: sync.OnceFunc(func() {
 		if o.Interrupt != nil {
@@ -96,15 +96,15 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	return r
 }
 
-// silent is a terminal that Bubble Tea can ask for its size and does not write to: without a renderer of its own it would do neither.
+// silent is a terminal of which Bubble Tea only reads the size. It discards all writes.
 type silent struct{ *os.File }
 
 // Write implements [io.Writer].
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// tick has the program look for something new. Bubble Tea's own ticks would outlive it by one.
+// tick makes the program check for a new snapshot. It is used instead of tea.Tick, whose last tick would outlive the program.
 func (r *Rich) tick() {
-	t := time.NewTicker(time.Second / frames)
+	t := time.NewTicker(time.Second / frameRate)
 	defer t.Stop()
 	for {
 		select {
@@ -116,7 +116,7 @@ func (r *Rich) tick() {
 	}
 }
 
-// state takes up the newest snapshot, which is drawn when it is time to.
+// state stores the newest snapshot for the next frame.
 func (r *Rich) state(s *client.Snapshot) error {
 	r.model.mu.Lock()
 	r.model.next = s
@@ -142,7 +142,7 @@ func (r *Rich) Answer(s *client.Snapshot) error { return r.state(s) }
 // Warning implements [Display].
 func (r *Rich) Warning(s *client.Snapshot, _ int) error { return r.state(s) }
 
-// Close implements [Display]: the panel goes, and the whole of the run takes its place.
+// Close implements [Display]. It replaces the panel by the whole run.
 func (r *Rich) Close(s *client.Snapshot, cause error) error {
 	close(r.stop)
 	r.ticking.Wait()
@@ -158,23 +158,23 @@ func (r *Rich) Close(s *client.Snapshot, cause error) error {
 	return err
 }
 
-// finished ends the program; tick is when it looks for something new.
+// finished ends the program. tick makes it check for a new snapshot.
 type (
 	finished struct{}
 	tick     time.Time
 )
 
-// live is the program's model. Bubble Tea reads the keyboard for it.
+// live is the Bubble Tea model.
 type live struct {
 	panel         *Panel
 	paint         *Painter
-	size          func() (width, height int, err error) // of the terminal; nil: it is no terminal
+	size          func() (width, height int, err error) // of the terminal; nil if out is not a terminal
 	width, height int
 	interrupt     func()
 
 	mu   sync.Mutex
-	next *client.Snapshot // the newest; set by the display
-	err  error            // the first of writing
+	next *client.Snapshot // newest snapshot, set by the display
+	err  error            // first write error
 }
 
 // Init implements [tea.Model].
@@ -194,15 +194,15 @@ func (m *live) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// fit takes up the terminal's size. It is asked before each frame: a frame for the size before would be broken into other lines than are counted
-// with, and the news of a new one comes late.
+// fit reads the size of the terminal. It is called before each frame, because the message about a new size comes late, and the terminal would
+// wrap the lines of the old size.
 func (m *live) fit() {
 	if m.size == nil {
 		return
 	}
 	width, height, err := m.size()
 	if err != nil || width <= 0 || height <= 0 {
-		return // a terminal that nobody told its size
+		return // the terminal does not know its size
 	}
 	if width != m.width {
 		m.fail(m.paint.Resized(width))
@@ -210,7 +210,7 @@ func (m *live) fit() {
 	m.width, m.height = width, height
 }
 
-// draw makes the next frame.
+// draw draws a frame.
 func (m *live) draw(now time.Time) {
 	m.mu.Lock()
 	s, err := m.next, m.err
@@ -223,7 +223,7 @@ func (m *live) draw(now time.Time) {
 	}
 }
 
-// fail keeps the first error of writing.
+// fail records the first write error.
 func (m *live) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +232,7 @@ func (m *live) fail(err error) {
 	}
 }
 
-// View implements [tea.Model]; what is to be seen is not drawn by Bubble Tea.
+// View implements [tea.Model]. The view is empty because Painter draws.
 func (m *live) View() tea.View { return tea.NewView("") }
 
 func (m *live) key(key string) {

@@ -297,7 +297,7 @@ func TestInterrupted(t *testing.T) {
 	tm.until("shows the answer", func(s string) bool { return strings.Contains(s, "line59") })
 	tm.tmux("send-keys", "-t", "s", "C-c")
 	tm.until("says so", func(s string) bool {
-		return strings.Contains(s, "ended: interrupted") && strings.Contains(s, "the stream broke off") && strings.Contains(s, "echo")
+		return strings.Contains(s, "ended: interrupted") && strings.Contains(s, "the stream was interrupted") && strings.Contains(s, "echo")
 	})
 	if all := tm.screen(true); strings.Count(all, "line30 ") != 1 {
 		t.Errorf("what is left behind:\n%s", all)

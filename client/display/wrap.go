@@ -8,10 +8,10 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 )
 
-// wrapped breaks a text into lines, between words where that goes.
+// wrapped wraps a text to a width, between words if possible.
 func wrapped(s string, width int) (lines []string) {
 	for line := range strings.SplitSeq(xansi.Wrap(s, width, ""), "\n") {
-		if xansi.StringWidth(line) > width { // Wrap leaves some rows of hyphens as they are
+		if xansi.StringWidth(line) > width { // Wrap does not break some rows of hyphens
 			line = xansi.Hardwrap(line, width, true)
 		}
 		lines = append(lines, strings.Split(line, "\n")...)
@@ -19,14 +19,13 @@ func wrapped(s string, width int) (lines []string) {
 	return lines
 }
 
-// bars are what a quoted line begins with; mark is what follows it: blanks, and the sign of a list's item.
+// bars matches the markers of quotes at the begin of a line. mark matches the spaces and the list marker after them.
 var (
 	bars = regexp.MustCompile("^(?: *" + columns + ")* *")
 	mark = regexp.MustCompile(`^(?:• |\[[ ✓]\] |[0-9]{1,9}\. )`)
 )
 
-// hung breaks a line that is too wide. What follows stands under the first line's text, behind the bars of its quotes: the renderer would put it
-// at the beginning.
+// hung wraps a line that is too wide with a hanging indent and the markers of its quotes. The renderer would not indent it.
 func hung(line string, width int) []string {
 	if xansi.StringWidth(line) <= width {
 		return []string{line}
@@ -48,8 +47,7 @@ func hung(line string, width int) []string {
 	return lines
 }
 
-// laid gives a text with blanks for its tabs, of which only a terminal knows how wide they are, and its lines of code broken to the width beside
-// their margin.
+// laid replaces tabs, whose width depends on the terminal, by spaces, and wraps lines of code to the width.
 func laid(text string, width int) string {
 	if !strings.Contains(text, "\t") && !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return text
@@ -67,7 +65,7 @@ func laid(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// untabbed puts blanks in the place of a line's tabs, which stand four columns apart, as in Markdown.
+// untabbed replaces tabs by spaces. Tab stops are four columns apart, as in Markdown.
 func untabbed(line string) string {
 	if !strings.Contains(line, "\t") {
 		return line

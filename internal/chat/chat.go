@@ -1,5 +1,5 @@
-// Package chat is the program of `sluice chat`: questions that follow each other, asked of a server and answered in a terminal, or in lines that a
-// pipe can carry. Finished turns go into the terminal's scrollback; the answer that is being written is a live panel over the prompt.
+// Package chat implements the command sluice chat: a conversation with a server, on a terminal or as lines in a pipe. On a terminal,
+// finished turns go to the scrollback, and the current answer is a live panel above the prompt.
 package chat
 
 import (
@@ -13,32 +13,31 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// Options say what is talked to, and where.
 type Options struct {
-	Server      string   // its address
-	Collections []string // names or ids of the vector stores that are asked at first; none: the server's default
-	Effort      string   // low, medium, high or dev; empty: medium
-	Model       string   // empty: the server's first
-	History     string   // the file that keeps what was typed; empty: it is not kept
+	Server      string   // address of the server
+	Collections []string // names or ids of vector stores; empty is the default of the server
+	Effort      string   // low, medium, high or dev; empty is medium
+	Model       string   // empty is the first model of the server
+	History     string   // file of the input history; empty keeps none
 
 	In       io.Reader
 	Out, Err io.Writer
-	Env      []string // in the form of [os.Environ]; nil: the process's own
-	// ColourOut and ColourSteps say of lines whether they may have colours: the answers on Out, and everything else on Err.
+	Env      []string // as [os.Environ]; nil is the environment of the process
+	// ColourOut and ColourSteps enable colours of lines on Out and Err.
 	ColourOut, ColourSteps bool
 	Now                    func() time.Time // default: [time.Now]
 }
 
-// ErrFailed says that a question or a command in lines that nobody watches has failed, and was said to.
-var ErrFailed = errors.New("chat: something failed")
+// ErrFailed reports that a question or command failed in a pipe. The error itself was printed.
+var ErrFailed = errors.New("chat: a question or command failed")
 
-// Terminal tells whether a terminal's program is shown, and not lines: both ends are a terminal that can move its cursor.
+// Terminal reports whether in and out are a terminal with cursor control, on which Run shows its full interface.
 func Terminal(in io.Reader, out io.Writer, env []string) bool {
 	f, ok := in.(*os.File)
 	return ok && display.Capable(f, env) && display.Capable(out, env)
 }
 
-// Run talks until it is told to leave, the input ends, or the context does.
+// Run runs the chat until the user leaves, the input ends, or ctx is cancelled.
 func Run(ctx context.Context, o Options) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -52,34 +51,35 @@ func Run(ctx context.Context, o Options) error {
 	return runLines(ctx, o)
 }
 
-// face is what a person sees and answers by. Its methods may be called at once, and what they are given may hold anything: they clean it.
-type face interface {
-	// print leaves a text behind, above everything that changes.
+// ui shows text to the user and asks questions. Its methods are safe for concurrent use and remove control sequences from their
+// arguments.
+type ui interface {
+	// print writes text permanently, above the live panel.
 	print(text string)
-	// progress shows what is going on in place of what was before, and how much of it is done, 0..1; negative: nobody knows.
+	// progress shows the current task, and the completed share from 0 to 1. A negative share is unknown.
 	progress(text string, share float64)
-	// ask asks a question that is answered by yes or no; no where nobody is there to answer, or the context ends.
+	// ask asks a yes-or-no question. The answer is no if nobody can answer, or if the context ends.
 	ask(ctx context.Context, question string) bool
 }
 
-// patience is how many times in a row a connection is tried while somebody watches, who can stop it: with the client's growing waits, for some
-// ten minutes.
-const patience = 60
+// interactiveRetries is the number of reconnection attempts while a user watches, who can stop them. With the backoff of the client
+// they take some ten minutes.
+const interactiveRetries = 60
 
-// link is what is known of the connection to the server.
-type link struct {
+// connState holds the state of the connection to the server.
+type connState struct {
 	mu    sync.Mutex
-	fault string    // why it is tried again, or was given up; empty: it is well
-	next  time.Time // when it is tried again; zero: it is not
+	fault string    // why the connection failed; empty if it works
+	next  time.Time // time of the next attempt; zero if there is none
 }
 
-func (l *link) set(fault string, next time.Time) {
+func (l *connState) set(fault string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault, l.next = fault, next
 }
 
-func (l *link) get() (fault string, next time.Time) {
+func (l *connState) get() (fault string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fault, l.next

@@ -14,17 +14,17 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// command is what a line that begins with a slash does.
+// command is a command of the prompt, which begins with a slash.
 type command struct {
 	name, args, help string
-	// turn makes it wait for the answers and commands before it, as questions do; others are done at once.
+	// turn makes the command wait for earlier questions and commands. Others run at once.
 	turn bool
-	// complete says what its arguments are.
+	// complete is the kind of its arguments.
 	complete kind
 	run      func(ctx context.Context, s *session, args string) error
 }
 
-// kind is what an argument names.
+// kind is the kind of an argument.
 type kind int
 
 const (
@@ -35,28 +35,28 @@ const (
 	filesKnown
 )
 
-// errLeave is what /quit gives.
+// errLeave ends the chat.
 var errLeave = errors.New("leave")
 
-// commands gives all of them.
+// commands returns all commands.
 func commands() []command {
 	return []command{
-		{"upload", "PATH… | URL", "upload files, wait until they are read, and put them in the collection in use", true, paths, upload},
+		{"upload", "PATH… | URL", "upload files to the current collection and wait until they are indexed", true, paths, upload},
 		{"collections", "", "list the collections, which are vector stores", false, nothing, listCollections},
-		{"use", "NAME[,NAME]", "ask these collections from now on", true, collections, use},
-		{"new", "NAME", "make a collection and use it", true, nothing, makeCollection},
-		{"files", "[NAME]", "list the files of the collections in use", false, filesKnown, listFiles},
-		{"sources", "[N]", "show the sources of the last answer, or the whole passage of one", false, nothing, sources},
-		{"mode", "low|medium|high|dev", "how much is done to find an answer", false, efforts, mode},
-		{"model", "[NAME]", "the model that answers; without a name, those that are known", false, nothing, useModel},
+		{"use", "NAME[,NAME]", "select the collections to ask", true, collections, use},
+		{"new", "NAME", "create a collection and select it", true, nothing, makeCollection},
+		{"files", "[NAME]", "list the files of the selected collections", false, filesKnown, listFiles},
+		{"sources", "[N]", "show the sources of the last answer, or one whole passage", false, nothing, sources},
+		{"mode", "low|medium|high|dev", "select the effort of an answer", false, efforts, mode},
+		{"model", "[NAME]", "select the model, or list the models", false, nothing, useModel},
 		{"save", "FILE", "write the conversation with its sources as Markdown", true, paths, save},
-		{"clear", "", "begin a new conversation", true, nothing, clearTurns},
+		{"clear", "", "start a new conversation", true, nothing, clearTurns},
 		{"help", "", "show this", false, nothing, help},
-		{"quit", "", "leave; so does ctrl-D", false, nothing, func(context.Context, *session, string) error { return errLeave }},
+		{"quit", "", "leave, like ctrl-D", false, nothing, func(context.Context, *session, string) error { return errLeave }},
 	}
 }
 
-// find gives the command of a line, and its arguments. The error says which one may be meant.
+// find returns the command of a line and its arguments. The error suggests a similar command.
 func find(line string) (c command, args string, err error) {
 	name, args, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "/"), " ")
 	if n, more, ok := strings.Cut(name, "\n"); ok {
@@ -69,14 +69,14 @@ func find(line string) (c command, args string, err error) {
 		}
 		names = append(names, c.name)
 	}
-	said := fmt.Sprintf("there is no /%s", shorten(name, 40))
+	unknown := fmt.Sprintf("unknown command /%s", shorten(name, 40))
 	if near := lang.Nearest(name, names, max(len(name)/2, 1)); near != "" {
-		return c, "", fmt.Errorf("%s; did you mean /%s?", said, near)
+		return c, "", fmt.Errorf("%s; did you mean /%s?", unknown, near)
 	}
-	return c, "", fmt.Errorf("%s; /help lists what there is", said)
+	return c, "", fmt.Errorf("%s; /help lists the commands", unknown)
 }
 
-// isCommand tells a command from a question. A path that begins with a slash is a question, as is anything with a slash in its first word.
+// isCommand reports whether a line is a command. A line with another slash in its first word is a question, such as a path.
 func isCommand(line string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "/")
 	if !ok {
@@ -86,7 +86,7 @@ func isCommand(line string) bool {
 	return !strings.Contains(word, "/")
 }
 
-// shorten puts a text on one line of at most so many characters.
+// shorten returns a text as one line of at most n characters.
 func shorten(s string, n int) string {
 	r := []rune(display.Line(s))
 	if len(r) > n {
@@ -95,8 +95,8 @@ func shorten(s string, n int) string {
 	return string(r)
 }
 
-// lookTime bounds a command that only looks.
-const lookTime = 30 * time.Second
+// readTimeout is the timeout of a command that only reads.
+const readTimeout = 30 * time.Second
 
 func help(_ context.Context, s *session, _ string) error {
 	var b strings.Builder
@@ -109,20 +109,20 @@ func help(_ context.Context, s *session, _ string) error {
 Anything else is a question; it may follow what was said before.
 enter asks · alt-enter or ctrl-J begins a line · up and down go through what was typed · tab completes
 page up and page down scroll the answer that is being written · ctrl-C stops it · ctrl-D leaves`)
-	s.face.print(b.String())
+	s.ui.print(b.String())
 	return nil
 }
 
 func clearTurns(_ context.Context, s *session, _ string) error {
 	s.clear()
-	s.face.print("a new conversation begins")
+	s.ui.print("started a new conversation")
 	return nil
 }
 
 func mode(_ context.Context, s *session, args string) error {
 	known := []string{knowledge.EffortLow, knowledge.EffortMedium, knowledge.EffortHigh, knowledge.EffortDev}
-	means := map[string]string{"low": "one search", "medium": "tools are chosen, for two rounds at most",
-		"high": "tools are chosen until enough is found", "dev": "as low, and each step shows how it went"}
+	means := map[string]string{"low": "one search", "medium": "up to two iterations of the agent",
+		"high": "tools are chosen until the evidence suffices", "dev": "like low, with a trace of each step"}
 	if args == "" {
 		now := s.settings().effort
 		var b strings.Builder
@@ -133,23 +133,23 @@ func mode(_ context.Context, s *session, args string) error {
 			}
 			fmt.Fprintf(&b, "%s %-7s %s\n", mark, k, means[k])
 		}
-		s.face.print(strings.TrimRight(b.String(), "\n"))
+		s.ui.print(strings.TrimRight(b.String(), "\n"))
 		return nil
 	}
 	if !slices.Contains(known, args) {
 		if near := lang.Nearest(args, known, max(len(args)/2, 1)); near != "" {
-			return fmt.Errorf("there is no mode %s; did you mean %s?", shorten(args, 40), near)
+			return fmt.Errorf("unknown mode %s; did you mean %s?", shorten(args, 40), near)
 		}
 		return errors.New("the modes are low, medium, high and dev")
 	}
 	s.mu.Lock()
 	s.effort = args
 	s.mu.Unlock()
-	s.face.print("mode " + args + ": " + means[args])
+	s.ui.print("mode " + args + ": " + means[args])
 	return nil
 }
 
-// useModel sets the model, or lists those that the server has.
+// useModel selects a model, or lists the models of the server.
 func useModel(ctx context.Context, s *session, args string) error {
 	if args != "" {
 		if len(args) > knowledge.MaxNameLength || strings.ContainsAny(args, "\n") {
@@ -158,34 +158,34 @@ func useModel(ctx context.Context, s *session, args string) error {
 		s.mu.Lock()
 		s.model = args
 		s.mu.Unlock()
-		s.face.print("model " + args + ", if the server has it; else its first")
+		s.ui.print("model " + args + " is selected; if the server does not have it, its first model is used")
 		return nil
 	}
 	var lines []string
 	now := s.settings().model
 	if now != "" {
-		lines = append(lines, "asked for: "+now)
+		lines = append(lines, "selected: "+now)
 	}
 	if t, ok := s.last(); ok {
 		switch {
 		case t.answer.Cached:
 			lines = append(lines, "the last answer came from the cache")
 		case t.answer.Model != "":
-			lines = append(lines, "the last answer was written by: "+t.answer.Model)
+			lines = append(lines, "model of the last answer: "+t.answer.Model)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	names, err := s.c.Models(ctx)
 	if s.heard(err) != nil {
 		return err
 	}
 	if len(names) > 0 {
-		lines = append(lines, "the server has, and asks in this order: "+strings.Join(names, ", "))
+		lines = append(lines, "models of the server, in the order of use: "+strings.Join(names, ", "))
 	}
 	if len(lines) == 0 {
-		lines = []string{"the server's first model answers; /model NAME asks for another"}
+		lines = []string{"the first model of the server is used; /model NAME selects another"}
 	}
-	s.face.print(strings.Join(lines, "\n"))
+	s.ui.print(strings.Join(lines, "\n"))
 	return nil
 }

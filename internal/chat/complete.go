@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Bounds of completion: names read of a folder, and what is offered.
+// Limits of completion: names read from a folder, and candidates shown.
 const (
 	maxNames      = 5000
 	maxCandidates = 200
 )
 
-// complete gives what may stand in the place of the end of a line that is typed, from a byte on.
+// complete returns candidates that replace the end of a line from a byte offset on.
 func (s *session) complete(line string) (from int, candidates []string) {
 	if !strings.HasPrefix(line, "/") || strings.ContainsRune(line, '\n') {
 		return 0, nil
@@ -65,12 +65,12 @@ func (s *session) complete(line string) (from int, candidates []string) {
 	return 0, nil
 }
 
-// clean tells whether a name can be shown and typed as it is.
+// clean reports whether a name can be shown and typed without changes.
 func clean(name string) bool {
 	return display.Clean(name) == name && !strings.ContainsAny(name, "\n\t")
 }
 
-// matching gives the candidates that begin as it is typed, or else those that do but for their case.
+// matching returns the candidates with the typed prefix, or if there are none, those that match without regard to case.
 func matching(candidates []string, typed string) (out []string) {
 	slices.Sort(candidates)
 	candidates = slices.Compact(candidates)
@@ -92,7 +92,7 @@ func matching(candidates []string, typed string) (out []string) {
 
 // completePath completes the last word as a path.
 func completePath(args string) (from int, candidates []string) {
-	all, _ := words(args) // in an open quote, the word is what stands in it
+	all, _ := words(args) // an unclosed quote is part of the word
 	typed, from := "", len(args)
 	if n := len(all); n > 0 && (all[n-1].open != 0 || !strings.HasSuffix(args, " ") || strings.HasSuffix(args, `\ `)) {
 		typed, from = all[n-1].text, all[n-1].start
@@ -113,7 +113,7 @@ func completePath(args string) (from int, candidates []string) {
 		return 0, nil
 	}
 	defer d.Close()
-	entries, _ := d.ReadDir(maxNames) // as far as it can be read
+	entries, _ := d.ReadDir(maxNames) // names up to the first error
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
@@ -139,7 +139,7 @@ func completePath(args string) (from int, candidates []string) {
 	return from, candidates
 }
 
-// common gives how all candidates begin.
+// common returns the common prefix of the candidates.
 func common(candidates []string) string {
 	begin := candidates[0]
 	for _, c := range candidates[1:] {

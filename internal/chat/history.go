@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// Bounds of the history: entries, bytes of one, and bytes of the file over which it is written anew.
+// Limits of the history: number of entries, bytes of an entry, and size of the file above which it is rewritten.
 const (
 	maxEntries = 1000
 	maxEntry   = 16 << 10
 	maxHistory = 1 << 20
 )
 
-// history is what was typed, the oldest first. It is a file of JSON texts, a line each, that several programs may add to at once and nobody else
-// may read. It is for one goroutine.
+// history is the input history, oldest first. The file holds one JSON string per line. Several processes can append to it, and only its
+// owner can read it. A history is not safe for concurrent use.
 type history struct {
-	path    string // empty: it is not kept
+	path    string // empty keeps no file
 	entries []string
-	at      int    // the entry that is shown; len(entries): what is being typed
-	draft   string // what was being typed
+	at      int    // index of the shown entry; len(entries) is the draft
+	draft   string // text that was typed before going back
 }
 
-// openHistory reads a history. One that cannot be read is begun anew, and the error says why.
+// openHistory reads a history. If it cannot be read, openHistory returns an empty history and an error.
 func openHistory(path string) (*history, error) {
 	h := &history{path: path}
 	if path == "" {
@@ -41,7 +41,7 @@ func openHistory(path string) (*history, error) {
 		return h, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > 4*maxHistory { // its end is what is wanted
+	if info, err := f.Stat(); err == nil && info.Size() > 4*maxHistory { // read only the end
 		if _, err := f.Seek(-4*maxHistory, 2); err != nil {
 			return h, fmt.Errorf("read history: %w", err)
 		}
@@ -51,7 +51,7 @@ func openHistory(path string) (*history, error) {
 	for lines.Scan() {
 		var entry string
 		size += len(lines.Bytes()) + 1
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry != "" { // half a line is what a crash leaves
+		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry != "" { // skip lines that a crash has cut
 			h.push(entry)
 		}
 	}
@@ -72,7 +72,7 @@ func (h *history) push(entry string) {
 	}
 }
 
-// rewrite puts a file of what is in memory in the place of the one that has grown.
+// rewrite replaces the file with the entries in memory.
 func (h *history) rewrite() error {
 	var b bytes.Buffer
 	from, size := len(h.entries), 0
@@ -83,7 +83,7 @@ func (h *history) rewrite() error {
 	for _, e := range h.entries[from:] {
 		b.Write(encodeEntry(e))
 	}
-	f, err := os.CreateTemp(filepath.Dir(h.path), ".chat_history*") // which nobody else may read
+	f, err := os.CreateTemp(filepath.Dir(h.path), ".chat_history*") // only readable by its owner
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
@@ -102,14 +102,14 @@ func (h *history) rewrite() error {
 }
 
 func encodeEntry(e string) []byte {
-	line, _ := json.Marshal(e) // texts can always be written
+	line, _ := json.Marshal(e) // strings can always be encoded
 	return append(line, '\n')
 }
 
-// secret tells of a user name and password in an address.
+// secret matches a user name and password in a URL.
 var secret = regexp.MustCompile(`://[^/\s?#]*@`)
 
-// add keeps what was typed. What holds a password, or is very long, is not.
+// add appends an entry, unless it contains a password or is too long.
 func (h *history) add(entry string) error {
 	h.at, h.draft = len(h.entries), ""
 	entry = strings.TrimSpace(entry)
@@ -128,7 +128,7 @@ func (h *history) add(entry string) error {
 		return fmt.Errorf("write history: %w", err)
 	}
 	defer f.Close()
-	if err = f.Chmod(0o600); err == nil { // it may have been made with wider rights
+	if err = f.Chmod(0o600); err == nil { // the file may exist with wider permissions
 		_, err = f.Write(encodeEntry(entry))
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (h *history) add(entry string) error {
 	return nil
 }
 
-// back gives the entry before the one that is shown; ok tells whether there is one.
+// back returns the entry before the shown one, if there is one.
 func (h *history) back(shown string) (entry string, ok bool) {
 	if h.at == 0 {
 		return "", false
@@ -149,7 +149,7 @@ func (h *history) back(shown string) (entry string, ok bool) {
 	return h.entries[h.at], true
 }
 
-// forth gives the one behind it, and at last what was being typed.
+// forth returns the entry after the shown one, and finally the draft.
 func (h *history) forth() (entry string, ok bool) {
 	if h.at >= len(h.entries) {
 		return "", false

@@ -15,28 +15,28 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// maxLine bounds a line that is read, in bytes.
+// maxLine is the maximum length of an input line in bytes.
 const maxLine = 1 << 20
 
-// lineFace prints lines.
-type lineFace struct {
+// lineUI prints lines.
+type lineUI struct {
 	out     io.Writer
 	in      *bufio.Scanner
-	watched bool // a person types the lines
+	watched bool // the input is a terminal
 	err     error
 }
 
-func (f *lineFace) print(text string) {
+func (f *lineUI) print(text string) {
 	if f.err == nil {
 		_, f.err = fmt.Fprintln(f.out, display.Clean(text))
 	}
 }
 
-// progress is not shown: it would be a line each time.
-func (f *lineFace) progress(string, float64) {}
+// progress implements ui. It prints nothing, to avoid a line for each update.
+func (f *lineUI) progress(string, float64) {}
 
-// ask reads the answer from the next line, if a person types it: lines that were written before mean something else.
-func (f *lineFace) ask(_ context.Context, question string) bool {
+// ask reads the answer from the next line if the input is a terminal. In a script the next line is not an answer.
+func (f *lineUI) ask(_ context.Context, question string) bool {
 	if !f.watched {
 		return false
 	}
@@ -44,12 +44,12 @@ func (f *lineFace) ask(_ context.Context, question string) bool {
 	return f.in.Scan() && strings.EqualFold(strings.TrimSpace(f.in.Text()), "y")
 }
 
-// runLines talks in lines: each that is read is a question or a command, and is done before the next one is read.
+// runLines reads questions and commands from lines. It finishes each before it reads the next one.
 func runLines(ctx context.Context, o Options) error {
 	in := bufio.NewScanner(o.In)
 	in.Buffer(nil, maxLine)
 	keyboard, ok := o.In.(*os.File)
-	f := &lineFace{out: o.Out, in: in, watched: ok && term.IsTerminal(int(keyboard.Fd()))}
+	f := &lineUI{out: o.Out, in: in, watched: ok && term.IsTerminal(int(keyboard.Fd()))}
 	s, err := newSession(o, f, 0)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func runLines(ctx context.Context, o Options) error {
 		if line == "" {
 			continue
 		}
-		_ = h.add(line) // a history that cannot be written is none
+		_ = h.add(line) // the chat works without a history
 		err := s.line(ctx, o, line)
 		if errors.Is(err, errLeave) {
 			break
@@ -92,7 +92,7 @@ func runLines(ctx context.Context, o Options) error {
 	return nil
 }
 
-// line does what a line says.
+// line runs a question or a command.
 func (s *session) line(ctx context.Context, o Options, line string) error {
 	if isCommand(line) {
 		c, args, err := find(line)
@@ -105,7 +105,7 @@ func (s *session) line(ctx context.Context, o Options, line string) error {
 		return display.Run(stream, display.NewPlain(o.Out, o.Err, display.PlainOptions{ColourOut: o.ColourOut, ColourSteps: o.ColourSteps}))
 	})
 	if err == nil && answer.Failure != nil {
-		return errors.New("there is no whole answer")
+		return errors.New("the answer is incomplete")
 	}
 	return err
 }

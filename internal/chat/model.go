@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// The styles: the sixteen colours of the terminal.
+// The styles use the sixteen colours of the terminal.
 var (
 	faint = lipgloss.NewStyle().Faint(true)
 	asked = lipgloss.NewStyle().Bold(true)
@@ -26,46 +26,47 @@ var (
 	busy  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-// What is sent to the model besides what Bubble Tea sends.
+// Messages to the model besides those of Bubble Tea.
 type (
-	printed  string // to be left behind, cleaned
+	printed  string // text to print
 	advanced struct {
 		text  string
 		share float64
 	}
 	asking struct {
 		text  string
-		reply chan bool // takes one answer
+		reply chan bool // receives one answer
 	}
-	unasked   struct{ reply chan bool } // nobody waits for the answer any more
+	unasked   struct{ reply chan bool } // the question was withdrawn
 	streaming struct{ stream *client.Stream }
-	// ended is the end of what ran.
+	// ended is sent at the end of a question or command.
 	ended struct {
-		answer *client.Snapshot // of a question
+		answer *client.Snapshot // nil for a command
 		err    error
-		turn   bool // it was in the queue, and is over
+		turn   bool // it was in the queue
 	}
 	tick  time.Time
 	leave struct{}
 )
 
-// maxWaiting is how many questions and commands wait for their turn at most.
+// maxWaiting is the maximum number of waiting questions and commands.
 const maxWaiting = 20
 
-// activity is the question or command that is being done.
+// activity is the current question or command.
 type activity struct {
 	line   string
 	cancel context.CancelFunc
-	stream *client.Stream // of an answer, once it is asked for
-	stops  int            // times that ctrl-C was pressed
-	told   bool           // the server was told to stop
+	stream *client.Stream // stream of the answer, nil before the request
+	stops  int            // number of times that ctrl-C was pressed
+	told   bool           // cancellation was requested
 }
 
-// model is the terminal's program: one goroutine's. What takes time runs in goroutines that spawn starts, and tells of itself by send.
+// model is the Bubble Tea model of the terminal. Only the program's goroutine uses it. Slow operations run in goroutines that spawn
+// starts, which report by send.
 type model struct {
 	ctx   context.Context
 	s     *session
-	host  string // of the server, as it is shown
+	host  string // of the server, for display
 	send  func(tea.Msg)
 	spawn func(func())
 	paint *display.Painter
@@ -73,23 +74,23 @@ type model struct {
 
 	prompt        *prompt
 	panel         *display.Panel
-	size          func() (width, height int, err error) // of the terminal; nil: it is as messages say
+	size          func() (width, height int, err error) // of the terminal; nil uses the size of messages
 	width, height int
 	running       *activity
 	waiting       []string
 	questions     []asking
 	progress      advanced
-	notice        string      // until the next key
-	shown         time.Time   // when it was drawn last
-	late          bool        // what was typed is not drawn yet
-	live          atomic.Bool // there is something to be drawn from time to time
-	err           error       // the first of writing
+	notice        string      // shown until the next key
+	shown         time.Time   // time of the last frame
+	late          bool        // the input has changed since the last frame
+	live          atomic.Bool // there is an animation to draw
+	err           error       // first write error
 }
 
 // Init implements [tea.Model].
 func (m *model) Init() tea.Cmd { return nil }
 
-// View implements [tea.Model]; what is to be seen is not drawn by Bubble Tea.
+// View implements [tea.Model]. The view is empty because painter draws.
 func (m *model) View() tea.View { return tea.NewView("") }
 
 // Update implements [tea.Model].
@@ -107,7 +108,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		m.prompt.drawn = nil
 		if len(m.questions) == 0 && m.prompt.paste(msg.Content) {
-			m.notice = "what was pasted is too long; its end is left out"
+			m.notice = "the pasted text is too long and was cut"
 		}
 	case printed:
 		m.print(xansi.Wrap(display.Clean(string(msg)), m.width, ""))
@@ -135,7 +136,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		return m, nil
 	}
-	_, next := m.s.link.get()
+	_, next := m.s.conn.get()
 	m.late = m.hurried(msg)
 	m.live.Store(m.running != nil || !next.IsZero() || m.late)
 	if !m.late {
@@ -147,13 +148,14 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// hurried tells whether a key came so soon behind the last frame that the next tick shows it: a text may come as a row of keys.
+// hurried reports whether a key came so soon after the last frame that drawing can wait for the next tick. A pasted text can arrive as
+// many keys.
 func (m *model) hurried(msg tea.Msg) bool {
 	key, ok := msg.(tea.KeyPressMsg)
-	return ok && key.Text != "" && m.now().Sub(m.shown) < time.Second/frames/2
+	return ok && key.Text != "" && m.now().Sub(m.shown) < time.Second/frameRate/2
 }
 
-// fail keeps the first error of writing.
+// fail records the first write error.
 func (m *model) fail(err error) {
 	if m.err == nil {
 		m.err = err
@@ -165,11 +167,11 @@ func (m *model) draw() {
 	m.shown = m.now()
 }
 
-// print leaves a text behind, above what changes.
+// print writes text permanently, above the live panel.
 func (m *model) print(text string) { m.fail(m.paint.Print(text, m.lines())) }
 
-// fit takes up the terminal's size. It is asked before anything is written: lines for the size before would be broken into others than are
-// counted with, and the news of a new one comes late.
+// fit reads the size of the terminal. It is called before each frame, because the message about a new size comes late, and the terminal
+// would wrap the lines of the old size.
 func (m *model) fit() {
 	if m.size == nil {
 		return
@@ -181,7 +183,7 @@ func (m *model) fit() {
 
 func (m *model) resize(width, height int) {
 	if width <= 0 || height <= 0 {
-		return // a terminal that nobody told its size
+		return // the terminal does not know its size
 	}
 	if width != m.width && m.width > 0 {
 		m.fail(m.paint.Resized(width))
@@ -192,7 +194,7 @@ func (m *model) resize(width, height int) {
 	m.prompt.drawn = nil
 }
 
-// key takes a key.
+// key handles a key press.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.notice = ""
 	key := msg.String()
@@ -228,7 +230,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// reply answers the first question that is asked.
+// reply answers the first open question.
 func (m *model) reply(key string) {
 	yes := false
 	switch key {
@@ -242,13 +244,13 @@ func (m *model) reply(key string) {
 	m.questions = m.questions[1:]
 }
 
-// interrupt stops what runs, or else takes back what was typed, or else says how to leave.
+// interrupt stops the current activity. Without one it clears the input, and if that is empty it shows how to leave.
 func (m *model) interrupt() {
 	switch {
 	case m.running != nil:
 		m.running.stops++
 		if n := len(m.waiting); n > 0 {
-			m.notice, m.waiting = count(n, "line")+" that waited will not be asked", nil
+			m.notice, m.waiting = count(n, "line")+" removed from the queue", nil
 		}
 		m.halt()
 	case !m.prompt.empty():
@@ -258,17 +260,17 @@ func (m *model) interrupt() {
 	}
 }
 
-// stopTime is how long the server is given to take a cancellation.
-const stopTime = 2 * time.Second
+// cancelTimeout is the timeout of a request to cancel a run.
+const cancelTimeout = 2 * time.Second
 
-// halt stops what somebody wants stopped: a run by telling the server, so that its end comes from there; anything else, and a run of a server
-// that is not there, by leaving it.
+// halt stops the current activity. It requests cancellation of a run, whose stream then ends. Commands, and runs of a server that does not
+// answer, are stopped by their context.
 func (m *model) halt() {
 	a := m.running
 	if a == nil || a.stops == 0 {
 		return
 	}
-	fault, _ := m.s.link.get()
+	fault, _ := m.s.conn.get()
 	switch {
 	case a.stream == nil, a.stops > 1, fault != "":
 		a.cancel()
@@ -276,7 +278,7 @@ func (m *model) halt() {
 		a.told = true
 		ctx, stream, cut := m.ctx, a.stream, a.cancel
 		m.spawn(func() {
-			ctx, cancel := context.WithTimeout(ctx, stopTime)
+			ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 			defer cancel()
 			if stream.Cancel(ctx) != nil {
 				cut()
@@ -285,7 +287,7 @@ func (m *model) halt() {
 	}
 }
 
-// submit takes a line that was typed.
+// submit handles an input line.
 func (m *model) submit(line string) tea.Cmd {
 	if line == "" {
 		return nil
@@ -310,23 +312,23 @@ func (m *model) submit(line string) tea.Cmd {
 		return nil
 	}
 	if len(m.waiting) == maxWaiting {
-		m.notice = "too much waits already; ctrl-C stops the answer"
+		m.notice = "the queue is full; ctrl-C stops the current answer"
 		m.prompt.set(line)
 		return nil
 	}
 	m.waiting = append(m.waiting, line)
-	m.notice = "asked when the answer before it is there; ctrl-C stops that"
+	m.notice = "waiting for the current answer; ctrl-C stops it"
 	return nil
 }
 
-// start does what has its turn.
+// start starts a question or command.
 func (m *model) start(line string) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.running = &activity{line: line, cancel: cancel}
 	m.progress = advanced{}
 	if isCommand(line) {
 		m.print("\n" + m.echo(line, faint))
-		c, args, _ := find(line) // it was found before
+		c, args, _ := find(line) // submit has checked it
 		m.spawn(func() {
 			defer cancel()
 			m.send(ended{err: c.run(ctx, m.s, args), turn: true})
@@ -344,7 +346,7 @@ func (m *model) start(line string) {
 	})
 }
 
-// echo shows a line that was typed.
+// echo renders an input line.
 func (m *model) echo(line string, style lipgloss.Style) string {
 	lines := strings.Split(display.Clean(line), "\n")
 	for i := range lines {
@@ -357,7 +359,7 @@ func (m *model) echo(line string, style lipgloss.Style) string {
 	return strings.Join(lines, "\n")
 }
 
-// ended leaves what came of it behind, and does what waits.
+// ended prints the result of a question or command, and starts the next one.
 func (m *model) ended(e ended) tea.Cmd {
 	if errors.Is(e.err, errLeave) {
 		return tea.Quit
@@ -371,8 +373,8 @@ func (m *model) ended(e ended) tea.Cmd {
 	case e.err != nil && m.ctx.Err() == nil:
 		m.print(bad.Render("✗ " + reason(e.err)))
 	}
-	if fault, _ := m.s.link.get(); fault != "" && e.err != nil && (e.turn || m.running == nil) {
-		m.s.link.set(fault, time.Time{}) // nobody waits for it any more
+	if fault, _ := m.s.conn.get(); fault != "" && e.err != nil && (e.turn || m.running == nil) {
+		m.s.conn.set(fault, time.Time{}) // no retry is pending
 	}
 	if !e.turn {
 		return nil
@@ -386,7 +388,7 @@ func (m *model) ended(e ended) tea.Cmd {
 	return nil
 }
 
-// final draws a turn that is over.
+// final renders a finished turn.
 func (m *model) final(answer *client.Snapshot, err error, stopped bool) string {
 	if stopped && errors.Is(err, context.Canceled) {
 		err = nil
@@ -406,7 +408,7 @@ func (m *model) final(answer *client.Snapshot, err error, stopped bool) string {
 	return text
 }
 
-// lines draws everything that changes: the answer that is being written, the prompt, and a line on how things are.
+// lines renders the live part: the current answer, the prompt and the status line.
 func (m *model) lines() []string {
 	width, height := m.width, max(m.height-1, 4)
 	var below []string
@@ -442,7 +444,7 @@ func (m *model) lines() []string {
 	return all
 }
 
-// bar draws how far something is.
+// bar renders the progress.
 func (m *model) bar(width int) string {
 	if m.progress.share < 0 || width < 40 {
 		return busy.Render("… ") + m.progress.text
@@ -452,7 +454,7 @@ func (m *model) bar(width int) string {
 	return busy.Render(strings.Repeat("█", n)) + faint.Render(strings.Repeat("░", 20-n)) + fmt.Sprintf(" %3.0f %%  ", 100*share) + m.progress.text
 }
 
-// status draws the last line.
+// status renders the status line.
 func (m *model) status(width int) string {
 	now := m.s.settings()
 	var parts []string
@@ -471,7 +473,7 @@ func (m *model) status(width int) string {
 		parts = append(parts, shorten(now.model, 30))
 	}
 	rest := faint.Render(" · " + strings.Join(parts, " · "))
-	fault, next := m.s.link.get()
+	fault, next := m.s.conn.get()
 	if fault == "" {
 		return good.Render("●") + " " + faint.Render(m.host) + rest
 	}

@@ -34,8 +34,8 @@ const nowhere = "http://127.0.0.1:1"
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, sent: make(chan tea.Msg, 1000)}
-	f := &terminalFace{send: func(msg tea.Msg) { r.sent <- msg }}
-	s, err := newSession(Options{Server: nowhere, Now: time.Now}, f, patience)
+	f := &terminalUI{send: func(msg tea.Msg) { r.sent <- msg }}
+	s, err := newSession(Options{Server: nowhere, Now: time.Now}, f, interactiveRetries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestCommandsWithoutAServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.keys("/uplaod x", "enter")
-	if !strings.Contains(r.all(), "there is no /uplaod; did you mean /upload?") {
+	if !strings.Contains(r.all(), "unknown command /uplaod; did you mean /upload?") {
 		t.Errorf("it says:\n%s", r.all())
 	}
 	r.keys("/mode hi", "tab", "enter")
@@ -160,7 +160,7 @@ func TestCommandsWithoutAServer(t *testing.T) {
 	r.keys("tab", "tab")
 	r.shows("› /save")
 	r.keys("ctrl+c", "/sources", "enter")
-	r.until("has no sources", func() bool { return strings.Contains(r.all(), "nothing was answered yet") })
+	r.until("has no sources", func() bool { return strings.Contains(r.all(), "no answer yet") })
 	r.keys("/help", "enter")
 	r.until("helps", func() bool {
 		return strings.Contains(r.all(), "anything else is a question") || strings.Contains(r.all(), "Anything else")
@@ -180,17 +180,17 @@ func TestWaitingForTheServer(t *testing.T) {
 	r.shows("the server does not answer", "ctrl-C stops")
 	r.keys("/help", "enter")
 	r.until("helps", func() bool {
-		return strings.Contains(r.all(), "lists what there is") || strings.Contains(r.all(), "/upload PATH")
+		return strings.Contains(r.all(), "lists the commands") || strings.Contains(r.all(), "/upload PATH")
 	})
 	r.keys("and then?", "enter")
-	r.shows("1 waiting", "asked when the answer before it is there")
+	r.shows("1 waiting", "waiting for the current answer")
 	r.keys("typing goes on")
 	r.shows("› typing goes on")
 	r.keys("ctrl+c")
 	r.until("stops", func() bool { return r.m.running == nil })
-	r.shows("○ host: the server does not answer", "› typing goes on", "1 line that waited will not be asked")
+	r.shows("○ host: the server does not answer", "› typing goes on", "1 line removed from the queue")
 	if strings.Contains(r.all(), "and then?\n") {
-		t.Errorf("what waited was asked:\n%s", r.all())
+		t.Errorf("a waiting line was sent:\n%s", r.all())
 	}
 }
 
@@ -200,7 +200,7 @@ func TestQuestionsOfCommands(t *testing.T) {
 	r := newRig(t)
 	ask := func(key string) bool {
 		answer := make(chan bool, 1)
-		r.work.Go(func() { answer <- r.m.s.face.ask(t.Context(), "Overwrite\x1b[2J it?") })
+		r.work.Go(func() { answer <- r.m.s.ui.ask(t.Context(), "Overwrite\x1b[2J it?") })
 		r.until("asks", func() bool { return strings.Contains(r.view(), "Overwrite[2J it? [y/N]") })
 		r.keys("x") // is no answer
 		r.keys(key)
@@ -212,7 +212,7 @@ func TestQuestionsOfCommands(t *testing.T) {
 		t.Error("the answers are wrong")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r.work.Go(func() { r.m.s.face.ask(ctx, "Still there?") })
+	r.work.Go(func() { r.m.s.ui.ask(ctx, "Still there?") })
 	r.until("asks", func() bool { return strings.Contains(r.view(), "Still there?") })
 	cancel()
 	r.until("asks no more", func() bool { return strings.Contains(r.view(), "ask a question") })
@@ -227,7 +227,7 @@ func TestHostileTexts(t *testing.T) {
 	r.send(advanced{evil, 0.5})
 	r.m.notice = evil
 	r.m.s.choose(collection{"id", evil})
-	r.m.s.link.set(reason(os.ErrNotExist), time.Time{})
+	r.m.s.conn.set(reason(os.ErrNotExist), time.Time{})
 	r.draw()
 	s := client.Snapshot{Run: evil, Status: client.Failed, Text: evil + "\n\n```" + evil + "\n", Failure: &client.Failure{Code: "X", Message: evil},
 		Citations: []client.Citation{{N: 1, Title: evil, Heading: evil, Snippet: evil}}}
@@ -305,7 +305,7 @@ func TestSaveAsksFirst(t *testing.T) {
 func BenchmarkTyping(b *testing.B) {
 	for _, n := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := newSession(Options{Server: nowhere, Now: time.Now}, &terminalFace{}, 0)
+			s, err := newSession(Options{Server: nowhere, Now: time.Now}, &terminalUI{}, 0)
 			if err != nil {
 				b.Fatal(err)
 			}

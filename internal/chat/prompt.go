@@ -12,25 +12,25 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// Bounds of what is typed: characters, lines, and lines that are in view.
+// Limits of the input: characters, lines, and visible lines.
 const (
 	maxTyped = 30_000
 	maxLines = 400
 	maxRows  = 8
 )
 
-// prompt is where questions are typed: a text of several lines with a history and completion.
+// prompt is a text area of several lines with a history and completion.
 type prompt struct {
 	area    textarea.Model
 	history *history
 	session *session
 
-	drawn []string // the lines, until something changes; nil: they are to be drawn
+	drawn []string // cached lines; nil if the text has changed
 
-	from       int      // where what is completed begins
-	rest       string   // what stands behind the cursor
-	candidates []string // that the last Tab found
-	at         int      // the one that is shown; -1: how all of them begin
+	from       int      // start of the completed text
+	rest       string   // text after the cursor
+	candidates []string // candidates of the last Tab
+	at         int      // index of the shown candidate; -1 is the common prefix
 }
 
 func newPrompt(s *session, h *history) *prompt {
@@ -46,7 +46,7 @@ func newPrompt(s *session, h *history) *prompt {
 	a.CharLimit, a.MaxWidth = maxTyped, 0
 	a.DynamicHeight, a.MinHeight, a.MaxHeight, a.MaxContentHeight = true, 1, maxRows, 4*maxTyped/10
 	a.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
-	a.KeyMap.Paste.SetEnabled(false) // terminals paste by themselves
+	a.KeyMap.Paste.SetEnabled(false) // the terminal handles pasting
 	a.KeyMap.PageUp.SetEnabled(false)
 	a.KeyMap.PageDown.SetEnabled(false)
 	state := textarea.StyleState{Prompt: lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true), Placeholder: lipgloss.NewStyle().Faint(true),
@@ -65,7 +65,7 @@ func (p *prompt) set(text string) {
 	p.candidates, p.drawn = nil, nil
 }
 
-// take gives what was typed and begins anew.
+// take returns the text and clears the prompt.
 func (p *prompt) take() (string, error) {
 	text := strings.TrimSpace(p.area.Value())
 	p.area.Reset()
@@ -73,7 +73,7 @@ func (p *prompt) take() (string, error) {
 	return text, p.history.add(text)
 }
 
-// fit cleans a text that comes from elsewhere than the keyboard, and cuts it to what is taken.
+// fit removes control sequences from a text and cuts it to the limits of the input.
 func fit(text string) string {
 	if len(text) > 4*maxTyped {
 		text = text[:4*maxTyped]
@@ -95,7 +95,7 @@ func fit(text string) string {
 	return text[:at]
 }
 
-// paste takes a text in; cut tells that not all of it.
+// paste inserts a text. cut reports whether it was cut.
 func (p *prompt) paste(text string) (cut bool) {
 	p.candidates = nil
 	whole := display.Clean(strings.ReplaceAll(strings.ReplaceAll(text[:min(len(text), 8*maxTyped)], "\r\n", "\n"), "\r", "\n"))
@@ -105,7 +105,7 @@ func (p *prompt) paste(text string) (cut bool) {
 	return len(text) < len(whole) || len(p.area.Value())-before < len(text)
 }
 
-// key takes a key that means nothing else.
+// key handles a key press.
 func (p *prompt) key(msg tea.KeyPressMsg) {
 	p.candidates = nil
 	switch msg.String() {
@@ -127,7 +127,7 @@ func (p *prompt) key(msg tea.KeyPressMsg) {
 	p.area, _ = p.area.Update(msg)
 }
 
-// tab completes as far as it is clear, and then goes through what there is.
+// tab completes the common prefix of the candidates, then cycles through them.
 func (p *prompt) tab() {
 	if n := len(p.candidates); n > 0 {
 		p.at = (p.at + 1) % n
@@ -150,7 +150,7 @@ func (p *prompt) tab() {
 	p.candidates = candidates
 }
 
-// before gives what stands before the cursor.
+// before returns the text before the cursor.
 func (p *prompt) before() string {
 	lines := strings.SplitAfter(p.area.Value(), "\n")
 	at := 0
@@ -164,7 +164,7 @@ func (p *prompt) before() string {
 	return p.area.Value()
 }
 
-// put sets what is completed, which is on the only line.
+// put replaces the completed text, which is on a single line.
 func (p *prompt) put(text string) {
 	line := p.area.Value()
 	begin := line[:min(p.from, len(line))] + text
@@ -172,7 +172,7 @@ func (p *prompt) put(text string) {
 	p.area.SetCursorColumn(utf8.RuneCountInString(begin))
 }
 
-// offer gives the candidates on a line, the one that is shown first.
+// offer returns the candidates as one line, beginning with the shown one.
 func (p *prompt) offer(width int) string {
 	if len(p.candidates) == 0 {
 		return ""
@@ -189,7 +189,7 @@ func (p *prompt) offer(width int) string {
 	return strings.Join(parts, "  ")
 }
 
-// lines draws the prompt, which takes a while where the text is long.
+// lines renders the prompt. It caches the lines, because long texts are slow to render.
 func (p *prompt) lines() []string {
 	if p.drawn != nil {
 		return p.drawn

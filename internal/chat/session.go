@@ -19,46 +19,46 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Bounds of what is kept in memory of a conversation: turns, and bytes of their texts.
+// Limits of a conversation in memory: number of turns, and bytes of their texts.
 const (
 	maxTurns = 1000
 	maxKept  = 32 << 20
 )
 
-// session is a conversation with a server: what was said, and what the next question is asked with. Its methods may be called at once.
+// session holds the turns of a conversation and the parameters of the next question. Its methods are safe for concurrent use.
 type session struct {
 	c    *client.Client
-	face face
+	ui   ui
 	now  func() time.Time
-	link link
-	// waiting is called when the server is waited for; nil: nobody wants to know.
+	conn connState
+	// waiting is called before the session waits for the server. It may be nil.
 	waiting func()
 
 	mu       sync.Mutex
 	turns    []turn
-	dropped  int // turns that are no longer kept
-	kept     int // bytes of those that are
+	dropped  int // number of removed turns
+	kept     int // bytes of the turns
 	previous string
-	stores   []collection // in use; none: the server's default
+	stores   []collection // selected; empty is the default of the server
 	effort   string
 	model    string
-	known    []collection // that the server told of last
-	names    []string     // of files it told of last
+	known    []collection // collections of the last list
+	names    []string     // file names of the last list
 }
 
-// turn is a question and what became of it.
+// turn is a question and its answer.
 type turn struct {
 	question string
 	answer   client.Snapshot
 	at       time.Time
 }
 
-// collection is a vector store as far as talking of it goes.
+// collection is the id and name of a vector store.
 type collection struct{ id, name string }
 
-// newSession begins a conversation. A server that does not answer is tried again so many times; 0 is the client's default.
-func newSession(o Options, f face, retries int) (*session, error) {
-	s := &session{face: f, now: o.Now, effort: o.Effort, model: o.Model}
+// newSession starts a conversation. retries is the number of reconnection attempts; 0 is the default of the client.
+func newSession(o Options, f ui, retries int) (*session, error) {
+	s := &session{ui: f, now: o.Now, effort: o.Effort, model: o.Model}
 	if s.effort == "" {
 		s.effort = knowledge.EffortMedium
 	}
@@ -66,7 +66,7 @@ func newSession(o Options, f face, retries int) (*session, error) {
 		s.stores = append(s.stores, collection{id, id})
 	}
 	c, err := client.New(o.Server, client.Options{Retries: retries, OnRetry: func(err error, wait time.Duration) {
-		s.link.set(reason(err), s.now().Add(wait))
+		s.conn.set(reason(err), s.now().Add(wait))
 		if s.waiting != nil {
 			s.waiting()
 		}
@@ -75,7 +75,7 @@ func newSession(o Options, f face, retries int) (*session, error) {
 	return s, err
 }
 
-// settings are what the next question is asked with.
+// settings are the parameters of the next question.
 type settings struct {
 	stores        []collection
 	effort, model string
@@ -87,7 +87,7 @@ func (s *session) settings() settings {
 	return settings{slices.Clone(s.stores), s.effort, s.model}
 }
 
-// last gives the last turn.
+// last returns the last turn.
 func (s *session) last() (turn, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,20 +97,20 @@ func (s *session) last() (turn, bool) {
 	return s.turns[len(s.turns)-1], true
 }
 
-// clear begins a new conversation.
+// clear starts a new conversation.
 func (s *session) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns, s.previous, s.dropped, s.kept = nil, "", 0, 0
 }
 
-// request makes the request of a question. Whole sends what was said before along, for a server that does not know it.
+// request returns the request of a question. If whole is true, it includes the earlier turns for a server that does not have them.
 func (s *session) request(question string, whole bool) knowledge.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := client.Question(question)
 	if whole {
-		q = client.Question(question, s.said()...)
+		q = client.Question(question, s.answeredTurns()...)
 	} else {
 		q.PreviousResponseID = s.previous
 	}
@@ -126,14 +126,14 @@ func (s *session) request(question string, whole bool) knowledge.Request {
 	return q
 }
 
-// maxSaid bounds what is sent of earlier turns, in bytes; servers take more.
-const maxSaid = 64 << 10
+// maxContext is the maximum size of earlier turns in a request in bytes. It is below the limit of servers.
+const maxContext = 64 << 10
 
-// said gives the turns that were answered, the newest as far as they fit.
-func (s *session) said() (turns []event.Turn) {
+// answeredTurns returns the newest answered turns that fit into a request.
+func (s *session) answeredTurns() (turns []event.Turn) {
 	size := 0
 	for _, t := range slices.Backward(s.turns) {
-		if size += len(t.question) + len(t.answer.Text); size > maxSaid || len(turns) >= 100 {
+		if size += len(t.question) + len(t.answer.Text); size > maxContext || len(turns) >= 100 {
 			break
 		}
 		if t.answer.Text != "" {
@@ -144,18 +144,18 @@ func (s *session) said() (turns []event.Turn) {
 	return turns
 }
 
-// respond asks a question and has watch follow the stream of its answer, which becomes a turn. The error is why the stream broke off.
+// respond asks a question, passes its stream to watch, and adds the answer as a turn. It returns the error of the stream.
 func (s *session) respond(ctx context.Context, question string, watch func(*client.Stream) (client.Snapshot, error)) (client.Snapshot, error) {
 	at := s.now()
 	q := s.request(question, false)
 	stream := s.c.Respond(ctx, q)
 	answer, err := watch(stream)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound && q.PreviousResponseID != "" && stream.Run() == "" {
-		// The server no longer has what was said before, or is another one; it can be told.
+		// The server does not have the previous response: send the turns in the request.
 		answer, err = watch(s.c.Respond(ctx, s.request(question, true)))
 	}
 	if q.Model != "" && answer.Status == client.Completed && !answer.Cached && answer.Model != q.Model {
-		s.face.print(fmt.Sprintf("answered by %s, not by %s", display.Line(answer.Model), display.Line(q.Model)))
+		s.ui.print(fmt.Sprintf("answered by %s, not by %s", display.Line(answer.Model), display.Line(q.Model)))
 	}
 	if answer.Run != "" || answer.Text != "" {
 		s.add(turn{question, answer, at})
@@ -163,14 +163,14 @@ func (s *session) respond(ctx context.Context, question string, watch func(*clie
 	return answer, err
 }
 
-// add keeps a turn. Questions follow the last one that has an answer.
+// add appends a turn. The next question refers to the last turn with an answer.
 func (s *session) add(t turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.answer.Text != "" && t.answer.Status.Final() {
 		s.previous = t.answer.Run
 	}
-	t.answer.Reasoning = "" // nobody asks for it again
+	t.answer.Reasoning = "" // not shown again
 	s.turns = append(s.turns, t)
 	s.kept += weight(t)
 	for len(s.turns) > 1 && (len(s.turns) > maxTurns || s.kept > maxKept) {
@@ -188,7 +188,7 @@ func weight(t turn) int {
 	return n
 }
 
-// follow reads a stream to its end, telling of each event, and keeps the link's state.
+// follow reads a stream to its end, reports each event, and updates the state of the connection.
 func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
 	for _, err := range stream.Events() {
 		if err != nil {
@@ -199,15 +199,15 @@ func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
 	return stream.Snapshot(), nil
 }
 
-// heard takes up that the server answered, unless that was an error, and hands it on.
+// heard records that the server answered, unless err is a connection error, and returns err.
 func (s *session) heard(err error) error {
 	if err == nil {
-		s.link.set("", time.Time{})
+		s.conn.set("", time.Time{})
 	}
 	return err
 }
 
-// reason says in a line why the server does not do what it is asked.
+// reason returns an error as one line for the user.
 func reason(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		if f.Field != "" {
@@ -219,7 +219,7 @@ func reason(err error) string {
 		return display.Line(t.Error())
 	}
 	text := err.Error()
-	if e, ok := errors.AsType[*url.Error](err); ok { // whose address says nothing to whoever typed none
+	if e, ok := errors.AsType[*url.Error](err); ok { // omit the URL, which the user did not type
 		text = e.Err.Error()
 	}
 	_, network := errors.AsType[*net.OpError](err)
@@ -231,14 +231,14 @@ func reason(err error) string {
 	case strings.Contains(text, "connection refused"):
 		return "the server does not answer"
 	case strings.Contains(text, "no such host"):
-		return "there is no such host"
+		return "unknown host"
 	case network, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection broke"
 	}
 	return display.Line(text)
 }
 
-// label gives how collections are shown.
+// label returns the names of collections for display.
 func label(stores []collection) string {
 	if len(stores) == 0 {
 		return "default"
@@ -250,13 +250,13 @@ func label(stores []collection) string {
 	return strings.Join(names, ", ")
 }
 
-// pages is how many pages of a list are read at most.
-const pages = 20
+// maxPages is the maximum number of maxPages of a list.
+const maxPages = 20
 
-// list gives the server's vector stores.
+// list returns the vector stores of the server.
 func (s *session) list(ctx context.Context) (all []client.VectorStore, more bool, err error) {
 	after := ""
-	for range pages {
+	for range maxPages {
 		l, err := s.c.Stores(ctx, 100, after)
 		if s.heard(err) != nil {
 			return nil, false, err
@@ -280,7 +280,7 @@ func (s *session) remember(all []client.VectorStore) {
 	}
 }
 
-// resolve finds the collection of a name or an id.
+// resolve finds a collection by name or id.
 func (s *session) resolve(ctx context.Context, name string) (c collection, found bool, err error) {
 	all, _, err := s.list(ctx)
 	if err != nil {
@@ -302,7 +302,7 @@ func (s *session) resolve(ctx context.Context, name string) (c collection, found
 			return c, true, nil
 		}
 		if len(of) > 1 {
-			return c, false, fmt.Errorf("there are %d of the name %q; say which by its id: %s", len(of), name, strings.Join(of[:min(len(of), 5)], " "))
+			return c, false, fmt.Errorf("%d collections are named %q; select one by id: %s", len(of), name, strings.Join(of[:min(len(of), 5)], " "))
 		}
 	}
 	return c, false, nil

@@ -18,17 +18,17 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// maxPassage bounds a passage that is shown, in bytes.
+// maxPassage is the maximum size of a shown passage in bytes.
 const maxPassage = 64 << 10
 
 func sources(ctx context.Context, s *session, args string) error {
 	t, ok := s.last()
 	if !ok {
-		return errors.New("nothing was answered yet")
+		return errors.New("no answer yet")
 	}
 	all := t.answer.Citations
 	if len(all) == 0 {
-		s.face.print("the last answer has no sources")
+		s.ui.print("the last answer has no sources")
 		return nil
 	}
 	if args == "" {
@@ -36,7 +36,7 @@ func sources(ctx context.Context, s *session, args string) error {
 		for _, c := range all {
 			lines = append(lines, fmt.Sprintf("[%d] %s", c.N, place(c)), indented(display.Quote(c, 300)))
 		}
-		s.face.print(strings.Join(lines, "\n"))
+		s.ui.print(strings.Join(lines, "\n"))
 		return nil
 	}
 	n, err := strconv.Atoi(strings.Trim(args, "[]"))
@@ -44,22 +44,22 @@ func sources(ctx context.Context, s *session, args string) error {
 		return fmt.Errorf("the last answer has the sources 1 to %d", len(all))
 	}
 	c := all[n-1]
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	text, err := s.passage(ctx, c)
 	if err != nil {
 		return err
 	}
-	s.face.print(fmt.Sprintf("[%d] %s\n\n%s", c.N, place(c), text))
+	s.ui.print(fmt.Sprintf("[%d] %s\n\n%s", c.N, place(c), text))
 	return nil
 }
 
-// indented gives a text as lines under a source.
+// indented wraps and indents a text below a source.
 func indented(text string) string {
 	return "    " + strings.ReplaceAll(xansi.Wrap(text, 72, ""), "\n", "\n    ")
 }
 
-// passage gives the whole passage of a citation; of one that the server no longer has, what the answer brought of it.
+// passage returns the whole passage of a citation, or its snippet if the server does not have the passage any more.
 func (s *session) passage(ctx context.Context, c client.Citation) (string, error) {
 	if c.Document == "" {
 		return display.Clean(c.Snippet), nil
@@ -79,7 +79,7 @@ func (s *session) passage(ctx context.Context, c client.Citation) (string, error
 	return display.Clean(c.Snippet) + "\n(the server no longer has the whole passage)", nil
 }
 
-// place tells where a citation's passage stands.
+// place returns the file, heading and pages of a citation.
 func place(c client.Citation) string {
 	p := shorten(cmp.Or(c.File, c.Title), 120)
 	if h := shorten(c.Heading, 120); h != "" && h != shorten(c.Title, 120) {
@@ -91,14 +91,14 @@ func place(c client.Citation) string {
 	return p
 }
 
-// save writes the conversation. A file that is there is overwritten when somebody says so, and never half.
+// save writes the conversation to a file. It asks before it overwrites a file, and replaces it atomically.
 func save(ctx context.Context, s *session, args string) error {
 	all, err := words(args)
 	if err != nil {
 		return err
 	}
 	if len(all) != 1 {
-		return errors.New("want a file: /save FILE")
+		return errors.New("missing file: /save FILE")
 	}
 	file := home(all[0].text)
 	s.mu.Lock()
@@ -106,36 +106,36 @@ func save(ctx context.Context, s *session, args string) error {
 	n := len(s.turns)
 	s.mu.Unlock()
 	if n == 0 {
-		return errors.New("nothing was said yet")
+		return errors.New("the conversation is empty")
 	}
 	switch info, err := os.Lstat(file); {
 	case err == nil && info.IsDir():
 		return errors.New(shorten(file, 80) + " is a folder")
 	case err == nil:
-		if !s.face.ask(ctx, shorten(file, 80)+" is there already. Overwrite it?") {
-			return errors.New(shorten(file, 80) + " is there already; nothing was written")
+		if !s.ui.ask(ctx, shorten(file, 80)+" exists. Overwrite it?") {
+			return errors.New(shorten(file, 80) + " exists; not saved")
 		}
 		if err := replace(file, text); err != nil {
-			return fmt.Errorf("save: %w", plainly(err))
+			return fmt.Errorf("save: %w", withoutPath(err))
 		}
 	default:
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			return fmt.Errorf("save %s: %w", shorten(file, 80), plainly(err))
+			return fmt.Errorf("save %s: %w", shorten(file, 80), withoutPath(err))
 		}
 		_, err = f.WriteString(text)
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
-			return fmt.Errorf("save %s: %w", shorten(file, 80), plainly(err))
+			return fmt.Errorf("save %s: %w", shorten(file, 80), withoutPath(err))
 		}
 	}
-	s.face.print(fmt.Sprintf("%s saved in %s", count(n, "turn"), display.Line(file)))
+	s.ui.print(fmt.Sprintf("%s saved in %s", count(n, "turn"), display.Line(file)))
 	return nil
 }
 
-// replace writes a file beside the one that is there, and puts it in its place.
+// replace writes a temporary file and renames it.
 func replace(file, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".chat*")
 	if err != nil {
@@ -154,12 +154,12 @@ func replace(file, text string) error {
 	return err
 }
 
-// transcript writes turns as Markdown.
+// transcript returns turns as Markdown.
 func transcript(turns []turn, dropped int) string {
 	var b strings.Builder
 	b.WriteString("# Conversation\n")
 	if dropped > 0 {
-		fmt.Fprintf(&b, "\nIt begins after %s that were not kept.\n", count(dropped, "turn"))
+		fmt.Fprintf(&b, "\nThe first %s are missing.\n", count(dropped, "turn"))
 	}
 	for _, t := range turns {
 		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n", shorten(t.question, 200), t.at.UTC().Format(time.RFC3339))
@@ -168,7 +168,7 @@ func transcript(turns []turn, dropped int) string {
 		}
 		text := strings.TrimSpace(display.Clean(t.answer.Plain()))
 		if text == "" {
-			text = "*There is no answer.*"
+			text = "*No answer.*"
 		}
 		b.WriteString("\n" + text + "\n")
 		switch {

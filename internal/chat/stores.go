@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// table writes rows of cells under each other; the cells are cleaned, and cut where they are very long.
+// table returns rows with aligned columns. It removes control sequences from cells and cuts long ones.
 func table(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -35,7 +35,7 @@ func table(rows [][]string) string {
 }
 
 func listCollections(ctx context.Context, s *session, _ string) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	all, more, err := s.list(ctx)
 	if err != nil {
@@ -56,21 +56,21 @@ func listCollections(ctx context.Context, s *session, _ string) error {
 	}
 	text := table(rows)
 	if len(all) == 0 {
-		text = "there are no collections yet; /new NAME makes one"
+		text = "there are no collections; /new NAME creates one"
 	}
 	if more {
 		text += "\nand more"
 	}
-	s.face.print(text)
+	s.ui.print(text)
 	return nil
 }
 
-// maxUsed is how many collections are asked at once.
+// maxUsed is the maximum number of selected collections.
 const maxUsed = knowledge.MaxStores
 
 func use(ctx context.Context, s *session, args string) error {
 	if args == "" {
-		s.face.print("in use: " + label(s.settings().stores))
+		s.ui.print("collections: " + label(s.settings().stores))
 		return nil
 	}
 	var chosen []collection
@@ -87,8 +87,8 @@ func use(ctx context.Context, s *session, args string) error {
 			return err
 		}
 		if !found {
-			if !s.face.ask(ctx, "There is no collection "+shorten(name, 60)+". Make it?") {
-				return errors.New("there is no collection " + shorten(name, 60) + "; /collections lists them, /new NAME makes one")
+			if !s.ui.ask(ctx, "Collection "+shorten(name, 60)+" does not exist. Create it?") {
+				return errors.New("collection " + shorten(name, 60) + " does not exist; /collections lists them, /new NAME creates one")
 			}
 			if c, err = s.make(ctx, name); err != nil {
 				return err
@@ -99,10 +99,10 @@ func use(ctx context.Context, s *session, args string) error {
 		}
 	}
 	if len(chosen) == 0 || len(chosen) > maxUsed {
-		return fmt.Errorf("want 1 to %d collections", maxUsed)
+		return fmt.Errorf("select 1 to %d collections", maxUsed)
 	}
 	s.choose(chosen...)
-	s.face.print("in use: " + label(chosen))
+	s.ui.print("collections: " + label(chosen))
 	return nil
 }
 
@@ -131,27 +131,27 @@ func makeCollection(ctx context.Context, s *session, args string) error {
 	}
 	name := strings.Join(texts(all), " ")
 	if name == "" {
-		return errors.New("want a name: /new NAME")
+		return errors.New("missing name: /new NAME")
 	}
 	if _, found, err := s.resolve(ctx, name); err != nil {
 		return err
-	} else if found && !s.face.ask(ctx, "There is a collection "+shorten(name, 60)+" already. Make another?") {
-		return errors.New("there is a collection " + shorten(name, 60) + " already; /use it")
+	} else if found && !s.ui.ask(ctx, "Collection "+shorten(name, 60)+" exists. Create another one?") {
+		return errors.New("collection " + shorten(name, 60) + " exists; select it with /use")
 	}
 	c, err := s.make(ctx, name)
 	if err != nil {
 		return err
 	}
 	s.choose(c)
-	s.face.print("made, and in use: " + label([]collection{c}))
+	s.ui.print("created and selected: " + label([]collection{c}))
 	return nil
 }
 
-// maxListed is how many files of each collection are listed.
+// maxListed is the maximum number of listed files of a collection.
 const maxListed = 100
 
 func listFiles(ctx context.Context, s *session, args string) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	stores := s.settings().stores
 	if len(stores) == 0 {
@@ -182,11 +182,11 @@ func listFiles(ctx context.Context, s *session, args string) error {
 	s.mu.Unlock()
 	text := table(rows)
 	if len(rows) == 1 {
-		text = "no files in " + label(stores) + "; /upload PATH brings some"
+		text = "no files in " + label(stores) + "; /upload PATH adds some"
 	}
 	if more {
 		text += "\nand more"
 	}
-	s.face.print(strings.Join(append([]string{text}, notes...), "\n"))
+	s.ui.print(strings.Join(append([]string{text}, notes...), "\n"))
 	return nil
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// frames is how many times a second an answer that is being written is drawn at most.
-const frames = 20
+// frameRate is the maximum number of frames per second.
+const frameRate = 20
 
-// Terminals say where a text that is pasted begins and ends when they are asked to (mode 2004).
+// Bracketed paste mode (2004): the terminal marks the begin and end of pasted text.
 const beginPaste, endPaste = "\x1b[?2004h", "\x1b[?2004l"
 
-// terminalFace tells the terminal's program.
-type terminalFace struct{ send func(tea.Msg) }
+// terminalUI implements ui by messages to the model.
+type terminalUI struct{ send func(tea.Msg) }
 
-func (f *terminalFace) print(text string) { f.send(printed(text)) }
+func (f *terminalUI) print(text string) { f.send(printed(text)) }
 
-func (f *terminalFace) progress(text string, share float64) { f.send(advanced{text, share}) }
+func (f *terminalUI) progress(text string, share float64) { f.send(advanced{text, share}) }
 
-func (f *terminalFace) ask(ctx context.Context, question string) bool {
+func (f *terminalUI) ask(ctx context.Context, question string) bool {
 	reply := make(chan bool, 1)
 	f.send(asking{question, reply})
 	select {
@@ -42,13 +42,13 @@ func (f *terminalFace) ask(ctx context.Context, question string) bool {
 	}
 }
 
-// silent is a terminal that Bubble Tea can ask for its size and does not write to.
+// silent is a terminal of which Bubble Tea only reads the size. It discards all writes.
 type silent struct{ *os.File }
 
 // Write implements [io.Writer].
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// newModel makes the program of a session; it writes to out.
+// newModel returns the model of a session that writes to out.
 func newModel(ctx context.Context, s *session, h *history, out io.Writer, host string, send func(tea.Msg), spawn func(func())) *model {
 	m := &model{ctx: ctx, s: s, host: host, send: send, spawn: spawn, paint: display.NewPainter(out), now: s.now, panel: display.NewPanel(),
 		prompt: newPrompt(s, h)}
@@ -56,23 +56,23 @@ func newModel(ctx context.Context, s *session, h *history, out io.Writer, host s
 	return m
 }
 
-// runTerminal talks on a terminal.
+// runTerminal runs the chat on a terminal.
 func runTerminal(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &terminalFace{}
-	s, err := newSession(o, f, patience)
+	f := &terminalUI{}
+	s, err := newSession(o, f, interactiveRetries)
 	if err != nil {
 		return err
 	}
 	h, herr := openHistory(o.History)
-	out := &colorprofile.Writer{Forward: o.Out, Profile: colorprofile.Env(o.Env)} // with NO_COLOR there are no colours
+	out := &colorprofile.Writer{Forward: o.Out, Profile: colorprofile.Env(o.Env)} // respects NO_COLOR
 	var work sync.WaitGroup
 	var p *tea.Program
 	m := newModel(ctx, s, h, out, hostOf(o.Server), func(msg tea.Msg) { p.Send(msg) }, work.Go)
 	f.send = m.send
 	s.waiting = func() { m.send(tick(o.Now())) }
-	screen := o.Out.(*os.File) // as [Terminal] has found
+	screen := o.Out.(*os.File) // checked by [Terminal]
 	m.size = func() (int, int, error) { return term.GetSize(int(screen.Fd())) }
 	if herr != nil {
 		m.notice = reason(herr)
@@ -85,7 +85,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	stop := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {
-		t := time.NewTicker(time.Second / frames)
+		t := time.NewTicker(time.Second / frameRate)
 		defer t.Stop()
 		for {
 			select {
@@ -113,30 +113,30 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	return errors.Join(err, m.err, m.paint.Close(), werr)
 }
 
-// abandon tells the server that nobody waits for the answer that is being written.
+// abandon requests the cancellation of the current run.
 func (m *model) abandon() {
 	if m.running == nil || m.running.stream == nil || m.running.stream.Run() == "" || m.running.told {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), cancelTimeout)
 	defer cancel()
-	_ = m.running.stream.Cancel(ctx) // its grace period ends it too
+	_ = m.running.stream.Cancel(ctx) // if the request fails, the run ends after its grace period
 }
 
-// greet learns the names of the collections.
+// greet loads the names of the collections.
 func (s *session) greet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if _, _, err := s.list(ctx); err != nil {
 		if !errors.Is(ctx.Err(), context.Canceled) {
-			s.link.set(reason(err), time.Time{})
+			s.conn.set(reason(err), time.Time{})
 		}
 		return
 	}
 	s.named()
 }
 
-// named puts the names of collections in the place of the ids that they were given by.
+// named replaces the ids of the selected collections by their names.
 func (s *session) named() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *session) named() {
 	s.stores = stores
 }
 
-// hostOf gives an address without what it may hold besides its host.
+// hostOf returns the host of a URL for display, without user name, password and path.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

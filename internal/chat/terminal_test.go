@@ -229,7 +229,7 @@ func (tm *terminal) line(text string) {
 func talk(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux")
+		t.Skip("tmux is not installed")
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -266,7 +266,7 @@ func TestConversation(t *testing.T) {
 	tm.line("Where is it written?")
 	tm.until("› Where is it written?", "about “Where is a cursor written?”", "is written in the field id of each event. [1]")
 	tm.line("/new harbour")
-	tm.until("made, and in use: harbour")
+	tm.until("created and selected: harbour")
 	file := filepath.Join(t.TempDir(), "north lock.md")
 	if err := os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestConversation(t *testing.T) {
 	tm.line("/sources 1")
 	tm.until("[1] north lock.md › Locks\n\n")
 	tm.line("/use default")
-	tm.until("in use: default")
+	tm.until("collections: default")
 	tm.line("/collections")
 	tm.when("the counts", func(s string) bool { return regexp.MustCompile(`harbour +1 +1 +0 +vs_`).MatchString(s) })
 	tm.keys("Up", "Up", "Up", "Up", "Up")
@@ -338,7 +338,7 @@ func TestStopped(t *testing.T) {
 	tm.line("What is a riffle?")
 	tm.until("1 waiting")
 	tm.keys("C-c")
-	tm.until("cancelled", "1 line that waited will not be asked", "› ask a question")
+	tm.until("cancelled", "1 line removed from the queue", "› ask a question")
 	select {
 	case <-p.gone:
 	case <-time.After(20 * time.Second):
@@ -521,7 +521,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%q is not printed:\n%s\n%s", want, out, errs)
 		}
 	}
-	if out, errs, failed := say("/use nowhere", "/helq"); !failed || !strings.Contains(errs, "no collection nowhere") || !strings.Contains(errs, "did you mean /help?") {
+	if out, errs, failed := say("/use nowhere", "/helq"); !failed || !strings.Contains(errs, "collection nowhere does not exist") || !strings.Contains(errs, "did you mean /help?") {
 		t.Errorf("failed is %v:\n%s\n%s", failed, out, errs)
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// word is a part of a command's arguments. Parts that stood in quotes, or behind a backslash, mean themselves in patterns of files.
+// word is a word of the arguments of a command. Quoted and escaped characters are literal in file patterns.
 type word struct {
 	text  string
-	start int  // where it begins, in bytes
-	plain bool // nothing of it was quoted
-	open  rune // the quote that it ends in; 0: none
+	start int  // byte offset
+	plain bool // no part of it is quoted
+	open  rune // unclosed quote, or 0
 }
 
-var errQuote = errors.New("a quote is not closed")
+var errQuote = errors.New("unclosed quote")
 
-// words splits arguments at blanks, as shells do: quotes of both kinds hold blanks, and a backslash takes the next character as it is, but in
+// words splits arguments at spaces like a shell: spaces in quotes are literal, and a backslash escapes the next character except in
 // single quotes.
 func words(s string) (all []word, err error) {
 	var text strings.Builder
@@ -60,7 +60,7 @@ func words(s string) (all []word, err error) {
 	return all, err
 }
 
-// texts gives the words alone.
+// texts returns the texts of words.
 func texts(all []word) []string {
 	out := make([]string, len(all))
 	for i, w := range all {
@@ -69,7 +69,7 @@ func texts(all []word) []string {
 	return out
 }
 
-// quoted writes a text so that words reads it as one.
+// quoted returns a text in the form that words parses as one word.
 func quoted(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -125,7 +125,7 @@ func TestFlaggedAnswer(t *testing.T) {
 	for said, flagged := range map[string]bool{"A ship pays 12 euros for each metre of its length ⟦1⟧.": false, "A ship pays 40 euros for each metre of its length ⟦1⟧.": true} {
 		s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{said}})
 		status, out, errs := run(t, "ask", "--data", data, "--judge=none", "--model-url", s.URL, "What does a ship pay for each metre?")
-		if got := strings.Contains(errs, "warning: the sources do not carry this answer"); status != 0 || got != flagged {
+		if got := strings.Contains(errs, "warning: the sources do not support this answer"); status != 0 || got != flagged {
 			t.Errorf("%s: status %d\n%s\n%s", said, status, out, errs)
 		}
 	}
