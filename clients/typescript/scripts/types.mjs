@@ -1,10 +1,10 @@
-// Makes src/schema.ts from openapi.json; with --check it only tells whether that would change the file.
+// Generates src/schema.ts from openapi.json. With --check, it only reports whether the file is up to date.
 import { readFile, writeFile } from "node:fs/promises";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
 const document = JSON.parse(await readFile(at("openapi.json"), "utf8"));
-// A field with a default may be left out of a request, so it is optional.
+// A field with a default is optional in a request.
 const nodes = await openapiTS(document, { defaultNonNullable: false, alphabetize: true, immutable: false });
 const made = `// Made from openapi.json by "npm run types". Do not edit.\n\n${astToString(nodes)}`;
 if (!process.argv.includes("--check")) {

@@ -1,16 +1,16 @@
-/** The server refused a request, or could not do it. */
+/** The server refused a request, or failed to process it. */
 export class SluiceError extends Error {
   override readonly name = "SluiceError";
 
   constructor(
     message: string,
-    /** The HTTP status; 0 where it was not a status that told. */
+    /** The HTTP status, or 0 if the error is not from an HTTP status. */
     readonly status: number,
-    /** The server's code, such as NOT_FOUND, as text. */
+    /** The error code of the server, such as NOT_FOUND. */
     readonly code: string,
-    /** The field of the request that is at fault, where the server names one. */
+    /** The invalid field of the request, if the server names one. */
     readonly field?: string,
-    /** Milliseconds after which the server wants to be asked again. */
+    /** Milliseconds after which the request can be repeated. */
     readonly retryAfter?: number,
   ) {
     super(message);
@@ -18,8 +18,8 @@ export class SluiceError extends Error {
 }
 
 /**
- * The connection could not be made, or was lost and not made again. Where the run is known, it may still be going on:
- * `runs.stream(run, { after: lastEventId })` takes it up.
+ * The connection failed, or was lost and could not be restored. If `run` is set, the run may still be active:
+ * `runs.stream(run, { after: lastEventId })` resumes its stream.
  */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
@@ -50,12 +50,12 @@ export class RunError extends Error {
   }
 }
 
-/** The server sent what its protocol does not allow. */
+/** The server sent an invalid reply. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** A response of status 300 and over as an error. Its body is read, up to a bound, and need not be of any form. */
+/** Converts a response of status 300 or higher to an error. The body can have any format; only its begin is read. */
 export async function refusal(res: Response): Promise<SluiceError> {
   let body: unknown;
   try {
@@ -64,7 +64,7 @@ export async function refusal(res: Response): Promise<SluiceError> {
     body = undefined;
   }
   const outer = object(body);
-  const inner = object(outer?.["error"]) ?? outer; // some forms put it into a field of its own
+  const inner = object(outer?.["error"]) ?? outer; // some formats nest the error
   const text = (key: string) => {
     const value = inner?.[key] ?? outer?.[key];
     return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
@@ -75,7 +75,7 @@ export async function refusal(res: Response): Promise<SluiceError> {
   return new SluiceError(text("message") ?? `the server answered ${res.status}`, res.status, code ?? "HTTP_" + res.status, field, retryAfter(res));
 }
 
-/** What a response's Retry-After asks for, in milliseconds from now: seconds or a date. */
+/** Returns the delay of Retry-After, seconds or a date, in milliseconds from now. */
 export function retryAfter(res: Response): number | undefined {
   const value = res.headers.get("retry-after")?.trim();
   if (!value) return undefined;

@@ -3,34 +3,34 @@ import { paged } from "./pages.js";
 import { formOf, type UploadProgress, xhr } from "./upload.js";
 import type { ContentQuery, Deleted, DocumentUpdate, FileDocument, FileList, FilePages, FilePagesQuery, ListQuery, StoredFile } from "./types.js";
 
-/** What goes with a file, by the names of the service's form. */
+/** The form fields of an upload. */
 export interface FileFields {
-  /** To be used as the file's id. */
+  /** The id of the file. */
   id?: string;
   /** Default "general". */
   purpose?: string;
-  /** That the bytes must have: 32 hexadecimal digits. */
+  /** Expected checksum of the bytes: 32 hexadecimal digits. */
   md5?: string;
-  /** A file of the same bytes that is there already is given instead. */
+  /** Returns an existing file with the same bytes instead of storing another one. */
   skip_exists?: boolean;
-  /** Kept with the file. */
+  /** Stored with the file. */
   parse_options?: Record<string, unknown>;
   request_id?: string;
 }
 
 export interface UploadOptions extends CallOptions, FileFields {
-  /** Of the file; default: the one of a File, else "file". */
+  /** The file name; default: that of a File, otherwise "file". */
   filename?: string;
-  /** The media type; default: the Blob's, else application/octet-stream, which lets the server look for itself. */
+  /** The media type; default: that of a Blob, otherwise application/octet-stream, with which the server detects the type. */
   type?: string;
-  /** Told how much was sent, where the platform can tell: not with a `fetch` of your own in a browser. */
+  /** Called with the progress if the platform supports it: not with a custom `fetch` in a browser. */
   onProgress?: (p: UploadProgress) => void;
 }
 
-/** What can be uploaded. A stream is sent as it comes where the platform can do that, and gathered first where it can not. */
+/** The content of an upload. A stream is buffered first if the platform cannot send streams. */
 export type Uploadable = Blob | ReadableStream<Uint8Array> | Uint8Array | ArrayBuffer | string;
 
-/** Files: they are indexed in the background, see `tasks.wait(file.task_id)`, and found in the vector stores that they join. */
+/** Files. They are indexed in the background: see `tasks.wait(file.task_id)`. Searches in their vector stores find them. */
 export class Files {
   readonly #http: Http;
 
@@ -39,7 +39,7 @@ export class Files {
     this.#http = http;
   }
 
-  /** Uploads a file. Two that are the same are two files, unless `skip_exists` says otherwise. */
+  /** Uploads a file. Equal files are separate files unless `skip_exists` is set. */
   async upload(data: Uploadable, o: UploadOptions = {}): Promise<StoredFile> {
     const { filename, type, onProgress, signal, ...fields } = o;
     const form = await formOf(data, filename, type, texts(fields), onProgress);
@@ -48,7 +48,7 @@ export class Files {
     return this.#http.json(call);
   }
 
-  /** Has the server fetch a file, in the background. */
+  /** Makes the server fetch a file in the background. */
   uploadUrl(url: string | URL, o: CallOptions & FileFields & { name?: string; file_type?: string } = {}): Promise<StoredFile> {
     const { signal, name, file_type, ...fields } = o;
     const path = new URL(url).pathname;
@@ -65,27 +65,27 @@ export class Files {
     return this.#http.json({ path: at(id), repeatable: true, signal: o.signal });
   }
 
-  /** Gives a page of files. */
+  /** Returns a page of files. */
   list(query: ListQuery = {}, o: CallOptions = {}): Promise<FileList> {
     return this.#http.json({ path: "/v1/files", query, repeatable: true, signal: o.signal });
   }
 
-  /** Gives all files, page by page. */
+  /** Yields all files, page by page. */
   all(o: CallOptions = {}): AsyncGenerator<StoredFile, void, undefined> {
     return paged((query) => this.list(query, o));
   }
 
-  /** Shows a file with its text in segments; `content.next_segment` tells where the next part begins. */
+  /** Returns a file with its text in segments. `content.next_segment` is the start of the next part. */
   content(id: string, query: ContentQuery = {}, o: CallOptions = {}): Promise<FileDocument> {
     return this.#http.json({ path: at(id) + "/content", query, repeatable: true, signal: o.signal });
   }
 
-  /** Notes something on a file: title, author, bookmarks, metadata, the vector stores that it is in. */
+  /** Updates the title, author, bookmarks, metadata or vector stores of a file. */
   update(id: string, update: DocumentUpdate, o: CallOptions = {}): Promise<FileDocument> {
     return this.#http.json({ method: "POST", path: at(id) + "/content", json: update, signal: o.signal });
   }
 
-  /** Shows pages of a file's text. */
+  /** Returns pages of the text of a file. */
   pages(id: string, query: FilePagesQuery = {}, o: CallOptions = {}): Promise<FilePages> {
     return this.#http.json({ path: at(id) + "/pages", query, repeatable: true, signal: o.signal });
   }
@@ -107,7 +107,7 @@ function plain(escaped: string): string {
   }
 }
 
-// texts gives fields as a form has them.
+// texts converts fields to form values.
 function texts(fields: FileFields): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [name, value] of Object.entries(fields)) {

@@ -1,23 +1,23 @@
 import type { Answer, AskEvent, AskSource, Done, Failure, Verification } from "./types.js";
 import { decode, type Frame, RunStream } from "./stream.js";
 
-/** What the events of an answer add up to so far. */
+/** The current state of an answer. */
 export interface AskState {
   run: string | undefined;
-  /** The answer, with [n] behind what source n carries. */
+  /** The answer. [n] marks text that source n supports. */
   text: string;
   sources: AskSource[];
   verification?: Verification;
-  /** Set once the run was answered. */
+  /** Set at the end of a successful run. */
   done?: Done;
-  /** Set once the run has failed; the text so far stands. */
+  /** Set if the run has failed. The text so far stays. */
   error?: Failure;
-  /** What went wrong and was got over. */
+  /** Recoverable errors. */
   warnings: Failure[];
   cached: boolean;
 }
 
-/** A run in the forge protocol: every step as it is taken. The last event is `done`, or an `error` that is not recoverable. */
+/** The stream of a run in the forge protocol. The last event is `done`, or an `error` that is not recoverable. */
 export class AskStream extends RunStream<AskEvent, AskState> {
   #state: AskState = { run: undefined, text: "", sources: [], warnings: [], cached: false };
 
@@ -61,7 +61,7 @@ export class AskStream extends RunStream<AskEvent, AskState> {
   }
 }
 
-/** Whether no event of the forge protocol follows. */
+/** Reports whether an event is the last one of the forge protocol. */
 export function lastOfForge(frame: Frame): boolean {
   if (frame.event === "done") return true;
   return frame.event === "error" && !decode<Failure>(frame).recoverable;

@@ -1,6 +1,6 @@
 import { ConnectionError, refusal, retryAfter, SluiceError } from "./errors.js";
 
-/** What makes headers, by the platform's own names: types of Node have none for it. */
+/** The argument of the Headers constructor, for which the types of Node have no name. */
 export type HeadersOf = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
 /** A request's body. */
@@ -9,30 +9,30 @@ export type BodyOf = NonNullable<RequestInit["body"]>;
 /** Settings of a client. */
 export interface Options {
   /**
-   * Where the server is, such as http://127.0.0.1:8000, with a path where it stands behind a prefix; default: where the page
-   * comes from. A user and password in it are sent as Basic authorization.
+   * The address of the server, such as http://127.0.0.1:8000, with a path if the server has a prefix. The default is the origin
+   * of the page. A user name and password in it are sent as Basic authorization.
    */
   baseUrl?: string | URL | undefined;
   /**
-   * Sent with each request; a function is asked before each, so that a token can be renewed. Where the server redirects to another
-   * host, the platform's fetch leaves out Authorization and nothing else.
+   * Headers of each request. A function is called before each request, so that it can renew a token. If the server redirects to
+   * another host, fetch removes only the Authorization header.
    */
   headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined;
-  /** Used in place of the platform's own. */
+  /** Replaces the fetch of the platform. */
   fetch?: ((input: string, init?: RequestInit) => Promise<Response>) | undefined;
-  /** Attempts in a row without anything new before a request or stream gives up; default 5. */
+  /** Maximum number of consecutive failed attempts of a request or stream; default 5. */
   retries?: number | undefined;
-  /** Milliseconds before the first of them, doubled each time up to 10 s, with jitter; default 200. */
+  /** Milliseconds before the first retry, doubled each time up to 10 s, with jitter; default 200. */
   backoff?: number | undefined;
-  /** Milliseconds that a Retry-After may ask for; a longer one is an error for the caller to see. Default 60,000. */
+  /** Maximum Retry-After in milliseconds; a longer one is an error. Default 60,000. */
   maxRetryAfter?: number | undefined;
-  /** Milliseconds of silence after which a stream's connection is made anew; 0: never. Default 45,000, three heartbeats. */
-  silence?: number | undefined;
+  /** Milliseconds without data after which a stream reconnects; 0 disables it. Default 45,000, three heartbeats. */
+  idleTimeout?: number | undefined;
 }
 
-/** What goes with a single request. */
+/** Options of a single request. */
 export interface CallOptions {
-  /** Ends the request, and a stream with it; a run goes on at the server for its grace period. */
+  /** Aborts the request or stream. The run continues on the server for its grace period. */
   signal?: AbortSignal | undefined;
 }
 
@@ -43,33 +43,33 @@ export interface Call extends CallOptions {
   query?: Record<string, string | number | boolean | undefined> | undefined;
   headers?: Record<string, string> | undefined;
   json?: unknown;
-  /** A body that is not JSON. A function makes it anew for each attempt. */
+  /** Returns a body that is not JSON, for each attempt. */
   body?: (() => BodyOf) | undefined;
   /**
-   * Whether it may be sent again after a connection was lost: reading may. What changes something is sent again only where the
-   * server said that it did not take it (429, or 503 with Retry-After).
+   * Whether the request can be repeated after a lost connection, as requests that only read can. Others are only repeated if the
+   * server has rejected them (429, or 503 with Retry-After).
    */
   repeatable?: boolean;
-  /** Whether it can not be sent again at all, since its body is gone. */
+  /** Whether the request can not be repeated, because its body is consumed. */
   once?: boolean;
-  /** In place of the client's own. */
+  /** Replaces the fetch of the client. */
   fetch?: (input: string, init?: RequestInit) => Promise<Response>;
-  /** Statuses of 300 and over that are answers. */
+  /** Statuses of 300 or higher that are not errors. */
   accept?: number[];
-  /** Whether the answer is a stream: one that does not begin within `silence` is given up. */
+  /** Whether the response is a stream, which must start within `idleTimeout`. */
   stream?: boolean;
 }
 
-/** Sends requests: base address, headers, errors, waits and further attempts. */
+/** Sends requests, with base URL, headers, errors and retries. */
 export class Http {
   readonly retries: number;
   readonly backoff: number;
-  readonly silence: number;
+  readonly idleTimeout: number;
   readonly maxRetryAfter: number;
   readonly #base: string;
   readonly #authorization: string | undefined;
   readonly #o: Options;
-  /** By which the server knows whose questions a cancel takes back. */
+  /** Identifies this client to the server, for cancellation. */
   readonly #name = Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
   constructor(o: Options) {
@@ -77,11 +77,11 @@ export class Http {
     [this.#base, this.#authorization] = parseBase(o.baseUrl ?? "");
     this.retries = o.retries ?? 5;
     this.backoff = o.backoff ?? 200;
-    this.silence = o.silence ?? 45_000;
+    this.idleTimeout = o.idleTimeout ?? 45_000;
     this.maxRetryAfter = o.maxRetryAfter ?? 60_000;
   }
 
-  /** The address of a path. */
+  /** Returns the URL of a path. */
   url(path: string, query: Call["query"] = {}): string {
     const parameters = new URLSearchParams();
     for (const [k, v] of Object.entries(query)) {
@@ -91,7 +91,7 @@ export class Http {
     return this.#base + path + (tail && "?" + tail);
   }
 
-  /** The headers of every request, joined by those given. */
+  /** Returns the headers of a request. */
   async headers(more: Record<string, string> = {}): Promise<Headers> {
     const given = this.#o.headers;
     const headers = new Headers(typeof given === "function" ? await given() : given);
@@ -100,12 +100,12 @@ export class Http {
     return headers;
   }
 
-  /** Whether requests go through the platform's own fetch. */
+  /** Whether requests use the fetch of the platform. */
   get native(): boolean {
     return this.#o.fetch === undefined;
   }
 
-  /** Sends one request and gives its response, of whatever status. */
+  /** Sends one request and returns its response with any status. */
   async once(call: Call): Promise<Response> {
     const init: RequestInit & { duplex?: "half" } = { method: call.method ?? "GET", headers: await this.headers(call.headers) };
     if (init.method === "POST") (init.headers as Headers).set("Sluice-Client", this.#name);
@@ -115,15 +115,15 @@ export class Http {
       (init.headers as Headers).set("Content-Type", "application/json");
     } else if (call.body) {
       init.body = call.body();
-      if (init.body instanceof ReadableStream) init.duplex = "half"; // which the platforms that can do it ask for
+      if (init.body instanceof ReadableStream) init.duplex = "half"; // required for streams
     }
     call.signal?.throwIfAborted();
     const send = call.fetch ?? this.#o.fetch ?? ((input: string, init?: RequestInit) => globalThis.fetch(input, init));
     const answer = send(this.url(call.path, call.query), init);
-    return call.stream && this.silence ? begun(answer, this.silence) : answer;
+    return call.stream && this.idleTimeout ? begun(answer, this.idleTimeout) : answer;
   }
 
-  /** Sends a request, again where that is right. A status of 300 and over, which is no redirect that was followed, is a SluiceError. */
+  /** Sends a request and repeats it if possible. Throws a SluiceError for a status of 300 or higher that is not a followed redirect. */
   async send(call: Call): Promise<Response> {
     for (let failures = 0; ; failures++) {
       let wait = 0;
@@ -145,7 +145,7 @@ export class Http {
     }
   }
 
-  /** Sends a request and gives the JSON of its response. */
+  /** Sends a request and returns the JSON of its response. */
   async json<T>(call: Call): Promise<T> {
     for (let failures = 0; ; failures++) {
       const res = await this.send(call);
@@ -159,14 +159,14 @@ export class Http {
     }
   }
 
-  /** Waits before attempt n+1: at least `least`, and between half of the backoff and all of it. */
+  /** Waits before attempt n+1: between half of the backoff and all of it, and at least `least`. */
   async pause(n: number, least: number, signal: AbortSignal | undefined): Promise<void> {
     const longest = Math.min(this.backoff * 2 ** n, 10_000);
     await sleep(Math.max(least, 0) + longest * (least > 0 ? Math.random() / 2 : (1 + Math.random()) / 2), signal);
   }
 }
 
-/** Waits, or throws the signal's reason once that is set. */
+/** Waits, and throws the reason of the signal if it is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -182,16 +182,16 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-// begun gives up an answer that does not begin. One that comes late all the same is closed.
-async function begun(answer: Promise<Response>, silence: number): Promise<Response> {
+// begun throws if the response does not start in time, and closes a late response.
+async function begun(answer: Promise<Response>, idleTimeout: number): Promise<Response> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silent = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), silence);
+    timer = setTimeout(() => resolve(undefined), idleTimeout);
   });
   const res = await Promise.race([answer, silent]).finally(() => clearTimeout(timer));
   if (res) return res;
   answer.then((late) => late.body?.cancel()).catch(() => {});
-  throw new ConnectionError(`nothing came for ${silence} ms`);
+  throw new ConnectionError(`no data for ${idleTimeout} ms`);
 }
 
 function lost(call: Call, cause: unknown): ConnectionError {
@@ -207,7 +207,7 @@ function parseBase(base: string | URL): [base: string, authorization: string | u
   } catch {
     throw new TypeError("baseUrl: not a URL");
   }
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError("baseUrl: want http or https");
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError("baseUrl: must be http or https");
   let authorization: string | undefined;
   if (url.username || url.password) {
     const secret = new TextEncoder().encode(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`);

@@ -9,7 +9,7 @@ import { Tasks } from "./tasks.js";
 import type { AskRequest, Health, ResponseRequest, ModelList, ServerStatus } from "./types.js";
 
 /**
- * A client of one server. It holds no connection, and everything of it may be used at once.
+ * A client of a server. It holds no connections. All methods can be called concurrently.
  *
  *     const sluice = new Sluice({ baseUrl: "http://127.0.0.1:8000" });
  *     for await (const event of sluice.ask({ query: "What happens to a slow reader?" })) {
@@ -17,7 +17,7 @@ import type { AskRequest, Health, ResponseRequest, ModelList, ServerStatus } fro
  *     }
  */
 export class Sluice {
-  /** Questions that were asked. */
+  /** Runs of questions. */
   readonly runs: Runs;
   readonly responses: Responses;
   readonly files: Files;
@@ -35,8 +35,8 @@ export class Sluice {
   }
 
   /**
-   * Asks a question; each step of the answer is an event. The question is sent when the stream is first read. A connection that
-   * breaks is made anew and goes on with the next event of the same run; a question that may have arrived is not sent again.
+   * Asks a question; each step of the answer is an event. The question is sent when the stream is first read. After a lost
+   * connection, the stream resumes with the next event. A question that may have arrived is not sent again.
    */
   ask(request: AskRequest, o: CallOptions = {}): AskStream {
     return new AskStream(new Reader(this.#http, {
@@ -48,8 +48,8 @@ export class Sluice {
   }
 
   /**
-   * Asks a question of files and vector stores; each event brings the whole response so far. It is sent when the stream is first
-   * read, and goes on as `ask` does.
+   * Asks a question about files and vector stores; each event contains the whole response so far. The question is sent when the
+   * stream is first read, and the stream resumes like that of `ask`.
    *
    *     const stream = sluice.respond({ input: "What happens to a slow reader?", tools: [{ type: "file_search", vector_store_ids: [store.id] }] });
    *     for await (const { response } of stream) show(outputText(response));
@@ -58,23 +58,23 @@ export class Sluice {
     return this.responses.respond(request, o);
   }
 
-  /** Tells how the server and its parts are. */
+  /** Returns the status of the server and its parts. */
   status(o: CallOptions = {}): Promise<ServerStatus> {
     return this.#http.json({ path: "/v1/serverstatus", repeatable: true, signal: o.signal });
   }
 
-  /** Lists the names of the models that a question may ask for, in the order in which they are asked. */
+  /** Returns the names of the models of the server in order of use. */
   async models(o: CallOptions = {}): Promise<string[]> {
     const list: ModelList = await this.#http.json({ path: "/v1/models", repeatable: true, signal: o.signal });
     return list.data.map((m) => m.id);
   }
 
-  /** Tells whether the server lives. */
+  /** Returns the liveness of the server. */
   health(o: CallOptions = {}): Promise<Health> {
     return this.#http.json({ path: "/healthz", repeatable: true, signal: o.signal });
   }
 
-  /** Tells whether the server takes questions: `status` is "ok", or "draining" of one that stops. */
+  /** Returns the readiness of the server: `status` is "ok", or "draining" while it stops. */
   ready(o: CallOptions = {}): Promise<Health> {
     return this.#http.json({ path: "/readyz", accept: [503], repeatable: true, signal: o.signal });
   }

@@ -1,11 +1,11 @@
-/** What the service's lists have in common. */
+/** A page of a list. */
 interface Page<T> {
   data: T[];
   has_more: boolean;
   last_id?: string;
 }
 
-/** Gives the entries of all pages of a list. */
+/** Yields the entries of all pages of a list. */
 export async function* paged<T>(get: (query: { after?: string; limit: number }) => Promise<Page<T>>): AsyncGenerator<T, void, undefined> {
   let after: string | undefined;
   for (;;) {

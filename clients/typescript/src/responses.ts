@@ -5,27 +5,27 @@ import { streamOf } from "./runs.js";
 import { decode, type Frame, Reader, RunStream } from "./stream.js";
 import type { Annotation, Deleted, ListQuery, OutputItem, Response, ResponseList, ResponseRequest, ResponseSummary } from "./types.js";
 
-/** Something that changed in a response. */
+/** A change of a response. */
 export interface ResponseEvent {
-  /** What changed, such as response.output_text.delta, response.file_search_call.completed or response.completed. */
+  /** The kind of change, such as response.output_text.delta, response.file_search_call.completed or response.completed. */
   event: string;
-  /** The cursor behind it. */
+  /** The cursor of the event. */
   id: string;
-  /** The response as it then was. It is not changed later: each event has an object of its own, whose parts that are the same are shared. */
+  /** The response after the change. It is immutable; unchanged parts are shared between events. */
   response: Response;
-  /** In the delta mode, the text that was added, of the answer or of the model's reasoning. */
+  /** In delta mode, the added text of the answer or of the reasoning. */
   delta?: string;
 }
 
-/** How a stream is told. */
+/** Options of a stream. */
 export interface ResponseStreamOptions extends CallOptions {
-  /** "snapshot" (default): each event brings the whole response. "delta": pieces of text, from which this client makes the same. */
+  /** "snapshot" (default): each event contains the whole response. "delta": the server sends changes, which the client applies. */
   mode?: "snapshot" | "delta";
-  /** Snapshots that show nothing but more text, at most; default 10. */
+  /** Maximum rate of snapshots that only add text; default 10. */
   snapshotsPerSecond?: number;
 }
 
-/** A run in the knowledge protocol: the response as it grows. `final` gives it when it is whole. */
+/** The stream of a run in the knowledge protocol. `final` returns the complete response. */
 export class ResponseStream extends RunStream<ResponseEvent, Response | undefined> {
   readonly #http: Http;
   readonly #signal: AbortSignal | undefined;
@@ -42,7 +42,7 @@ export class ResponseStream extends RunStream<ResponseEvent, Response | undefine
     return this.#response;
   }
 
-  /** The answer's text so far. */
+  /** The text of the answer so far. */
   get text(): string {
     return this.#response ? outputText(this.#response) : "";
   }
@@ -54,7 +54,7 @@ export class ResponseStream extends RunStream<ResponseEvent, Response | undefine
     if (isResponse(data)) {
       e.response = data;
     } else {
-      if (!this.#response) throw new ProtocolError(`event ${frame.id} of run ${frame.run} changes a response that was not told`);
+      if (!this.#response) throw new ProtocolError(`event ${frame.id} of run ${frame.run} changes an unknown response`);
       e.response = changed(this.#response, frame.event, data);
       if (data.delta !== undefined) e.delta = data.delta;
     }
@@ -70,13 +70,13 @@ export class ResponseStream extends RunStream<ResponseEvent, Response | undefine
   protected override async whole(): Promise<Response> {
     const r = this.#response;
     if (!r) throw new ProtocolError(`run ${this.run} ended without a response`);
-    // A snapshot fits on a line of the stream; a text that does not is had as one object.
+    // Snapshots have a maximum size. The full text of a truncated response must be fetched.
     const clipped = r.output.some((item) => item.type === "message" && item.content.some((part) => part.truncated));
     return clipped ? new Responses(this.#http).get(r.id, { signal: this.#signal }) : r;
   }
 }
 
-/** What the data of the delta mode's events hold between them. */
+/** The fields of all events of delta mode. */
 interface Change {
   item_id: string;
   output_index: number;
@@ -91,14 +91,14 @@ function isResponse(data: Response | Change): data is Response {
   return "object" in data && data.object === "response" && Array.isArray(data.output);
 }
 
-// changed gives a response with a change made, and leaves the one before it as it was.
+// changed returns a changed copy of a response.
 function changed(r: Response, event: string, c: Change): Response {
   const item = r.output[c.output_index] ?? (c.output_index === r.output.length ? begun(event, c) : undefined);
-  if (item?.id !== c.item_id) throw new ProtocolError(`response ${r.id}: a change of an item that is not there`);
+  if (item?.id !== c.item_id) throw new ProtocolError(`response ${r.id}: a change of an unknown item`);
   return { ...r, output: replaced(r.output, c.output_index, changedItem(item, event, c)) };
 }
 
-// begun gives the item that a first piece of text begins.
+// begun returns the item that a first text delta creates.
 function begun(event: string, c: Change): OutputItem | undefined {
   const item = { id: c.item_id, status: "in_progress" as const };
   if (event.startsWith("response.output_text.")) return { ...item, type: "message", role: "assistant", content: [] };
@@ -119,32 +119,32 @@ function changedItem(item: OutputItem, event: string, c: Change): OutputItem {
     const part = item.summary[c.summary_index ?? 0] ?? { type: "summary_text", text: "" };
     return { ...item, summary: replaced(item.summary, c.summary_index, { ...part, text: part.text + c.delta }) };
   }
-  return item; // an event of a later version: the next snapshot tells
+  return item; // an event of a later version; the next snapshot contains the change
 }
 
 function replaced<T>(list: readonly T[], at = 0, v: T): T[] {
   const out = list.slice();
-  if (at > out.length) throw new ProtocolError("a change leaves a gap");
+  if (at > out.length) throw new ProtocolError("a change refers to a missing part");
   out[at] = v;
   return out;
 }
 
-/** The text of a response's messages. ⟦⟦n⟧⟧ in it stands behind what the nth of its citations carries. */
+/** Returns the text of the messages of a response. ⟦⟦n⟧⟧ marks text that citation n supports. */
 export function outputText(r: Response): string {
   return r.output.map((item) => (item.type === "message" ? item.content.map((part) => part.text).join("") : "")).join("");
 }
 
-/** The citations of a response's messages: the first is the one that ⟦⟦1⟧⟧ names. */
+/** Returns the citations of the messages of a response. The first is that of ⟦⟦1⟧⟧. */
 export function citations(r: Response): Annotation[] {
   return r.output.flatMap((item) => (item.type === "message" ? item.content.flatMap((part) => part.annotations) : []));
 }
 
-/** Whether no event of the knowledge protocol follows. */
+/** Reports whether an event is the last one of the knowledge protocol. */
 export function lastOfKnowledge(frame: Frame): boolean {
   return frame.event === "done";
 }
 
-/** Responses that were stored. */
+/** Stored responses. */
 export class Responses {
   readonly #http: Http;
 
@@ -165,12 +165,12 @@ export class Responses {
     }), o.signal);
   }
 
-  /** Shows a response, whole or as it is so far. */
+  /** Returns a complete response, or the current state of one in progress. */
   get(id: string, o: CallOptions = {}): Promise<Response> {
     return this.#http.json({ path: at(id), repeatable: true, signal: o.signal });
   }
 
-  /** Streams a response from its start, live or finished. */
+  /** Streams a response from its start, in progress or complete. */
   stream(id: string, o: ResponseStreamOptions = {}): ResponseStream {
     return new ResponseStream(this.#http, new Reader(this.#http, {
       run: id,
@@ -180,17 +180,17 @@ export class Responses {
     }), o.signal);
   }
 
-  /** Gives a page of responses, the newest first. */
+  /** Returns a page of responses, newest first. */
   list(query: ListQuery = {}, o: CallOptions = {}): Promise<ResponseList> {
     return this.#http.json({ path: "/v1/responses", query, repeatable: true, signal: o.signal });
   }
 
-  /** Gives all responses, page by page. */
+  /** Yields all responses, page by page. */
   all(o: CallOptions = {}): AsyncGenerator<ResponseSummary, void, undefined> {
     return paged((query) => this.list(query, o));
   }
 
-  /** Stops a response that is being made, and gives it as it then is. */
+  /** Cancels a response in progress and returns its state. */
   cancel(id: string, o: CallOptions = {}): Promise<Response> {
     return this.#http.json({ method: "POST", path: at(id) + "/cancel", signal: o.signal });
   }

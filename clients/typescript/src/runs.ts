@@ -3,13 +3,13 @@ import type { CallOptions, Http } from "./http.js";
 import { type Frame, FrameStream, Reader } from "./stream.js";
 import type { Cancelling, RunDetail, RunList, RunListQuery, RunSummary } from "./types.js";
 
-/** How a run is read. */
+/** Options of a stream. */
 export interface RunStreamOptions extends CallOptions {
-  /** Go on behind this event; default: from the start. */
+  /** Start after this event; default: at the first event. */
   after?: string | undefined;
 }
 
-/** Runs: questions that were asked, in whatever protocol. */
+/** Runs of questions in any protocol. */
 export class Runs {
   readonly #http: Http;
 
@@ -18,12 +18,12 @@ export class Runs {
     this.#http = http;
   }
 
-  /** Gives a page of runs, the newest first. */
+  /** Returns a page of runs, newest first. */
   list(query: RunListQuery = {}, o: CallOptions = {}): Promise<RunList> {
     return this.#http.json({ path: "/api/runs", query, repeatable: true, signal: o.signal });
   }
 
-  /** Gives all runs, page by page. */
+  /** Yields all runs, page by page. */
   async *all(o: CallOptions & { pageSize?: number } = {}): AsyncGenerator<RunSummary, void, undefined> {
     let before: string | undefined;
     do {
@@ -33,22 +33,22 @@ export class Runs {
     } while (before);
   }
 
-  /** Shows a run with its answer so far. */
+  /** Returns a run with its answer so far. */
   get(run: string, o: CallOptions = {}): Promise<RunDetail> {
     return this.#http.json({ path: `/api/runs/${encodeURIComponent(run)}`, repeatable: true, signal: o.signal });
   }
 
-  /** Stops a run. It ends soon after. */
+  /** Cancels a run. It ends soon after. */
   cancel(run: string, o: CallOptions = {}): Promise<Cancelling> {
     return this.#http.json({ method: "POST", path: `/runs/${encodeURIComponent(run)}/cancel`, signal: o.signal });
   }
 
-  /** Streams a run, live or finished, in whatever protocol it was started. */
+  /** Streams an active or finished run, which may have been started in another protocol. */
   stream(run: string, o: RunStreamOptions = {}): AskStream {
     return new AskStream(this.#reader(run, "forge", o, lastOfForge));
   }
 
-  /** Streams a run in any of the server's protocols that send events, as they come. */
+  /** Streams the undecoded events of a run in a protocol of the server. */
   frames(run: string, o: RunStreamOptions & { protocol: string }): FrameStream {
     return new FrameStream(this.#reader(run, o.protocol, o));
   }
@@ -58,7 +58,7 @@ export class Runs {
   }
 }
 
-/** Where a run is read in a protocol. */
+/** Returns the request of a stream in a protocol. */
 export function streamOf(protocol: string, more: Record<string, string | number | undefined> = {}) {
   return (run: string) => ({ path: `/runs/${encodeURIComponent(run)}/stream`, query: { protocol, ...more } });
 }

@@ -1,34 +1,34 @@
 import { ConnectionError, ProtocolError } from "./errors.js";
 
-/** One event of a stream as it was read. */
+/** An event of a stream of server-sent events. */
 export interface ServerSentEvent {
-  /** The id that this event has set itself; undefined where it has none and the last one stands. */
+  /** The id of this event; undefined if it has none, so that the last id stays valid. */
   id: string | undefined;
-  /** "message" where the stream gave no name. */
+  /** The name of the event, by default "message". */
   event: string;
   data: string;
 }
 
-/** Characters (UTF-16 units) that one event's lines may have together, unless told otherwise. */
+/** Default of the maximum length of the lines of an event, in UTF-16 units. */
 export const maxEvent = 16 << 20;
 
 /**
- * Reads server-sent events from pieces of bytes, as the HTML standard defines them
+ * Parses server-sent events from chunks of bytes, as defined by the HTML standard
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream): lines end with CR, LF or CRLF,
- * also where a piece ends between the two; a BOM at the start is no text; a piece may end within a character. Each byte is
- * looked at once, however the stream is cut. What the stream's end cuts off is not given.
+ * and a BOM at the start is ignored. Chunks can end anywhere, also within a character. Each byte is scanned once. An incomplete
+ * event at the end of the stream is ignored.
  */
 export class EventParser {
-  /** The id of the last event that came whole, whether or not it had data; empty before the first. */
+  /** The id of the last complete event, with or without data; empty before the first. */
   lastEventId = "";
-  /** Milliseconds that the stream asked to wait before a reconnection, once it has. */
+  /** Reconnection time in milliseconds, if the stream has set one. */
   retry: number | undefined;
 
   readonly #decoder = new TextDecoder();
   readonly #max: number;
-  #line = ""; // what has come of a line that has not ended
-  #size = 0; // of the event's lines before it
-  #skipLF = false; // the last line ended with CR, so an LF that follows belongs to it
+  #line = ""; // incomplete line
+  #size = 0; // size of the earlier lines of the event
+  #skipLF = false; // the last line ended with CR: skip a following LF
   #id: string | undefined;
   #name = "";
   #data: string[] = [];
@@ -37,7 +37,7 @@ export class EventParser {
     this.#max = max;
   }
 
-  /** Takes the next piece and gives the events that it completes. An event over the limit is a ProtocolError. */
+  /** Parses the next chunk and returns the events that it completes. Throws a ProtocolError if an event is too long. */
   push(piece: Uint8Array): ServerSentEvent[] {
     const text = this.#decoder.decode(piece, { stream: true });
     const events: ServerSentEvent[] = [];
@@ -63,7 +63,7 @@ export class EventParser {
 
   #take(text: string): void {
     if (this.#size + this.#line.length + text.length > this.#max) {
-      throw new ProtocolError(`an event of the stream is over ${this.#max} characters`);
+      throw new ProtocolError(`an event of the stream is longer than ${this.#max} characters`);
     }
     this.#line += text;
   }
@@ -106,17 +106,17 @@ export class EventParser {
   }
 }
 
-/** Bounds of reading. */
+/** Limits of reading. */
 export interface ReadOptions {
-  /** Characters that one event's lines may have together; default 16 Mi. */
+  /** Maximum length of the lines of an event in characters; default 16 Mi. */
   maxEvent?: number | undefined;
-  /** Milliseconds of silence after which the connection is given up; default: none. */
-  silence?: number | undefined;
+  /** Milliseconds without data after which reading fails; default: no limit. */
+  idleTimeout?: number | undefined;
 }
 
 /**
- * Gives the events of a response's body as they come, up to its end. A body that breaks off with an error throws it, and one
- * that is silent for too long a ConnectionError. Leaving the loop closes the connection.
+ * Yields the events of a response body until its end. Throws the error of an interrupted body, and a ConnectionError after
+ * `idleTimeout` without data. Leaving the loop closes the connection.
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>, o: ReadOptions = {}): AsyncGenerator<ServerSentEvent, void, undefined> {
   const parser = new EventParser(o.maxEvent);
@@ -126,24 +126,24 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, o: ReadOptio
   let timer: ReturnType<typeof setTimeout> | undefined;
   const watch = (wait: number) => {
     timer = setTimeout(() => {
-      const left = heard + o.silence! - Date.now();
+      const left = heard + o.idleTimeout! - Date.now();
       if (left > 0) return watch(left);
       silent = true;
-      reader.cancel().catch(() => {}); // ends the read that waits
+      reader.cancel().catch(() => {}); // ends the pending read
     }, wait);
   };
-  if (o.silence) watch(o.silence);
+  if (o.idleTimeout) watch(o.idleTimeout);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (silent) throw new ConnectionError(`nothing came for ${o.silence} ms`);
+      if (silent) throw new ConnectionError(`no data for ${o.idleTimeout} ms`);
       if (done) return;
       heard = Date.now();
       for (const ev of parser.push(value)) yield ev;
-      heard = Date.now(); // the time that the caller took is not the stream's
+      heard = Date.now(); // exclude the time of the caller
     }
   } finally {
     clearTimeout(timer);
-    reader.cancel().catch(() => {}); // of one that has ended or failed: nothing
+    reader.cancel().catch(() => {}); // no effect if it has ended
   }
 }

@@ -6,7 +6,7 @@ import type {
   VectorStoreUpdate,
 } from "./types.js";
 
-/** Vector stores: named sets of files. A question looks in those that it names. */
+/** Vector stores: named sets of files. A question names the stores that it searches. */
 export class VectorStores {
   readonly #http: Http;
 
@@ -23,58 +23,58 @@ export class VectorStores {
     return this.#http.json({ path: at(id), repeatable: true, signal: o.signal });
   }
 
-  /** Gives a page of vector stores, without the ids of their files. */
+  /** Returns a page of vector stores without the ids of their files. */
   list(query: ListQuery = {}, o: CallOptions = {}): Promise<VectorStoreList> {
     return this.#http.json({ path: "/v1/vector_stores", query, repeatable: true, signal: o.signal });
   }
 
-  /** Gives all vector stores, page by page. */
+  /** Yields all vector stores, page by page. */
   all(o: CallOptions = {}): AsyncGenerator<VectorStore, void, undefined> {
     return paged((query) => this.list(query, o));
   }
 
-  /** Changes what is given, and nothing else. */
+  /** Changes the given fields. */
   modify(id: string, update: VectorStoreUpdate, o: CallOptions = {}): Promise<VectorStore> {
     return this.#http.json({ method: "POST", path: at(id), json: update, signal: o.signal });
   }
 
-  /** Lets files join. Questions find them once they are indexed. */
-  join(id: string, files: string | string[], o: CallOptions = {}): Promise<VectorStore> {
+  /** Adds files. Questions find them when they are indexed. */
+  addFiles(id: string, files: string | string[], o: CallOptions = {}): Promise<VectorStore> {
     return this.modify(id, { join_file_ids: [files].flat() }, o);
   }
 
-  /** Lets files leave. The next question does not find them any more. */
-  leave(id: string, files: string | string[], o: CallOptions = {}): Promise<VectorStore> {
+  /** Removes files from the store. The next question does not find them any more. */
+  removeFiles(id: string, files: string | string[], o: CallOptions = {}): Promise<VectorStore> {
     return this.modify(id, { left_file_ids: [files].flat() }, o);
   }
 
-  /** Waits until none of its files is being indexed; `file_counts` then tells how many could be. */
+  /** Waits until all its files are indexed or have failed: see `file_counts`. */
   wait(id: string, o: CallOptions & { interval?: number } = {}): Promise<VectorStore> {
     return poll(() => this.get(id, o), (s) => s.file_counts.in_progress === 0, o);
   }
 
-  /** Gives a page of its files. */
+  /** Returns a page of its files. */
   files(id: string, query: ListQuery = {}, o: CallOptions = {}): Promise<FileList> {
     return this.#http.json({ path: at(id) + "/files", query, repeatable: true, signal: o.signal });
   }
 
-  /** Gives all its files, page by page. */
+  /** Yields all its files, page by page. */
   allFiles(id: string, o: CallOptions = {}): AsyncGenerator<StoredFile, void, undefined> {
     return paged((query) => this.files(id, query, o));
   }
 
-  /** Finds passages, the best first. */
+  /** Returns passages, best first. */
   search(id: string, request: SearchRequest | string, o: CallOptions = {}): Promise<SearchPage> {
     const json = typeof request === "string" ? { query: request } : request;
     return this.#http.json({ method: "POST", path: at(id) + "/search", json, repeatable: true, signal: o.signal });
   }
 
-  /** Tells what it is about. */
+  /** Returns a summary of its content. */
   summary(id: string, query: { max_tokens?: number } = {}, o: CallOptions = {}): Promise<VectorStoreSummary> {
     return this.#http.json({ path: at(id) + "/summary", query, repeatable: true, signal: o.signal });
   }
 
-  /** Deletes it, and none of its files. */
+  /** Deletes it but not its files. */
   delete(id: string, o: CallOptions = {}): Promise<Deleted> {
     return this.#http.json({ method: "DELETE", path: at(id), repeatable: true, signal: o.signal });
   }

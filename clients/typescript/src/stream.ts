@@ -2,48 +2,48 @@ import { ConnectionError, ProtocolError, refusal, RunError, SluiceError } from "
 import type { Call, Http } from "./http.js";
 import { readEvents } from "./sse.js";
 
-/** An event of a run's stream as it came over the wire. */
+/** An undecoded event of the stream of a run. */
 export interface Frame {
   run: string;
-  /** The cursor behind the event: a stream that is opened there goes on with the next one. */
+  /** The cursor of the event. A stream that is opened after it starts with the next event. */
   id: string;
   event: string;
   data: string;
 }
 
-/** Orders cursors, which are numbers, or two numbers with a dot: the last part of an event has no dot. */
+/** Compares cursors: numbers, or two numbers with a dot. The last part of an event has no dot. */
 export function compareCursors(a: string, b: string): number {
   const [seqA = "", partA] = a.split(".");
   const [seqB = "", partB] = b.split(".");
   return compareNumbers(seqA, seqB) || (partA === partB ? 0 : partA === undefined ? 1 : partB === undefined ? -1 : compareNumbers(partA, partB));
 }
 
-// As text: a cursor may be beyond what a number holds exactly.
+// Compared as text, because a cursor can exceed the exact range of a number.
 function compareNumbers(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** How a stream is begun, gone on with, and ended. */
+/** Defines how a stream is started, resumed and ended. */
 export interface Source {
-  /** Asks the question; undefined where the run is known already. */
+  /** Request that starts the run; undefined if the run exists. */
   start?: Call | undefined;
-  /** Where the run is read from behind the last event. */
+  /** Returns the request that resumes the stream. */
   resume: (run: string) => Call;
   run?: string | undefined;
   after?: string | undefined;
-  /** Whether no event follows this one; undefined where only the server can tell. */
+  /** Reports whether an event is the last one; undefined if only the server knows. */
   last?: ((frame: Frame) => boolean) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Reads one run, over as many connections as that takes: each event once, in order. */
+/** Reads the stream of a run over several connections: each event once, in order. */
 export class Reader {
   run: string | undefined;
   lastEventId: string;
-  /** Whether the last event was given. */
+  /** Whether the last event was read. */
   ended = false;
-  #given = false; // an event was
-  #failed: unknown; // the question could not be asked, and is not asked again
+  #given = false; // an event was read
+  #failed: unknown; // error of the question, which is not sent again
 
   constructor(
     readonly http: Http,
@@ -53,7 +53,7 @@ export class Reader {
     this.lastEventId = source.after ?? "";
   }
 
-  /** Gives the events behind the last one that was given. It may be left, and called again for the rest. */
+  /** Yields the events after the last one. The loop can be left, and another call yields the rest. */
   async *frames(): AsyncGenerator<Frame, void, undefined> {
     let failures = 0;
     while (!this.ended) {
@@ -67,10 +67,10 @@ export class Reader {
         if (this.run === undefined || err instanceof ProtocolError || (err instanceof SluiceError && !this.#passing(err))) throw err;
         cause = err;
       }
-      if (this.run === undefined) throw new ConnectionError("the stream broke off, and the server had not named its run", undefined, undefined, { cause });
+      if (this.run === undefined) throw new ConnectionError("the stream was interrupted before the server sent the id of the run", undefined, undefined, { cause });
       if (this.lastEventId !== before) failures = 0;
       if (failures++ >= this.http.retries) {
-        throw new ConnectionError(`run ${this.run}: connection lost behind event ${this.lastEventId || 0}`, this.run, this.lastEventId, { cause });
+        throw new ConnectionError(`run ${this.run}: connection lost after event ${this.lastEventId || 0}`, this.run, this.lastEventId, { cause });
       }
       const wait = cause instanceof SluiceError ? (cause.retryAfter ?? 0) : 0;
       await this.http.pause(failures - 1, wait, this.source.signal);
@@ -83,7 +83,7 @@ export class Reader {
       if (this.#failed !== undefined) throw this.#failed;
       try {
         const res = await this.http.send({ ...start!, signal, stream: true, headers: { Accept: "text/event-stream", ...start!.headers } });
-        if (res.status === 204) throw new ProtocolError("the server did not answer with a stream of events");
+        if (res.status === 204) throw new ProtocolError("the reply is not a stream of events");
         this.run = res.headers.get("sluice-run-id") ?? undefined;
         return res;
       } catch (err) {
@@ -99,29 +99,29 @@ export class Reader {
     const run = res.headers.get("sluice-run-id");
     if (run === null || run === this.run) return res;
     res.body?.cancel().catch(() => {});
-    throw new ProtocolError(`run ${this.run}: the server answered with another, ${run.slice(0, 60)}`);
+    throw new ProtocolError(`run ${this.run}: the reply is for another run, ${run.slice(0, 60)}`);
   }
 
-  // passing tells whether a server that refuses now may not refuse soon.
+  // passing reports whether an error is temporary.
   #passing(err: SluiceError): boolean {
     return (err.status === 429 || err.status >= 500) && (err.retryAfter ?? 0) <= this.http.maxRetryAfter;
   }
 
-  // read gives one connection's events.
+  // read yields the events of one connection.
   async *#read(res: Response): AsyncGenerator<Frame, void, undefined> {
     if (res.status === 204) {
-      if (this.#given && this.source.last) throw new ProtocolError(`run ${this.run}: the server says that it has ended, and not how`);
-      this.ended = true; // the run has ended, and nothing is behind the cursor
+      if (this.#given && this.source.last) throw new ProtocolError(`run ${this.run}: it ended without its last event`);
+      this.ended = true; // no events after the cursor
       return;
     }
     if (!res.headers.get("content-type")?.startsWith("text/event-stream")) {
       res.body?.cancel().catch(() => {});
-      throw new ProtocolError("the server did not answer with a stream of events");
+      throw new ProtocolError("the reply is not a stream of events");
     }
-    if (!res.body) throw new ProtocolError("the server answered with no body");
-    for await (const ev of readEvents(res.body, { silence: this.http.silence })) {
+    if (!res.body) throw new ProtocolError("the reply has no body");
+    for await (const ev of readEvents(res.body, { idleTimeout: this.http.idleTimeout })) {
       if (ev.id !== undefined && ev.id !== "") {
-        if (this.lastEventId && compareCursors(ev.id, this.lastEventId) <= 0) continue; // given before
+        if (this.lastEventId && compareCursors(ev.id, this.lastEventId) <= 0) continue; // a duplicate
         this.lastEventId = ev.id;
       }
       const frame = { run: this.run ?? "", id: this.lastEventId, event: ev.event, data: ev.data };
@@ -134,16 +134,16 @@ export class Reader {
 }
 
 /**
- * A run being read. It is read as it is iterated over; several loops, and `final`, may do so at once, and each gets all events
- * from when it began. A loop that is left, or ended by a lost connection, can be followed by another, which goes on with the
- * next event. Leaving does not stop the run: `cancel` does, or the server when nobody reads it for its grace period.
+ * The stream of a run. Iterating reads it. Several loops, and `final`, can run concurrently; each gets all events since its
+ * start. After a loop was left or has failed, another loop continues with the next event. Leaving a loop does not stop the run:
+ * `cancel` does, and the server does if the run has no readers for its grace period.
  */
 export abstract class RunStream<E, S> implements AsyncIterable<E> {
   readonly #reader: Reader;
   #source: AsyncGenerator<Frame, void, undefined> | undefined;
   #pending: Promise<void> | undefined;
   readonly #queues = new Set<E[]>();
-  #broken: ProtocolError | undefined; // what follows it would be told wrongly
+  #broken: ProtocolError | undefined; // later events would be inconsistent
   #cancelled = false;
 
   /** @internal */
@@ -151,33 +151,33 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
     this.#reader = reader;
   }
 
-  /** The run's id, once the server has named it. */
+  /** The id of the run, when the server has sent it. */
   get run(): string | undefined {
     return this.#reader.run;
   }
 
-  /** The cursor behind the newest event. */
+  /** The cursor of the newest event. */
   get lastEventId(): string {
     return this.#reader.lastEventId;
   }
 
-  /** Whether the last event has come. */
+  /** Whether the last event was read. */
   get ended(): boolean {
     return this.#reader.ended;
   }
 
-  /** What the events add up to so far. */
+  /** The current state, from all events so far. */
   abstract get snapshot(): S;
 
-  /** Takes an event in; undefined: there is nothing to tell of it. */
+  /** Processes a frame and returns its event, if it has one. */
   protected abstract take(frame: Frame): E | undefined;
 
-  /** Takes up what an event says the run is, where the connection did not tell. */
+  /** Sets the id of the run if the response headers did not contain it. */
   protected named(run: string): void {
     this.#reader.run ??= run;
   }
 
-  /** The whole, once it is there. */
+  /** Returns the final state. */
   protected abstract whole(): NonNullable<S> | Promise<NonNullable<S>>;
 
   async *[Symbol.asyncIterator](): AsyncGenerator<E, void, undefined> {
@@ -209,11 +209,11 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
     return undefined;
   }
 
-  /** Tells the server to stop the run. Its stream then soon ends. */
+  /** Cancels the run. Its stream ends soon after. */
   async cancel(o: { signal?: AbortSignal } = {}): Promise<void> {
     const run = this.run;
-    if (run === undefined) throw new SluiceError("the run has not begun", 0, "NOT_STARTED");
-    if (this.#cancelled) return; // a second cancel would take back another question of this client
+    if (run === undefined) throw new SluiceError("the run has not started", 0, "NOT_STARTED");
+    if (this.#cancelled) return; // a second request would cancel another question of this client
     this.#cancelled = true;
     try {
       await this.#reader.http.json({ method: "POST", path: `/runs/${encodeURIComponent(run)}/cancel`, signal: o.signal });
@@ -223,7 +223,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
     }
   }
 
-  // advance reads one event for all who wait.
+  // advance reads one event for all loops.
   #advance(): Promise<void> {
     return (this.#pending ??= (async () => {
       try {
@@ -251,7 +251,7 @@ export abstract class RunStream<E, S> implements AsyncIterable<E> {
   }
 }
 
-/** A run's events as the protocol sends them, undecoded: for protocols that this client has no types of. */
+/** The undecoded events of a run, for protocols without types in this client. */
 export class FrameStream extends RunStream<Frame, undefined> {
   override get snapshot(): undefined {
     return undefined;
@@ -266,7 +266,7 @@ export class FrameStream extends RunStream<Frame, undefined> {
   }
 }
 
-/** Reads an event's data, which is an object. */
+/** Decodes the data of an event, which is an object. */
 export function decode<T extends object>(frame: Frame): T {
   let cause: unknown;
   try {
@@ -275,5 +275,5 @@ export function decode<T extends object>(frame: Frame): T {
   } catch (err) {
     cause = err;
   }
-  throw new ProtocolError(`event ${frame.id} of run ${frame.run} is no object of JSON`, { cause });
+  throw new ProtocolError(`event ${frame.id} of run ${frame.run} is not a JSON object`, { cause });
 }

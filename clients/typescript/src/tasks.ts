@@ -3,13 +3,13 @@ import { type CallOptions, type Http, sleep } from "./http.js";
 import type { Task } from "./types.js";
 
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds between two looks, at most; the first ones come sooner. Default 2,000. */
+  /** Maximum polling interval in milliseconds; the first intervals are shorter. Default 2,000. */
   interval?: number;
-  /** Told what each look has shown. */
+  /** Called with the state after each poll. */
   onProgress?: (task: Task) => void;
 }
 
-/** Work in the background, such as the indexing of an upload. */
+/** Background tasks, such as indexing an upload. */
 export class Tasks {
   readonly #http: Http;
 
@@ -22,18 +22,18 @@ export class Tasks {
     return this.#http.json({ path: "/v1/tasks/" + encodeURIComponent(id), repeatable: true, signal: o.signal });
   }
 
-  /** Waits until a task has completed. One that failed or was cancelled is a SluiceError with the reason; a signal bounds the wait. */
+  /** Waits until a task has completed. Throws a SluiceError with the reason if it failed or was cancelled. */
   async wait(id: string, o: WaitOptions = {}): Promise<Task> {
     const task = await poll(() => this.get(id, o), (t) => {
       o.onProgress?.(t);
       return t.status === "completed" || t.status === "failed" || t.status === "cancelled";
     }, o);
     if (task.status === "completed") return task;
-    throw new SluiceError(`task ${id} ${task.status}: ${task.failure_reason ?? task.error_message ?? "no reason given"}`, 0, "TASK_" + task.status.toUpperCase());
+    throw new SluiceError(`task ${id} ${task.status}: ${task.failure_reason ?? task.error_message ?? "unknown reason"}`, 0, "TASK_" + task.status.toUpperCase());
   }
 }
 
-/** Looks until what is seen is done: soon at first, then at the interval. */
+/** Polls until the state is final, at first with shorter intervals. */
 export async function poll<T>(look: () => Promise<T>, done: (v: T) => boolean, o: { interval?: number; signal?: AbortSignal | undefined }): Promise<T> {
   const most = o.interval ?? 2000;
   for (let wait = Math.min(100, most); ; wait = Math.min(wait * 1.5, most)) {

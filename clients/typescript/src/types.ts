@@ -1,6 +1,6 @@
 import type { paths } from "./schema.js";
 
-// Types are taken by route, so that they follow the document however its schemas are named.
+// Types are derived from routes, so that they do not depend on the names of schemas.
 type Body<O> = O extends { requestBody?: { content: { "application/json": infer T } } } ? T : never;
 type Reply<O> = O extends { responses: { 200: { content: { "application/json": infer T } } } } ? T : never;
 type Events<O> = O extends { responses: { 200: { content: { "text/event-stream": infer T } } } } ? T : never;
@@ -8,7 +8,7 @@ type Query<O> = O extends { parameters: { query?: infer T } } ? NonNullable<T> :
 
 /** A question in the forge protocol. */
 export type AskRequest = Body<paths["/api/query/stream"]["post"]>;
-/** An event of an answer, told apart by `type`. */
+/** An event of an answer, discriminated by `type`. */
 export type AskEvent = Events<paths["/api/query/stream"]["post"]>;
 /** An answer as one object. */
 export type Answer = Reply<paths["/api/query"]["post"]>;
@@ -16,9 +16,9 @@ export type Answer = Reply<paths["/api/query"]["post"]>;
 export type AskEventOf<T extends AskEvent["type"]> = Extract<AskEvent, { type: T }>;
 export type Verification = AskEventOf<"verification">;
 export type Done = AskEventOf<"done">;
-/** An event of type error. One that is not recoverable ends the stream. */
+/** An event of type error. It ends the stream unless it is recoverable. */
 export type Failure = AskEventOf<"error">;
-/** What an answer was made from. The first is [1] in its text. */
+/** The sources of an answer. The first is [1] in its text. */
 export type AskSource = AskEventOf<"sources">["sources"][number];
 
 /** A page of runs, the newest first. */
@@ -36,7 +36,7 @@ type Method<P extends keyof paths, M extends keyof paths[P]> = paths[P][M];
 
 /** The parameters of the service's lists. */
 export type ListQuery = Query<Method<"/v1/files", "get">>;
-/** A deletion that was done. */
+/** The result of a deletion. */
 export type Deleted = Reply<Method<"/v1/files/{id}", "delete">>;
 
 /** JSON that is an object. */
@@ -44,16 +44,16 @@ export type JsonObject = Record<string, unknown>;
 type WithMetadata<T> = Omit<T, "metadata"> & { metadata: JsonObject };
 type MayHaveMetadata<T> = Omit<T, "metadata"> & { metadata?: JsonObject };
 
-/** A file that was uploaded. */
+/** An uploaded file. */
 export type StoredFile = WithMetadata<Reply<Method<"/v1/files/{id}", "get">>>;
 export type FileList = Omit<Reply<Method<"/v1/files", "get">>, "data"> & { data: StoredFile[] };
-/** A file with its text in segments, which are what citations count. */
+/** A file with its text in segments, to which citations refer. */
 export type FileDocument = WithMetadata<Reply<Method<"/v1/files/{id}/content", "get">>>;
 export type DocumentUpdate = MayHaveMetadata<Body<Method<"/v1/files/{id}/content", "post">>>;
 export type ContentQuery = Query<Method<"/v1/files/{id}/content", "get">>;
 export type FilePages = Reply<Method<"/v1/files/{id}/pages", "get">>;
 export type FilePagesQuery = Query<Method<"/v1/files/{id}/pages", "get">>;
-/** Work in the background. */
+/** A background task. */
 export type Task = Reply<Method<"/v1/tasks/{id}", "get">>;
 
 /** A named set of files. */
@@ -65,30 +65,30 @@ export type SearchRequest = Omit<Body<Method<"/v1/vector_stores/{id}/search", "p
 export type SearchPage = Reply<Method<"/v1/vector_stores/{id}/search", "post">>;
 export type VectorStoreSummary = Reply<Method<"/v1/vector_stores/{id}/summary", "get">>;
 
-/** What is said: text, or parts of which a file may be one. */
+/** The content of a message: text, or parts such as files. */
 export interface InputMessage {
   role: "user" | "assistant" | "system" | "developer";
   content: string | ({ type: "input_text" | "output_text"; text: string } | { type: "input_file"; file_id: string })[];
 }
 type RawRequest = Body<Method<"/v1/responses", "post">>;
-/** A question in the knowledge protocol: `input` is the question, or what was said so far with the question as the last message. */
+/** A question in the knowledge protocol: `input` is the question, or the conversation with the question as the last message. */
 export type ResponseRequest = Omit<RawRequest, "input" | "messages" | "stream"> & { input: string | InputMessage[] };
 type RawResponse = Reply<Method<"/v1/responses/{id}", "get">>;
 type RawItem = RawResponse["output"][number];
-type Own = "role" | "content" | "summary" | "queries" | "document_id"; // what only some types have, and they always
+type Own = "role" | "content" | "summary" | "queries" | "document_id"; // required fields of some types
 type ItemOf<T extends RawItem["type"], Has extends Own> = Omit<RawItem, "type" | Own> & { type: T } & Required<Pick<RawItem, Has>>;
 export type MessageItem = ItemOf<"message", "role" | "content">;
 export type ReasoningItem = ItemOf<"reasoning", "summary">;
 export type SearchItem = ItemOf<"file_search_call" | "web_search_call" | "list_documents_call", "queries">;
 export type PageReaderItem = ItemOf<"page_reader_call", "document_id">;
-/** What a response is made of, told apart by `type`: calls of tools, what a model thought, and the message. */
+/** An output item, discriminated by `type`: a tool call, reasoning or the message. */
 export type OutputItem = MessageItem | ReasoningItem | SearchItem | PageReaderItem;
-/** The state of an answer, whole with each snapshot. */
+/** The complete state of an answer. */
 export type Response = Omit<RawResponse, "output"> & { output: OutputItem[] };
-/** A passage that a text cites. */
+/** A cited passage. */
 export type Annotation = MessageItem["content"][number]["annotations"][number];
 export type ResponseList = Reply<Method<"/v1/responses", "get">>;
 export type ResponseSummary = ResponseList["data"][number];
 export type ModelList = Reply<Method<"/v1/models", "get">>;
-/** How the server is. */
+/** The status of the server. */
 export type ServerStatus = Reply<Method<"/v1/serverstatus", "get">>;

@@ -1,23 +1,23 @@
 import type { Uploadable } from "./files.js";
 import type { BodyOf } from "./http.js";
 
-/** How much of an upload was sent. */
+/** The progress of an upload. */
 export interface UploadProgress {
-  /** Bytes, of the file and the form around it. */
+  /** Bytes sent, including the form around the file. */
   loaded: number;
-  /** Undefined where the length of a stream is not known. */
+  /** Total bytes; undefined if the length of a stream is unknown. */
   total: number | undefined;
 }
 
-/** An upload as the body of a request. */
+/** The body of an upload request. */
 export interface UploadForm {
   type: string;
   body: () => BodyOf;
-  /** Whether the body can be made a second time. */
+  /** Whether the body can be created again for a retry. */
   again: boolean;
 }
 
-/** Makes the form of an upload (RFC 7578), its fields before the file. */
+/** Creates the form of an upload (RFC 7578), with the fields before the file. */
 export async function formOf(data: Uploadable, name: string | undefined, type: string | undefined, fields: Record<string, string>,
   onProgress?: (p: UploadProgress) => void): Promise<UploadForm> {
   if (data instanceof ReadableStream && !streams()) data = await new Response(data).blob();
@@ -26,7 +26,7 @@ export async function formOf(data: Uploadable, name: string | undefined, type: s
   const boundary = "sluice-" + crypto.getRandomValues(new Uint32Array(4)).join("-");
   let head = "";
   for (const [field, value] of Object.entries(fields)) head += `--${boundary}\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`;
-  // Percent-encoded as aiohttp does it, so that any name is one of plain letters. Half characters are replaced.
+  // Percent-encoded like aiohttp, so that any name is ASCII. Lone surrogates are replaced.
   const filename = encodeURIComponent(new TextDecoder().decode(new TextEncoder().encode(name))).replace(/['()*!]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
   head += `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: ${type.replace(/[\r\n]/g, " ")}\r\n\r\n`;
   const tail = `\r\n--${boundary}--\r\n`;
@@ -41,8 +41,8 @@ export async function formOf(data: Uploadable, name: string | undefined, type: s
 }
 
 /**
- * Whether a request's body can be a stream. Browsers can not, or only over HTTP/2, which cannot be known beforehand: they are
- * told by what only they have.
+ * Reports whether a request body can be a stream. Browsers support this only over HTTP/2, which is unknown before the request,
+ * so it is not used in browsers.
  */
 function streams(): boolean {
   if (typeof XMLHttpRequest !== "undefined" || "ServiceWorkerGlobalScope" in globalThis) return false;
@@ -85,7 +85,7 @@ function counted(body: ReadableStream<Uint8Array>, total: number | undefined, te
   }));
 }
 
-/** A fetch by XMLHttpRequest, which is what in browsers can tell how much of a body was sent. */
+/** A fetch by XMLHttpRequest, which reports the progress of uploads in browsers. */
 export function xhr(tell: (p: UploadProgress) => void) {
   return (url: string, init: RequestInit = {}): Promise<Response> =>
     new Promise((resolve, reject) => {

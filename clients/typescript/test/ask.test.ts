@@ -46,7 +46,7 @@ for (const [what, query] of spoilt.map((s) => s.split(" ") as [string, string]))
   test(`ask: ${what} of a ${query} run loses nothing and gives nothing twice`, async () => {
     const want = await all(direct.ask({ query }));
     const { baseUrl, counts } = via(what);
-    const stream = client({ baseUrl, silence: 1000, retries: 3 }).ask({ query });
+    const stream = client({ baseUrl, idleTimeout: 1000, retries: 3 }).ask({ query });
     const got = await all(stream);
     assert.equal(told(got), told(want));
     assert.deepEqual(steps(got), steps(want));
@@ -147,7 +147,7 @@ test("ask: what the server or a proxy refuses for good is an error at once", asy
 
 test("ask: a connection that stays lost is an error that tells where to go on", async () => {
   const { baseUrl } = via("hang-0-reset-0");
-  const sluice = client({ baseUrl, silence: 30, retries: 2 });
+  const sluice = client({ baseUrl, idleTimeout: 30, retries: 2 });
   const stream = sluice.ask({ query: "short" });
   await assert.rejects(all(stream), (err) => {
     assert.ok(err instanceof ConnectionError);

@@ -12,13 +12,13 @@ function events(text: string, run = "run_1", more: ResponseInit = {}): Response 
 }
 
 // from gives a client of a server that gives one answer after the other, and the last one again and again.
-function from(answers: (() => Response | Promise<Response>)[], silence = 0) {
+function from(answers: (() => Response | Promise<Response>)[], idleTimeout = 0) {
   const paths: string[] = [];
   const fetch = async (url: string) => {
     paths.push(new URL(url).pathname);
     return answers[Math.min(paths.length, answers.length) - 1]!();
   };
-  return { paths, sluice: client({ baseUrl: "http://x.test", fetch, silence }) };
+  return { paths, sluice: client({ baseUrl: "http://x.test", fetch, idleTimeout }) };
 }
 
 const never = () => new Promise<Response>(() => {});
@@ -30,8 +30,8 @@ test("lies: what is no stream of the run is an error at once", async () => {
     ["a redirect to nowhere", SluiceError, 1, () => new Response(null, { status: 302 })],
     ["no run", ConnectionError, 1, () => events(token, "")],
     ["another run", ProtocolError, 2, () => events(token), () => events(over, "run_2")],
-    ["an end that is not told", ProtocolError, 2, () => events(token), () => new Response(null, { status: 204 })],
-    ["data that is no object", ProtocolError, 1, () => events("id: 2\nevent: token\ndata: null\n\n" + over)],
+    ["a missing last event", ProtocolError, 2, () => events(token), () => new Response(null, { status: 204 })],
+    ["data that is not an object", ProtocolError, 1, () => events("id: 2\nevent: token\ndata: null\n\n" + over)],
     ["an error that is none", ProtocolError, 1, () => events("id: 2\nevent: error\ndata: 7\n\n" + over)],
   ] as const) {
     const { paths, sluice } = from([...answers]);

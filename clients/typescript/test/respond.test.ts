@@ -33,7 +33,7 @@ for (const mode of modes) {
         const marks = [...outputText(e.response).matchAll(/⟦⟦(\d+)⟧⟧/g)].map((m) => Number(m[1]));
         assert.ok(Math.max(0, ...marks) <= citations(e.response).length, `${e.event} marks what is not cited`);
       }
-      if (mode === "delta" && query === "long") assert.ok(events.some((e) => e.delta), "nothing came in pieces");
+      if (mode === "delta" && query === "long") assert.ok(events.some((e) => e.delta), "no deltas");
       if (mode === "snapshot") assert.ok(events.every((e) => e.delta === undefined));
     });
   }
@@ -47,7 +47,7 @@ for (const mode of modes) {
   for (const [what, query] of spoilt.map((s) => s.split(" ") as [string, string])) {
     test(`respond: ${what} of a ${query} run in ${mode}s ends with the same response`, async () => {
       const { baseUrl, counts } = via(what);
-      const stream = client({ baseUrl, silence: 1000, retries: 3 }).respond(asked(query, mode));
+      const stream = client({ baseUrl, idleTimeout: 1000, retries: 3 }).respond(asked(query, mode));
       const events = await all(stream);
       const kept = await direct.responses.get(stream.run!);
       assert.deepEqual(stream.snapshot, kept);
@@ -146,7 +146,7 @@ test("respond: a change of what was never told is an error", async () => {
     const fetch = async () => new globalThis.Response(body, { headers: { "content-type": "text/event-stream", "sluice-run-id": "r" } });
     const stream = client({ baseUrl: "http://x.test", fetch }).respond(asked("q", "delta"));
     await assert.rejects(stream.final(), ProtocolError);
-    await assert.rejects(stream.final(), ProtocolError, "what follows is not told as if nothing had been");
+    await assert.rejects(stream.final(), ProtocolError, "a broken stream does not continue");
   }
 });
 

@@ -95,7 +95,7 @@ test("service: questions find the files of their stores and no others, and say w
   const elsewhere = await ask("What is the gauge of the Overby railway?", store.id);
   assert.doesNotMatch(outputText(elsewhere), /597/);
 
-  await sluice.vectorStores.join(store.id, b.id);
+  await sluice.vectorStores.addFiles(store.id, b.id);
   assert.equal((await sluice.vectorStores.wait(store.id, { interval: 20 })).file_counts.total, 2);
   assert.match(outputText(await ask("What is the gauge of the Overby railway?", store.id)), /597/);
   const rows = (await sluice.vectorStores.search(store.id, { query: "gauge of the railway", top_k: 1 })).data;
@@ -104,7 +104,7 @@ test("service: questions find the files of their stores and no others, and say w
   assert.deepEqual(new Set((await all(sluice.vectorStores.allFiles(store.id))).map((f) => f.id)), new Set([a.id, b.id]));
   assert.ok((await sluice.vectorStores.summary(store.id, { max_tokens: 100 })).summary_text.length > 0);
 
-  await sluice.vectorStores.leave(store.id, [a.id]);
+  await sluice.vectorStores.removeFiles(store.id, [a.id]);
   assert.doesNotMatch(outputText(await ask("Who is the keeper of the Farland lighthouse?", store.id)), /Quill/);
   assert.equal((await sluice.vectorStores.modify(store.id, { name: "rails" })).name, "rails");
   assert.ok((await all(sluice.vectorStores.all())).some((s) => s.id === store.id));
@@ -113,7 +113,7 @@ test("service: questions find the files of their stores and no others, and say w
   await Promise.all([sluice.files.delete(a.id), sluice.files.delete(b.id)]);
 });
 
-test("service: a store that there is not is no reason not to answer", async () => {
+test("service: unknown vector stores do not prevent an answer", async () => {
   const stream = sluice.respond({ input: "Who is the keeper?", tools: [{ type: "file_search", vector_store_ids: ["a1b2c3d4-e5f6-7890-abcd-ef1234567890"] }], stream_options: { mode: "delta" } });
   await assert.rejects(stream.final(), { name: "RunError", code: "NO_DOCUMENTS" });
   assert.ok(outputText(stream.snapshot!).length > 0);
