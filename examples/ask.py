@@ -1,4 +1,4 @@
-"""Asks a Sluice server with nothing but the standard library, and goes on with the same run when the connection is lost.
+"""Asks a Sluice server with only the standard library, and resumes the run after a lost connection.
 
     python3 examples/ask.py "What happens to a slow reader?"
 """
@@ -15,11 +15,11 @@ BASE = os.environ.get("SLUICE_URL", "http://127.0.0.1:8000")
 
 
 def events(response):
-    """Yields the id and the data of a response's server-sent events."""
+    """Yields the id and the data of server-sent events of a response."""
     last = None
     for line in response:
         if not line.endswith(b"\n"):
-            return  # cut in the middle of a line
+            return  # incomplete line
         line = line.decode().rstrip("\n")
         if line.startswith("id: "):
             last = line[4:]
@@ -28,7 +28,7 @@ def events(response):
 
 
 def ask(query):
-    """Yields the events of an answer, each once, over as many connections as that takes."""
+    """Yields each event of an answer once, over several connections if necessary."""
     question = json.dumps({"query": query}).encode()
     request = urllib.request.Request(BASE + "/api/query/stream", question, {"Content-Type": "application/json"})
     run = last = None
@@ -46,7 +46,7 @@ def ask(query):
             yield json.load(err)
             return
         except (OSError, http.client.HTTPException):
-            if run is None:  # the question may not have arrived: asking again is the caller's choice
+            if run is None:  # unknown whether the question arrived: the caller decides
                 raise
         time.sleep(0.2 * 2**failures)
         failures += 1

@@ -1,4 +1,4 @@
-"""Uploads a file, waits until it is indexed, asks questions about it, cites, and deletes it, with nothing but the standard library.
+"""Uploads a file, waits until it is indexed, asks questions about it, prints the citations, and deletes it, with only the standard library.
 
     python3 examples/knowledge.py notes.md "What are my notes about?" "And why?"
 
@@ -19,7 +19,7 @@ BASE = os.environ.get("SLUICE_URL", "http://127.0.0.1:8000")
 
 
 def call(method, path, body=None, kind="application/json"):
-    """Makes a request and gives the object that it is answered with."""
+    """Sends a request and returns the JSON object of the response."""
     if body is not None and kind == "application/json":
         body = json.dumps(body).encode()
     request = urllib.request.Request(BASE + path, body, {"Content-Type": kind} if body is not None else {}, method=method)
@@ -31,7 +31,7 @@ def call(method, path, body=None, kind="application/json"):
 
 
 def upload(path):
-    """Uploads a file, which is not read yet."""
+    """Uploads a file, which is indexed in the background."""
     boundary = uuid.uuid4().hex
     with open(path, "rb") as source:
         content = source.read()
@@ -41,7 +41,7 @@ def upload(path):
 
 
 def wait(file):
-    """Waits until questions find a file."""
+    """Waits until a file is indexed."""
     while True:
         task = call("GET", "/v1/tasks/" + file["task_id"])
         if task["status"] == "completed":
@@ -52,7 +52,7 @@ def wait(file):
 
 
 def snapshots(store, messages):
-    """Yields the states of an answer, the last of them whole."""
+    """Yields the states of an answer. The last one is complete."""
     question = {"input": messages, "tools": [{"type": "file_search", "vector_store_ids": [store]}]}
     request = urllib.request.Request(BASE + "/v1/responses", json.dumps(question).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as response:
@@ -61,11 +61,11 @@ def snapshots(store, messages):
                 return
             if line.startswith(b"data: "):
                 yield json.loads(line[6:])
-    raise SystemExit("the stream broke off")
+    raise SystemExit("the stream was interrupted")
 
 
 def text_of(response):
-    """Gives an answer's text with its citations, the n-th of which ⟦⟦n⟧⟧ marks."""
+    """Returns the text of an answer with its citations. ⟦⟦n⟧⟧ marks citation n."""
     text, citations = "", []
     for item in response["output"]:
         for part in item.get("content", []):
@@ -75,7 +75,7 @@ def text_of(response):
 
 
 def talk(store, questions):
-    """Asks one question after another, each with all that was said before it."""
+    """Asks several questions as one conversation."""
     messages = []
     for question in questions:
         messages.append({"role": "user", "content": question})

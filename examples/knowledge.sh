@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uploads a file, waits until it is indexed, puts it into a vector store, asks a question about it and deletes all of it again.
+# Uploads a file, waits until it is indexed, adds it to a vector store, asks a question about it and deletes everything again.
 #
 #	examples/knowledge.sh notes.md "What are my notes about?"
 set -euo pipefail
@@ -9,10 +9,10 @@ question=${2:?ask something about it}
 
 request() { curl -sS --fail-with-body "$@"; }
 
-# field prints a text field of the JSON object that it reads. A real program has a parser for that.
+# field prints a text field of a JSON object. A real program uses a parser.
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | sed 's/^[^:]*: *"//; s/"$//'; }
 
-# quote escapes a text for JSON, and a file's name for curl.
+# quote escapes a text for JSON, or a file name for curl.
 quote() { printf '%s' "$1" | tr '[:cntrl:]' ' ' | sed 's/[\\"]/\\&/g'; }
 
 id='' store=''

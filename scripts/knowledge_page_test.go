@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// flat gives the names of a struct's fields in its JSON, those of embedded structs in their place.
+// flat returns the JSON names of the fields of a struct, including those of embedded structs.
 func flat(v reflect.Type) []string {
 	var out []string
 	for _, f := range reflect.VisibleFields(v) {
@@ -26,7 +26,7 @@ func flat(v reflect.Type) []string {
 	return out
 }
 
-// TestKnowledgeTables holds that the tables of the page have each field and no others.
+// TestKnowledgeTables checks that the tables of the page list all fields and no others.
 func TestKnowledgeTables(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "protocols/knowledge.md"))
@@ -43,7 +43,7 @@ func TestKnowledgeTables(t *testing.T) {
 	}
 }
 
-// TestKnowledgeExamples holds that each event has an example on the page, which is what the code writes.
+// TestKnowledgeExamples checks that the page has an example of each event as the code writes it.
 func TestKnowledgeExamples(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "protocols/knowledge.md"))
@@ -51,14 +51,14 @@ func TestKnowledgeExamples(t *testing.T) {
 		knowledge.EventTextDelta: &knowledge.TextDelta{}, knowledge.EventReasoningDelta: &knowledge.ReasoningDelta{}, knowledge.EventAnnotationAdded: &knowledge.AnnotationAdded{},
 	}
 	for name, v := range deltas {
-		held(t, page, name+" in deltas", v)
+		checkExamples(t, page, name+" in deltas", v)
 	}
 	for _, name := range []string{knowledge.EventCreated, knowledge.EventInProgress, "response.file_search_call.completed", knowledge.EventReasoningDelta,
 		knowledge.EventTextDelta, knowledge.EventTextDone, knowledge.EventCompleted, knowledge.EventIncomplete, knowledge.EventFailed} {
-		held(t, page, name, &knowledge.Response{})
+		checkExamples(t, page, name, &knowledge.Response{})
 	}
-	held(t, page, knowledge.EventDone, &knowledge.Done{})
-	held(t, page, "Errors", &knowledge.Fault{})
+	checkExamples(t, page, knowledge.EventDone, &knowledge.Done{})
+	checkExamples(t, page, "Errors", &knowledge.Fault{})
 
 	_, err := knowledge.Decode([]byte(`{"input":"x","effort":"huge"}`), 99)
 	said, err2 := json.Marshal(knowledge.FaultOf(fault.Public(err)))
@@ -67,8 +67,8 @@ func TestKnowledgeExamples(t *testing.T) {
 	}
 }
 
-// held holds that a section has examples that read into v and are written as they were.
-func held(t *testing.T, page map[string]string, title string, v any) {
+// checkExamples checks that a section has examples, and that they decode to v and encode to the same text.
+func checkExamples(t *testing.T, page map[string]string, title string, v any) {
 	t.Helper()
 	examples := regexp.MustCompile("(?s)```json\n(.*?)\n```").FindAllStringSubmatch(page[title], -1)
 	if len(examples) == 0 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests run besides Go, from Debian's packages and npm, and does nothing where all of it is there.
+# Installs the programs that the tests run besides Go, from Debian packages and npm, if they are missing.
 set -euo pipefail
 
 missing() {
@@ -12,7 +12,7 @@ missing() {
 	echo python3-httpx
 }
 
-# npm ci in a folder whose lock file is newer than what was installed from it. Tests that need what could not be installed are skipped.
+# Runs npm ci in a folder whose lock file is newer than its packages. If that fails, the tests that need the packages are skipped.
 installed() {
 	if command -v npm >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] &&
 		! [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ]; then
@@ -21,19 +21,19 @@ installed() {
 	fi
 }
 
-# llama.cpp for the tests of model/openai: 83 MB, some ten seconds, for this one system.
+# llama.cpp for the tests of model/openai, only for this platform: 83 MB, about ten seconds.
 [ "$(uname -sm)" != "Linux x86_64" ] || installed model/modeltest/llama llama.cpp
-# What compiles the TypeScript client and makes its types: 47 MB, some seconds.
+# The compiler of the TypeScript client and the generator of its types: 47 MB, a few seconds.
 installed clients/typescript TypeScript
 
 packages=$(missing)
 [ -n "$packages" ] || exit 0
-# shellcheck disable=SC2086 # one word a package
+# shellcheck disable=SC2086 # one word per package
 set -- $packages
 if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
 	{
-		echo "The tests need these programs, by their names in Debian: $*"
-		echo "Install them and run make test again; as root on Debian it installs them by itself."
+		echo "The tests need these Debian packages: $*"
+		echo "Install them and run make test again. As root on Debian, make test installs them."
 	} >&2
 	exit 1
 fi
@@ -47,6 +47,6 @@ if ! { apt-get update && apt-get install -y --no-install-recommends "$@"; } >"$l
 fi
 packages=$(missing)
 if [ -n "$packages" ]; then
-	echo "installed, and still not found: $packages" >&2
+	echo "not found after installation: $packages" >&2
 	exit 1
 fi

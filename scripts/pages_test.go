@@ -1,4 +1,4 @@
-// Package scripts_test holds the pages in docs to the code. It stands apart from them, since they are also the sample documents.
+// Package scripts_test checks the pages in docs against the code. It is not in docs because those are also the sample documents.
 package scripts_test
 
 import (
@@ -60,7 +60,7 @@ func rows(section string) []string {
 	return out
 }
 
-// fields returns the names of a struct's fields in its JSON, in order.
+// fields returns the JSON names of the fields of a struct in order.
 func fields(v reflect.Type) []string {
 	var out []string
 	for _, f := range reflect.VisibleFields(v) {
@@ -71,7 +71,7 @@ func fields(v reflect.Type) []string {
 	return out
 }
 
-// TestEveryEventIsOnThePage holds that events.md has each kind of event with each field of its JSON, and no others.
+// TestEveryEventIsOnThePage checks that events.md describes each event with all its JSON fields, and no others.
 func TestEveryEventIsOnThePage(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "events.md"))
@@ -96,12 +96,12 @@ func TestEveryEventIsOnThePage(t *testing.T) {
 	}
 	for title, body := range page {
 		if len(rows(body)) > 0 {
-			t.Errorf("events.md describes %q, which is no event", title)
+			t.Errorf("events.md describes %q, which is not an event", title)
 		}
 	}
 }
 
-// TestForgeExamples holds that each event of forge has examples on its page that are what the code writes.
+// TestForgeExamples checks that the page has examples of each forge event as the code writes them.
 func TestForgeExamples(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "protocols/forge.md"))
@@ -138,8 +138,8 @@ func TestForgeExamples(t *testing.T) {
 	}
 }
 
-// TestRoutesAndFiguresAreOnThePage asks a server for its routes and figures.
-func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
+// TestRoutesAndMetricsAreOnThePage compares the page with the routes and metrics of a server.
+func TestRoutesAndMetricsAreOnThePage(t *testing.T) {
 	t.Parallel()
 	page := read(t, "http.md")
 	engine := engine.New(nil, engine.Options{})
@@ -170,17 +170,17 @@ func TestRoutesAndFiguresAreOnThePage(t *testing.T) {
 	code := get("/metrics") + read(t, "../server/metrics.go")
 	for _, name := range regexp.MustCompile(`\bsluice_[a-z_]*[a-z]\b`).FindAllString(code, -1) {
 		if !strings.Contains(page, "| `"+name+"` |") && !regexp.MustCompile(`_(bucket|sum|count)$`).MatchString(name) {
-			t.Errorf("http.md has no row of the figure %s", name)
+			t.Errorf("http.md has no row of the metric %s", name)
 		}
 	}
 	for _, c := range fault.Codes() {
 		if !strings.Contains(page, "`"+string(c)+"`") {
-			t.Errorf("http.md does not say what status %s has", c)
+			t.Errorf("http.md does not describe the status of %s", c)
 		}
 	}
 }
 
-// TestLibraryPageIsCompiled holds that the Go code of library.md stands in the examples of the package.
+// TestLibraryPageIsCompiled checks that the Go code of library.md is in the examples of the package.
 func TestLibraryPageIsCompiled(t *testing.T) {
 	t.Parallel()
 	flat := func(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -207,7 +207,7 @@ var (
 	dropRE  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks holds that links of the pages lead to files and headings that are there.
+// TestLinks checks that the links of the pages lead to existing files and headings.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md"}
@@ -239,7 +239,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors gives the names of a page's headings as they are linked to.
+// anchors returns the link targets of the headings of a page.
 func anchors(page string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fenceRE.ReplaceAllString(page, ""), -1) {

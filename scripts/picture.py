@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws docs/images/ask.svg and docs/images/chat.svg: what `sluice ask` and `sluice chat` show on a terminal, asked over docs.
+"""Draws docs/images/ask.svg and docs/images/chat.svg: the output of `sluice ask` and `sluice chat` on a terminal, for questions about docs.
 
     python3 scripts/picture.py [ask] [chat]
 
-It needs Go, and for the second tmux. The text and its colours are the programs' own; long lines are broken between words.
+It needs Go, and tmux for chat. The text and the colours are the output of the programs. Long lines are wrapped.
 """
 
 import html
@@ -24,11 +24,11 @@ CHAR, LINE, PAD, BAR = 8.4, 20, 20, 34
 COLOURS = {"": "#d7dde5", "1": "#ffffff", "2": "#8b95a3", "31": "#ff7b72", "32": "#7ee2a8", "33": "#f2c14e", "34": "#79b8ff", "36": "#76e3ea", "7": "#d7dde5"}
 TALK = ("What is a cursor?", "Where is it written?", "/sources")
 SGR = re.compile(r"\x1b\[([0-9;]*)m")
-SHOWN = "\x1b[?25h"  # the cursor is back: what follows stays
+SHOWN = "\x1b[?25h"  # shows the cursor: the text after it is permanent
 
 
 def record(command):
-    """Runs a command on a terminal of its own, of COLUMNS columns, and gives what it leaves behind there."""
+    """Runs a command on a pseudo-terminal with COLUMNS columns and returns its permanent output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
     env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
@@ -39,17 +39,17 @@ def record(command):
         while data := os.read(ours, 65536):
             parts.append(data)
     except OSError:
-        pass  # the other end is closed
+        pass  # the process has closed the terminal
     text = b"".join(parts).decode().replace("\r", "")
     if running.wait() != 0:
         raise SystemExit("the command failed:\n" + text)
-    text = text[text.rfind(SHOWN) + len(SHOWN) if SHOWN in text else 0 :]  # the panel is erased before
+    text = text[text.rfind(SHOWN) + len(SHOWN) if SHOWN in text else 0 :]  # skip the live panel
     sys.stdout.write(text)
     return text
 
 
 def cells(text):
-    """Gives lines of (character, style). Of several styles at once, the one set last counts."""
+    """Returns lines of (character, style). If several styles are set, the last one is used."""
     lines, style, at = [[]], "", 0
     for m in list(SGR.finditer(text)) + [None]:
         for c in text[at : m.start() if m else len(text)]:
@@ -63,7 +63,7 @@ def cells(text):
 
 
 def wrap(line):
-    """Breaks a line between words where it is longer than the terminal."""
+    """Wraps a line to the width of the terminal."""
     while len(line) > COLUMNS:
         cut = max((i for i in range(COLUMNS) if line[i][0] == " "), default=COLUMNS)
         yield line[:cut]
@@ -72,13 +72,13 @@ def wrap(line):
 
 
 def simple(style):
-    """Gives the one of the styles that are drawn that says most of several."""
+    """Returns the most significant of several styles."""
     codes = [c for c in style.replace(";", " ").split() if c in COLOURS]
     return next((c for c in codes if c in ("7", "31", "32", "33", "36", "2")), codes[0] if codes else "")
 
 
 def converse(program, data):
-    """Talks on a terminal of tmux and gives what is on it at the end."""
+    """Runs a chat in tmux and returns the final screen."""
     with tempfile.TemporaryDirectory() as tmp:
 
         def tmux(*args):
@@ -90,7 +90,7 @@ def converse(program, data):
                 if text in shown:
                     return
                 time.sleep(0.1)
-            raise SystemExit(f"the terminal never showed {text!r}:\n{shown}")
+            raise SystemExit(f"the terminal did not show {text!r}:\n{shown}")
 
         os.environ.pop("NO_COLOR", None)
         tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", str(COLUMNS), "-y", "40", f"'{program}' chat --data '{data}'")
@@ -111,7 +111,7 @@ def converse(program, data):
 
 
 def styled(text):
-    """Gives cells of a text whose control sequences add up, each in one of the styles that are drawn."""
+    """Returns lines of (character, style) for a text whose control sequences accumulate."""
     lines, on, at = [[]], [], 0
     for m in list(SGR.finditer(text)) + [None]:
         for c in text[at : m.start() if m else len(text)]:

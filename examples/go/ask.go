@@ -1,4 +1,4 @@
-// Command ask asks a Sluice server and prints the answer as it is written. A connection that breaks is made anew.
+// Command ask asks a Sluice server and prints the answer as it is written. It reconnects after a lost connection.
 //
 //	go run ./examples/go/ask.go "What happens to a slow reader?"
 package main

@@ -1,4 +1,4 @@
-// Command knowledge uploads a file to a Sluice server, asks about it, and deletes all of it again.
+// Command knowledge uploads a file to a Sluice server, asks about it, and deletes everything it has created.
 //
 //	go run ./examples/knowledge notes.md "What are my notes about?" "And why?"
 package main
@@ -55,7 +55,7 @@ func run(ctx context.Context, path string, questions []string) (err error) {
 	return nil
 }
 
-// upload sends a file and waits until it is indexed.
+// upload uploads a file and waits until it is indexed.
 func upload(ctx context.Context, c *client.Client, path string) (id string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func upload(ctx context.Context, c *client.Client, path string) (id string, err 
 	return file.ID, err
 }
 
-// ask streams an answer's snapshots, prints what each adds to the text, and gives the response's id, which a follow-up names.
+// ask streams the snapshots of an answer, prints new text, and returns the id of the response for a follow-up question.
 func ask(ctx context.Context, c *client.Client, store, previous, question string) (id string, err error) {
 	q := client.Question(question)
 	q.Tools = []knowledge.Tool{client.FileSearch(store)}

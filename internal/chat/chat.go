@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
+// Options are the options of [Run].
 type Options struct {
 	Server      string   // address of the server
 	Collections []string // names or ids of vector stores; empty is the default of the server
