@@ -1,4 +1,4 @@
-// Package anthropic asks Claude, through Anthropic's Messages API.
+// Package anthropic implements Claude models with Anthropic's Messages API.
 package anthropic
 
 import (
@@ -19,39 +19,38 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// Options are a model's settings; the zero value asks Anthropic without a key, which it refuses.
+// Options configure a [Chat]. The zero value asks Anthropic without a key, which it refuses.
 type Options struct {
-	// URL is where the API stands, http or https, with or without /v1; empty: Anthropic's. A user and password in it are sent
-	// as such, besides the key.
+	// URL is the base URL of the API, http or https, with or without /v1; empty: Anthropic's. A user and password in it are
+	// sent in addition to the key.
 	URL     string
-	Key     string        // sent as X-Api-Key to this server alone; it stands in no error and no log
+	Key     string        // X-Api-Key for this server only; never in errors and logs
 	Model   string        // empty: Claude Sonnet
-	Stall   time.Duration // no byte for so long ends a request, also before the first one; 0: 30 s
-	Context int           // tokens that the model takes; 0: asked of the API, and otherwise as known of the model's family
-	HTTP    *http.Client  // nil: one of its own. Redirects are not followed in any case
+	Stall   time.Duration // idle timeout, also for the first byte; 0: 30 s
+	Context int           // context window in tokens; 0: as reported by the API or known of the model's family
+	HTTP    *http.Client  // nil: a new one. Redirects are never followed
 	Logger  *slog.Logger  // nil: none
 }
 
-// Chat is a model of Anthropic's. Its methods may be called at once.
+// Chat is a model of Anthropic. Its methods may be called concurrently.
 type Chat struct {
 	client       *http.Client
 	base         *url.URL
 	key          string
 	name         string
 	stall        time.Duration
-	contextLimit int // tokens of context that were set
+	contextLimit int // as configured; 0: unknown
 	log          *slog.Logger
 	unsupported  atomic.Uint32
 
-	mu      sync.Mutex // held while the API is asked for the limits
+	mu      sync.Mutex // held while the limits are requested
 	limits  atomic.Pointer[model.Limits]
-	retryAt time.Time // when to ask once more what it did not tell
+	retryAt time.Time // when to request them again
 }
 
 var _ model.Chat = (*Chat)(nil)
 
-// New gives a model. It asks nothing yet; the error is a URL or a key that cannot be one, and holds neither. Nothing is read
-// from the environment but what the HTTP client reads.
+// New returns a model. It sends no request. Its errors report an invalid URL or key, without their text.
 func New(o Options) (*Chat, error) {
 	base, err := address(o.URL)
 	if err != nil {
@@ -73,13 +72,13 @@ func New(o Options) (*Chat, error) {
 	return c, nil
 }
 
-// Name is the model's name.
+// Name returns the name of the model.
 func (c *Chat) Name() string { return c.name }
 
-// Complete streams the answer. It makes one attempt; only what the API turns out not to take is left out at once.
+// Complete implements [model.Chat]. It makes one attempt, and repeats it only without parameters that the model rejects.
 //
-// Of a request with a schema the answer comes as text, also where the model has to be made to call a tool for that.
-// Reasoning comes where the model thinks by itself; it is not asked to.
+// With a schema, the answer is streamed as text, also if the model has to call a tool for it. Reasoning is not requested, but
+// streamed if the model reasons.
 func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
 		if ctx.Err() != nil {
@@ -115,8 +114,8 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 	}
 }
 
-// request sends the request, again without what the API says that it does not take. It gives the tool by whose call the
-// answer comes, if it does.
+// request sends the request, and repeats it without parameters that the model rejects. It returns the name of the tool whose
+// input is the answer, if there is one.
 func (c *Chat) request(ctx context.Context, w *transport.StallTimer, r model.Request) (*http.Response, string, error) {
 	for {
 		known := unsupported(c.unsupported.Load())
@@ -135,7 +134,7 @@ func (c *Chat) request(ctx context.Context, w *transport.StallTimer, r model.Req
 		if !errors.As(err, &refused) {
 			return res, form, err
 		}
-		// Each answer of this kind adds to what is known, so this comes to an end.
+		// each repetition omits another parameter, so the loop ends
 		learnt := unsupportedBy(refused, p) &^ known
 		if learnt == 0 {
 			return nil, "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// families are the limits of models whose names begin so; the longest beginning counts. The API tells those of newer ones.
+// families are the limits of models by prefix of their names; the longest prefix counts. The API reports those of newer models.
 var families = map[string]model.Limits{
 	"claude-":           {Context: 200_000},
 	"claude-3-":         {Context: 200_000, Output: 4096},
@@ -35,13 +35,13 @@ var families = map[string]model.Limits{
 }
 
 const (
-	leastOutput = 4096     // what every model gives
-	mostOutput  = 16 << 10 // room for any answer; more is held against an account's rate before it is used
+	leastOutput = 4096     // supported by all models
+	mostOutput  = 16 << 10 // enough for any answer; a higher limit counts against the rate limit
 	askAgain    = time.Minute
-	perMessage  = 4 // tokens around a message's text
+	perMessage  = 4 // tokens of the structure of a message
 )
 
-// family gives what is known of a model by its name.
+// familyLimits returns the limits that are known for a name.
 func familyLimits(name string) (known model.Limits) {
 	longest := 0
 	for beginning, l := range families {
@@ -52,7 +52,7 @@ func familyLimits(name string) (known model.Limits) {
 	return known
 }
 
-// defaultOutput gives the length of an answer, which the API wants to be told, where the request does not say it.
+// defaultOutput returns the limit of an answer for requests without one, since the API requires it.
 func defaultOutput(name string) int {
 	if out := familyLimits(name).Output; out > 0 {
 		return min(out, mostOutput)
@@ -60,8 +60,8 @@ func defaultOutput(name string) int {
 	return leastOutput
 }
 
-// Limits gives the model's limits: the context as set, the rest as the API's list of models tells or else as known of the
-// model's family. The API is asked at the first call, for 3 seconds at most, and again after a minute if it did not tell.
+// Limits returns the configured context window, and the other limits as reported by the API or known of the model's family. The
+// API is asked at the first call, for 3 seconds at most, and again after a minute if it failed.
 func (c *Chat) Limits(ctx context.Context) model.Limits {
 	limits := familyLimits(c.name)
 	if told := c.fetchLimits(ctx); told != nil {
@@ -73,7 +73,7 @@ func (c *Chat) Limits(ctx context.Context) model.Limits {
 	return limits
 }
 
-// told gives the limits that the API tells; nil if it does not.
+// fetchLimits returns the limits that the API reports, or nil.
 func (c *Chat) fetchLimits(ctx context.Context) *model.Limits {
 	if l := c.limits.Load(); l != nil {
 		return l
@@ -114,8 +114,7 @@ func (c *Chat) requestLimits(ctx context.Context) *model.Limits {
 	return &model.Limits{Context: info.Context, Output: info.Output}
 }
 
-// Count estimates the tokens of a text, rather too high than too low: the vocabulary is not public, and asking the API costs
-// a round trip for each text.
+// Count returns an upper estimate: the vocabulary is not public, and the API needs a request for each text.
 func (c *Chat) Count(_ context.Context, text string) int { return estimate(text) }
 
 // The weights of characters in twelfths of a token. Measured on other vocabularies of this size, English comes to 4.2 letters
@@ -149,7 +148,7 @@ func estimate(text string) int {
 	return (sum + aToken - 1) / aToken
 }
 
-// estimateRequest counts what a request sends.
+// estimateRequest estimates the tokens of a request.
 func estimateRequest(r model.Request) (n int) {
 	for _, m := range r.Messages {
 		n += perMessage + estimate(m.Text)

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// The bounds of what is read from the API.
+// Bounds of replies.
 const (
-	maxBody   = 64 << 10 // of a reply that is no stream; what is longer is not read
+	maxBody   = 64 << 10 // bytes of a reply that is not a stream
 	maxBlocks = 1 << 10  // of an answer
 )
 
@@ -19,15 +19,15 @@ const (
 	apiVersion   = "2023-06-01"
 	defaultModel = "claude-sonnet-5-5"
 	official     = "https://api.anthropic.com/"
-	// stall is long, as nothing comes while a model begins to read a long request; later a ping comes now and then.
+	// defaultStall is long, as the API sends nothing while a model reads a long request; later it sends pings.
 	defaultStall = 30 * time.Second
-	// afterEnd is how long the next byte may take once an answer is complete.
+	// trailerTimeout limits the wait after a complete answer.
 	trailerTimeout = time.Second
-	// aside is how long a question besides the answer may take.
+	// metadataTimeout limits requests for limits.
 	metadataTimeout = 3 * time.Second
 )
 
-// address reads where the API stands. The URL that it gives ends in a slash, and what follows it begins with v1.
+// address parses the base URL of the API. The result ends in a slash before v1.
 func address(given string) (*url.URL, error) {
 	if given == "" {
 		given = official

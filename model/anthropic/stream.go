@@ -11,35 +11,35 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// stream is an answer as it comes: server-sent events, of which each one's data is an object with a type. It is for one
-// goroutine. See https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+// stream decodes an answer: server-sent events whose data is an object with a type. It is not safe for concurrent use. See
+// https://docs.anthropic.com/en/docs/build-with-claude/streaming.
 type stream struct {
 	events *transport.Events
-	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
+	// onFinish is called when the answer is complete and only usage may follow; may be nil.
 	onFinish func()
-	formTool string // the tool whose input is the answer's text
-	size     int    // of the text, reasoning and calls that came
+	formTool string // the tool whose input is the answer
+	size     int    // of text, reasoning and tool calls
 
-	blocks  map[int]*block // that are open
+	blocks  map[int]*block // open blocks
 	count   int            // of blocks
-	calls   int            // that were given
-	badCall bool           // of a call what came is no JSON
-	finish  string         // the API's reason for the end
-	done    bool           // it said that nothing follows
-	started bool           // an event came
+	calls   int            // yielded
+	badCall bool           // the input of a tool call is not JSON
+	finish  string         // stop reason of the API
+	done    bool           // the end was received
+	started bool           // an event was received
 	usage   usage
-	// What was given on, for an estimate of its cost.
+	// The yielded text and reasoning, for an estimate of the usage.
 	said, thought strings.Builder
 }
 
-// block is a part of an answer that is being sent: a text, a call, or thoughts.
+// block is a content block: text, tool call or reasoning.
 type block struct {
 	kind, id, name string
 	text           transport.Joiner
 	input          strings.Builder
 }
 
-// usage is what the API tells of the cost. It tells it at the beginning, and again at the end with more or fewer fields.
+// usage is the reported usage. It is reported at the beginning, and again at the end with more or fewer fields.
 type usage struct {
 	Input    *int `json:"input_tokens"`
 	Output   *int `json:"output_tokens"`
@@ -48,10 +48,10 @@ type usage struct {
 	Thinking struct {
 		Tokens *int `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	final bool // Output is that of the whole answer
+	final bool // Output is complete
 }
 
-// event is one of the stream, as far as it is of use. What may be cut within a code point is kept as it came.
+// event holds the relevant fields of an event. Texts that may end within a code point are not decoded yet.
 type event struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
@@ -79,8 +79,8 @@ func newStream(body io.Reader, form string) *stream {
 	return &stream{events: transport.NewEvents(body), formTool: form, blocks: map[int]*block{}}
 }
 
-// read gives each piece to yield and at the end the reason for it. It ends early, without an error, once yield does not want
-// more. An answer whose reason has come is whole, whatever is wrong with what follows.
+// read yields each piece and returns the stop reason. It stops without an error if yield returns false. An answer with a stop
+// reason is complete; later errors do not matter.
 func (s *stream) read(yield func(model.Piece) bool) (model.StopReason, error) {
 	for !s.done {
 		data, err := s.next()
@@ -110,7 +110,7 @@ func (s *stream) next() ([]byte, error) {
 	return nil, transport.ErrTruncated
 }
 
-// take reads an event.
+// handle handles an event.
 func (s *stream) handle(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil && s.events.Ended {
@@ -144,7 +144,7 @@ func (s *stream) handle(data []byte, yield func(model.Piece) bool) (wanted bool,
 	case "error":
 		return true, &transport.StreamError{Problem: problem(0, data)}
 	}
-	return true, nil // a ping, or what is new to us
+	return true, nil // a ping or an unknown event
 }
 
 func (s *stream) openBlock(e *event, yield func(model.Piece) bool) (bool, error) {
@@ -153,7 +153,7 @@ func (s *stream) openBlock(e *event, yield func(model.Piece) bool) (bool, error)
 	}
 	b := &block{kind: e.Block.Type, id: transport.Repair(e.Block.ID), name: transport.Repair(e.Block.Name)}
 	s.blocks[e.Index] = b
-	if b.kind == "tool_use" && isObject(e.Block.Input) && len(e.Block.Input) > len("{}") { // whole, as some gateways send it
+	if b.kind == "tool_use" && isObject(e.Block.Input) && len(e.Block.Input) > len("{}") { // complete, as some gateways send it
 		b.input.Write(e.Block.Input)
 		s.size += len(e.Block.Input)
 	}
@@ -192,17 +192,17 @@ func (s *stream) addDelta(e *event, yield func(model.Piece) bool) (bool, error) 
 	return true, nil
 }
 
-// say gives text of the answer.
+// emitText yields text of the answer.
 func (s *stream) emitText(b *block, raw json.RawMessage, yield func(model.Piece) bool) (bool, error) {
 	text, err := s.join(b, raw)
-	if err != nil || text == "" || s.formTool != "" && b.name != s.formTool { // words about the call are not the answer
+	if err != nil || text == "" || s.formTool != "" && b.name != s.formTool { // text beside the tool call is not the answer
 		return true, err
 	}
 	s.said.WriteString(text)
 	return yield(model.Piece{Text: text}), nil
 }
 
-// join reads a JSON string that goes on with the block's text.
+// join decodes a JSON string that continues the block's text.
 func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
 	if s.size += len(raw); s.size > transport.MaxAnswer {
 		return "", transport.ErrTooLarge
@@ -216,7 +216,7 @@ func (s *stream) join(b *block, raw json.RawMessage) (string, error) {
 	return b.text.Push(transport.Unquote(string(raw))), nil
 }
 
-// close ends a block.
+// closeBlock ends a block.
 func (s *stream) closeBlock(index int, yield func(model.Piece) bool) (bool, error) {
 	b := s.blocks[index]
 	if b == nil {
@@ -226,7 +226,7 @@ func (s *stream) closeBlock(index int, yield func(model.Piece) bool) (bool, erro
 	if b.kind != "tool_use" {
 		return true, nil
 	}
-	if s.formTool != "" && b.name == s.formTool { // its text was given; it was whole, if it was not sent in pieces
+	if s.formTool != "" && b.name == s.formTool { // its text was yielded, unless it was sent at once
 		if s.said.Len() > 0 || b.input.Len() == 0 {
 			return true, nil
 		}
@@ -248,19 +248,19 @@ func (s *stream) closeBlock(index int, yield func(model.Piece) bool) (bool, erro
 	return yield(model.Piece{Call: &model.ToolCall{ID: b.id, Name: b.name, Input: json.RawMessage(input)}}), nil
 }
 
-// reason says why the answer has ended.
+// stopReason maps the reason of the API.
 func (s *stream) stopReason() (model.StopReason, error) {
 	stop := model.StopEnd
 	switch s.finish {
 	case "":
-		return "", transport.ErrTruncated // nothing follows, and nothing was said of why
+		return "", transport.ErrTruncated // no stop reason
 	case "max_tokens", "model_context_window_exceeded":
 		stop = model.StopLength
 	case "tool_use":
 		if s.formTool == "" {
 			stop = model.StopTools
 		}
-	case "pause_turn": // of tools on the API's side, which are not asked for
+	case "pause_turn": // of server tools, which are not requested
 		stop = model.StopLength
 	case "refusal":
 		return model.StopFiltered, nil
@@ -274,7 +274,7 @@ func (s *stream) stopReason() (model.StopReason, error) {
 	return stop, nil
 }
 
-// merge takes over what is told anew.
+// merge takes the fields that v has.
 func (u *usage) merge(v usage) {
 	for _, f := range []struct{ to, from **int }{
 		{&u.Input, &v.Input}, {&u.Output, &v.Output}, {&u.Created, &v.Created}, {&u.Read, &v.Read},
@@ -286,7 +286,7 @@ func (u *usage) merge(v usage) {
 	}
 }
 
-// cost gives what the request cost, as told or, where it broke off, as counted.
+// cost returns the reported usage, or an estimate if the stream was cut off.
 func (s *stream) cost(r model.Request) model.Usage {
 	value := func(n *int) int {
 		if n == nil {

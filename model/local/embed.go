@@ -9,23 +9,22 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// sif is a of the smooth inverse frequency a/(a+p) that weighs a word in an average; p is how probable the word is.
-// S. Arora, Y. Liang and T. Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, 2017.
+// sif is the parameter a of the smooth inverse frequency a/(a+p), the weight of a word of probability p. S. Arora, Y. Liang and
+// T. Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, 2017.
 const sif = 1e-4
 
-// maxTokens is how many words of one text are read; what follows adds nothing to an average and would make late
-// interaction costly.
+// maxTokens is the maximum number of words of a text: more would not change the average and would slow down late interaction.
 const maxTokens = 4096
 
-// probability is how probable the word of a rank, from 0, is in English text: Zipf's law in Mandelbrot's form, normalised
-// over the 400,000 words of the vectors' vocabulary.
+// probability returns the probability of the word of a rank, from 0, in English: the Zipf-Mandelbrot law, normalized over the
+// 400,000 words of the vocabulary.
 func probability(rank int) float64 { return 1 / ((float64(rank) + 2.7) * 12.5) }
 
-// rarity is -ln p of a rank over that of the rarest word known, which is about 0..1: an inverse document frequency that
-// needs no documents.
+// rarity returns -ln p of a rank relative to that of the rarest known word, about 0..1: an inverse document frequency without
+// documents.
 func rarity(rank int) float64 { return math.Log(probability(rank)) / math.Log(probability(60000)) }
 
-// Space names that of the static vectors.
+// Space returns the name of the vector space.
 func (m *Model) Space() string { return "glove-6b-100-abtt2-sif" }
 
 func (m *Model) dim() int {
@@ -35,8 +34,8 @@ func (m *Model) dim() int {
 	return m.table.dim
 }
 
-// Embed gives each text the weighted average of its words' vectors at unit length; nil where no word is known. Words that
-// are not known count as vectors drawn from their hash. Questions and passages are placed alike.
+// Embed returns the weighted average of the word vectors of each text at unit length; nil without a known word. Unknown words
+// have a vector derived from their hash. The purpose is ignored.
 func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, s := range texts {
@@ -71,10 +70,9 @@ func (m *Model) embed(s string) []float32 {
 	return unit(v)
 }
 
-// addHashed adds a vector of unit length that is drawn from the hash of a word: the same word always has the same one, and
-// two of them are almost at right angles. So a name or a gene that the table does not know matches itself. Measured on
-// claims against scientific abstracts, nDCG@10 of the vectors alone goes from 0.16 to 0.27; on encyclopaedia paragraphs
-// it stays the same.
+// addHashed adds a unit vector that is derived from the hash of a word, so that an unknown name matches itself. Two such
+// vectors are almost orthogonal. On claims against scientific abstracts, nDCG@10 of the vectors alone rises from 0.16 to 0.27;
+// on encyclopaedia paragraphs it does not change.
 func addHashed(v []float32, word string) {
 	h := uint64(14695981039346656037) // FNV-1a, then a xorshift step for each dimension
 	for i := range len(word) {
@@ -93,8 +91,8 @@ func addHashed(v []float32, word string) {
 	}
 }
 
-// EmbedTokens gives each word of each text its vector of unit length, in order. Weight is 0.1 for a stop word, and
-// otherwise grows with the word's rarity to 1, which is also the weight of a word without vector.
+// EmbedTokens returns a unit vector for each word of each text, in order. The weight is 0.1 for a stop word and otherwise grows
+// to 1 with the rarity of the word. A word without a vector has weight 1.
 func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(texts))
 	for i, s := range texts {
@@ -140,7 +138,7 @@ func (m *Model) weight(word string) float64 {
 	return 1
 }
 
-// unit brings v to unit length in place; nil if it has none.
+// unit scales v to unit length in place. It returns nil for a zero vector.
 func unit(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
@@ -156,33 +154,33 @@ func unit(v []float32) []float32 {
 	return v
 }
 
-// part is a row of the table that stands for a word or for a share of it.
-type part struct {
+// rowShare is a row of the table with its weight for a word.
+type rowShare struct {
 	row   int
 	share float32
 }
 
 // endings are taken off an unknown word, and what is put in their place, the likeliest first.
-var endings = [...][2]string{{"'s", ""}, {"s'", "s"}, {"ies", "y"}, {"es", ""}, {"es", "e"}, {"s", ""}, {"ing", ""}, {"ing", "e"},
+var suffixes = [...][2]string{{"'s", ""}, {"s'", "s"}, {"ies", "y"}, {"es", ""}, {"es", "e"}, {"s", ""}, {"ing", ""}, {"ing", "e"},
 	{"ed", ""}, {"ed", "e"}, {"ly", ""}, {"ness", ""}, {"iser", "izer"}, {"ised", "ized"}, {"ise", "ize"}, {"isation", "ization"},
 	{"ically", "ic"}, {"ility", "le"}, {"ation", "e"}, {"al", ""}, {"ment", ""}, {"able", ""}, {"less", ""}}
 
-// find gives the rows that stand for a word: its own; else that of a form of it without an ending; else those of the two
-// known words that it is made of, the most balanced pair.
-func (m *Model) find(word string) []part {
+// find returns the rows for a word: its own, or that of a form without a suffix, or those of the two known words that it is
+// composed of.
+func (m *Model) find(word string) []rowShare {
 	if m.table == nil {
 		return nil
 	}
 	if row, ok := m.table.row(word); ok {
-		return []part{{row, 1}}
+		return []rowShare{{row, 1}}
 	}
 	if len(word) < 4 || len(word) > 40 || word[0] >= '0' && word[0] <= '9' {
 		return nil
 	}
-	for _, e := range endings {
+	for _, e := range suffixes {
 		if base, ok := strings.CutSuffix(word, e[0]); ok && len(base) >= 3 {
 			if row, ok := m.table.row(base + e[1]); ok {
-				return []part{{row, 0.9}}
+				return []rowShare{{row, 0.9}}
 			}
 		}
 	}
@@ -197,7 +195,7 @@ func (m *Model) find(word string) []part {
 			a, ok := m.table.row(word[:cut])
 			b, ok2 := m.table.row(word[cut:])
 			if ok && ok2 {
-				return []part{{a, 0.4}, {b, 0.4}}
+				return []rowShare{{a, 0.4}, {b, 0.4}}
 			}
 		}
 	}

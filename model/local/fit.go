@@ -6,11 +6,10 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// bytesPerToken is about what a token of English text has, for an estimate: the model cuts no tokens.
+// bytesPerToken is an estimate for English text, since the model has no tokenizer.
 const bytesPerToken = 4
 
-// Fit gives the task as it is: every passage is read, however many there are. Their tokens are estimated at four bytes each,
-// rounded up over all of them.
+// Fit returns the task unchanged, as the model reads all passages. Tokens are estimated at four bytes each.
 func (m *Model) Fit(_ context.Context, t model.Task) (model.Task, int) {
 	size := 0
 	for _, p := range t.Passages {

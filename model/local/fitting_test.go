@@ -39,7 +39,7 @@ func rankList(e evidence) []float64 {
 	return []float64{e.base(), e.phrase, e.akin, e.around, e.numbers}
 }
 
-func doubtList(d doubt) []float64 {
+func doubtList(d answerSignals) []float64 {
 	v := reflect.ValueOf(d)
 	out := make([]float64, v.NumField())
 	for i := range out {
@@ -50,7 +50,7 @@ func doubtList(d doubt) []float64 {
 
 func doubtNames() []string {
 	var out []string
-	ty := reflect.TypeOf(doubt{})
+	ty := reflect.TypeOf(answerSignals{})
 	for i := range ty.NumField() {
 		out = append(out, ty.Field(i).Name)
 	}
@@ -75,7 +75,7 @@ func trials(t *testing.T, s *beir.Set, m *Model, most int) []trial {
 				tr.weight = 0.3
 			}
 			for _, c := range ranked[:min(most, len(ranked))] {
-				k := candidate{rank: rankList(c.evid), doubt: doubtList(qq.doubts(c, readings))}
+				k := candidate{rank: rankList(c.evid), doubt: doubtList(qq.signals(c, readings))}
 				for _, a := range q.Answers {
 					k.gold = k.gold || tr.has && strings.Contains(strings.ToLower(c.text), strings.ToLower(strings.Join(strings.Fields(a), " ")))
 				}

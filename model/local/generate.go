@@ -12,38 +12,37 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// NoAnswer is what [Model.Generate] says where the passages hold no answer.
+// NoAnswer is the answer if the passages hold none.
 const NoAnswer = "The documents do not seem to hold an answer to this question."
 
-// Generate streams the sentences of the passages that answer the question: one or two for a simple question, more for a
-// broad one, in the order of the passages and of their text, each followed by its citation. The text comes word by word,
-// each word but the first with the space before it, and holds no control characters. Code, which is given where the
-// question asks for a command or an example, comes line by line between fences, and may hold tabs. The time taken is linear in the
-// passages; ctx is looked at between sentences.
+// Generate streams the sentences of the passages that answer the question: one or two for a simple question, more for a broad
+// one, in the order of the passages, each followed by its citation. The text is streamed by word, with the space before the
+// word, and without control characters. Code is streamed by line between fences. The time is linear in the passages; ctx is
+// checked between sentences.
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		chosen, err := m.chooseAll(ctx, t)
+		chosen, err := m.selectAll(ctx, t)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
 		}
 		if len(chosen) == 0 {
-			say(ctx, NoAnswer, true, yield)
+			streamWords(ctx, NoAnswer, true, yield)
 			return
 		}
 		for i, c := range chosen {
-			if !c.say(ctx, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
+			if !c.stream(ctx, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// say yields a sentence, or code as it stands.
-func (c *sentence) say(ctx context.Context, first bool, yield func(model.Delta, error) bool) bool {
+// stream yields a sentence, or code.
+func (c *sentence) stream(ctx context.Context, first bool, yield func(model.Delta, error) bool) bool {
 	code, ok := lang.Fence(c.text)
 	if !c.code || !ok {
-		return say(ctx, c.text, first, yield)
+		return streamWords(ctx, c.text, first, yield)
 	}
 	if err := ctx.Err(); err != nil {
 		yield(model.Delta{}, err)
@@ -60,8 +59,8 @@ func (c *sentence) say(ctx context.Context, first bool, yield func(model.Delta, 
 	return true
 }
 
-// say yields a sentence word by word, and false once nobody listens any more.
-func say(ctx context.Context, s string, first bool, yield func(model.Delta, error) bool) bool {
+// streamWords yields a sentence by word. It returns false if the consumer has stopped.
+func streamWords(ctx context.Context, s string, first bool, yield func(model.Delta, error) bool) bool {
 	if err := ctx.Err(); err != nil {
 		yield(model.Delta{}, err)
 		return false
@@ -71,24 +70,24 @@ func say(ctx context.Context, s string, first bool, yield func(model.Delta, erro
 			w = " " + w
 		}
 		first = false
-		if !yield(model.Delta{Text: revealed(w)}, nil) {
+		if !yield(model.Delta{Text: showMarks(w)}, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// maxParts bounds the parts of a question that are answered by themselves.
+// maxParts is the maximum number of sub-questions that are answered separately.
 const maxParts = 4
 
-// chooseAll gives the sentences that answer each part of the question, those of the first part first and each once; where it has
-// none, or nothing answers a part, those that answer it as a whole.
-func (m *Model) chooseAll(ctx context.Context, t model.Task) ([]*sentence, error) {
+// selectAll returns the sentences that answer each sub-question, without duplicates. Without sub-questions, or if one of them
+// has no answer, it returns the answer to the whole question.
+func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, error) {
 	var chosen []*sentence
 	for _, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
 		one := t
 		one.Question = part
-		more, err := m.choose(ctx, one)
+		more, err := m.selectSentences(ctx, one)
 		if err != nil {
 			return nil, err
 		}
@@ -101,11 +100,11 @@ func (m *Model) chooseAll(ctx context.Context, t model.Task) ([]*sentence, error
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
-	return m.choose(ctx, t)
+	return m.selectSentences(ctx, t)
 }
 
-// choose gives the sentences of the answer in the order in which they are said; none if nothing answers.
-func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
+// selectSentences returns the sentences of the answer in order; none if there is no answer.
+func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence, error) {
 	if m.table == nil {
 		return nil, nil
 	}
@@ -113,12 +112,12 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	trusted := q.open || m.opts.Patience <= 0 || q.doubts(all[0], readings).trust() >= q.need()*m.opts.Patience
-	chosen := q.stepwise(all[0], trusted, readings)
+	trusted := q.open || m.opts.Patience <= 0 || q.signals(all[0], readings).answerability() >= q.minTrust()*m.opts.Patience
+	chosen := q.multiDocument(all[0], trusted, readings)
 	switch {
 	case chosen != nil:
 	case t.Summary:
-		chosen = q.account(t, all, readings, m.opts.Sentences)
+		chosen = q.summarize(t, all, readings, m.opts.Sentences)
 	case !trusted:
 		return nil, nil
 	default:
@@ -134,8 +133,8 @@ func (m *Model) choose(ctx context.Context, t model.Task) ([]*sentence, error) {
 	return chosen, nil
 }
 
-// rankAll gives the sentences that may be said, best first, and those of each passage.
-func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*sentence, []*reading, error) {
+// rankAll returns the quotable sentences, best first, and the passages.
+func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*sentence, []*passageView, error) {
 	q := m.ask(t)
 	best := 0.0
 	byPassage := make([][]*sentence, len(t.Passages))
@@ -146,12 +145,12 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		best = max(best, p.Score)
 		byPassage[i] = sentences(p, i)
 	}
-	m.correct(q, byPassage)
+	m.correctTypos(q, byPassage)
 	prose := false
 	for _, cs := range byPassage {
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
 	}
-	readings := make([]*reading, len(t.Passages))
+	readings := make([]*passageView, len(t.Passages))
 	var all []*sentence
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
@@ -162,28 +161,28 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		m.weigh(q, p, best, readings[i])
 		for _, c := range cs {
 			c.score = c.evid.score()
-			if c.whole && (!c.code || q.shows(c)) && !(c.row && (q.broad || q.open) && prose) {
+			if c.whole && (!c.code || q.isRequestedCode(c)) && !(c.row && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}
 		}
 	}
 	if q.open {
-		m.central(all)
+		m.centrality(all)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
-	q.prefer(all)
+	q.promoteTyped(all)
 	return q, all, readings, nil
 }
 
-// shows says whether code may be the answer: it was asked for and stands under what was, or it does what was asked by name.
-func (q *question) shows(c *sentence) bool {
+// isRequestedCode reports whether code may be the answer: the question asks for code on this subject, or names it.
+func (q *question) isRequestedCode(c *sentence) bool {
 	return q.code && c.evid.context >= 0.5 && c.evid.around >= 0.7 || q.way && c.evid.exact >= 0.85
 }
 
-// prefer puts code that was asked for, or a sentence that holds the kind of thing asked for, before a somewhat better one that
-// cannot be the answer, as it is not or holds none.
-func (q *question) prefer(ranked []*sentence) {
-	if q.open || q.broad || len(ranked) == 0 || !q.code && (!q.typed() || ranked[0].evid.fit > 0) {
+// promoteTyped moves the requested code, or a sentence with the requested type of thing, before slightly better sentences
+// without it.
+func (q *question) promoteTyped(ranked []*sentence) {
+	if q.open || q.broad || len(ranked) == 0 || !q.code && (!q.hasType() || ranked[0].evid.fit > 0) {
 		return
 	}
 	top := ranked[0]
@@ -206,17 +205,16 @@ func (q *question) prefer(ranked []*sentence) {
 	}
 }
 
-// need is the trust that the first sentence must have; that of a broad question rests on several sentences.
-func (q *question) need() float64 {
+// minTrust returns the answerability that the first sentence needs. Answers to broad questions rest on several sentences.
+func (q *question) minTrust() float64 {
 	if q.broad {
-		return enough * 0.6
+		return minAnswerability * 0.6
 	}
-	return enough
+	return minAnswerability
 }
 
-// central scores sentences for a question that says nothing of its subject: what is most like all the others, what stands
-// first, what comes from the better passages.
-func (m *Model) central(all []*sentence) {
+// centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
+func (m *Model) centrality(all []*sentence) {
 	mean := make([]float32, m.dim())
 	vectors := make([][]float32, len(all))
 	for i, c := range all {
@@ -234,7 +232,8 @@ func (m *Model) central(all []*sentence) {
 	}
 }
 
-// limits gives how many sentences an answer that begins with the best may have, and what share of its score each needs.
+// limits returns the maximum number of sentences of an answer with this best sentence, and the share of its score that each
+// needs.
 func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
@@ -247,12 +246,12 @@ func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	return sentences, 0.87
 }
 
-// maxPicks is how many candidates are looked at for what they add.
+// maxPicks is the maximum number of candidates that are compared.
 const maxPicks = 64
 
-// pick takes the best candidate and then, again and again, the one that adds most: maximal marginal relevance, after
-// J. Carbonell and J. Goldstein, The Use of MMR, 1998. A sentence that opens with a pronoun brings along the one before it.
-func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) []*sentence {
+// pick selects sentences by maximal marginal relevance: J. Carbonell and J. Goldstein, The Use of MMR, 1998. A sentence that
+// begins with a pronoun is preceded by the one before it.
+func (q *question) pick(ranked []*sentence, readings []*passageView, sentences int) []*sentence {
 	pool := ranked[:min(len(ranked), maxPicks)]
 	limit, share := q.limits(pool[0], sentences)
 	floor := share * pool[0].score
@@ -269,11 +268,11 @@ func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) 
 		var best *sentence
 		bestGain := 0.0
 		for _, c := range pool {
-			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.typed() && limit <= 4 && c.evid.fit < fit) {
+			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid.fit < fit) {
 				continue
 			}
-			twin := alike(c, chosen)
-			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && q.marginal(c, pool[0]) {
+			twin := maxOverlap(c, chosen)
+			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && q.redundant(c, pool[0]) {
 				continue
 			}
 			gain := c.score * (1 - 0.7*twin)
@@ -287,12 +286,12 @@ func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) 
 		if best == nil {
 			break
 		}
-		if !lean(best, readings[best.passage].cs, limit-len(chosen), used, take) && len(chosen) > 0 {
+		if !withContext(best, readings[best.passage].cs, limit-len(chosen), used, take) && len(chosen) > 0 {
 			used[best] = true // it would hang in the air, and something is said already
 			continue
 		}
 		take(best)
-		if next := best.at + 1; q.echoes(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
+		if next := best.at + 1; q.repeatsQuestion(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
 			if c := readings[best.passage].cs[next]; c.whole && !c.row && !c.code && !used[c] {
 				take(c) // what was asked is said before what answers it
 			}
@@ -301,9 +300,8 @@ func (q *question) pick(ranked []*sentence, readings []*reading, sentences int) 
 	return chosen
 }
 
-// account picks for an account of documents the best sentences of each in turn, but for those that say again what was said: how
-// far one lags behind the best does not count.
-func (q *question) account(t model.Task, ranked []*sentence, readings []*reading, sentences int) []*sentence {
+// summarize selects the best sentences of each document in turn, without repetitions.
+func (q *question) summarize(t model.Task, ranked []*sentence, readings []*passageView, sentences int) []*sentence {
 	var order []corpus.DocumentID
 	of := map[corpus.DocumentID][]*sentence{}
 	for _, c := range ranked {
@@ -321,7 +319,7 @@ func (q *question) account(t model.Task, ranked []*sentence, readings []*reading
 			for len(of[id]) > 0 && len(chosen) < limit {
 				c := of[id][0]
 				of[id] = of[id][1:]
-				if !c.dangles && alike(c, chosen) <= 0.6 {
+				if !c.dangles && maxOverlap(c, chosen) <= 0.6 {
 					chosen, left = append(chosen, c), true
 					break
 				}
@@ -334,11 +332,11 @@ func (q *question) account(t model.Task, ranked []*sentence, readings []*reading
 	return chosen
 }
 
-// marginal says whether a sentence is better left out of a short answer: a row, what would follow code that was asked
-// for, or one of another passage that holds nothing of the question which the best lacks.
-func (q *question) marginal(c, best *sentence) bool {
+// redundant reports whether a short answer is better without a sentence: a table row, anything after the requested code, or a
+// sentence of another passage that adds nothing of the question.
+func (q *question) redundant(c, best *sentence) bool {
 	switch {
-	case c.row || best.code || q.typed() && best.evid.fit == 1 && c.passage != best.passage:
+	case c.row || best.code || q.hasType() && best.evid.fit == 1 && c.passage != best.passage:
 		return true
 	case c.passage == best.passage || c.code:
 		return false
@@ -351,8 +349,8 @@ func (q *question) marginal(c, best *sentence) bool {
 	return true
 }
 
-// lean takes the sentence before one that opens with a pronoun, and says whether the sentence can stand.
-func lean(c *sentence, passage []*sentence, room int, used map[*sentence]bool, take func(*sentence)) bool {
+// withContext takes the sentence before one that begins with a pronoun. It reports whether the sentence can be quoted.
+func withContext(c *sentence, passage []*sentence, room int, used map[*sentence]bool, take func(*sentence)) bool {
 	if !c.dangles || c.at == 0 {
 		return !c.dangles
 	}
@@ -367,8 +365,8 @@ func lean(c *sentence, passage []*sentence, room int, used map[*sentence]bool, t
 	return true
 }
 
-// alike is the greatest share of terms that c has in common with one of the chosen, of those of the shorter of the two.
-func alike(c *sentence, chosen []*sentence) float64 {
+// maxOverlap returns the greatest share of terms, of the shorter sentence, that c has in common with one of the chosen.
+func maxOverlap(c *sentence, chosen []*sentence) float64 {
 	most := 0.0
 	mine := termSet(c)
 	for _, o := range chosen {

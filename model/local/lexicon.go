@@ -11,17 +11,16 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// stem reduces a word so that its forms meet: marks are taken off its letters, an irregular form becomes its base, and what
-// is left is stemmed.
+// stem reduces a word to its stem: without diacritics, with irregular forms replaced by their base.
 func stem(word string) string {
-	word = fold(word)
+	word = foldDiacritics(word)
 	if base, ok := irregular[word]; ok {
 		word = base
 	}
 	return root(word)
 }
 
-// root stems a word, and leaves of one who does something what is done.
+// root stems a word. The name of an agent becomes the stem of its verb.
 func root(word string) string {
 	s := lang.Stem(word)
 	if doer, ok := strings.CutSuffix(s, "or"); ok && len(s) >= 7 {
@@ -30,7 +29,7 @@ func root(word string) string {
 	return s
 }
 
-// stems gives those of the words of s that are no stop words.
+// stems returns the stems of the words of s without stop words.
 func stems(s string) []string {
 	words := lang.Words(s)
 	out := make([]string, 0, len(words))
@@ -42,8 +41,8 @@ func stems(s string) []string {
 	return out
 }
 
-// fold takes the marks off the letters of a word: Möngke is often written Mongke.
-func fold(word string) string {
+// foldDiacritics removes diacritics: Möngke is often written Mongke.
+func foldDiacritics(word string) string {
 	for i := range len(word) {
 		if word[i] < utf8.RuneSelf {
 			continue
@@ -58,15 +57,15 @@ func fold(word string) string {
 	return word
 }
 
-// lexicon.txt holds what stemming cannot know of English: irregular forms, each line its base and the forms; opposites, each
-// line one side and the other; and words that turn a statement where they stand. It was written for this package.
+// lexicon.txt holds irregular forms (each line a base and its forms), antonyms (each line both sides) and words that flip the
+// meaning of a statement. It was written for this package.
 //
 //go:embed lexicon.txt
 var lexiconText string
 
 var irregular, opposites, turns = readLexicon(lexiconText)
 
-// readLexicon reads irregular forms to their base, stems to those of their opposites, and the words that turn a statement.
+// readLexicon returns the base of irregular forms, the antonyms by stem, and the words that flip the meaning of a statement.
 func readLexicon(s string) (forms map[string]string, against map[string][]string, turning map[string]struct{}) {
 	forms, against, turning = map[string]string{}, map[string][]string{}, map[string]struct{}{}
 	section := ""
@@ -112,8 +111,8 @@ func readLexicon(s string) (forms map[string]string, against map[string][]string
 	return forms, against, turning
 }
 
-// turning says whether a word turns a statement where it stands, as superlatives do too.
-func turning(word string) bool {
+// flipsMeaning reports whether a word flips the meaning of a statement. Superlatives do, too.
+func flipsMeaning(word string) bool {
 	if _, ok := turns[word]; ok {
 		return true
 	}
@@ -127,8 +126,8 @@ func denial(word string) bool {
 	return ok || strings.HasSuffix(word, "n't")
 }
 
-// denies says whether a negation is among the words.
-func denies(words []lang.Token) bool {
+// hasNegation reports whether one of the words is a negation.
+func hasNegation(words []lang.Token) bool {
 	for _, w := range words {
 		if denial(w.Text) {
 			return true
@@ -137,9 +136,9 @@ func denies(words []lang.Token) bool {
 	return false
 }
 
-// slips gives how many letters were mistaken, left out, put in or swapped with the next between a and b, or most+1 if they are
-// more: F. Damerau, A Technique for Computer Detection and Correction of Spelling Errors, 1964.
-func slips(a, b string, most int) int {
+// editDistance returns the number of letters that were replaced, omitted, inserted or transposed between a and b, or most+1 if
+// there are more: F. Damerau, A Technique for Computer Detection and Correction of Spelling Errors, 1964.
+func editDistance(a, b string, most int) int {
 	if len(a)-len(b) > most || len(b)-len(a) > most {
 		return most + 1
 	}

@@ -1,17 +1,16 @@
-// Package local is the model that needs no download, no key and no other process: its answers are sentences of the passages,
-// and its vectors are averages of static word vectors, which the binary holds.
+// Package local implements extractive answers and embeddings in the process, without a download or a key. Answers are sentences
+// of the passages. Vectors are averages of static word vectors, which are embedded in the binary.
 package local
 
-// Options are what may be said about a [Model]. The zero value works.
+// Options configure a [Model]. The zero value works.
 type Options struct {
-	// Sentences is the most that an answer to a simple question may have; a broad question may have four times as many. 0: 2.
+	// Sentences is the maximum number of sentences for a simple question; a broad one may have four times as many. 0: 2.
 	Sentences int
-	// Patience is how much evidence an answer needs before it is given, from 0 (always answer) upwards. 0: 1, which was
-	// fitted; below 0: always answer.
+	// Patience scales the evidence that an answer needs. 0: 1, which was fitted; below 0: always answer.
 	Patience float64
 }
 
-// Model implements model.Generator, model.Embedder and model.TokenEmbedder. All its methods may be called at once.
+// Model implements model.Generator, model.Embedder and model.TokenEmbedder. Its methods may be called concurrently.
 type Model struct {
 	opts  Options
 	table *table // nil if the embedded table is damaged, which a test excludes
@@ -29,5 +28,5 @@ func New(opts Options) *Model {
 	return &Model{opts: opts, table: t}
 }
 
-// Name is what the model is shown as.
+// Name returns the display name.
 func (m *Model) Name() string { return "sluice-extractive" }

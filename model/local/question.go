@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// kind is what sort of thing a question asks for.
+// kind is the type of thing that a question asks for.
 type kind int
 
 const (
@@ -25,7 +25,7 @@ const (
 	aList // several things
 )
 
-// question is what a question tells before any passage is read.
+// question is the analysis of a question.
 type question struct {
 	text    string
 	terms   []lang.Term
@@ -64,22 +64,23 @@ var (
 	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|curl|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
 	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
 
-	// about are words of broad questions that name no subject.
+	// about are words of broad questions without a subject.
 	about = wordSet(`summar summari summaris summary overview outlin main key find point takeaway idea result topic conclus
 		compar contrast comparison differ differ similar explain describ discuss elabor tell detail everyth list name give
 		document text paper report file say cover content passag articl main pros con advantag`)
 
-	// shape are words that say in which form an answer is wanted.
+	// shape are words for the format of an answer.
 	shape = wordSet("command code exampl snippet syntax show")
 
 	// vague are words that questions are made with; answers seldom repeat them.
 	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b`)
 	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
 
-	// kindsOfThings are what questions ask for and answers seldom say: which year, what city.
+	// kindsOfThings are types that questions name and answers seldom do: which year, what city.
 	kindsOfThings = wordSet(`year day month centuri decad date time citi countri state town place locat region contin counti person peopl
 		percentag percent number amount name word term group organ compani event`)
 
+	// vague are words of questions that answers seldom repeat.
 	vague = wordSet("much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
@@ -142,7 +143,7 @@ func (m *Model) ask(t model.Task) *question {
 	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = aMeaning
 	}
-	q.denies, q.denied = denies(q.words), deniedIn(q.words)
+	q.denies, q.denied = hasNegation(q.words), negatedStems(q.words)
 	q.follows = map[[2]string][]int{}
 	for i, w := range q.words {
 		if i > 0 {
@@ -173,7 +174,7 @@ func kindOf(s string) kind {
 	return anything
 }
 
-// namesIn gives the words of a question that are capitalised inside it, and those with digits.
+// namesIn returns the words of a text that are capitalized within it or have digits.
 func namesIn(s string) map[string]struct{} {
 	out := map[string]struct{}{}
 	for i, w := range lang.Words(s) {
@@ -185,10 +186,10 @@ func namesIn(s string) map[string]struct{} {
 	return out
 }
 
-// typed says whether the question asks for a kind of thing that a sentence holds or does not hold.
-func (q *question) typed() bool { return q.kind >= aTime && q.kind <= aPlace }
+// hasType reports whether the question asks for a type of thing that can be recognized in a sentence.
+func (q *question) hasType() bool { return q.kind >= aTime && q.kind <= aPlace }
 
-// vector is the word's own, of unit length; nil for none.
+// vector returns the unit vector of a word, or nil.
 func (m *Model) vector(word string) []float32 {
 	parts := m.find(word)
 	if len(parts) == 0 {
@@ -212,16 +213,16 @@ var (
 	nameRE     = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )
 
-// fits says how well a sentence could hold a thing of the question's kind, 0..1; 0.5 where the kind asks for nothing.
-func (q *question) fits(c *sentence) float64 {
+// typeFit returns how well a sentence may hold the requested type of thing, 0..1; 0.5 if the question asks for none.
+func (q *question) typeFit(c *sentence) float64 {
 	var re *regexp.Regexp
 	switch q.kind {
 	case aMeaning:
-		return q.defines(c)
+		return q.definitionFit(c)
 	case anything:
 		return 0.5
 	case aWay:
-		return q.ways(c)
+		return q.instructionFit(c)
 	case aList:
 		if manyOfRE.MatchString(c.text) || c.code {
 			return 1
@@ -258,8 +259,8 @@ func (q *question) fits(c *sentence) float64 {
 	return 0
 }
 
-// ways says how well a sentence could say what to do. One that opens with what it is good for is held to that.
-func (q *question) ways(c *sentence) float64 {
+// instructionFit returns how well a sentence may be an instruction. If it begins with its purpose, that must match.
+func (q *question) instructionFit(c *sentence) float64 {
 	if purpose, _, ok := strings.Cut(c.text, ","); ok && strings.HasPrefix(purpose, "To ") {
 		n, asked := 0.0, 0.0
 		for _, s := range stems(purpose) {
@@ -278,12 +279,11 @@ func (q *question) ways(c *sentence) float64 {
 
 var copulas = wordSet("is are was were means refers denotes describes implements provides")
 
-// defines says whether a sentence opens with what is asked about and goes on to say what it is: 1; less where other words
-// stand before or it goes on to say what happens to it; and 0.3 otherwise. Under a heading that names what is asked
-// about and nothing else, the first sentences count more.
-func (q *question) defines(c *sentence) float64 {
+// definitionFit returns 1 for a sentence that begins with the subject and says what it is, less if other words precede it or it
+// says what happens to it, and 0.3 otherwise. The first sentences under a heading of the subject count more.
+func (q *question) definitionFit(c *sentence) float64 {
 	fit := q.definition(c)
-	if fit > 0.3 && len(q.terms) > 0 && q.titled(c) && !c.row {
+	if fit > 0.3 && len(q.terms) > 0 && q.headingMatches(c) && !c.row {
 		fit += 0.4 / float64(1+c.under)
 	}
 	return fit
@@ -292,7 +292,7 @@ func (q *question) defines(c *sentence) float64 {
 func (q *question) definition(c *sentence) float64 {
 	if c.row {
 		name, _, _ := strings.Cut(c.text, ": ")
-		if q.names(name) {
+		if q.isSubject(name) {
 			return 0.9
 		}
 		return 0.3
@@ -336,13 +336,13 @@ func (q *question) definition(c *sentence) float64 {
 	return 0.3
 }
 
-// names says whether s consists of what is asked about and nothing else that carries meaning.
-func (q *question) names(s string) bool {
-	return q.holds(s) && len(lang.Set(s)) == len(q.terms)
+// isSubject reports whether the content words of s are the subject of the question.
+func (q *question) isSubject(s string) bool {
+	return q.onlyAbout(s) && len(lang.Set(s)) == len(q.terms)
 }
 
-// holds says whether all that carries meaning in s is asked about.
-func (q *question) holds(s string) bool {
+// onlyAbout reports whether all content words of s are in the question.
+func (q *question) onlyAbout(s string) bool {
 	found := lang.Set(s)
 	for t := range found {
 		if _, ok := q.index[t]; !ok {
@@ -352,7 +352,7 @@ func (q *question) holds(s string) bool {
 	return len(found) > 0
 }
 
-// titled says whether the heading over a sentence names what is asked about.
-func (q *question) titled(c *sentence) bool {
-	return q.names(c.heading)
+// headingMatches reports whether the heading over a sentence is the subject of the question.
+func (q *question) headingMatches(c *sentence) bool {
+	return q.isSubject(c.heading)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// evidence is what speaks for a sentence as an answer. Each figure is about 0..1.
+// evidence holds the features of a sentence as an answer. Each is about 0..1.
 type evidence struct {
 	cover   float64 // share of the question's weighted terms in the sentence; a near word counts in part
 	exact   float64 // the same without near words
@@ -28,9 +28,9 @@ type evidence struct {
 	numbers float64 // less one for each number of the question that the sentence lacks, and one more where its passage does
 }
 
-// score is the evidence as one figure, 0..40. The weights are those of softmaxes over the sentences of five passages, fitted to
-// halves of 725 reading-comprehension questions and rounded: those of base first, then the others beside it, which TestFit
-// makes. On the half that these were not fitted to the best sentence holds the answer in 79 of 100 cases.
+// score returns the weighted sum of the features, 0..40. The weights are those of a softmax over the sentences of five
+// passages, fitted to halves of 725 reading-comprehension questions and rounded: first those of base, then the others. TestFit
+// computes them. On the other half, the best sentence holds the answer in 79 of 100 cases.
 func (e evidence) score() float64 {
 	return e.base() + 5*e.phrase + 4.8*e.akin + 5*e.around + 0.8*e.numbers
 }
@@ -40,8 +40,8 @@ func (e evidence) base() float64 {
 		2.6*e.rank + e.headed - e.odd
 }
 
-// near is the cosine from which two words count as akin.
-const near = 0.55
+// nearCosine is the cosine from which two words count as related.
+const nearCosine = 0.55
 
 func (q *question) share(covered []float64) float64 {
 	if q.total == 0 {
@@ -54,9 +54,9 @@ func (q *question) share(covered []float64) float64 {
 	return sum / q.total
 }
 
-// covered gives for each question term how far the words of the sentence cover it, 0..1, and how near the nearest word is to
-// one that is not there itself.
-func (m *Model) covered(q *question, c *sentence) (covers, nearest []float64) {
+// termCoverage returns for each question term how well the sentence covers it, 0..1, and how near the nearest word is for those
+// that are missing.
+func (m *Model) termCoverage(q *question, c *sentence) (covers, nearest []float64) {
 	covers, nearest = make([]float64, len(q.terms)), make([]float64, len(q.terms))
 	for _, s := range c.stems {
 		if i, ok := q.index[s]; ok && s != "" {
@@ -78,15 +78,15 @@ func (m *Model) covered(q *question, c *sentence) (covers, nearest []float64) {
 		}
 	}
 	for i, x := range nearest {
-		if covers[i] != 1 && x > near {
+		if covers[i] != 1 && x > nearCosine {
 			covers[i] = 0.8 * x
 		}
 	}
 	return covers, nearest
 }
 
-// reading is a passage as a question sees it.
-type reading struct {
+// passageView is a passage analyzed for a question.
+type passageView struct {
 	cs      []*sentence
 	written string    // the title
 	named   bool      // whether the question names the document by its title
@@ -95,23 +95,23 @@ type reading struct {
 	wide    []float64 // how far the passage covers it, with title and headings
 }
 
-// half is what a term counts that stands over the sentence and not in it.
-const half = 0.5
+// contextWeight is the weight of a term that is in the headings and not in the sentence.
+const contextWeight = 0.5
 
-// mark notes which terms of the question s holds.
+// mark sets dst for the terms of the question that s contains.
 func (q *question) mark(dst []float64, s string) {
 	for _, t := range stems(s) {
 		if i, ok := q.index[t]; ok {
-			dst[i] = max(dst[i], half)
+			dst[i] = max(dst[i], contextWeight)
 		}
 	}
 }
 
 // read finds the question's terms in a passage.
-func (m *Model) read(q *question, p model.Passage, cs []*sentence) *reading {
+func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView {
 	title, _, _ := strings.Cut(lang.Head(p.Chunk.Title, 400), " (")
 	title = strings.TrimSpace(title)
-	r := &reading{cs: cs, title: stems(title), named: titleIn(q.text, title), written: title, over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
+	r := &passageView{cs: cs, title: stems(title), named: titleIn(q.text, title), written: title, over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
 	q.mark(r.over, p.Chunk.Title)
 	for _, h := range p.Chunk.Headings {
 		q.mark(r.over, h)
@@ -120,7 +120,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *reading {
 		r.wide[i] = 2 * r.over[i]
 	}
 	for _, c := range cs {
-		c.covers, c.nearest = m.covered(q, c)
+		c.covers, c.nearest = m.termCoverage(q, c)
 		for i, x := range c.covers {
 			r.wide[i] = max(r.wide[i], x)
 		}
@@ -128,8 +128,8 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *reading {
 	return r
 }
 
-// whole is the share of the question's weighted terms that are covered wholly.
-func (q *question) whole(covers ...[]float64) float64 {
+// coverage returns the weighted share of the question's terms that are fully covered.
+func (q *question) coverage(covers ...[]float64) float64 {
 	var sum float64
 	for i, w := range q.plain {
 		for _, c := range covers {
@@ -142,8 +142,8 @@ func (q *question) whole(covers ...[]float64) float64 {
 	return sum / max(q.plainTotal, 1e-9)
 }
 
-// weigh fills in the evidence of a passage's sentences.
-func (m *Model) weigh(q *question, p model.Passage, best float64, r *reading) {
+// weigh computes the features of a passage's sentences.
+func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView) {
 	named := 1.0
 	if len(q.named) > 0 {
 		named = 0
@@ -192,17 +192,17 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *reading) {
 			}
 		}
 		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers
-		e.around = q.whole(c.over, c.covers, before, after)
+		e.around = q.coverage(c.over, c.covers, before, after)
 		e.pairs = q.pairs(c)
 		e.phrase, _ = q.phrases(c)
 		e.similar = max(0, dot(q.sum, m.embed(c.text)))
-		e.fit = q.fits(c)
+		e.fit = q.typeFit(c)
 		if best > 0 {
 			e.rank = max(0, p.Score/best)
 		}
-		if len(p.Chunk.Headings) > 0 && !c.row && q.holds(c.heading) {
+		if len(p.Chunk.Headings) > 0 && !c.row && q.onlyAbout(c.heading) {
 			e.headed = 1
-			if c.under < 2 && q.names(c.heading) {
+			if c.under < 2 && q.isSubject(c.heading) {
 				e.context = max(e.context, 0.8)
 			}
 		}
@@ -210,8 +210,8 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *reading) {
 	}
 }
 
-// phrases gives the share of the question's pairs of words, stop words included, that stand so in the sentence, and how many
-// pairs the longest run of them has.
+// phrases returns the share of the question's word pairs, stop words included, that are in the sentence, and the number of
+// pairs of the longest run.
 func (q *question) phrases(c *sentence) (share float64, longest int) {
 	if len(q.words) < 2 {
 		return 0, 0
@@ -238,7 +238,7 @@ func (q *question) phrases(c *sentence) (share float64, longest int) {
 	return float64(n) / float64(len(q.words)-1), longest
 }
 
-// pairs is the share of neighbouring question terms that stand within four words of each other in the sentence.
+// pairs returns the share of adjacent question terms that are within four words of each other in the sentence.
 func (q *question) pairs(c *sentence) float64 {
 	if len(q.terms) < 2 {
 		return 0
@@ -295,17 +295,17 @@ func (q *question) oddity(c *sentence) float64 {
 	if c.follows {
 		x = max(x, 1.5)
 	}
-	if strings.HasSuffix(strings.TrimRight(withoutMarks(c.text), " "), "?") {
+	if strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?") {
 		x = max(x, 1)
 	}
-	if q.echoes(c) {
+	if q.repeatsQuestion(c) {
 		x += 3
 	}
 	return x
 }
 
-// echoes says whether a sentence says hardly more than the question does.
-func (q *question) echoes(c *sentence) bool {
+// repeatsQuestion reports whether a sentence says hardly more than the question.
+func (q *question) repeatsQuestion(c *sentence) bool {
 	if q.open || c.code || c.row || q.subject != nil {
 		return false
 	}
@@ -323,7 +323,7 @@ func (q *question) echoes(c *sentence) bool {
 	return old >= 2 && news == 0
 }
 
-// identifiers counts the words of s that are paths or names in code.
+// identifiers returns the number of words that are paths or identifiers of code.
 func identifiers(s string) int {
 	n := 0
 	for w := range strings.FieldsSeq(s) {

@@ -34,10 +34,10 @@ type sentence struct {
 	evid    evidence
 }
 
-// maxPassage is how many bytes of one passage are read.
+// maxPassage is the maximum number of bytes of a passage that are read.
 const maxPassage = 64 << 10
 
-// sentences cuts a passage into candidates.
+// sentences splits a passage into candidates.
 func sentences(p model.Passage, number int) []*sentence {
 	s := p.Chunk.Text
 	if len(s) > maxPassage {
@@ -50,7 +50,7 @@ func sentences(p model.Passage, number int) []*sentence {
 	}
 	for i, c := range r.out {
 		if strings.HasSuffix(c.text, ":") && !c.row && !c.code {
-			c.follow(r.out[i+1:])
+			c.attachList(r.out[i+1:])
 		}
 	}
 	for _, c := range r.out {
@@ -70,9 +70,9 @@ const (
 	maxList  = 700 // bytes of the two
 )
 
-// follow makes a whole statement of what ends with a colon: with the list that it leads to if that is short, or without the
-// code that it leads to if it says enough. Items that are no sentences cannot be said without it.
-func (c *sentence) follow(rest []*sentence) {
+// attachList completes a sentence that ends with a colon: it appends a short list, or drops the colon before code if the
+// sentence says enough. List items that are not sentences cannot be quoted alone.
+func (c *sentence) attachList(rest []*sentence) {
 	n, size, closed := 0, len(c.text), true
 	for n < len(rest) && rest[n].listed {
 		size += len(rest[n].text) + 2
@@ -108,10 +108,10 @@ func (c *sentence) follow(rest []*sentence) {
 	}
 }
 
-// leading are words after which a colon cannot be left out.
+// leading are words after which a colon must stay.
 var leading = wordSet("to so this these then is are with by for from of in on at as like form way ways follows following order")
 
-// reader takes a passage apart.
+// reader splits a passage.
 type reader struct {
 	passage model.Passage
 	number  int
@@ -124,7 +124,7 @@ type reader struct {
 	out     []*sentence
 }
 
-// read makes a candidate of a span, unless it is a heading; more says whether a table's row follows.
+// read adds a candidate for a span that is not a heading. More reports whether a table row follows.
 func (r *reader) read(sp lang.Span, more bool) {
 	raw := r.s[sp.Start:sp.End]
 	c := &sentence{passage: r.number, at: len(r.out)}
@@ -153,7 +153,7 @@ func (r *reader) read(sp lang.Span, more bool) {
 			return
 		}
 		c.row, c.head = true, r.head
-		c.text, c.whole = sayRow(raw)
+		c.text, c.whole = rowText(raw)
 	default:
 		if r.isHeading(sp) {
 			r.heading, r.since = plain(raw), len(r.out)
@@ -162,7 +162,7 @@ func (r *reader) read(sp lang.Span, more bool) {
 		body, listed := cutMarker(raw)
 		c.listed = listed
 		if c.text = plain(body); c.text != "" {
-			c.judge(r.ownLine(sp), wasCode || sp.Start == 0 && r.passage.Chunk.Start > 0)
+			c.checkComplete(r.ownLine(sp), wasCode || sp.Start == 0 && r.passage.Chunk.Start > 0)
 		}
 	}
 	if c.text == "" {
@@ -172,20 +172,20 @@ func (r *reader) read(sp lang.Span, more bool) {
 	r.out = append(r.out, c)
 }
 
-// maxRow is how many words a row may have that an answer quotes.
+// maxRow is the maximum number of words of a quoted table row.
 const maxRow = 40
 
-// maxCode is the longest code that an answer may hold, in bytes.
+// maxCode is the maximum length of quoted code in bytes.
 const maxCode = 600
 
-// ownLine says whether a span is one or more lines and nothing else stands on them.
+// ownLine reports whether a span fills its lines.
 func (r *reader) ownLine(sp lang.Span) bool {
 	return (sp.Start == 0 || strings.HasSuffix(strings.TrimRight(r.s[:sp.Start], " \t"), "\n")) &&
 		(sp.End == len(r.s) || r.s[sp.End] == '\n')
 }
 
-// isHeading says whether a span is a heading over the passage, or a short line without a stop or a verb that stands
-// between blank lines over something.
+// isHeading reports whether a span is the heading of the passage, or a short line without a full stop or a verb between blank
+// lines.
 func (r *reader) isHeading(sp lang.Span) bool {
 	if !r.ownLine(sp) {
 		return false
@@ -209,10 +209,10 @@ func (r *reader) isHeading(sp lang.Span) bool {
 	return true
 }
 
-// verbs are the commonest by which a line without a stop shows that it says something.
+// verbs are frequent verbs. A line with one of them is not a heading.
 var verbs = wordSet("is are was were be has have had can could will would must may should does do did")
 
-// looksLikeHead says whether a row that nothing stands before has short names for cells, and no figures.
+// looksLikeHead reports whether a first row has short names and no numbers, as a table header.
 func looksLikeHead(row string) bool {
 	for _, cell := range lang.Cells(row) {
 		if strings.ContainsAny(cell, "0123456789") || len(strings.Fields(cell)) > 3 || strings.ToUpper(cell) == cell && cell != "" {
@@ -222,8 +222,9 @@ func looksLikeHead(row string) bool {
 	return true
 }
 
-// sayRow says a table's row, its first cell as the name of the others; ok is false where they say too little or too much.
-func sayRow(row string) (said string, ok bool) {
+// rowText returns a table row as text, with its first cell as the name of the others. It returns false if they say too little
+// or too much.
+func rowText(row string) (said string, ok bool) {
 	var cells []string
 	for _, cell := range lang.Cells(row) {
 		if cell = strings.TrimRight(plain(cell), ".;:, "); cell != "" {
@@ -244,9 +245,9 @@ func sayRow(row string) (said string, ok bool) {
 	return cells[0] + ": " + values + ".", n <= maxRow && (n > 2 || strings.ContainsAny(values, "0123456789"))
 }
 
-// judge decides whether the candidate is a whole statement, and closes it with a full stop if it is a line without one.
-func (c *sentence) judge(ownLine, mayContinue bool) {
-	bare := strings.TrimRight(withoutMarks(c.text), " ")
+// checkComplete decides whether the candidate is a complete statement, and adds a missing full stop.
+func (c *sentence) checkComplete(ownLine, mayContinue bool) {
+	bare := strings.TrimRight(removeMarks(c.text), " ")
 	first, _ := utf8.DecodeRuneInString(bare)
 	last, _ := utf8.DecodeLastRuneInString(bare)
 	closed := strings.ContainsRune(`.!?…。！？`, last) ||
@@ -277,7 +278,7 @@ func (c *sentence) judge(ownLine, mayContinue bool) {
 	}
 }
 
-// looksLikeCode asks the costly pattern only where one of the characters that it needs is there.
+// looksLikeCode first checks for the characters that the expensive pattern needs.
 func looksLikeCode(s string) bool {
 	return (strings.ContainsAny(s, "/={;}<") || strings.Contains(s, "func")) && codeRE.MatchString(s)
 }
@@ -295,8 +296,8 @@ func wordSet(s string) map[string]struct{} {
 	return m
 }
 
-// dropFences takes fences out of Markdown that has no other end for one, which may be in another passage: nobody knows which
-// side of it is code. Code that is longer than a sentence may be goes as a whole.
+// dropFences removes unbalanced code fences, whose other side may be in another passage. Code longer than a sentence is removed
+// with them.
 func dropFences(s string) string {
 	if !strings.Contains(s, "```") {
 		return s
@@ -348,7 +349,7 @@ var (
 	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s][^*_]*)[*_]`)
 )
 
-// cutMarker takes the bullet or counter off a list's item.
+// cutMarker removes the bullet or number of a list item.
 func cutMarker(s string) (string, bool) {
 	if m := markerRE.FindString(s); m != "" {
 		return s[len(m):], !strings.HasPrefix(m, ">")
@@ -356,12 +357,12 @@ func cutMarker(s string) (string, bool) {
 	return s, false
 }
 
-// Reference marks such as [12] are said as the document has them, and are no evidence: while sentences are weighed, their
-// characters stand in a private range of Unicode, where they are neither words nor numbers.
+// Reference marks such as [12] are quoted as they are, but are no evidence. While sentences are scored, their characters are
+// mapped to a private range of Unicode.
 const hiddenFrom, hiddenTo = '\ue000', '\ue07f'
 
-// hidden gives a reference mark in the private range.
-func hidden(mark string) string {
+// hideMarks maps a reference mark to the private range.
+func hideMarks(mark string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '–' {
 			return hiddenTo
@@ -372,8 +373,8 @@ func hidden(mark string) string {
 
 func isHidden(r rune) bool { return r >= hiddenFrom && r <= hiddenTo }
 
-// withoutMarks gives a text without its hidden reference marks.
-func withoutMarks(s string) string {
+// removeMarks removes the hidden reference marks.
+func removeMarks(s string) string {
 	if strings.IndexFunc(s, isHidden) < 0 {
 		return s
 	}
@@ -385,8 +386,8 @@ func withoutMarks(s string) string {
 	}, s)
 }
 
-// revealed gives a text with its reference marks.
-func revealed(s string) string {
+// showMarks restores the hidden reference marks.
+func showMarks(s string) string {
 	if strings.IndexFunc(s, isHidden) < 0 {
 		return s
 	}
@@ -401,16 +402,16 @@ func revealed(s string) string {
 	}, s)
 }
 
-// plain takes the markup out of a sentence and puts it on one line.
+// plain removes markup and line breaks.
 func plain(s string) string {
 	if ruleRE.MatchString(s) {
 		return ""
 	}
-	s = withoutMarks(s) // no text has a use for these characters
+	s = removeMarks(s) // no text has a use for these characters
 	if strings.ContainsAny(s, "[]<>*_`~") {
 		s = imageRE.ReplaceAllString(s, "")
 		s = linkRE.ReplaceAllString(s, "$1")
-		s = noteRE.ReplaceAllStringFunc(editRE.ReplaceAllString(s, ""), hidden)
+		s = noteRE.ReplaceAllStringFunc(editRE.ReplaceAllString(s, ""), hideMarks)
 		s = tagRE.ReplaceAllString(s, " ")
 		s = emphasis.ReplaceAllString(s, "$1$2")
 		s = markup.Replace(s)

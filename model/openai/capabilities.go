@@ -16,30 +16,30 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// askAgain is after what time a server that told nothing of itself is asked again.
+// askAgain is the time after which a server that did not report its limits is asked again.
 const askAgain = time.Minute
 
-// ollamaContext is what Ollama cuts a request to, without a word, where nothing sets num_ctx.
+// ollamaContext is the context window to which Ollama silently truncates requests by default.
 const ollamaContext = 4096
 
-// known is what is known of a model.
+// info is what is known of a model.
 type info struct {
 	model  string
 	limits model.Limits
-	llama  bool // the server is llama.cpp's
+	llama  bool // the server is llama.cpp
 }
 
-// facts learns of a model what its server tells, once. Its methods may be called at once.
+// capabilities finds out what a server reports of a model, once. Its methods may be called concurrently.
 type capabilities struct {
 	server  *server
-	context int // as set
+	context int // as configured
 	now     func() time.Time
 
-	sem        chan struct{} // holds one token: one asks at a time
+	sem        chan struct{} // semaphore of one request
 	mu         sync.Mutex
 	info       info
 	done       bool
-	lastFailed time.Time // when it was last asked in vain
+	lastFailed time.Time // last request without a result
 }
 
 func newCapabilities(s *server, name string, context int) *capabilities {
@@ -53,14 +53,14 @@ func newCapabilities(s *server, name string, context int) *capabilities {
 	return f
 }
 
-// sofar gives what is known, and whether there is nothing more to be asked for now.
+// cached returns what is known, and whether the server should not be asked now.
 func (f *capabilities) cached() (info, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.info, f.done || !f.lastFailed.IsZero() && f.now().Sub(f.lastFailed) < askAgain
 }
 
-// name gives the model's name, and the server's host until that is known.
+// name returns the name of the model, or the host of the server until the name is known.
 func (f *capabilities) name() string {
 	if k, _ := f.cached(); k.model != "" {
 		return k.model
@@ -68,7 +68,7 @@ func (f *capabilities) name() string {
 	return f.server.host()
 }
 
-// need gives the model's name for a request, asking the server for its first model where none is set.
+// modelName returns the name of the model. If none is configured, it asks the server for its first model.
 func (f *capabilities) modelName(ctx context.Context) (string, error) {
 	if k, _ := f.cached(); k.model != "" {
 		return k.model, nil
@@ -88,7 +88,7 @@ func (f *capabilities) modelName(ctx context.Context) (string, error) {
 	return f.info.model, nil
 }
 
-// learn gives what is known after asking, if that was not done.
+// fetch asks the server, if needed, and returns what is known.
 func (f *capabilities) fetch(ctx context.Context) info {
 	if k, enough := f.cached(); enough {
 		return k
@@ -123,13 +123,13 @@ func (f *capabilities) fetch(ctx context.Context) info {
 	switch {
 	case found.limits.Context > 0:
 		f.done = true
-	case ctx.Err() == nil: // one who is gone has not asked to the end
+	case ctx.Err() == nil: // otherwise the caller has cancelled
 		f.lastFailed = f.now()
 	}
 	return f.info
 }
 
-// listed is a model as servers list it.
+// listed is an entry of a server's list of models.
 type listed struct {
 	ID            string `json:"id"`
 	OwnedBy       string `json:"owned_by"`
@@ -145,10 +145,10 @@ type listed struct {
 	} `json:"top_provider"` // OpenRouter
 }
 
-// size is a number of tokens; whatever else a server sends in its place is 0.
+// size is a number of tokens. Invalid values decode to 0.
 type size int
 
-// UnmarshalJSON reads a number of tokens that can be one.
+// UnmarshalJSON implements [json.Unmarshaler].
 func (s *size) UnmarshalJSON(text []byte) error {
 	if n, err := strconv.ParseFloat(string(text), 64); err == nil && n >= 1 && n < 1<<30 {
 		*s = size(n)
@@ -156,15 +156,15 @@ func (s *size) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// maxName is how many bytes a model's name may have: llama.cpp gives the path of a file.
+// maxName is the maximum length of a model name in bytes: llama.cpp reports the path of a file.
 const maxName = 512
 
-// isName tells whether a server's name of a model is fit to be shown and stored: names go into events, logs and terminals.
+// isName reports whether the name of a model can be shown and stored: names go into events, logs and terminals.
 func isName(id string) bool {
 	return id != "" && len(id) <= maxName && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }
 
-// list asks for the server's models. Those whose names no model has are left out.
+// list returns the server's models with valid names.
 func (f *capabilities) list(ctx context.Context) ([]listed, error) {
 	var reply struct {
 		Data []listed `json:"data"`
@@ -173,7 +173,7 @@ func (f *capabilities) list(ctx context.Context) ([]listed, error) {
 	return slices.DeleteFunc(reply.Data, func(m listed) bool { return !isName(m.ID) }), err
 }
 
-// ask asks the server for all that it tells, in the ways of the servers that are known.
+// query asks the server in the ways of all known servers.
 func (f *capabilities) query(ctx context.Context, k info) info {
 	list, err := f.list(ctx)
 	if err != nil && !endpointMissing(err) {
@@ -199,13 +199,13 @@ func (f *capabilities) query(ctx context.Context, k info) info {
 	return k
 }
 
-// found says whether a server answered at all, if only that it has no such thing.
+// endpointMissing reports whether the server answered that it does not have the endpoint.
 func endpointMissing(err error) bool {
 	var r *transport.StatusError
 	return errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed)
 }
 
-// pick finds a model in a list: by its name, or the only one, as llama.cpp answers to any name.
+// findModel returns the model of a name, or the only model, since llama.cpp accepts any name.
 func findModel(list []listed, name string) listed {
 	for _, m := range list {
 		if m.ID == name || m.ID == name+":latest" {
@@ -227,7 +227,7 @@ func first(sizes ...size) size {
 	return 0
 }
 
-// llama asks llama.cpp's server for the context of one request; 0 if it is none.
+// llama asks llama.cpp's server for the context window of one request; 0 for other servers.
 func (f *capabilities) llama(ctx context.Context) size {
 	var props struct {
 		Settings struct {
@@ -240,8 +240,8 @@ func (f *capabilities) llama(ctx context.Context) size {
 	return props.Settings.Context
 }
 
-// ollama asks Ollama for the context that it runs the model with: as its Modelfile sets it, as it runs, and else as it
-// starts models by itself. What the model was trained for is not it: Ollama cuts longer requests without a word.
+// ollama asks Ollama for the context window: as set in the Modelfile, of the running model, or the default. The one that the
+// model was trained for does not count, since Ollama silently truncates longer requests.
 func (f *capabilities) ollama(ctx context.Context, name string) size {
 	var shown struct {
 		Parameters string         `json:"parameters"`
@@ -279,8 +279,8 @@ func (f *capabilities) ollama(ctx context.Context, name string) size {
 	return 0
 }
 
-// published gives the limits of OpenAI's models as it publishes them (platform.openai.com/docs/models), by the longest
-// beginning of the name.
+// publishedLimits returns the limits that OpenAI publishes (platform.openai.com/docs/models), by the longest prefix of the
+// name.
 func publishedLimits(name string) model.Limits {
 	name = strings.TrimPrefix(name, "openai/")
 	var best string

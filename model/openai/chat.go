@@ -13,24 +13,23 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// current is the model that is asked where OpenAI itself is to answer and no model is named: the newest of the small ones, as
-// an answer is mostly reading.
+// defaultModel is the model of OpenAI if none is named: the newest small one, as an answer is mostly reading.
 const defaultModel = "gpt-5.4-mini"
 
-// Options are a model's settings; the zero value asks OpenAI without a key.
+// Options configure a [Chat]. The zero value asks OpenAI without a key.
 type Options struct {
-	// URL is where the server's API begins, http or https, such as http://127.0.0.1:8080/v1; empty: OpenAI's. Without a path
-	// it is /v1. A user and password in it are sent where there is no key.
+	// URL is the base URL of the API, http or https, such as http://127.0.0.1:8080/v1; empty: OpenAI's. Without a path it is
+	// /v1. A user and password in it are sent if there is no key.
 	URL     string
-	Key     string        // sent as a bearer token to this server alone; it stands in no error and no log
-	Model   string        // empty: the first that the server lists, learnt at first use; of OpenAI, a current small one
-	Stall   time.Duration // no byte for so long ends a request, also before the first one; 0: 15 s
-	Context int           // tokens that the model takes; 0: asked of the server
-	HTTP    *http.Client  // nil: one of its own. Redirects are not followed in any case
+	Key     string        // bearer token for this server only; never in errors and logs
+	Model   string        // empty: the first that the server lists; of OpenAI, a current small one
+	Stall   time.Duration // idle timeout, also for the first byte; 0: 15 s
+	Context int           // context window in tokens; 0: as reported by the server
+	HTTP    *http.Client  // nil: a new one. Redirects are never followed
 	Logger  *slog.Logger  // nil: none
 }
 
-// Chat is a language model behind OpenAI's protocol. Its methods may be called at once.
+// Chat is a chat model behind OpenAI's protocol. Its methods may be called concurrently.
 type Chat struct {
 	server       *server
 	capabilities *capabilities
@@ -40,7 +39,7 @@ type Chat struct {
 
 var _ model.Chat = (*Chat)(nil)
 
-// New gives a model. It asks nothing yet; the error is a URL or a key that cannot be one, and holds neither.
+// New returns a model. It sends no request. Its errors report an invalid URL or key, without their text.
 func New(o Options) (*Chat, error) {
 	s, err := newServer(o.URL, o.Key, o.Stall, o.HTTP, o.Logger)
 	if err != nil {
@@ -53,21 +52,21 @@ func New(o Options) (*Chat, error) {
 	return &Chat{server: s, capabilities: f, counter: newCounter(s, f)}, nil
 }
 
-// Name is the model's name, and the server's host until that is known.
+// Name returns the name of the model, or the host of the server until the name is known.
 func (c *Chat) Name() string { return c.capabilities.name() }
 
-// Limits gives the model's limits: as set, as the server tells (llama.cpp, vLLM, Ollama, OpenRouter and others), or as known
-// of OpenAI's models. A server that told nothing is asked again after a minute.
+// Limits returns the limits as configured, as reported by the server (llama.cpp, vLLM, Ollama, OpenRouter and others), or as
+// published for OpenAI's models. A server that reports none is asked again after a minute.
 func (c *Chat) Limits(ctx context.Context) model.Limits { return c.capabilities.fetch(ctx).limits }
 
-// Count gives the tokens of a text: of OpenAI's models by their tokenizers, of llama.cpp by asking it, and otherwise an
-// estimate that is rather too high than too low.
+// Count returns the number of tokens of a text: of OpenAI's models by their tokenizer, of llama.cpp by a request, and otherwise
+// an upper estimate.
 func (c *Chat) Count(ctx context.Context, text string) int { return c.counter.count(ctx, text) }
 
-// Tokenizer names what Count counts by: o200k, cl100k, server or estimate.
+// Tokenizer returns how Count counts: o200k, server or estimate.
 func (c *Chat) Tokenizer(ctx context.Context) string { return c.counter.kind(ctx) }
 
-// Complete streams the answer. It makes one attempt; only what the server turns out not to take is left out at once.
+// Complete implements [model.Chat]. It makes one attempt, and repeats it only without parameters that the server rejects.
 func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	return func(yield func(model.Piece, error) bool) {
 		name, err := c.capabilities.modelName(ctx)
@@ -97,7 +96,7 @@ func (c *Chat) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Pi
 	}
 }
 
-// request sends the request, again without what the server says that it does not take.
+// request sends the request, and repeats it without parameters that the server rejects.
 func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string, r model.Request) (*http.Response, error) {
 	for {
 		known := unsupported(c.unsupported.Load())
@@ -109,7 +108,7 @@ func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string
 		if !errors.As(err, &refused) {
 			return res, err
 		}
-		// Each answer of this kind adds to what is known, so this comes to an end.
+		// each repetition omits another parameter, so the loop ends
 		learnt := unsupportedBy(refused, p, known)
 		if learnt == 0 || known&learnt != 0 {
 			return nil, err
@@ -119,7 +118,7 @@ func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string
 	}
 }
 
-// cost gives what a request cost, as told or as counted.
+// cost returns the reported or estimated usage.
 func (c *Chat) cost(name string, r model.Request, s *stream) model.Usage {
 	if s.usage != nil {
 		return *s.usage

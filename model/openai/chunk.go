@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// chunk is what is wanted of one event of a stream, or of a whole reply: the first choice alone. Its texts may end within a
-// code point.
+// chunk is the relevant part of an event of a stream, or of a complete reply: the first choice. Its texts may end within a code
+// point.
 type chunk struct {
 	text      string
 	reasoning string
@@ -22,15 +22,15 @@ type chunk struct {
 	failed    *transport.StreamError
 }
 
-// callPart is a piece of a tool call.
+// callPart is a part of a tool call.
 type callPart struct {
-	index int // -1 where none is given
+	index int // -1: none
 	id    string
 	name  string
 	input string
 }
 
-// decode reads an event's data. Of what it does not know it only checks that it is JSON.
+// decode decodes the data of an event. Unknown fields are only checked to be JSON.
 func decode(data []byte) (chunk, error) {
 	if c, ok := decodeCommon(data); ok {
 		return c, nil
@@ -38,7 +38,7 @@ func decode(data []byte) (chunk, error) {
 	return decodeAny(data)
 }
 
-// decodeAny reads an event of whatever shape.
+// decodeAny decodes an event of any shape.
 func decodeAny(data []byte) (c chunk, err error) {
 	if !gjson.ValidBytes(data) {
 		return c, transport.ErrUnreadable
@@ -57,7 +57,7 @@ func decodeAny(data []byte) (c chunk, err error) {
 			}
 		case "timings":
 			if c.usage == nil && value.Get("predicted_n").Exists() {
-				// llama.cpp: prompt_n leaves out what was cached.
+				// llama.cpp: prompt_n excludes cached tokens
 				cached := tokens(value.Get("cache_n"))
 				c.usage = &model.Usage{
 					Input: tokens(value.Get("prompt_n")) + cached, Output: tokens(value.Get("predicted_n")), Cached: cached,
@@ -77,7 +77,7 @@ func decodeAny(data []byte) (c chunk, err error) {
 	return c, nil
 }
 
-// choice reads a choice: of a stream its delta, of a whole reply its message.
+// choice decodes a choice: the delta of a stream or the message of a complete reply.
 func (c *chunk) choice(v gjson.Result) {
 	v.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
@@ -105,12 +105,12 @@ func (c *chunk) delta(v gjson.Result) {
 			if value.Type == gjson.String && c.reasoning == "" {
 				c.reasoning = transport.Unquote(value.Raw)
 			}
-		case "refusal": // the model's words all the same
+		case "refusal": // shown as the answer
 			if value.Type == gjson.String {
 				c.text += transport.Unquote(value.Raw)
 			}
 		case "tool_calls":
-			if !value.IsArray() { // null comes, too
+			if !value.IsArray() { // may be null
 				break
 			}
 			value.ForEach(func(_, call gjson.Result) bool {
@@ -122,7 +122,7 @@ func (c *chunk) delta(v gjson.Result) {
 	})
 }
 
-// content reads a text, or the parts in which Mistral sends texts and thinking.
+// content decodes a text, or the parts of Mistral with texts and reasoning.
 func (c *chunk) content(v gjson.Result) {
 	if v.Type == gjson.String {
 		c.text += transport.Unquote(v.Raw)
@@ -169,7 +169,7 @@ func usage(v gjson.Result) *model.Usage {
 	}
 }
 
-// tokens reads a number of tokens; one that cannot be is 0.
+// tokens returns a number of tokens; 0 for an invalid one.
 func tokens(v gjson.Result) int {
 	if v.Type != gjson.Number || !(v.Num > 0) || v.Num > 1<<40 {
 		return 0
@@ -177,7 +177,7 @@ func tokens(v gjson.Result) int {
 	return int(v.Num)
 }
 
-// calls are tool calls that are being put together.
+// calls collects tool calls from their parts.
 type calls struct {
 	open []*openCall
 	size int
@@ -189,7 +189,7 @@ type openCall struct {
 	input    strings.Builder
 }
 
-// add takes a piece of a call.
+// add appends a part of a call.
 func (cs *calls) add(p callPart) error {
 	c := cs.find(p)
 	if c == nil {
@@ -212,8 +212,8 @@ func (cs *calls) add(p callPart) error {
 	return nil
 }
 
-// find gives the call that a piece belongs to; nil for a new one. Pieces without an index belong to the last one, and a
-// new id begins a new call even where a server gives all of them the same index.
+// find returns the call of a part; nil for a new call. Parts without an index belong to the last call. A new id starts a new
+// call even if a server repeats the index.
 func (cs *calls) find(p callPart) *openCall {
 	for i := len(cs.open) - 1; i >= 0; i-- {
 		c := cs.open[i]
@@ -231,7 +231,7 @@ func (cs *calls) find(p callPart) *openCall {
 	return nil
 }
 
-// whole gives the calls once all has come.
+// complete returns the calls after the last part.
 func (cs *calls) complete() ([]model.ToolCall, error) {
 	var all []model.ToolCall
 	for i, c := range cs.open {

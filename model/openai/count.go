@@ -18,22 +18,22 @@ import (
 
 const (
 	perMessage = 4 // tokens that a chat template adds to each message
-	// longText is from where a text is estimated: a tokenizer would take longer than its exactness is worth.
+	// maxTokenized is the size from which a text is estimated, since a tokenizer would take too long.
 	maxTokenized = 256 << 10
-	maxCounts    = 512 // texts whose tokens a server has counted
+	maxCounts    = 512 // texts in the cache
 )
 
-// counter counts tokens. Its methods may be called at once.
+// counter counts tokens. Its methods may be called concurrently.
 type counter struct {
 	server       *server
 	capabilities *capabilities
 
-	o200k func() *codec.Codec // made at first use: it takes 30 ms
+	o200k func() *codec.Codec // created at first use, which takes 30 ms
 
 	mu          sync.Mutex
 	counts      map[[sha256.Size]byte]*list.Element
-	order       *list.List // of counted, the last used first
-	lastTimeout time.Time  // when the server was last waited for in vain; zero: it answers
+	order       *list.List // of counted, most recently used first
+	lastTimeout time.Time  // zero: the server responds
 }
 
 type counted struct {
@@ -49,7 +49,7 @@ func newCounter(s *server, f *capabilities) *counter {
 	}
 }
 
-// kind names what tokens are counted by.
+// kind returns how tokens are counted.
 func (c *counter) kind(ctx context.Context) string {
 	k := c.capabilities.fetch(ctx)
 	if k.llama {
@@ -58,7 +58,7 @@ func (c *counter) kind(ctx context.Context) string {
 	return vocabulary(k.model)
 }
 
-// count gives the tokens of a text, asking llama.cpp where the server is that.
+// count returns the number of tokens of a text. It asks llama.cpp.
 func (c *counter) count(ctx context.Context, text string) int {
 	if text == "" {
 		return 0
@@ -80,7 +80,7 @@ func (c *counter) count(ctx context.Context, text string) int {
 		Tokens []any `json:"tokens"`
 	}
 	err := c.server.ask(short, c.server.at("tokenize"), map[string]any{"content": strings.ToValidUTF8(text, "\uFFFD")}, &reply)
-	if ctx.Err() == nil { // one who is gone has not asked to the end
+	if ctx.Err() == nil { // otherwise the caller has cancelled
 		c.setUnresponsive(short.Err() != nil || errors.Is(err, transport.ErrStalled))
 	}
 	if err != nil || len(reply.Tokens) == 0 {
@@ -90,14 +90,14 @@ func (c *counter) count(ctx context.Context, text string) int {
 	return len(reply.Tokens)
 }
 
-// resting tells whether the server was waited for in vain a moment ago: an answer needs many counts, and may not wait for each.
+// unresponsive reports whether a recent request timed out: an answer needs many counts and must not wait for each.
 func (c *counter) unresponsive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.lastTimeout.IsZero() && c.capabilities.now().Sub(c.lastTimeout) < askAgain
 }
 
-// rest notes whether the server was waited for in vain. A refusal costs little, and may be of one text alone.
+// setUnresponsive records whether a request timed out. Other errors are fast, and may concern one text.
 func (c *counter) setUnresponsive(failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *counter) store(key [sha256.Size]byte, n int) {
 	}
 }
 
-// local gives the tokens of a text without asking a server.
+// local returns the number of tokens of a text without a request.
 func (c *counter) local(name, text string) int {
 	var by *codec.Codec
 	switch {
@@ -147,7 +147,7 @@ func (c *counter) local(name, text string) int {
 	return estimate(text)
 }
 
-// crowded says whether a text has a run without space that is so long that a tokenizer takes a time that grows by its square.
+// hasLongWord reports whether a text has a run without space that is so long that the quadratic time of a tokenizer matters.
 func hasLongWord(text string) bool {
 	run := 0
 	for i := range len(text) {
@@ -173,10 +173,9 @@ func vocabulary(name string) string {
 	return "estimate"
 }
 
-// estimate gives the tokens that a text has at the most with the usual vocabularies of 32,000 to 256,000 byte pairs: a
-// Latin word one for each three bytes, a digit, a sign and a letter of another script one each, a Han character one and a
-// half, a sign outside of the basic plane three and what joins such signs two. Of space, what is more than one between words
-// counts.
+// estimate returns an upper estimate for the usual vocabularies of 32,000 to 256,000 byte pairs: one token for three bytes of a
+// Latin word, for a digit, a sign and a letter of another script; one and a half for a Han character; three for a character
+// outside of the basic plane and two for a joiner. Runs of white space count, too.
 func estimate(text string) int {
 	n, word, space, han := 0, 0, 0, 0
 	flush := func() {
@@ -195,7 +194,7 @@ func estimate(text string) int {
 				flush()
 			}
 			word += width
-		case r == '\n': // counts as two spaces: it is a token of its own
+		case r == '\n': // counts as two spaces, since it is a token
 			if word > 0 {
 				flush()
 			}

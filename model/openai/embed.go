@@ -22,38 +22,38 @@ import (
 )
 
 const (
-	maxTries      = 4       // of a request that fails passingly, the first one included
-	maxCuts       = 8       // of a text that is too long: each halves it
+	maxTries      = 4       // of a request with transient failures
+	maxCuts       = 8       // of a text that is too long; each halves it
 	maxText       = 1 << 20 // bytes of a text that are sent
 	maxRetryAfter = 30 * time.Second
 )
 
-// EmbedOptions are an embedder's settings.
+// EmbedOptions configure an [Embedder].
 type EmbedOptions struct {
 	URL           string // as of [Options]
 	Key           string // as of [Options]
 	Model         string // empty: the first that the server lists
-	QueryPrefix   string // put before each question, as some models want it: "query: "
-	PassagePrefix string // put before each passage
-	BatchTexts    int    // texts in a request at the most; 0: 64
-	BatchTokens   int    // tokens in a request at about the most; 0: 16,384
-	Parallel      int    // requests at once; 0: 4
-	// Stall is how long a request may wait for a byte. A server says nothing before all of a batch is done; 0: 60 s.
+	QueryPrefix   string // prepended to each query, if the model needs it: "query: "
+	PassagePrefix string // prepended to each passage
+	BatchTexts    int    // maximum number of texts in a request; 0: 64
+	BatchTokens   int    // approximate maximum of tokens in a request; 0: 16,384
+	Parallel      int    // concurrent requests; 0: 4
+	// Stall is the idle timeout. A server sends nothing before the whole batch is done; 0: 60 s.
 	Stall  time.Duration
 	HTTP   *http.Client // as of [Options]
 	Logger *slog.Logger // nil: none
 }
 
-// The ways in which a server gives vectors.
+// The kinds of servers.
 const (
 	unknown     int32 = iota
-	onePerText        // a vector a text, in OpenAI's protocol
-	onePerToken       // a vector a token, in llama.cpp's
+	onePerText        // a vector per text, in OpenAI's protocol
+	onePerToken       // a vector per token, in llama.cpp's
 )
 
-// Embedder gives vectors by a model behind OpenAI's protocol. Its methods may be called at once.
+// Embedder computes vectors with a model behind OpenAI's protocol. Its methods may be called concurrently.
 //
-// llama.cpp that was started with --pooling none gives a vector for each token. Then EmbedTokens gives these, and Embed gives
+// A llama.cpp server that was started with --pooling none returns a vector per token. EmbedTokens then returns these, and Embed
 // their mean.
 type Embedder struct {
 	server   *server
@@ -66,7 +66,7 @@ type Embedder struct {
 	parallel int
 	dim      atomic.Int64
 	mode     atomic.Int32
-	noBase64 atomic.Bool // the server takes no encoding_format
+	noBase64 atomic.Bool // the server does not support encoding_format
 }
 
 var (
@@ -74,8 +74,8 @@ var (
 	_ model.TokenEmbedder = (*Embedder)(nil)
 )
 
-// NewEmbedder gives an embedder. It asks the server only for the model's name, where none is set: vectors of different
-// models never meet, so the name has to be known before the first one.
+// NewEmbedder returns an embedder. It only asks the server for the name of the model, if none is configured, since the name is
+// a part of the vector space.
 func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 	if o.Stall <= 0 {
 		o.Stall = 4 * defaultStall
@@ -111,16 +111,16 @@ func orDefault(n, otherwise int) int {
 	return otherwise
 }
 
-// Name is the model's name as shown to people.
+// Name returns the display name of the model.
 func (e *Embedder) Name() string { return e.model }
 
-// Space names the vector space: the model, and a hash of the prefixes if there are any.
+// Space returns the name of the model, with a hash of the prefixes if there are any.
 func (e *Embedder) Space() string { return e.space }
 
-// Dim gives the dimension of the vectors; 0 before the first one.
+// Dim returns the dimension of the vectors; 0 before the first one.
 func (e *Embedder) Dim() int { return int(e.dim.Load()) }
 
-// PerToken tells whether the server gives a vector for each token, asking it once where that is not known.
+// PerToken reports whether the server returns a vector per token. It asks the server once.
 func (e *Embedder) PerToken(ctx context.Context) bool {
 	if e.mode.Load() == unknown {
 		_, _ = e.vectors(ctx, []string{"a"})
@@ -128,9 +128,8 @@ func (e *Embedder) PerToken(ctx context.Context) bool {
 	return e.mode.Load() == onePerToken
 }
 
-// Embed gives one vector a text, in order; nil for an empty text and for one whose vector has no direction. Texts that are
-// longer than the model takes are cut. Failures that may pass are tried again up to three times. The error is an
-// [*model.Error] unless it is ctx's.
+// Embed returns one vector per text, in order; nil for an empty text and for a zero vector. Texts that exceed the context
+// window are cut. Transient failures are retried up to three times. The error is an [*model.Error] or the error of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	err := e.each(ctx, texts, p, e.tokens, func(ctx context.Context, batch []string, at []int) error {
@@ -146,7 +145,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) (
 	return out, nil
 }
 
-// each cuts texts into batches and runs several at once. at are the places of a batch's texts.
+// each splits texts into batches and runs several concurrently. At holds the indexes of the texts of a batch.
 func (e *Embedder) each(
 	ctx context.Context, texts []string, p model.Purpose, tokens int, run func(ctx context.Context, batch []string, at []int) error,
 ) error {
@@ -189,7 +188,7 @@ func (e *Embedder) each(
 	return err
 }
 
-// fitting runs a request, in halves where it is too long, and with less of a text that is too long by itself.
+// embedSplitting runs a request. If the batch is too long, it runs its halves; if a single text is too long, it cuts the text.
 func embedSplitting[T any](ctx context.Context, e *Embedder, batch []string, run func(context.Context, []string) ([]T, error)) ([]T, error) {
 	for cuts := 0; ; cuts++ {
 		out, err := withRetry(ctx, func() ([]T, error) { return run(ctx, batch) })
@@ -215,7 +214,8 @@ func embedSplitting[T any](ctx context.Context, e *Embedder, batch []string, run
 	}
 }
 
-// again runs what may fail passingly up to four times, waiting longer each time, as long as a server asks for.
+// withRetry retries transient failures up to three times, with exponential backoff and at least the wait that the server asks
+// for.
 func withRetry[T any](ctx context.Context, run func() ([]T, error)) ([]T, error) {
 	var last error
 	out, err := backoff.Retry(ctx, func() ([]T, error) {
@@ -241,7 +241,7 @@ func withRetry[T any](ctx context.Context, run func() ([]T, error)) ([]T, error)
 	return nil, last
 }
 
-// vectors gives the vectors of a batch by one request.
+// vectors returns the vectors of a batch with one request.
 func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, error) {
 	if e.mode.Load() == onePerToken {
 		return e.meanVectors(ctx, batch)
@@ -266,7 +266,7 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 	return vectors, nil
 }
 
-// request makes one request in OpenAI's protocol.
+// request sends one request of OpenAI's protocol.
 func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, error) {
 	held, watch := transport.NewStallTimer(ctx, e.server.stall)
 	defer watch.End()
@@ -300,7 +300,7 @@ func (e *Embedder) request(ctx context.Context, batch []string) ([][]float32, er
 	return vectors, e.check(vectors)
 }
 
-// check brings vectors to unit length and holds them to one dimension.
+// check normalizes vectors and checks that all have one dimension.
 func (e *Embedder) check(vectors [][]float32) error {
 	for i, v := range vectors {
 		if len(v) == 0 {

@@ -33,8 +33,8 @@ func problem(status int, v gjson.Result, text string) transport.Problem {
 	return p
 }
 
-// reported reads the error object of a stream, which servers place differently: {"error": {"message", "type", "code", "param"}},
-// {"error": "message"}, and vLLM's {"object": "error", "message", "type", "code"}.
+// reported returns the error object of a stream. Servers place it differently: {"error": {"message", "type", "code", "param"}},
+// {"error": "message"}, and {"object": "error", "message", "type", "code"} of vLLM.
 func reported(v gjson.Result, text string) *transport.StreamError {
 	status := 0
 	for _, path := range []string{"error.code", "code", "error.status", "error.http_code"} {
@@ -46,7 +46,7 @@ func reported(v gjson.Result, text string) *transport.StreamError {
 	return &transport.StreamError{Problem: problem(status, v, text)}
 }
 
-// classify says how a request failed, from the status and the error's own words. A status of 0 is an error in a stream.
+// classify returns the failure for a status and the words of an error. Status 0 is an error in a stream.
 func classify(status int, v gjson.Result, text string) model.Failure {
 	words := strings.ToLower(errorText(v, text))
 	switch status {
@@ -61,8 +61,8 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 		return model.TooLong
 	}
 	switch {
-	case status == http.StatusNotImplemented, // llama.cpp without --embeddings: it will not be there a moment later
-		status >= 500 && strings.Contains(words, "requires --jinja"): // and its older servers without tools
+	case status == http.StatusNotImplemented, // llama.cpp without --embeddings: a retry does not help
+		status >= 500 && strings.Contains(words, "requires --jinja"): // its older versions without tools
 		return model.Rejected
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return model.ServerError
@@ -74,7 +74,7 @@ func classify(status int, v gjson.Result, text string) model.Failure {
 	return model.ServerError
 }
 
-// tooLong finds the words that servers have for a request that does not fit into the context.
+// tooLong reports whether an error is about a request that exceeds the context window.
 func tooLong(words string) bool {
 	return containsAny(words, "context_length_exceeded", "exceed_context_size", "context length", "context size",
 		"context window", "maximum context", "prompt is too long", "input is too long", "string_above_max_length",
@@ -82,7 +82,7 @@ func tooLong(words string) bool {
 		"input length exceeds", "batch size", "array too long", "array_above_max_length", "exceeds the maximum number of tokens")
 }
 
-// errorText gives what an error says: its message, type and code. Text that is not JSON is taken as it is.
+// errorText returns the message, type and code of an error, or the whole text if it is not JSON.
 func errorText(v gjson.Result, text string) string {
 	if !v.IsObject() {
 		return text

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// quirk is what a server was seen not to take.
+// unsupported is a set of parameters that a server has rejected.
 type unsupported uint32
 
 const (
 	noTemperature unsupported = 1 << iota
-	otherMax                  // the name of the limit that is not its usual one: max_tokens against max_completion_tokens
+	otherMax                  // the usual one of max_tokens and max_completion_tokens
 	noMax
-	noSchema // of response_format: json_schema; json_object is asked for instead
+	noSchema // json_schema; json_object is used instead
 	noFormat
 	noStreamOptions
 	noParallel
@@ -109,7 +109,7 @@ func newMessage(m model.Message) chatMessage {
 	return c
 }
 
-// learn gives what a refusal says that the server does not take, out of what was sent; 0 where it says nothing of the sort.
+// unsupportedBy returns the parameter of a request that an error names as unsupported, or 0.
 func unsupportedBy(r *transport.StatusError, sent *chatRequest, known unsupported) unsupported {
 	if r.Status != 400 && r.Status != 422 {
 		return 0
@@ -119,7 +119,7 @@ func unsupportedBy(r *transport.StatusError, sent *chatRequest, known unsupporte
 	if tooLong(words) {
 		return 0
 	}
-	// A limit's name alone may stand in any complaint: that it is too large, that it does not fit.
+	// other errors name the limit, too: it may be too large
 	unknown := containsAny(words, "unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted",
 		"extra inputs", "extra_forbidden", "not allowed", "deprecated", "invalid parameter", "unavailable")
 	limited := sent.MaxTokens > 0 || sent.MaxCompletionTokens > 0
@@ -146,7 +146,7 @@ func unsupportedBy(r *transport.StatusError, sent *chatRequest, known unsupporte
 	return 0
 }
 
-// instruct tells a model in words of the form that it cannot be held to.
+// withSchemaPrompt adds the schema as an instruction for servers without structured output.
 func withSchemaPrompt(r model.Request, q unsupported) model.Request {
 	if r.Schema == nil || q&noSchema == 0 {
 		return r
@@ -160,7 +160,7 @@ func withSchemaPrompt(r model.Request, q unsupported) model.Request {
 	for at < len(r.Messages) && r.Messages[at].Role == model.System {
 		at++
 	}
-	if at > 0 { // many chat templates take one message of the system, and only at the beginning
+	if at > 0 { // many chat templates only support one system message at the beginning
 		at--
 		told.Text = r.Messages[at].Text + "\n\n" + told.Text
 		r.Messages = append(append(append([]model.Message{}, r.Messages[:at]...), told), r.Messages[at+1:]...)

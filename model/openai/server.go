@@ -1,5 +1,5 @@
-// Package openai asks any server that speaks OpenAI's protocol: OpenAI itself, llama.cpp's llama-server, Ollama, vLLM, LM
-// Studio, OpenRouter and others. What a server is known to differ in is learnt from its own replies.
+// Package openai implements models behind OpenAI's protocol: OpenAI itself, llama.cpp's llama-server, Ollama, vLLM, LM Studio,
+// OpenRouter and others. It learns from a server's replies what the server does not support.
 package openai
 
 import (
@@ -17,25 +17,24 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// The bounds of what is read from a server.
 const (
-	maxCalls = 128 // tools called in one answer
+	maxCalls = 128 // of one answer
 )
 
 const (
 	openAI = "https://api.openai.com/v1"
-	// stall is long enough for a large request on a slow machine's first byte to be a choice, and short enough to notice.
+	// defaultStall suits most servers; slow ones need more for the first byte of a large request.
 	defaultStall = 15 * time.Second
-	// aside is how long a question besides the answer may take: limits, tokens.
+	// metadataTimeout limits requests for limits and token counts.
 	metadataTimeout = 3 * time.Second
-	// afterEnd is how long the next byte may take once an answer is complete: some servers keep the stream open.
+	// trailerTimeout limits the wait after a complete answer: some servers keep the stream open.
 	trailerTimeout = time.Second
 )
 
-// server is where a model stands. Its methods may be called at once.
+// server is the address of a model with its credentials. Its methods may be called concurrently.
 type server struct {
 	base   *url.URL // ends in a slash
-	root   *url.URL // where a server's own paths begin: base without v1
+	root   *url.URL // base without v1, for endpoints of the server's own
 	key    string
 	stall  time.Duration
 	client *http.Client
@@ -72,10 +71,10 @@ func newServer(address, key string, patience time.Duration, client *http.Client,
 	return s, nil
 }
 
-// host is the server as shown to people.
+// host returns the display name of the server.
 func (s *server) host() string { return s.base.Host }
 
-// official says whether the server is OpenAI's own.
+// official reports whether the server is OpenAI's own.
 func (s *server) official() bool { return s.base.Hostname() == "api.openai.com" }
 
 // endpoint returns the URL of an endpoint of OpenAI's protocol.
@@ -127,14 +126,14 @@ func (s *server) ask(ctx context.Context, at *url.URL, body, dst any) error {
 	return nil
 }
 
-// at gives an address below the root.
+// at returns the URL of an endpoint outside of OpenAI's protocol.
 func (s *server) at(path string) *url.URL {
 	u := *s.root
 	u.Path += path
 	return &u
 }
 
-// readAll reads what is not longer than the bound.
+// readAll reads a body up to a maximum size.
 func readAll(r io.Reader, bound int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, bound+1))
 	if err == nil && int64(len(text)) > bound {

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// stream is an answer as it comes. It is for one goroutine.
+// stream decodes an answer. It is not safe for concurrent use.
 type stream struct {
 	events *transport.Events
-	size   int // of all that came
+	size   int // of text and reasoning
 	text   transport.Joiner
 	reason transport.Joiner
 	think  thinkSplitter
 	calls  calls
 	finish string
-	done   bool // the server said that nothing follows
+	done   bool // the end marker was received
 	usage  *model.Usage
-	// onFinish is called once the answer is complete and what may follow is its cost; may be nil.
+	// onFinish is called when the answer is complete and only usage may follow; may be nil.
 	onFinish func()
-	// What was given on, for an estimate of its cost.
+	// The yielded text and reasoning, for an estimate of the usage.
 	said, thought strings.Builder
 }
 
@@ -30,8 +30,8 @@ func newStream(body io.Reader) *stream {
 	return &stream{events: transport.NewEvents(body)}
 }
 
-// pieces reads the answer and gives each piece to yield, the calls and the stop at its end. It ends early, without an error,
-// once yield does not want more.
+// read decodes the answer and yields its pieces, then the tool calls and the stop reason. It stops without an error if yield
+// returns false.
 func (s *stream) read(yield func(model.Piece) bool) (wanted bool, err error) {
 	whole, err := s.isSingleObject()
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *stream) read(yield func(model.Piece) bool) (wanted bool, err error) {
 		}
 		switch {
 		case err == nil:
-		case s.finish != "": // the answer is complete, whatever is wrong with what follows
+		case s.finish != "": // the answer is complete; later errors do not matter
 			over = true
 			continue
 		case errors.Is(err, io.EOF):
@@ -63,7 +63,7 @@ func (s *stream) read(yield func(model.Piece) bool) (wanted bool, err error) {
 		}
 		c, err := decode(data)
 		switch {
-		case err != nil && s.events.Ended && !whole: // within an event
+		case err != nil && s.events.Ended && !whole: // cut off within an event
 			return true, transport.ErrTruncated
 		case err != nil:
 			return true, err
@@ -84,7 +84,7 @@ func (s *stream) read(yield func(model.Piece) bool) (wanted bool, err error) {
 	return s.flush(yield)
 }
 
-// isWhole says whether the body is one JSON object in place of a stream: some servers do not stream.
+// isSingleObject reports whether the body is one JSON object: some servers do not stream.
 func (s *stream) isSingleObject() (bool, error) {
 	for {
 		b, err := s.events.Peek(1)
@@ -105,7 +105,7 @@ func (s *stream) isSingleObject() (bool, error) {
 	}
 }
 
-// take gives on what a chunk holds, as long as it is wanted.
+// handle yields the content of a chunk.
 func (s *stream) handle(c chunk, yield func(model.Piece) bool) (wanted bool, err error) {
 	if s.size += len(c.text) + len(c.reasoning); s.size > transport.MaxAnswer {
 		return true, transport.ErrTooLarge
@@ -135,7 +135,7 @@ func (s *stream) handle(c chunk, yield func(model.Piece) bool) (wanted bool, err
 	return true, nil
 }
 
-// give yields what the model thinks and then what it says.
+// emit yields reasoning and then text.
 func (s *stream) emit(thought, said string, yield func(model.Piece) bool) bool {
 	if thought != "" {
 		s.thought.WriteString(thought)
@@ -150,7 +150,7 @@ func (s *stream) emit(thought, said string, yield func(model.Piece) bool) bool {
 	return true
 }
 
-// close gives what is left at the end: half a code point, the calls, the stop.
+// flush yields the rest at the end: an incomplete code point, the tool calls and the stop reason.
 func (s *stream) flush(yield func(model.Piece) bool) (wanted bool, err error) {
 	thought, said := s.think.push(s.text.Rest())
 	if !s.emit(s.reason.Rest()+thought, said, yield) {
@@ -178,7 +178,7 @@ func (s *stream) flush(yield func(model.Piece) bool) (wanted bool, err error) {
 	return yield(model.Piece{Stop: stop}), nil
 }
 
-// stopOf reads a finish reason. Some servers say "stop" where tools are called.
+// stopReason maps a finish reason. Some servers send "stop" for tool calls.
 func stopReason(finish string, calls bool) model.StopReason {
 	switch finish {
 	case "length", "max_tokens":

@@ -7,14 +7,14 @@ const (
 	thinkClose = "</think>"
 )
 
-// splitter divides content into what a model thinks and what it says, where a server leaves both in one text: thinking that
-// the text begins with, between <think> and </think>, cut anywhere.
+// thinkSplitter separates reasoning from the answer if a server sends both in one text: reasoning between <think> and </think>
+// at the beginning, split anywhere.
 type thinkSplitter struct {
-	state int // 0: nothing but space came; 1: it thinks; 2: it has thought and only space came since; 3: it speaks
+	state int // 0: only space so far; 1: reasoning; 2: only space after the reasoning; 3: text
 	held  string
 }
 
-// push gives what is decided of the text so far.
+// push returns the reasoning and text that are decided so far.
 func (t *thinkSplitter) push(s string) (thought, said string) {
 	for s != "" {
 		switch t.state {
@@ -27,7 +27,7 @@ func (t *thinkSplitter) push(s string) (thought, said string) {
 			case strings.HasPrefix(trimmed, thinkOpen):
 				t.state = 1
 				s = trimmed[len(thinkOpen):]
-			case strings.HasPrefix(thinkOpen, trimmed) && len(s) < 64: // not to wait for ever for an end of the space
+			case strings.HasPrefix(thinkOpen, trimmed) && len(s) < 64: // bounds the buffered space
 				t.held = s
 				return thought, said
 			default:
@@ -52,7 +52,7 @@ func (t *thinkSplitter) push(s string) (thought, said string) {
 	return thought, said
 }
 
-// rest gives what was held back at the end.
+// flush returns the buffered rest.
 func (t *thinkSplitter) flush() (thought, said string) {
 	held := t.held
 	t.held = ""
@@ -62,7 +62,7 @@ func (t *thinkSplitter) flush() (thought, said string) {
 	return "", held
 }
 
-// overlap says how many bytes at the end of s may be the beginning of tag.
+// overlap returns how many bytes at the end of s may be the beginning of tag.
 func overlap(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {

@@ -15,13 +15,13 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// tokenBatch bounds the tokens of a request for a vector a token: each comes as text of some ten bytes a number.
+// tokenBatch limits the tokens of a request for a vector per token: each number of the reply is a text of about ten bytes.
 const tokenBatch = 2048
 
-// vector is a vector as servers write it: numbers, base64 of float32 in little-endian order, or one such list in a list.
+// vector is a vector in one of the formats of servers: numbers, base64 of little-endian float32, or a list with one such list.
 type vector []float32
 
-// UnmarshalJSON reads any of the forms.
+// UnmarshalJSON decodes all formats.
 func (v *vector) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		var s string
@@ -51,7 +51,7 @@ func (v *vector) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readVectors reads a reply in OpenAI's protocol that is to hold n vectors, and the tokens that it tells.
+// readVectors decodes a reply of OpenAI's protocol with n vectors, and the reported number of tokens.
 func readVectors(text []byte, n int) (vectors [][]float32, tokens int, err error) {
 	var reply struct {
 		Data []struct {
@@ -66,7 +66,7 @@ func readVectors(text []byte, n int) (vectors [][]float32, tokens int, err error
 	if json.Unmarshal(text, &reply) != nil || len(reply.Data) != n {
 		return nil, 0, transport.ErrUnreadable
 	}
-	ordered := false // some give no index, and the order is all there is
+	ordered := false // some servers send no index
 	for _, d := range reply.Data {
 		ordered = ordered || d.Index != 0
 	}
@@ -83,7 +83,7 @@ func readVectors(text []byte, n int) (vectors [][]float32, tokens int, err error
 	return vectors, int(first(reply.Usage.Prompt, reply.Usage.Total)), nil
 }
 
-// normalise brings a vector to unit length; false if it has none.
+// normalise scales a vector to unit length. It returns false for a zero vector.
 func normalise(v []float32) (ok bool, err error) {
 	sum := 0.0
 	for _, x := range v {
@@ -102,9 +102,9 @@ func normalise(v []float32) (ok bool, err error) {
 	return true, nil
 }
 
-// EmbedTokens gives each token of each text its vector, in order; none for an empty text. The tokens that a model puts
-// around a text are left out, and those without a letter or digit weigh nothing. Without [Embedder.PerToken] it is an
-// [*model.Error] that is [model.Rejected].
+// EmbedTokens returns a vector for each token of each text, in order; none for an empty text. Special tokens are omitted, and
+// tokens without a letter or digit have weight 0. Without [Embedder.PerToken], the error is an [*model.Error] of kind
+// [model.Rejected].
 func (e *Embedder) EmbedTokens(ctx context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {
 	if !e.PerToken(ctx) {
 		if ctx.Err() != nil {
@@ -132,7 +132,7 @@ func (e *Embedder) EmbedTokens(ctx context.Context, texts []string, p model.Purp
 	return out, nil
 }
 
-// means gives the mean of the vectors of each text's tokens, of unit length.
+// meanVectors returns the normalized mean of the token vectors of each text.
 func (e *Embedder) meanVectors(ctx context.Context, batch []string) ([][]float32, error) {
 	all, err := e.nativeVectors(ctx, batch)
 	if err != nil {
@@ -153,8 +153,8 @@ func (e *Embedder) meanVectors(ctx context.Context, batch []string) ([][]float32
 	return out, nil
 }
 
-// tokenVectors is what llama.cpp's server gives for a text: {"index", "embedding": [[...], ...]}, and for a single text of
-// old "embedding": [...].
+// tokenVectors is the reply of llama.cpp's server for a text: {"index", "embedding": [[...], ...]}, or "embedding": [...] of
+// older versions for a single text.
 type tokenVectors struct {
 	Index     int     `json:"index"`
 	Embedding vectors `json:"embedding"`
@@ -162,7 +162,7 @@ type tokenVectors struct {
 
 type vectors [][]float32
 
-// UnmarshalJSON reads a list of vectors, or one vector.
+// UnmarshalJSON decodes a list of vectors, or one vector.
 func (v *vectors) UnmarshalJSON(text []byte) error {
 	var nested [][]float32
 	if json.Unmarshal(text, &nested) == nil {
@@ -177,7 +177,7 @@ func (v *vectors) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// native asks llama.cpp's own endpoint for the vectors of each text's tokens, as long as they come.
+// nativeVectors asks llama.cpp's own endpoint for the token vectors of each text.
 func (e *Embedder) nativeVectors(ctx context.Context, batch []string) ([][][]float32, error) {
 	var reply json.RawMessage
 	if err := e.server.ask(ctx, e.server.at("embedding"), map[string]any{"content": batch}, &reply); err != nil {
@@ -225,7 +225,7 @@ func (e *Embedder) nativeVectors(ctx context.Context, batch []string) ([][][]flo
 	return out, nil
 }
 
-// named puts the tokens to the vectors of texts.
+// withTokens combines the vectors with their tokens.
 func (e *Embedder) withTokens(ctx context.Context, batch []string, vectors [][][]float32) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(batch))
 	group, inner := errgroup.WithContext(ctx)
@@ -258,11 +258,11 @@ func (e *Embedder) withTokens(ctx context.Context, batch []string, vectors [][][
 	return out, err
 }
 
-// pieces asks llama.cpp's server for the tokens of a text, cut as it cuts them for vectors; nil if it does not say.
+// tokenTexts asks llama.cpp's server for the tokens of a text; nil if it does not report them.
 func (e *Embedder) tokenTexts(ctx context.Context, text string) []string {
 	var reply struct {
 		Tokens []struct {
-			Piece json.RawMessage `json:"piece"` // a text, or its bytes where they are no text
+			Piece json.RawMessage `json:"piece"` // a string, or bytes that are not UTF-8
 		} `json:"tokens"`
 	}
 	err := e.server.ask(ctx, e.server.at("tokenize"), map[string]any{
@@ -281,7 +281,7 @@ func (e *Embedder) tokenTexts(ctx context.Context, text string) []string {
 	return pieces
 }
 
-// around says whether a piece stands around a text and not in it: <s>, </s>, [CLS], <|endoftext|> and their like.
+// isSpecialToken reports whether a token is not a part of the text: <s>, </s>, [CLS], <|endoftext|> and similar ones.
 func isSpecialToken(piece string) bool {
 	if len(piece) < 3 {
 		return false
@@ -293,7 +293,7 @@ func isSpecialToken(piece string) bool {
 	return first == '<' && last == '>' && !strings.ContainsAny(piece, " \t\n")
 }
 
-// plain gives a piece without the sign that stands for a space, in lower case, and its weight.
+// cleanToken returns a token in lower case without its space marker, and its weight.
 func cleanToken(piece string) (string, float64) {
 	token := strings.ToLower(strings.Trim(strings.ToValidUTF8(piece, ""), "\u2581\u0120 \t\r\n"))
 	if strings.ContainsFunc(token, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

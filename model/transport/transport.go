@@ -12,7 +12,7 @@ const (
 	// forget is how long a server that could not be asked is not asked again. It is shorter than the waits between tries, and
 	// long enough for all that one request asks of a server.
 	memory = 200 * time.Millisecond
-	// fresh is how long a server that answered is asked all the same: one connection that breaks says little of it.
+	// recentReply is how long after a reply an error is not remembered: a single broken connection says little.
 	recentReply = time.Second
 )
 

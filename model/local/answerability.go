@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// doubt is what speaks for or against a sentence being an answer at all. A question that the documents do not answer is mostly
-// near to what they say: another name, an opposite, a denial.
-type doubt struct {
+// answerSignals are the features for whether a sentence is an answer at all. Unanswerable questions mostly resemble the text:
+// they have another name, an antonym or a negation.
+type answerSignals struct {
 	rarest    float64 // weight of the rarest term that sentence, title and headings lack
 	away      float64 // weight of the terms that also its neighbours lack
 	elsewhere float64 // of them, those that another part of the passage says
@@ -30,37 +30,38 @@ type doubt struct {
 	wide      float64
 }
 
-// answers is how probable it is that the sentence holds the answer, were it about the matter: a logistic regression fitted to 725
-// answerable and 775 unanswerable questions about the same paragraphs; the weights of its two halves are averaged and rounded.
-// Where it was fitted to one half, it kept silent on 46 of 100 unanswerable questions of the other at 13 of 100 answerable ones.
-// TestFitting makes all this. Copying the question's words speaks against an answer: trick questions are made from sentences.
-func (d doubt) answers() float64 {
+// pAnswers returns the probability that a relevant sentence holds the answer: a logistic regression, fitted to 725 answerable
+// and 775 unanswerable questions about the same paragraphs (average of two halves, rounded). Fitted to one half, it abstains on
+// 46 of 100 unanswerable and 13 of 100 answerable questions of the other. TestFitting computes this. A copy of the question's
+// words counts against an answer, because trick questions are made from sentences.
+func (d answerSignals) pAnswers() float64 {
 	return logistic(-d.rarest - 1.45*d.elsewhere - 0.4*d.names - d.strangers - 1.5*d.opposed - 1.8*d.turned - 1.6*d.denies -
 		1.35*d.unsaid + 1.45*d.matched + 0.2*d.asked - 0.7*d.unfit - 0.12*d.copied + 0.45*d.similar + 0.75*d.context - 0.9)
 }
 
-// relates is how probable it is that the sentence is about the matter: the same of all these questions against answerable ones
-// with paragraphs about something else. The constant is one above the fitted one, as searches find such paragraphs seldom.
-func (d doubt) relates() float64 {
+// pRelevant returns the probability that the sentence is about the subject, fitted to the same questions with paragraphs of
+// other subjects. The constant is one above the fitted one, since searches seldom find such paragraphs.
+func (d answerSignals) pRelevant() float64 {
 	return logistic(2.35*d.rarest - 0.2*d.names - 1.1*d.strangers + 3.7*d.around + 2.6*d.similar + 3.1*d.context + 3.5*d.wide - 6.9)
 }
 
-// trust is how probable it is that the sentence answers, as far as a probability on questions half of which have no answer goes.
-func (d doubt) trust() float64 { return d.answers() * d.relates() }
+// answerability returns the probability that the sentence answers the question, for a set of questions half of which have no
+// answer.
+func (d answerSignals) answerability() float64 { return d.pAnswers() * d.pRelevant() }
 
-// enough is the trust at which an answer is given: eight of nine answerable questions reach it.
-const enough = 0.26
+// minAnswerability is the answerability that an answer needs: eight of nine answerable questions reach it.
+const minAnswerability = 0.26
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// doubts gives those about a sentence. What is said by a passage that the sentence's own leads to, or that leads to it, counts as
-// said: the one names the other's title, as those of a question in two steps do.
-func (q *question) doubts(c *sentence, all []*reading) doubt {
+// signals computes the features of a sentence. A linked passage, where one names the title of the other, counts as said, since
+// an answer may take two sentences.
+func (q *question) signals(c *sentence, all []*passageView) answerSignals {
 	r := all[c.passage]
-	d := doubt{asked: float64(len(q.terms)), context: c.evid.context, similar: c.evid.similar, around: c.evid.around, wide: c.evid.wide}
+	d := answerSignals{asked: float64(len(q.terms)), context: c.evid.context, similar: c.evid.similar, around: c.evid.around, wide: c.evid.wide}
 	nearby := [][]float64{c.covers, r.cs[max(0, c.at-1)].covers, r.cs[min(len(r.cs)-1, c.at+1)].covers}
 	for _, o := range all {
-		if r.leads(o) || o.leads(r) {
+		if r.mentionsTitleOf(o) || o.mentionsTitleOf(r) {
 			nearby = append(nearby, o.wide)
 		}
 	}
@@ -100,18 +101,18 @@ func (q *question) doubts(c *sentence, all []*reading) doubt {
 			d.strangers++
 		}
 	}
-	d.opposed, d.turned = q.turns(said)
+	d.opposed, d.turned = q.contradictions(said)
 	_, longest := q.phrases(c)
 	d.copied = float64(longest)
-	if (q.typed() || q.kind == aReason) && c.evid.fit == 0 {
+	if (q.hasType() || q.kind == aReason) && c.evid.fit == 0 {
 		d.unfit = 1
 	}
 	if q.denies {
 		d.denies = 1
-		if !denies(c.words) {
+		if !hasNegation(c.words) {
 			d.unsaid = 1
 		}
-		for s := range deniedIn(c.words) {
+		for s := range negatedStems(c.words) {
 			if _, same := q.denied[s]; same {
 				d.matched = 1
 			}
@@ -120,8 +121,9 @@ func (q *question) doubts(c *sentence, all []*reading) doubt {
 	return d
 }
 
-// turns counts the question's words that are not said but an opposite is, and says whether one that turns a statement is not said.
-func (q *question) turns(said map[string]struct{}) (opposed, turned float64) {
+// contradictions returns the weight of the question's words whose antonym is said instead, and whether a word that flips the
+// meaning is missing.
+func (q *question) contradictions(said map[string]struct{}) (opposed, turned float64) {
 	asked := map[string]struct{}{}
 	for _, w := range q.words {
 		asked[stem(w.Text)] = struct{}{}
@@ -130,7 +132,7 @@ func (q *question) turns(said map[string]struct{}) (opposed, turned float64) {
 		if _, ok := said[w.Text]; ok {
 			continue
 		}
-		if turning(w.Text) {
+		if flipsMeaning(w.Text) {
 			turned = 1
 		}
 		s := stem(w.Text)
@@ -148,8 +150,8 @@ func (q *question) turns(said map[string]struct{}) (opposed, turned float64) {
 	return opposed, turned
 }
 
-// deniedIn gives the stems of the two words of meaning that follow each negation.
-func deniedIn(words []lang.Token) map[string]struct{} {
+// negatedStems returns the stems of the two content words after each negation.
+func negatedStems(words []lang.Token) map[string]struct{} {
 	out := map[string]struct{}{}
 	left := 0
 	for _, w := range words {
@@ -164,14 +166,13 @@ func deniedIn(words []lang.Token) map[string]struct{} {
 	return out
 }
 
-// correct lets a term that no passage holds and that is no common word stand for a word of the passages from which a slip of
-// the pen parts it.
-func (m *Model) correct(q *question, byPassage [][]*sentence) {
+// correctTypos replaces an unknown term that no passage has by a word of the passages with a small edit distance.
+func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 	held := map[string]struct{}{}
 	for _, cs := range byPassage {
 		for _, c := range cs {
 			for _, s := range c.stems {
-				if len(held) < maxHeld {
+				if len(held) < maxTypoWords {
 					held[s] = struct{}{}
 				}
 			}
@@ -189,7 +190,7 @@ func (m *Model) correct(q *question, byPassage [][]*sentence) {
 		}
 		best, found := most, ""
 		for h := range held {
-			if n := slips(t.Stem, h, best); n < best || n == best && (found == "" || h < found) {
+			if n := editDistance(t.Stem, h, best); n < best || n == best && (found == "" || h < found) {
 				best, found = n, h
 			}
 		}
@@ -201,19 +202,19 @@ func (m *Model) correct(q *question, byPassage [][]*sentence) {
 	}
 }
 
-// maxHeld is how many words of the passages are looked at for a slip of the pen.
-const maxHeld = 20000
+// maxTypoWords is the maximum number of words that are compared.
+const maxTypoWords = 20000
 
-// leads says whether a passage speaks of what the title of another document's passage names.
-func (r *reading) leads(o *reading) bool {
+// mentionsTitleOf reports whether a passage contains the title of the document of another passage.
+func (r *passageView) mentionsTitleOf(o *passageView) bool {
 	if len(o.title) == 0 || slices.Equal(r.title, o.title) {
 		return false
 	}
 	return slices.ContainsFunc(r.cs, func(c *sentence) bool { return c.names(o) })
 }
 
-// says whether the words of meaning at k are these.
-func (c *sentence) says(k int, words []string) bool {
+// hasStems reports whether the content words from k on have these stems.
+func (c *sentence) hasStems(k int, words []string) bool {
 	for _, w := range words {
 		for k < len(c.stems) && c.stems[k] == "" {
 			k++

@@ -15,18 +15,18 @@ import (
 //go:embed vectors.bin
 var vectorsBin string
 
-// embedded is the table that the binary holds. It is read where it lies: only its offsets are checked, on first use.
+// embedded is the table in the binary. It is used in place; the offsets are checked on first use.
 var embedded = sync.OnceValues(func() (*table, error) { return parseTable(vectorsBin) })
 
 const tableMagic = "SLVT1\n"
 
-// table maps words to vectors. Its parts are slices of one string; internal/tools/vectors documents the layout.
+// table maps words to vectors. Its fields are slices of one string; internal/tools/vectors documents the format.
 type table struct {
 	dim, n                               int
 	offsets, words, ranks, scales, cells string
 }
 
-// parseTable checks a table's sizes and offsets, so that no lookup can fail afterwards.
+// parseTable checks sizes and offsets, so that lookups cannot fail.
 func parseTable(s string) (*table, error) {
 	if !strings.HasPrefix(s, tableMagic) || len(s) < 16 {
 		return nil, errors.New("parse vectors: not a vector table")
@@ -68,16 +68,16 @@ func (t *table) word(row int) string {
 	return t.words[u32(t.offsets, 4*row):u32(t.offsets, 4*row+4)]
 }
 
-// row finds a word, lower-cased.
+// row returns the row of a word in lower case.
 func (t *table) row(word string) (int, bool) {
 	i := sort.Search(t.n, func(i int) bool { return t.word(i) >= word })
 	return i, i < t.n && t.word(i) == word
 }
 
-// rank is how many words are more frequent than the row's.
+// rank returns the frequency rank of a row, from 0.
 func (t *table) rank(row int) int { return int(u16(t.ranks, 2*row)) }
 
-// add adds the row's vector, brought to unit length and multiplied by weight, to dst.
+// add adds weight times the unit vector of a row to dst.
 func (t *table) add(dst []float32, row int, weight float32) {
 	cells := t.cells[row*t.dim : (row+1)*t.dim]
 	var sum int
@@ -94,7 +94,7 @@ func (t *table) add(dst []float32, row int, weight float32) {
 	}
 }
 
-// dot is the cosine of a unit vector with the row's.
+// dot returns the cosine of a unit vector and a row.
 func (t *table) dot(v []float32, row int) float64 {
 	cells := t.cells[row*t.dim : (row+1)*t.dim]
 	var sum int

@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// compareRE finds words by which a question sets things beside each other.
+// compareRE matches words of questions that compare things.
 var compareRE = regexp.MustCompile(`(?i)\b(or|both|same|first|earlier|later|older|oldest|younger|youngest|than|between|among|and|out of)\b`)
 
-// whenRE finds words by which a question sets things beside each other in time.
+// whenRE matches words of questions that compare dates.
 var whenRE = regexp.MustCompile(`(?i)\b(first|earlier|later|last|older|oldest|younger|youngest|longer|newer|more recent\w*)\b`)
 
-// maxTitle is the longest title, in bytes, that is looked for in texts: a longer one is no name.
+// maxTitle is the maximum length of a title in bytes that is searched in texts.
 const maxTitle = 256
 
-// titleIn says whether a text names a document by its title, with a capital, but for that in whatever case.
+// titleIn reports whether a text contains a title as a name: it begins with a capital, and case is ignored otherwise.
 func titleIn(s, title string) bool {
 	if r, _ := utf8.DecodeRuneInString(title); len(title) < 2 || len(title) > maxTitle || !unicode.IsUpper(r) && !unicode.IsDigit(r) {
 		return false
@@ -44,11 +44,11 @@ func titleIn(s, title string) bool {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// maxCompared is how many documents an answer sets beside each other.
+// maxCompared is the maximum number of documents in a comparison.
 const maxCompared = 4
 
-// compared gives, where a question names two documents or more, the best sentence of each.
-func (q *question) compared(readings []*reading) []*sentence {
+// comparison returns the best sentence of each document that the question names, if these are two or more.
+func (q *question) comparison(readings []*passageView) []*sentence {
 	if !compareRE.MatchString(q.text) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (q *question) compared(readings []*reading) []*sentence {
 		return nil
 	}
 	for _, c := range out[:len(out):len(out)] {
-		if b := q.onward(readings[c.passage], readings); b.to != nil && b.gain > 0.1 {
+		if b := q.bestTwoHopFrom(readings[c.passage], readings); b.to != nil && b.gain > 0.1 {
 			if b.from != c {
 				out = append(out, b.from)
 			}
@@ -90,8 +90,8 @@ func (q *question) compared(readings []*reading) []*sentence {
 	return out
 }
 
-// best gives the sentence that may be said and is worth most; nil if there is none.
-func (r *reading) best(worth func(*sentence) float64) *sentence {
+// best returns the quotable sentence with the highest value, or nil.
+func (r *passageView) best(worth func(*sentence) float64) *sentence {
 	var best *sentence
 	most := 0.0
 	for _, c := range r.cs {
@@ -105,39 +105,39 @@ func (r *reading) best(worth func(*sentence) float64) *sentence {
 	return best
 }
 
-// bridge is an answer in two steps: a sentence about what the question names, which names another document, and a sentence of
-// that one which says the rest.
-type bridge struct {
+// twoHop is an answer of two sentences: the first is about a document that the question names and names another document, and
+// the second is from that document.
+type twoHop struct {
 	from, to *sentence
 	cover    float64 // share of the question's weighted terms that the two hold
 	gain     float64 // share of them, near words included, that the second adds
 	worth    float64
 }
 
-// maxStepped is how many passages are looked at for a second step.
-const maxStepped = 16
+// maxHopPassages is the maximum number of passages that are searched for a second sentence.
+const maxHopPassages = 16
 
-// onward gives the best answer in two steps that begins in a passage; its sentences are nil if there is none.
-func (q *question) onward(a *reading, readings []*reading) bridge {
-	var best bridge
-	for _, b := range readings[:min(len(readings), maxStepped)] {
+// bestTwoHopFrom returns the best answer of two sentences that starts in a passage. Its sentences are nil if there is none.
+func (q *question) bestTwoHopFrom(a *passageView, readings []*passageView) twoHop {
+	var best twoHop
+	for _, b := range readings[:min(len(readings), maxHopPassages)] {
 		if b.named || a == b {
 			continue
 		}
-		from := a.naming(b)
+		from := a.bestNaming(b)
 		if from == nil {
 			continue
 		}
 		to := b.best(func(c *sentence) float64 {
-			_, worth := q.rest(from, c)
+			_, worth := q.gainOf(from, c)
 			return worth
 		})
 		if to == nil {
 			continue
 		}
-		x := bridge{from: from, to: to, cover: q.whole(from.over, from.covers, to.over, to.covers)}
-		x.gain, x.worth = q.rest(from, to)
-		x.worth += 4 * q.whole(from.over, from.covers)
+		x := twoHop{from: from, to: to, cover: q.coverage(from.over, from.covers, to.over, to.covers)}
+		x.gain, x.worth = q.gainOf(from, to)
+		x.worth += 4 * q.coverage(from.over, from.covers)
 		if best.to == nil || x.worth > best.worth {
 			best = x
 		}
@@ -145,24 +145,24 @@ func (q *question) onward(a *reading, readings []*reading) bridge {
 	return best
 }
 
-// bridged gives the best answer in two steps; it begins in a document that the question names, if there is one.
-func (q *question) bridged(readings []*reading) bridge {
-	var best bridge
-	first := readings[:min(len(readings), maxStepped)]
-	named := slices.ContainsFunc(first, func(r *reading) bool { return r.named })
+// bestTwoHop returns the best answer of two sentences. It starts in a document that the question names, if there is one.
+func (q *question) bestTwoHop(readings []*passageView) twoHop {
+	var best twoHop
+	first := readings[:min(len(readings), maxHopPassages)]
+	named := slices.ContainsFunc(first, func(r *passageView) bool { return r.named })
 	for _, a := range first {
 		if named && !a.named {
 			continue
 		}
-		if b := q.onward(a, readings); b.to != nil && (best.to == nil || b.worth > best.worth) {
+		if b := q.bestTwoHopFrom(a, readings); b.to != nil && (best.to == nil || b.worth > best.worth) {
 			best = b
 		}
 	}
 	return best
 }
 
-// naming gives the best sentence that may be said and names what the other document is about; nil if there is none.
-func (r *reading) naming(o *reading) *sentence {
+// bestNaming returns the best quotable sentence that names the subject of another document, or nil.
+func (r *passageView) bestNaming(o *passageView) *sentence {
 	if len(o.title) == 0 || strings.Join(r.title, " ") == strings.Join(o.title, " ") {
 		return nil
 	}
@@ -175,21 +175,22 @@ func (r *reading) naming(o *reading) *sentence {
 	return best
 }
 
-// names says whether the sentence names what a document is about by its title.
-func (c *sentence) names(o *reading) bool {
+// names reports whether the sentence contains the title of a document.
+func (c *sentence) names(o *passageView) bool {
 	if len(o.written) > maxTitle {
 		return false
 	}
 	for k, s := range c.stems {
-		if s == o.title[0] && c.says(k, o.title) {
+		if s == o.title[0] && c.hasStems(k, o.title) {
 			return titleIn(c.text, o.written)
 		}
 	}
 	return false
 }
 
-// rest gives what a sentence adds of the question as the second step after another, and what it is worth with what is asked for.
-func (q *question) rest(from, c *sentence) (gain, worth float64) {
+// gainOf returns how much of the question a second sentence adds to the first, and its value together with the type of the
+// answer.
+func (q *question) gainOf(from, c *sentence) (gain, worth float64) {
 	for i, w := range q.plain {
 		if from.covers[i] == 1 || from.over[i] == 1 {
 			continue
@@ -209,24 +210,24 @@ func (q *question) rest(from, c *sentence) (gain, worth float64) {
 	return gain, worth
 }
 
-// stepwise gives the sentences of an answer that rests on several documents, where the question asks for one; otherwise none.
-// Where one sentence is not to be trusted, two may hold less of the question.
-func (q *question) stepwise(top *sentence, trusted bool, readings []*reading) []*sentence {
+// multiDocument returns the sentences of an answer over several documents, if the question needs one. If the best single
+// sentence is not trusted, two may cover less of the question.
+func (q *question) multiDocument(top *sentence, trusted bool, readings []*passageView) []*sentence {
 	if q.open || q.broad || len(readings) < 2 {
 		return nil
 	}
-	if cs := q.compared(readings); cs != nil {
+	if cs := q.comparison(readings); cs != nil {
 		return cs
 	}
 	needs, more := 0.5, 0.1
 	if !trusted {
 		needs, more = 0.45, 0.05
 	}
-	b := q.bridged(readings)
-	if cs := q.chained(readings, max(b.cover, q.whole(top.over, top.covers))); cs != nil {
+	b := q.bestTwoHop(readings)
+	if cs := q.bestMultiHop(readings, max(b.cover, q.coverage(top.over, top.covers))); cs != nil {
 		return cs
 	}
-	if b.to == nil || b.gain == 0 || b.cover < needs || b.cover <= q.whole(top.over, top.covers)+more {
+	if b.to == nil || b.gain == 0 || b.cover < needs || b.cover <= q.coverage(top.over, top.covers)+more {
 		return nil
 	}
 	return []*sentence{b.from, b.to}
