@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
-func TestExercise(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	modeltest.TestChat(t, func(url string, stall time.Duration) model.Chat {
 		return open(t, anthropic.Options{URL: url, Key: modeltest.Key, Model: "claude-sonnet-4-6", Stall: stall})

@@ -135,12 +135,12 @@ func (c *Chat) request(ctx context.Context, w *transport.StallTimer, r model.Req
 			return res, form, err
 		}
 		// each repetition omits another parameter, so the loop ends
-		learnt := unsupportedBy(refused, p) &^ known
-		if learnt == 0 {
+		found := unsupportedBy(refused, p) &^ known
+		if found == 0 {
 			return nil, "", err
 		}
-		c.unsupported.Or(uint32(learnt))
-		c.log.Debug("the model does not take a parameter", "host", c.base.Host, "model", c.name, "quirk", uint32(learnt))
+		c.unsupported.Or(uint32(found))
+		c.log.Debug("the model does not take a parameter", "host", c.base.Host, "model", c.name, "parameters", uint32(found))
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package modeltest holds what every model must pass, and a provider that plays a script.
+// Package modeltest holds the conformance tests of chat models, and test servers of providers.
 package modeltest
 
 import (
@@ -24,11 +24,11 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Key is the key that the models under test are made with. It must reach the provider, and nothing else.
+// Key is the key of the models under test. It must only reach the provider.
 const Key = "sk-modeltest-0123456789abcdef"
 
-// Open makes the model under test, with [Key], for the server of this address (scheme, host and port, no path). It gives up
-// once no byte came for stall.
+// Open returns the model under test, with [Key] and the idle timeout stall, for the base address of a server (scheme, host and
+// port).
 type Open func(url string, stall time.Duration) model.Chat
 
 // Cases are the recordings that each adapter must have, as NAME.txtar. It may have more.
@@ -37,15 +37,15 @@ var Cases = []string{
 	"unknown_fields", "tool_call", "reasoning", "stream_error", "unauthorized", "too_long", "rejected", "long_line",
 }
 
-// The waits: patient is never reached by a test that passes.
+// Idle timeouts. Tests that pass never reach patient.
 const (
 	impatient = 50 * time.Millisecond
 	patient   = 20 * time.Second
 )
 
-// Exercise checks that a model does what [model.Chat] says: against each recording of the folder (see [Recording]) and when
-// it is broken off, cancelled, asked by many at once and sent elsewhere. The recordings good, stalled and too_long serve for
-// these too, so stalled has to begin with a piece.
+// TestChat tests an implementation of [model.Chat] with each recording of the folder (see [Recording]), and with aborts,
+// cancellation, concurrent requests, redirects and hostile errors. These use the recordings good, stalled and too_long, too, so
+// stalled must begin with a piece.
 func TestChat(t *testing.T, open Open, recorded fs.FS) {
 	all := load(t, recorded)
 	for _, name := range Cases {
@@ -98,7 +98,7 @@ func play(t *testing.T, open Open, r *Recording) {
 	p.finished(t)
 }
 
-// discreet checks that a text repeats nothing of the key, the prompt and the provider's reply.
+// discreet checks that a text holds nothing of the key, the prompt and the provider's reply.
 func discreet(t *testing.T, text string, r *Recording) {
 	t.Helper()
 	secrets := []string{Key}
@@ -112,19 +112,19 @@ func discreet(t *testing.T, text string, r *Recording) {
 	}
 	for _, s := range secrets {
 		if s != "" && strings.Contains(text, s) {
-			t.Errorf("the error repeats %q: %s", s, text)
+			t.Errorf("the error holds %q: %s", s, text)
 		}
 	}
 }
 
-// heard is what a model gave.
+// heard is the stream of an answer.
 type heard struct {
 	pieces []model.Piece
 	err    error
 	used   []model.Usage
 }
 
-// collect asks a model and checks what holds of each answer. It breaks off after so many pieces, unless that is negative.
+// collect asks a model and checks what holds for each answer. It stops after so many pieces, unless the number is negative.
 func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request, pieces int) heard {
 	t.Helper()
 	var h heard
@@ -164,7 +164,7 @@ func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request
 	return h
 }
 
-// checkPiece checks that a piece is one thing, and a valid one.
+// checkPiece checks that a piece has one valid field.
 func checkPiece(t *testing.T, p model.Piece) {
 	t.Helper()
 	set := 0
@@ -184,7 +184,7 @@ func checkPiece(t *testing.T, p model.Piece) {
 	}
 }
 
-// lines writes what was heard in the form of a recording's want, neighbours of one kind joined.
+// lines returns the stream in the format of a recording's want, with adjacent pieces of a kind joined.
 func (h heard) lines() []string {
 	var out []string
 	var joined model.Piece
@@ -244,7 +244,7 @@ func (h heard) lines() []string {
 	return out
 }
 
-// breakOff leaves the answer after each of its pieces: the cost is told all the same.
+// breakOff stops after each of the pieces. The usage must be reported.
 func breakOff(t *testing.T, open Open, all map[string]*Recording) {
 	r := all["good"]
 	whole := collect(t, t.Context(), open(newPlayer(t, r).url, patient), r.Ask, -1)
@@ -257,7 +257,7 @@ func breakOff(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// breakStalled leaves an answer whose provider says nothing more: the provider's side ends at once.
+// breakStalled stops while the provider is silent. The request must end at once.
 func breakStalled(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["stalled"])
 	got := collect(t, t.Context(), open(p.url, patient), all["stalled"].Ask, 1)
@@ -267,7 +267,7 @@ func breakStalled(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// cancel ends the context while the provider says nothing more.
+// cancel cancels the context while the provider is silent.
 func cancel(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["stalled"])
 	chat := open(p.url, patient)
@@ -295,7 +295,7 @@ func cancel(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// cancelSilent ends the context before the provider has said anything.
+// cancelSilent cancels the context before the first byte of the reply.
 func cancelSilent(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["silent"])
 	chat := open(p.url, patient)
@@ -314,7 +314,7 @@ func cancelSilent(t *testing.T, open Open, all map[string]*Recording) {
 	p.wentAway(t, <-ended)
 }
 
-// cancelled asks under a context that has ended.
+// cancelled asks with a cancelled context.
 func cancelled(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["good"])
 	ctx, end := context.WithCancel(t.Context())
@@ -324,7 +324,7 @@ func cancelled(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// redirect sends the model to another host: neither the key nor the prompt may follow.
+// redirect redirects the model to another host, which neither key nor prompt may reach.
 func redirect(t *testing.T, open Open, all map[string]*Recording) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("the model followed to another host: %s %s", r.Method, r.URL.Path)
@@ -384,7 +384,7 @@ func echo(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// unreachable asks where nothing listens.
+// unreachable asks an address without a server.
 func unreachable(t *testing.T, open Open, all map[string]*Recording) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -394,7 +394,7 @@ func unreachable(t *testing.T, open Open, all map[string]*Recording) {
 	}
 }
 
-// atOnce asks the same model many times at once.
+// atOnce sends many concurrent requests.
 func atOnce(t *testing.T, open Open, all map[string]*Recording) {
 	r := all["good"]
 	p := newPlayer(t, r)
@@ -411,7 +411,7 @@ func atOnce(t *testing.T, open Open, all map[string]*Recording) {
 	wg.Wait()
 }
 
-// count checks that longer texts count for more, whatever they are made of.
+// count checks that longer texts have more tokens.
 func count(t *testing.T, open Open, _ map[string]*Recording) {
 	chat := open(newPlayer(t, &Recording{Name: "count"}).url, patient)
 	if n := chat.Count(t.Context(), ""); n != 0 {

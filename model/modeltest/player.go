@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// player is a provider that plays a recording.
+// player is a server that plays a recording.
 type player struct {
 	t     *testing.T
 	r     *Recording
@@ -37,7 +37,7 @@ func newPlayer(t *testing.T, r *Recording) *player {
 	return p
 }
 
-// ServeHTTP answers a request. What the recording does not hold, an adapter may ask for all the same: it is not found.
+// ServeHTTP answers a request. Requests that are not recorded get status 404.
 func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	x := p.take(r)
@@ -50,7 +50,7 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.send(x, w, r)
 }
 
-// take gives the exchange that a request begins.
+// take returns the exchange of a request.
 func (p *player) take(r *http.Request) *exchange {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *player) take(r *http.Request) *exchange {
 	return x
 }
 
-// check holds a request against what is expected.
+// check compares a request with the expected one.
 func (p *player) check(x *exchange, r *http.Request, body []byte) {
 	for name, want := range x.headers {
 		for _, v := range want {
@@ -165,7 +165,7 @@ func (p *player) wentAway(t *testing.T, after time.Time) {
 	t.Helper()
 	select {
 	case at := <-p.gone:
-		// A cancelled run is to free its connection within 100 ms; a machine that is busy with other tests gets more.
+		// a cancelled run should free its connection within 100 ms; a busy machine gets more
 		if late := at.Sub(after); late > time.Second {
 			t.Errorf("the provider's side ended %v late", late)
 		}
@@ -174,7 +174,7 @@ func (p *player) wentAway(t *testing.T, after time.Time) {
 	}
 }
 
-// finished checks that all was asked that is recorded.
+// finished checks that all recorded requests were sent.
 func (p *player) finished(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()

@@ -17,22 +17,21 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Recording is what was sent between a model's adapter and its provider, and what a reader of the adapter is to see of it.
-// It is kept as a txtar file (golang.org/x/tools/txtar) of these parts:
+// Recording is an exchange between the adapter of a model and its provider, with the expected result. It is a txtar file (golang.org/x/tools/txtar) of these parts:
 //
-//	-- ask.json --    what the model is asked, a model.Request; left out: [Ask]
-//	-- request --     what the provider is to receive: a line "POST /path", headers that must be there ({{key}} stands for
-//	                  [Key]), an empty line, and JSON that what is sent must hold: of objects the keys given (null: there is
-//	                  no such key), of arrays each element. May be left out: any POST will do
-//	-- response --    what it sends: a line "HTTP/1.1 200 OK", headers, an empty line, and the body. In the body \xHH stands
+//	-- ask.json --    the model.Request; default: [Ask]
+//	-- request --     the expected request: a line "POST /path", required headers ({{key}} stands for
+//	                  [Key]), an empty line, and JSON that the body must contain: the given keys of objects (null: there is
+//	                  no such key), each element of arrays. Default: any POST
+//	-- response --    the reply: a line "HTTP/1.1 200 OK", headers, an empty line, and the body. In the body \xHH stands
 //	                  for one byte and {{repeat N TEXT}} for TEXT N times
-//	-- play --        how it sends that, a word or more a line; left out: at once, and properly ended
+//	-- play --        how the reply is sent, one option a line; default: at once, complete
 //	                    bytes N      in pieces of N bytes
 //	                    every 5ms    with this time between pieces (of one line, unless bytes are given)
-//	                    hold         after it nothing comes, and the connection stays open
-//	                    silent       not even the status comes
+//	                    hold         the connection stays open after it
+//	                    silent       nothing is sent
 //	                    abort        the connection breaks after it, within its last line
-//	-- want --        what comes out, a line each:
+//	-- want --        the expected result, a line each:
 //	                    text "..."               adjoining pieces are joined
 //	                    reasoning "..."          likewise
 //	                    call ID NAME JSON
@@ -41,7 +40,7 @@ import (
 //	                    used input=N output=N reasoning=N cached=N
 //	                    used estimated           anything above 0
 //
-// Where more than one request is expected, request, response and play come again in order.
+// For more than one request, the parts request, response and play are repeated.
 type Recording struct {
 	Name string
 	Ask  model.Request
@@ -50,7 +49,7 @@ type Recording struct {
 	exchanges []exchange
 }
 
-// Ask is what a model is asked where a recording says nothing else.
+// Ask returns the request of recordings without ask.json.
 func Ask() model.Request {
 	return model.Request{MaxTokens: 100, Messages: []model.Message{
 		{Role: model.System, Text: "Answer in one sentence."},
@@ -74,7 +73,7 @@ type exchange struct {
 	aborted bool
 }
 
-// ParseRecording reads a recording from its text.
+// ParseRecording parses a recording.
 func ParseRecording(name string, text []byte) (*Recording, error) {
 	r := &Recording{Name: name, Ask: Ask()}
 	var next exchange
@@ -114,7 +113,7 @@ func ParseRecording(name string, text []byte) (*Recording, error) {
 	return r, nil
 }
 
-// parseHead reads the first line, the headers and what follows.
+// parseHead returns the first line, the headers and the body.
 func parseHead(text string) (first string, h http.Header, body string, err error) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	first, lines, _ := strings.Cut(head, "\n")
@@ -192,7 +191,7 @@ func (x *exchange) parsePlay(text string) (err error) {
 	return nil
 }
 
-// missing says what of want is not in got: of objects the keys given, of arrays each element.
+// missing returns what of want is not in got: the given keys of objects, and each element of arrays.
 func missing(at string, want, got any) []string {
 	switch want := want.(type) {
 	case map[string]any:

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Failure is how a [Script] fails.
+// Failure is the kind of failure of a [Script].
 type Failure string
 
-// The failures. All but Refuse come after Script.After tokens.
+// The failures. All but Refuse happen after Script.After pieces.
 const (
 	Cut    Failure = "cut"    // the connection breaks
 	Stall  Failure = "stall"  // nothing comes any more
@@ -29,11 +29,11 @@ const (
 	Refuse Failure = "refuse" // Status in place of an answer
 )
 
-// Script is how a provider answers a request. The zero value says "A sluice is a gate for water." at once.
+// Script is the answer of a [Server]. The zero value is "A sluice is a gate for water." at once.
 type Script struct {
-	Tokens    []string      // the answer's pieces
-	Reasoning []string      // what it thinks before
-	Calls     []ScriptCall  // tools that it calls then
+	Tokens    []string      // the pieces of the answer
+	Reasoning []string      // reasoning before the answer
+	Calls     []ScriptCall  // tool calls after the answer
 	Wait      time.Duration // until the first piece
 	Every     time.Duration // between pieces; 0: all at once, each an event and a flush of its own
 	Stop      string        // the finish reason; empty: stop, or tool_calls where there are any
@@ -44,17 +44,17 @@ type Script struct {
 	Status     int // of Refuse; 0: 503
 	RetryAfter time.Duration
 
-	Context int      // tokens that the server says it takes, in the way of vLLM; 0: it does not say
+	Context int      // context window that the server reports, as vLLM does; 0: none
 	Models  []string // nil: "test-model"
 	Dim     int      // of embeddings; 0: 32
-	// Next gives the script of a request from its number, from 0, and its body; nil: this one. Calls are one after another.
+	// Next returns the script of a request from its number, from 0, and its body; nil: this one. Calls are sequential.
 	Next func(n int, request []byte) Script
 }
 
-// ScriptCall is a tool that a script calls.
+// ScriptCall is a tool call of a script.
 type ScriptCall struct{ ID, Name, Input string }
 
-// Server is a provider that plays a script in OpenAI's protocol. Its methods may be called at once.
+// Server is a provider with OpenAI's protocol that plays a script. Its methods may be called concurrently.
 type Server struct {
 	URL string // with /v1
 
@@ -70,7 +70,7 @@ type Server struct {
 	requested [][]byte
 }
 
-// Counts are what a server has seen.
+// Counts are the requests that a server received.
 type Counts struct {
 	Requests   int // for answers
 	Embeddings int // requests for vectors
@@ -80,7 +80,7 @@ type Counts struct {
 	Tokens     int // pieces sent
 }
 
-// NewOpenAI starts a provider. It ends with the test, cutting off whoever is still connected.
+// NewOpenAI starts a server. It is closed with its connections at the end of the test.
 func NewOpenAI(t testing.TB, script Script) *Server {
 	t.Helper()
 	s := &Server{script: script, changed: make(chan struct{})}
@@ -99,27 +99,27 @@ func NewOpenAI(t testing.TB, script Script) *Server {
 	return s
 }
 
-// Counts gives what was seen so far.
+// Counts returns the counts so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts
 }
 
-// Connections gives the connections that are open, also those that carry nothing now.
+// Connections returns the number of open connections, idle ones included.
 func (s *Server) Connections() int { return int(s.conns.Load()) }
 
-// Opened gives the connections that were ever opened.
+// Opened returns the number of connections so far.
 func (s *Server) Opened() int { return int(s.opened.Load()) }
 
-// Requests gives the bodies of the requests for answers, in order.
+// Requests returns the bodies of the requests for answers, in order.
 func (s *Server) Requests() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([][]byte(nil), s.requested...)
 }
 
-// Wait waits until what was seen is as wanted, and fails the test after 20 s.
+// Wait waits for the wanted counts, and fails the test after 20 s.
 func (s *Server) Wait(t testing.TB, wanted func(Counts) bool) Counts {
 	t.Helper()
 	late := time.NewTimer(patient)
@@ -182,7 +182,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	tell(w, "%s", quoted(map[string]any{"object": "list", "data": all}))
 }
 
-// play gives the script of the next request.
+// play returns the script of the next request.
 func (s *Server) play(body []byte) Script {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -218,7 +218,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer plays a script. It gives false if the client went away, or if the connection is to break.
+// answer plays a script. It returns false if the client has gone, or if the connection must break.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) bool {
 	if script.Fail == Refuse {
 		status := script.Status
@@ -314,7 +314,7 @@ func (x Script) deltas() (all []string) {
 	return all
 }
 
-// embeddings gives vectors in which texts with the same words are near.
+// embeddings returns vectors that are near for texts with the same words.
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.count(func(c *Counts) { c.Embeddings++ })
@@ -338,7 +338,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// Vector gives the vector of unit length that a server gives for a text: the sum of one for each word. A dim of 0 is 32.
+// Vector returns the unit vector of a text, as the server computes it: the normalized sum of one per word. A dim of 0 is 32.
 func Vector(text string, dim int) []float32 {
 	if dim == 0 {
 		dim = 32

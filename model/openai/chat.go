@@ -109,12 +109,12 @@ func (c *Chat) request(ctx context.Context, w *transport.StallTimer, name string
 			return res, err
 		}
 		// each repetition omits another parameter, so the loop ends
-		learnt := unsupportedBy(refused, p, known)
-		if learnt == 0 || known&learnt != 0 {
+		found := unsupportedBy(refused, p, known)
+		if found == 0 || known&found != 0 {
 			return nil, err
 		}
-		c.unsupported.Or(uint32(learnt))
-		c.server.log.Debug("the model's server does not take a parameter", "host", c.server.host(), "quirk", uint32(learnt))
+		c.unsupported.Or(uint32(found))
+		c.server.log.Debug("the model's server does not take a parameter", "host", c.server.host(), "parameters", uint32(found))
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/model/openai"
 )
 
-func TestExercise(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
 	modeltest.TestChat(t, func(url string, stall time.Duration) model.Chat {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Said is a model in this process, named qwen, that answers as the function does and thinks aloud before. Its limits are not
-// known, and four bytes are a token.
+// ReplyFunc is a model in the process, named qwen, that reasons and then answers with the result of the function. Its limits
+// are unknown, and a token has four bytes.
 type ReplyFunc func(ctx context.Context, r model.Request) (string, error)
 
 // Name implements [model.Chat].
@@ -33,7 +33,7 @@ func (c ReplyFunc) Complete(ctx context.Context, r model.Request) iter.Seq2[mode
 	}
 }
 
-// Traced gives a context whose failures are kept, as "error | name > next".
+// RecordTrace returns a context whose failures are recorded, as "error | name > next".
 func RecordTrace(ctx context.Context) (context.Context, *[]string) {
 	var mu sync.Mutex
 	told := &[]string{}
