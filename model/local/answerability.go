@@ -11,23 +11,23 @@ import (
 // answerSignals are the features for whether a sentence is an answer at all. Unanswerable questions mostly resemble the text:
 // they have another name, an antonym or a negation.
 type answerSignals struct {
-	rarest    float64 // weight of the rarest term that sentence, title and headings lack
-	away      float64 // weight of the terms that also its neighbours lack
-	elsewhere float64 // of them, those that another part of the passage says
-	names     float64 // how many names and numbers of the question the sentence lacks
-	strangers float64 // how many of them no passage has
-	opposed   float64 // how many terms it lacks and says the opposite of
-	turned    float64 // whether a word that turns a statement, such as first or only, is in the question and not in the sentence
-	denies    float64 // the question asks for what is not
-	unsaid    float64 // it does, and the sentence denies nothing
-	matched   float64 // it does, and the sentence denies the same
-	asked     float64 // terms of the question
-	unfit     float64 // nothing of the kind asked for, or no reason, is there
-	copied    float64 // pairs of words in the longest run that question and sentence share
-	around    float64
-	similar   float64
-	context   float64
-	wide      float64
+	rarest          float64 // weight of the rarest term that is not in the sentence, title or headings
+	missing         float64 // weight of the terms that are not in adjacent sentences, either
+	elsewhere       float64 // weight of those that are elsewhere in the passage
+	names           float64 // number of names and numbers of the question that are not in the sentence
+	unknownNames    float64 // number of those that are in no passage
+	opposed         float64 // number of missing terms with an antonym in the sentence
+	flipped         float64 // a word that flips the meaning, such as first or only, is in the question and not in the sentence
+	negated         float64 // the question is negated
+	negationMissing float64 // the question is negated and the sentence is not
+	negationMatched float64 // both negate the same
+	asked           float64 // number of terms of the question
+	unfit           float64 // the sentence has nothing of the requested type
+	copied          float64 // word pairs in the longest run that question and sentence share
+	around          float64
+	similar         float64
+	context         float64
+	wide            float64
 }
 
 // pAnswers returns the probability that a relevant sentence holds the answer: a logistic regression, fitted to 725 answerable
@@ -35,14 +35,14 @@ type answerSignals struct {
 // 46 of 100 unanswerable and 13 of 100 answerable questions of the other. TestFitting computes this. A copy of the question's
 // words counts against an answer, because trick questions are made from sentences.
 func (d answerSignals) pAnswers() float64 {
-	return logistic(-d.rarest - 1.45*d.elsewhere - 0.4*d.names - d.strangers - 1.5*d.opposed - 1.8*d.turned - 1.6*d.denies -
-		1.35*d.unsaid + 1.45*d.matched + 0.2*d.asked - 0.7*d.unfit - 0.12*d.copied + 0.45*d.similar + 0.75*d.context - 0.9)
+	return logistic(-d.rarest - 1.45*d.elsewhere - 0.4*d.names - d.unknownNames - 1.5*d.opposed - 1.8*d.flipped - 1.6*d.negated -
+		1.35*d.negationMissing + 1.45*d.negationMatched + 0.2*d.asked - 0.7*d.unfit - 0.12*d.copied + 0.45*d.similar + 0.75*d.context - 0.9)
 }
 
 // pRelevant returns the probability that the sentence is about the subject, fitted to the same questions with paragraphs of
 // other subjects. The constant is one above the fitted one, since searches seldom find such paragraphs.
 func (d answerSignals) pRelevant() float64 {
-	return logistic(2.35*d.rarest - 0.2*d.names - 1.1*d.strangers + 3.7*d.around + 2.6*d.similar + 3.1*d.context + 3.5*d.wide - 6.9)
+	return logistic(2.35*d.rarest - 0.2*d.names - 1.1*d.unknownNames + 3.7*d.around + 2.6*d.similar + 3.1*d.context + 3.5*d.wide - 6.9)
 }
 
 // answerability returns the probability that the sentence answers the question, for a set of questions half of which have no
@@ -83,7 +83,7 @@ func (q *question) signals(c *sentence, all []*passageView) answerSignals {
 			d.rarest = max(d.rarest, w)
 		}
 		if lacks(i, nearby...) {
-			d.away += w
+			d.missing += w
 			if r.wide[i] == 1 {
 				d.elsewhere += w
 			}
@@ -98,23 +98,23 @@ func (q *question) signals(c *sentence, all []*passageView) answerSignals {
 			nowhere = nowhere && o.wide[i] != 1
 		}
 		if nowhere {
-			d.strangers++
+			d.unknownNames++
 		}
 	}
-	d.opposed, d.turned = q.contradictions(said)
+	d.opposed, d.flipped = q.contradictions(said)
 	_, longest := q.phrases(c)
 	d.copied = float64(longest)
-	if (q.hasType() || q.kind == aReason) && c.evid.fit == 0 {
+	if (q.hasType() || q.kind == reasonKind) && c.evid.fit == 0 {
 		d.unfit = 1
 	}
-	if q.denies {
-		d.denies = 1
+	if q.negated {
+		d.negated = 1
 		if !hasNegation(c.words) {
-			d.unsaid = 1
+			d.negationMissing = 1
 		}
 		for s := range negatedStems(c.words) {
-			if _, same := q.denied[s]; same {
-				d.matched = 1
+			if _, same := q.negatedTerms[s]; same {
+				d.negationMatched = 1
 			}
 		}
 	}

@@ -36,7 +36,7 @@ type candidate struct {
 }
 
 func rankList(e evidence) []float64 {
-	return []float64{e.base(), e.phrase, e.akin, e.around, e.numbers}
+	return []float64{e.base(), e.phrase, e.related, e.around, e.numbers}
 }
 
 func doubtList(d answerSignals) []float64 {

@@ -190,7 +190,7 @@ func (q *question) promoteTyped(ranked []*sentence) {
 		if q.code {
 			return c.code && c.score >= 0.6*top.score && c.evid.around >= top.evid.around-0.2
 		}
-		return c.evid.fit == 1 && c.evid.context >= 0.6*top.evid.context && c.score >= 0.7*top.score && !(c.row && q.kind == aPlace)
+		return c.evid.fit == 1 && c.evid.context >= 0.6*top.evid.context && c.score >= 0.7*top.score && !(c.row && q.kind == placeKind)
 	}
 	best := -1
 	for i, c := range ranked {
@@ -225,7 +225,7 @@ func (m *Model) centrality(all []*sentence) {
 	}
 	mean = unit(mean)
 	for i, c := range all {
-		c.score = 10*max(0, dot(mean, vectors[i])) + 2*c.evid.rank - 4*c.evid.odd
+		c.score = 10*max(0, dot(mean, vectors[i])) + 2*c.evid.rank - 4*c.evid.unusual
 		if c.at == 0 {
 			c.score += 2
 		}
@@ -238,7 +238,7 @@ func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
 		return 4 * sentences, 0.7
-	case q.kind == aMeaning && best.evid.fit >= 1: // a definition says it all
+	case q.kind == definitionKind && best.evid.fit >= 1: // a definition says it all
 		return 1, 1
 	case q.listed:
 		return sentences + 1, 0.85

@@ -14,43 +14,43 @@ import (
 type kind int
 
 const (
-	anything kind = iota
-	aTime
-	aPerson
-	aNumber
-	aPlace
-	aReason
-	aMeaning
-	aWay  // what to do
-	aList // several things
+	anyKind kind = iota
+	timeKind
+	personKind
+	numberKind
+	placeKind
+	reasonKind
+	definitionKind
+	instructionKind // an instruction
+	listKind        // a list
 )
 
 // question is the analysis of a question.
 type question struct {
-	text    string
-	terms   []lang.Term
-	weight  []float64 // of each term
-	total   float64   // of all
-	vector  [][]float32
-	sum     []float32 // the question's own vector
-	index   map[string]int
-	plain   []float64 // like weight, over the greatest of all weights, and less for words that name a kind of thing
-	words   []lang.Token
-	named   []int // terms that are names or numbers
-	numbers []int
-	denied  map[string]struct{} // stems of what the question denies
-	denies  bool                // asks for what is not
-	kind    kind
-	broad   bool // asks for an account, not for a fact
-	listed  bool // asks for several things
-	way     bool // asks what to do, which code may show
-	open    bool // says nothing of what it is about: summarise this
-	code    bool // asks for a command, or for code
+	text         string
+	terms        []lang.Term
+	weight       []float64 // of each term
+	total        float64   // of all
+	vector       [][]float32
+	sum          []float32 // vector of the question
+	index        map[string]int
+	plain        []float64 // weight over the greatest weight, reduced for words that name a type of thing
+	words        []lang.Token
+	named        []int // terms that are names or numbers
+	numbers      []int
+	negatedTerms map[string]struct{} // stems of negated words
+	negated      bool                // the question is negated
+	kind         kind
+	broad        bool // asks for an explanation, not for a fact
+	listed       bool // asks for a list
+	way          bool // asks how to do something, which code may answer
+	open         bool // has no subject: summarize this
+	code         bool // asks for a command or code
 
 	plainTotal float64             // of plain
-	follows    map[[2]string][]int // where two words stand side by side in words: the places of the second
+	follows    map[[2]string][]int // indexes in words of the second word of each pair
 
-	subject []string // stems of what the question asks the meaning of
+	subject []string // stems of the subject of a definition
 }
 
 var (
@@ -139,11 +139,11 @@ func (m *Model) ask(t model.Task) *question {
 	q.open = len(q.terms) == 0 || t.Summary
 	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
 	if q.subject = lang.Subject(s); q.subject != nil {
-		q.kind = aMeaning
-	} else if (q.kind == anything || q.kind == aPerson) && len(q.terms) <= 3 && meanRE.MatchString(s) {
-		q.kind = aMeaning
+		q.kind = definitionKind
+	} else if (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
+		q.kind = definitionKind
 	}
-	q.denies, q.denied = hasNegation(q.words), negatedStems(q.words)
+	q.negated, q.negatedTerms = hasNegation(q.words), negatedStems(q.words)
 	q.follows = map[[2]string][]int{}
 	for i, w := range q.words {
 		if i > 0 {
@@ -157,21 +157,21 @@ func (m *Model) ask(t model.Task) *question {
 func kindOf(s string) kind {
 	switch {
 	case timeRE.MatchString(s):
-		return aTime
+		return timeKind
 	case howRE.MatchString(s):
-		return aNumber
+		return numberKind
 	case whoRE.MatchString(s):
-		return aPerson
+		return personKind
 	case whereRE.MatchString(s):
-		return aPlace
+		return placeKind
 	case whyRE.MatchString(s):
-		return aReason
+		return reasonKind
 	case wayRE.MatchString(s):
-		return aWay
+		return instructionKind
 	case manyRE.MatchString(s):
-		return aList
+		return listKind
 	}
-	return anything
+	return anyKind
 }
 
 // namesIn returns the words of a text that are capitalized within it or have digits.
@@ -187,7 +187,7 @@ func namesIn(s string) map[string]struct{} {
 }
 
 // hasType reports whether the question asks for a type of thing that can be recognized in a sentence.
-func (q *question) hasType() bool { return q.kind >= aTime && q.kind <= aPlace }
+func (q *question) hasType() bool { return q.kind >= timeKind && q.kind <= placeKind }
 
 // vector returns the unit vector of a word, or nil.
 func (m *Model) vector(word string) []float32 {
@@ -217,41 +217,41 @@ var (
 func (q *question) typeFit(c *sentence) float64 {
 	var re *regexp.Regexp
 	switch q.kind {
-	case aMeaning:
+	case definitionKind:
 		return q.definitionFit(c)
-	case anything:
+	case anyKind:
 		return 0.5
-	case aWay:
+	case instructionKind:
 		return q.instructionFit(c)
-	case aList:
+	case listKind:
 		if manyOfRE.MatchString(c.text) || c.code {
 			return 1
 		}
 		return 0.5
-	case aTime:
+	case timeKind:
 		re = dateRE
-	case aNumber:
+	case numberKind:
 		re = numberRE
-	case aPlace:
+	case placeKind:
 		re = placeRE
-	case aReason:
+	case reasonKind:
 		re = reasonRE
-	case aPerson:
+	case personKind:
 		re = nameRE
 		if c.row {
 			re = fullNameRE // cells begin with capitals
 		}
 	}
 	for _, at := range re.FindAllStringIndex(c.text, 24) {
-		if q.kind == aReason || q.kind == aPlace {
+		if q.kind == reasonKind || q.kind == placeKind {
 			return 1
 		}
-		if q.kind == aPerson && at[0] == 0 && len(c.words) > 0 && lang.Stop(c.words[0].Text) {
+		if q.kind == personKind && at[0] == 0 && len(c.words) > 0 && lang.Stop(c.words[0].Text) {
 			continue
 		}
 		found := lang.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
 		for _, w := range found {
-			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == aPerson && lang.Stop(w.Text)) {
+			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == personKind && lang.Stop(w.Text)) {
 				return 1
 			}
 		}

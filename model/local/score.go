@@ -13,31 +13,31 @@ import (
 type evidence struct {
 	cover   float64 // share of the question's weighted terms in the sentence; a near word counts in part
 	exact   float64 // the same without near words
-	context float64 // the same, with the sentence before, headings and title counting half
+	context float64 // the same; the sentence before, headings and title count half
 	wide    float64 // the same of the whole passage with its headings
 	named   float64 // share of the question's names and numbers in the passage
 	pairs   float64 // share of neighbouring pairs of question terms that are near each other in the sentence
 	similar float64 // cosine of the sentence's vector with the question's
-	fit     float64 // whether something of the kind asked for is there
+	fit     float64 // whether it holds something of the requested type
 	rank    float64 // the passage's score over the best passage's
-	headed  float64 // whether the heading over it speaks of nothing but what is asked about
-	odd     float64 // very short or very long, a table's row, a question itself, code that was not asked for
-	phrase  float64 // share of the question's pairs of words, stop words included, that stand so in the sentence
-	akin    float64 // of the terms that the sentence, its title and headings lack, how near its nearest words come
+	headed  float64 // whether the heading over it is the subject of the question
+	unusual float64 // very short or very long, a table row, a question, or code that was not requested
+	phrase  float64 // share of the question's word pairs, stop words included, in the sentence
+	related float64 // mean cosine of the nearest words for terms that are not in the sentence, title or headings
 	around  float64 // share of the question's weighted terms in the sentence and its neighbours, or in title and headings
-	numbers float64 // less one for each number of the question that the sentence lacks, and one more where its passage does
+	numbers float64 // minus one for each number of the question that is not in the sentence, and another if it is not in the passage
 }
 
 // score returns the weighted sum of the features, 0..40. The weights are those of a softmax over the sentences of five
 // passages, fitted to halves of 725 reading-comprehension questions and rounded: first those of base, then the others. TestFit
 // computes them. On the other half, the best sentence holds the answer in 79 of 100 cases.
 func (e evidence) score() float64 {
-	return e.base() + 5*e.phrase + 4.8*e.akin + 5*e.around + 0.8*e.numbers
+	return e.base() + 5*e.phrase + 4.8*e.related + 5*e.around + 0.8*e.numbers
 }
 
 func (e evidence) base() float64 {
 	return 2.5*e.cover + 0.5*e.exact + 4.5*e.context + e.wide + 1.2*e.named + 1.5*e.pairs + 3*e.similar + 2.6*e.fit +
-		2.6*e.rank + e.headed - e.odd
+		2.6*e.rank + e.headed - e.unusual
 }
 
 // nearCosine is the cosine from which two words count as related.
@@ -89,10 +89,10 @@ func (m *Model) termCoverage(q *question, c *sentence) (covers, nearest []float6
 type passageView struct {
 	cs      []*sentence
 	written string    // the title
-	named   bool      // whether the question names the document by its title
+	named   bool      // the question contains the title
 	title   []string  // its stems
-	over    []float64 // of each term of the question: half if the title or a heading over the passage holds it
-	wide    []float64 // how far the passage covers it, with title and headings
+	over    []float64 // for each term, contextWeight if it is in the title or a heading
+	wide    []float64 // coverage of each term by the passage with title and headings
 }
 
 // contextWeight is the weight of a term that is in the headings and not in the sentence.
@@ -178,7 +178,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 				context[i] = max(context[i], r.cs[k-1].covers[i]/2)
 			}
 			if c.covers[i] != 1 && c.over[i] != 1 {
-				e.akin += q.plain[i] * c.nearest[i] / max(q.plainTotal, 1e-9)
+				e.related += q.plain[i] * c.nearest[i] / max(q.plainTotal, 1e-9)
 			}
 		}
 		e.exact, e.context, e.wide = q.share(exact), q.share(context), q.share(r.wide)
@@ -206,7 +206,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 				e.context = max(e.context, 0.8)
 			}
 		}
-		e.odd = q.oddity(c)
+		e.unusual = q.oddity(c)
 	}
 }
 
@@ -285,9 +285,9 @@ func (q *question) oddity(c *sentence) float64 {
 		x = min(1, float64(n-60)/60)
 	}
 	switch {
-	case c.row && (q.kind == aNumber || q.kind == aTime): // tables are where figures stand
+	case c.row && (q.kind == numberKind || q.kind == timeKind): // tables are where figures stand
 		x = 0.5
-	case c.row && q.kind == aMeaning && c.evid.fit < 0.5:
+	case c.row && q.kind == definitionKind && c.evid.fit < 0.5:
 		x = 5 // it says something of what stands in its first cell
 	case c.row:
 		x = 1.5

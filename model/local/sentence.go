@@ -14,22 +14,22 @@ import (
 type sentence struct {
 	passage int    // index into the task's passages
 	at      int    // position within its passage
-	text    string // as it would be said: no markup, one line, closed by a mark
-	heading string // the innermost that stands over it
-	under   int    // how many sentences stand between the heading, or the passage's beginning, and it
+	text    string // as quoted: no markup, one line, with a full stop
+	heading string // the innermost heading over it
+	under   int    // number of sentences after the heading or the beginning of the passage
 	head    string // of a row, the first row of its table
 	listed  bool   // an item of a list
 	row     bool   // a row of a table
 	code    bool   // fenced code
-	dangles bool   // it opens with a pronoun whose noun is in a sentence before, or follows from one
-	follows bool   // it opens with a word that ties it to the sentence before: so, however
-	closed  bool   // it ends with a mark and begins with no small letter
-	whole   bool   // it is a whole statement: fit to be said
+	dangles bool   // it begins with a pronoun that refers to an earlier sentence
+	follows bool   // it begins with a connective: so, however
+	closed  bool   // it ends with punctuation and does not begin in lower case
+	whole   bool   // it is a complete statement, which can be quoted
 	words   []lang.Token
-	stems   []string  // one a word; empty for stop words
-	covers  []float64 // of each of the question's terms
-	over    []float64 // of each of them: 1 if the title or a heading over the sentence, or its table's, holds it
-	nearest []float64 // of each of them, the cosine of the nearest word
+	stems   []string  // one per word; empty for stop words
+	covers  []float64 // coverage of each term of the question
+	over    []float64 // 1 for each term in the title or a heading
+	nearest []float64 // for each term, the cosine of the nearest word
 	score   float64
 	evid    evidence
 }
