@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// laws are what holds of the chunks of any document.
-func laws(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
+// checkChunks checks the properties of the chunks of any document.
+func checkChunks(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
 	t.Helper()
 	byID := map[corpus.ChunkID]corpus.Chunk{}
 	next := map[corpus.Level]int{}
@@ -55,7 +55,7 @@ func laws(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chunk) {
 			t.Fatalf("%s of %d bytes", c.Level, len(c.Text))
 		}
 	}
-	// Every passage's words are there once, in order.
+	// Each word of the text is in exactly one passage, in order.
 	at := 0
 	for _, c := range chunks {
 		if c.Level != corpus.Passage {
@@ -118,14 +118,13 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, text, chunks := cut(t, name, in)
-			laws(t, p, text, chunks)
+			checkChunks(t, p, text, chunks)
 			golden.Check(t, "testdata/"+name+".golden", outline(chunks))
 		})
 	}
 }
 
-// TestCutKeepsFences holds that whatever chunk holds code of prose shows that it is code, however the text is cut, and that
-// a source file has no fences.
+// TestCutKeepsFences checks that all chunks with code in prose have its fences, and that a source file has no fences.
 func TestCutKeepsFences(t *testing.T) {
 	line := "sluice ask --data /srv/data something\n"
 	code := strings.Repeat(line, 4) + "\n" + strings.Repeat(line, 60)
@@ -136,7 +135,7 @@ func TestCutKeepsFences(t *testing.T) {
 		"d.md":   "```\n" + strings.Repeat("a", 9000) + "\n```",
 	} {
 		p, body, chunks := cut(t, name, in)
-		laws(t, p, body, chunks)
+		checkChunks(t, p, body, chunks)
 		for _, c := range chunks {
 			for _, sp := range lang.Sentences(c.Text) {
 				s := c.Text[sp.Start:sp.End]
@@ -158,7 +157,7 @@ func TestCutPages(t *testing.T) {
 		{Text: "Four.", Page: 3},
 	}}
 	text, chunks := ingest.Cut("d", p)
-	laws(t, p, text, chunks)
+	checkChunks(t, p, text, chunks)
 	got := map[string][]int{}
 	for _, c := range chunks {
 		got[c.Text] = c.Pages
@@ -197,7 +196,7 @@ func FuzzCut(f *testing.F) {
 			return
 		}
 		text, chunks := ingest.Cut("d", p)
-		laws(t, p, text, chunks)
+		checkChunks(t, p, text, chunks)
 	})
 }
 

@@ -65,7 +65,7 @@ func TestUploadIsParsedAgain(t *testing.T) {
 	}
 }
 
-// TestFailuresAreRemembered ingests a folder at several starts, of which one document takes too much and another is not valid.
+// TestFailuresAreRemembered ingests a folder at several starts. One document exhausts a limit, and another is invalid.
 func TestFailuresAreRemembered(t *testing.T) {
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "failures.json")
 	write(t, dir, map[string]string{"bomb.md": "bomb", "wrong.md": "wrong", "good.md": "# Good\n\nText.\n"})
@@ -97,7 +97,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 			if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, false}, // what this start read before is still known
+		}, false}, // failures of this process are still known
 		{"after the damage", 1024 * mib, 60 * second, nil, true},
 		{"changed", 1024 * mib, 60 * second, func(*ingest.FailureStore) { write(t, dir, map[string]string{"other.md": "bomb!"}) }, true},
 	} {

@@ -24,14 +24,14 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// memory is a small index that finds passages by a word in them.
+// memory is a small index in memory.
 type memory struct {
 	mu      sync.Mutex
 	docs    map[string]map[corpus.DocumentID]corpus.Document
 	entries map[corpus.DocumentID][]index.Entry
 	puts    []int // documents of each Put
 	broken  error
-	refuses string // a space whose vectors are
+	refuses string // the space whose vectors are rejected
 }
 
 func newMemory() *memory {
@@ -108,11 +108,11 @@ func (m *memory) Terms(context.Context, string, []string) (index.TermStats, erro
 	return index.TermStats{}, nil
 }
 
-// lengths embeds a text as its length.
+// lengths is an embedder that embeds a text as its length.
 type lengths struct {
 	name   string
 	broken error
-	refuse string // a call with a text that holds it is too long
+	refuse string // calls with a text that contains it fail as too long
 	calls  *atomic.Int32
 }
 
@@ -201,13 +201,13 @@ func TestIngestFollowsFolder(t *testing.T) {
 			}
 		}
 	}
-	// Another embedder is no reason to put documents again.
+	// Documents are not ingested again for another embedder.
 	same(t, "other embedder", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), dir), ingest.Report{Unchanged: 3, Ignored: 1})
-	// A file that is named leaves its neighbours alone, and a hidden one may be named.
+	// Ingesting a single file does not affect other files. The file may be hidden.
 	same(t, "named", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), filepath.Join(dir, ".d.md")), ingest.Report{Added: 1})
 }
 
-func TestIngestTellsFailures(t *testing.T) {
+func TestIngestReportsFailures(t *testing.T) {
 	dir, ix := t.TempDir(), newMemory()
 	g := ingest.New(ix, nil, ingest.Options{MaxFileBytes: 100})
 	write(t, dir, map[string]string{
@@ -265,7 +265,7 @@ func TestIngestStopsOnBrokenParts(t *testing.T) {
 		t.Errorf("index: %v", err)
 	}
 	ix.broken = nil
-	// What was put before a cancel stays, and the next time goes on from there.
+	// Documents that were indexed before a cancellation stay, and the next ingestion skips them.
 	g := ingest.New(ix, nil, ingest.Options{BatchDocs: 3, Workers: 2})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := g.Ingest(ctx, ingest.Request{Paths: []string{dir}}, func(p ingest.Progress) {
@@ -282,7 +282,7 @@ func TestIngestStopsOnBrokenParts(t *testing.T) {
 	}
 }
 
-// TestIngestWithoutEmbedder has the embedder fail: documents are put all the same, and the report says what they lack.
+// TestIngestWithoutEmbedder checks that documents are indexed without vectors if the embedder fails.
 func TestIngestWithoutEmbedder(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"poison.txt": "Poison."}
@@ -294,9 +294,9 @@ func TestIngestWithoutEmbedder(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		e       lengths
-		without int    // chunks
+		without int    // chunks without a vector
 		calls   int32  // at most
-		says    string // the report
+		says    string // EmbedFailure of the report
 	}{
 		{"down", lengths{broken: down}, 63, 1, "m could not be reached"},
 		{"any error", lengths{broken: errors.New("boom")}, 63, 1, "the embedder failed"},
@@ -338,7 +338,7 @@ func TestIngestWithoutEmbedder(t *testing.T) {
 	}
 }
 
-// stopping ends the context of who asks it.
+// stopping is an embedder that cancels the context of its caller.
 type stopping struct{ cancel func() }
 
 func (stopping) Space() string { return "s" }
@@ -384,7 +384,7 @@ func TestIngestDocuments(t *testing.T) {
 	}
 }
 
-// replaced is an embedder whose model is replaced in the second call.
+// replaced is an embedder whose model is replaced during the second call.
 type replaced struct {
 	lengths
 	space *atomic.Int32

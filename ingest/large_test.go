@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 )
 
-// slowGenerator counts how many documents are worked on at once, by whether they are large.
+// slowGenerator counts concurrent calls, separately for large documents.
 type slowGenerator struct{ large, small, mostLarge, mostSmall atomic.Int32 }
 
 func (*slowGenerator) Name() string { return "slow" }
@@ -24,7 +24,7 @@ func (p *slowGenerator) Generate(_ context.Context, chunks []corpus.Chunk) error
 		now, most = &p.large, &p.mostLarge
 	}
 	most.Store(max(most.Load(), now.Add(1)))
-	time.Sleep(time.Second) // of the test's clock: all others get as far as they can
+	time.Sleep(time.Second) // in the synctest bubble: all other goroutines block first
 	now.Add(-1)
 	return nil
 }

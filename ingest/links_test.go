@@ -14,8 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/entities"
 )
 
-// TestWalkFollowsLinks holds that a link leads from one document to another, to what stands under the heading that it names,
-// where they share no other name.
+// TestWalkFollowsLinks checks that a link leads to the section of another document that it names, if the documents share no other name.
 func TestWalkFollowsLinks(t *testing.T) {
 	const unlike = "\n\n# Other\n\nwater and gravel run down to the river.\n"
 	for _, c := range []struct{ name, from, to, file, place string }{
@@ -61,7 +60,7 @@ func TestWalkFollowsLinks(t *testing.T) {
 	}
 }
 
-// blind is the rules without links.
+// blind is an extractor that ignores links.
 type blind struct{ entities.Rules }
 
 func (blind) Name() string { return "blind" }
@@ -70,7 +69,7 @@ func (b blind) Extract(ctx context.Context, chunks []corpus.Chunk, _ [][]entitie
 	return b.Rules.Extract(ctx, chunks, nil)
 }
 
-// seen keeps the links of each passage.
+// seen is an extractor that records the links of each passage.
 type seen struct {
 	entities.None
 	links map[string][]string
@@ -88,7 +87,7 @@ func (s seen) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]enti
 	return s.None.Extract(ctx, chunks, links)
 }
 
-// TestLinksOfPassages holds that a link goes with the passage in which it stands, also where a paragraph is cut.
+// TestLinksOfPassages checks that a link belongs to the passage that contains it, also if a paragraph is split.
 func TestLinksOfPassages(t *testing.T) {
 	var b strings.Builder
 	for i := range 60 {

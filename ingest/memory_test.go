@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 )
 
-// peak is the most memory that was in use at a collection of garbage while do ran, beyond what was before, in bytes.
+// peak returns the largest increase of the heap, in bytes, at a garbage collection while do ran.
 func peak(do func()) int {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	runtime.GC()

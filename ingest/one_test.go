@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 )
 
-// unlistable is an index that must not be asked for all it holds.
+// unlistable is an index whose documents must not be listed.
 type unlistable struct{ *memory }
 
 func (u unlistable) Documents(context.Context, string, corpus.DocumentID, int) ([]corpus.Document, error) {
@@ -43,7 +43,7 @@ func TestIngestFile(t *testing.T) {
 	if !slices.IsSorted(told) || len(told) < 6 || told[0] != "0 0.00" || told[len(told)-1] != "3 1.00" || !slices.Contains(told, "2 1.00") {
 		t.Errorf("progress %v", told)
 	}
-	// Again, under a name and title of its own, it takes the first one's place.
+	// With another name and title, it replaces the first document.
 	f.Title, f.URI = "Titled", "https://example.org/l.md"
 	if _, err := g.IngestFile(t.Context(), f, nil); err != nil {
 		t.Fatal(err)

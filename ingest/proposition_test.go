@@ -14,15 +14,15 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// heard is an embedder that keeps what it is given.
-type heard struct {
+// recordingEmbedder is an embedder that records its texts.
+type recordingEmbedder struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-func (*heard) Space() string { return "heard" }
+func (*recordingEmbedder) Space() string { return "heard" }
 
-func (h *heard) Embed(_ context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
+func (h *recordingEmbedder) Embed(_ context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.texts = append(h.texts, texts...)
@@ -33,8 +33,8 @@ func (h *heard) Embed(_ context.Context, texts []string, _ model.Purpose) ([][]f
 	return out, nil
 }
 
-// TestPropositions holds that what a sentence says by itself is embedded, searched, kept, and embedded anew in its place, and
-// that the sentence stays what is shown.
+// TestPropositions checks that propositions are embedded, indexed, stored and re-embedded in place of their sentences, and that the sentences
+// are shown.
 func TestPropositions(t *testing.T) {
 	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
 	if err != nil {
@@ -54,7 +54,7 @@ func TestPropositions(t *testing.T) {
 		proposer proposition.Generator
 		want     string
 	}{{nil, means}, {proposition.None{}, said}, {proposition.Rules{}, means}} {
-		e := &heard{}
+		e := &recordingEmbedder{}
 		g := ingest.New(ix, e, ingest.Options{Propositions: c.proposer})
 		r, err := g.IngestDocuments(t.Context(), "", sources, nil)
 		if err != nil || r.Added+r.Updated != 2 {

@@ -30,7 +30,7 @@ func passage(title, text string, headings ...string) corpus.Chunk {
 
 var kinds = map[corpus.MentionKind]string{corpus.Subject: "*", corpus.Link: "@", corpus.Named: "", corpus.Phrase: "~"}
 
-// TestMentions names what a passage mentions; * is a subject, @ a link and ~ a phrase.
+// TestMentions lists the mentions of a passage; * marks a subject, @ a link and ~ a phrase.
 func TestMentions(t *testing.T) {
 	for name, c := range map[string]struct {
 		title, text string
@@ -88,7 +88,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// TestDocument finds in one passage what another tells of: whose last name it is, what is written small, what is repeated.
+// TestDocument checks rules that depend on other passages: last names, lower-case words, repeated phrases.
 func TestDocument(t *testing.T) {
 	section := passage("T", "Section Name here.")
 	section.Level = corpus.Section
@@ -118,7 +118,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// check checks what holds of whatever is found.
+// check checks the properties of every extraction.
 func check(t *testing.T, f entities.Extraction) {
 	t.Helper()
 	if len(f.Mentions) > 64 || len(f.Relations) > 64 {
@@ -188,7 +188,7 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile takes about as long for each byte whatever the text is, and however long.
+// BenchmarkHostile should take about the same time per byte for each text and length.
 func BenchmarkHostile(b *testing.B) {
 	for i, s := range hostile {
 		b.Run(fmt.Sprint(i), func(b *testing.B) {

@@ -52,7 +52,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestLinkedAndNamed holds that a link is named once, before the text's names, and after what the passage is about.
+// TestLinkedAndNamed checks that the name of a link is listed once, after the subjects and before the names of the text.
 func TestLinkedAndNamed(t *testing.T) {
 	got := linked(t, passage("notes.txt", "Jan Nowak met Anna Lis in [[Warsaw#Centre|the town]]."), entities.Link{Text: "anna lis"}, entities.Link{Text: "Notes"}).Mentions
 	want := []corpus.Mention{{Name: "notes.txt", Kind: corpus.Subject}, {Name: "notes", Kind: corpus.Subject}, {Name: "anna lis", Kind: corpus.Link},

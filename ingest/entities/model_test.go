@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
-// passages are those of a document about a lighthouse, under a section and over a sentence.
+// passages returns chunks of a document about a lighthouse: a section, passages and a sentence.
 func passages(texts ...string) []corpus.Chunk {
 	out := []corpus.Chunk{{ID: "s", Level: corpus.Section, Title: "Farland lighthouse", Text: strings.Join(texts, "\n")}}
 	for i, s := range texts {
@@ -30,7 +30,7 @@ func passages(texts ...string) []corpus.Chunk {
 
 const keeper = "Its keeper is Ada Brook, who came from the mill at żukowo.\nShe burns rapeseed oil."
 
-// ruled are rules that find the same two names in each passage.
+// ruled is an extractor that finds the same two names in each passage.
 type ruled struct{ fails error }
 
 func (ruled) Name() string { return "ruled" }
@@ -97,7 +97,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelIsBounded: whatever is said, no more is kept than of the rules.
+// TestModelIsBounded checks that the limits also apply to the model's results.
 func TestModelIsBounded(t *testing.T) {
 	var words, names, relations []string
 	for i := range 500 {
@@ -151,7 +151,7 @@ func TestModelFallsBack(t *testing.T) {
 						t.Errorf("told %q", s)
 					}
 				}
-				time.Sleep(6 * time.Minute) // of the bubble's time
+				time.Sleep(6 * time.Minute) // in the synctest bubble
 				before := asked.Load()
 				if _, err := m.Extract(ctx, passages(keeper), nil); err != nil || asked.Load() == before {
 					t.Errorf("%v, and it is not asked again", err)

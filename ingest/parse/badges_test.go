@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// TestBadges holds that the pictures beside a project's name are neither its title nor text, and that a figure's description is.
+// TestBadges checks that images beside a project's name are not part of its title or text, and that the description of a figure is.
 func TestBadges(t *testing.T) {
 	p, err := parse.Parse(t.Context(), "README.md", []byte("# Sluice [![Build](b.svg)](https://ci) <img src=\"l.png\" alt=\"logo\"> ![Go](g.svg)\n\n"+
 		"[![Build](b.svg)](https://ci)\n[![Docs](d.svg)](https://docs) ![Go](g.svg)\n\n![How water runs](w.png)\n\n"+

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// check is what Parse promises of any bytes.
+// check checks what Parse guarantees for any bytes.
 func check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	before := string(data)
@@ -120,7 +120,7 @@ func FuzzPDF(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { check(t, "a.pdf", data) })
 }
 
-// FuzzPDFContent breaks what a page draws, which compression hides from the fuzzer above.
+// FuzzPDFContent mutates content streams, which compression hides from FuzzPDF.
 func FuzzPDFContent(f *testing.F) {
 	f.Add([]byte("BT /F1 12 Tf 72 700 Td (Hello) Tj 0 -14 Td [(wor) -20 (ld)] TJ ET"))
 	f.Add([]byte("q 1 0 0 1 5 5 cm BT /F1 9 Tf 1 0 0 1 9 9 Tm <48656c> ' T* (a\\051\\n) \" ET Q BI /W 1 ID xx EI /X Do"))

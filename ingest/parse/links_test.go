@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// TestLinks tells for each block what it says, and what of it leads where.
+// TestLinks lists the text and the links of each block.
 func TestLinks(t *testing.T) {
 	long := strings.Repeat("long ", 41)
 	for _, c := range []struct{ name, in, want string }{

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
-// render writes a document so that a person can check it.
+// render formats a document for review.
 func render(p parse.Parsed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)", p.Title, p.MediaType)
@@ -161,7 +161,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Inputs that cost the libraries beneath more than their length.
+// Inputs for which the libraries take more than linear time.
 func TestHostile(t *testing.T) {
 	for name, data := range map[string]string{
 		"quotes.md":   strings.Repeat(">", 200_000),

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
-// book writes a PDF file of several pages with a running head, page numbers, headings and hyphens.
+// book returns a PDF file of several pages with a running head, page numbers, headings and hyphens.
 func book(t testing.TB, change func(*fpdf.Fpdf)) []byte {
 	t.Helper()
 	f := fpdf.New("P", "mm", "A4", "")
@@ -77,7 +77,7 @@ func TestPDF(t *testing.T) {
 	}
 	golden.Check(t, "testdata/rivers.golden", render(p))
 
-	// What stands before the header and after the end is of no matter.
+	// Bytes before the header and after the end are ignored.
 	wrapped := append([]byte("junk\n"), append(bytes.Clone(data), "\n\n<!-- served -->\n"...)...)
 	wrapped = bytes.Replace(wrapped, []byte("%PDF-1.3\n"), []byte("%PDF-2.0 "), 1)
 	q, err := parse.Parse(t.Context(), "rivers.pdf", wrapped, parse.Limits{})
@@ -92,12 +92,12 @@ func picture() *bytes.Buffer {
 	return &b
 }
 
-// selfHolding is a file whose object stream is said to stand in itself.
+// selfHolding returns a file whose object stream contains itself.
 func selfHolding() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.5\n")
 	at := b.Len()
-	rows := []byte{0, 0, 0, 2, 1, 0, 2, 1, 0, 1, 0, byte(at)} // object 1 stands in object 1, and so does 2
+	rows := []byte{0, 0, 0, 2, 1, 0, 2, 1, 0, 1, 0, byte(at)} // objects 1 and 2 are in object 1
 	fmt.Fprintf(&b, "3 0 obj\n<</Type/XRef/Size 4/W[1 1 1]/Root 2 0 R/Length %d>>\nstream\n%s\nendstream\nendobj\n", len(rows), rows)
 	fmt.Fprintf(&b, "%s\nstartxref\n%d\n%%%%EOF\n", strings.Repeat("% fill\n", 20), at)
 	return b.Bytes()
@@ -149,7 +149,7 @@ func TestPDFRefusals(t *testing.T) {
 	}
 }
 
-// onePage is a file of one page that draws what content says, in a font with a ToUnicode map.
+// onePage returns a file of one page with the given content, in a font with a ToUnicode map.
 func onePage(content []byte) []byte {
 	const cmap = "1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <41> <43> <0061> endbfrange 1 beginbfchar <48> <0048> endbfchar"
 	var b bytes.Buffer

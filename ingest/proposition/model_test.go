@@ -22,7 +22,7 @@ import (
 const mill = "# Farland Mill\n\nThe mill was built in 1871 by Joan Marsh, and it never burnt down. The owner lived there with 12 cats. " +
 	"When the war came, the place was not sold. Others were."
 
-// says answers with texts for the sentences of the ids from 1.
+// says returns a reply with texts for the sentences 1, 2, …
 func says(texts ...string) string {
 	var out []string
 	for i, s := range texts {
@@ -77,7 +77,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelKeepsRules holds that the form of the rules stands where the model has none of its own that is fit.
+// TestModelKeepsRules checks that the propositions of the rules are kept if those of the model fail the check.
 func TestModelKeepsRules(t *testing.T) {
 	data := box + "It was patented in 1871. No."
 	want := statements(t, proposition.Rules{}, data)
@@ -89,7 +89,7 @@ func TestModelKeepsRules(t *testing.T) {
 	}
 }
 
-// TestModelAsksOnceAPassage holds what is asked of a document of several: code and tables are not.
+// TestModelAsksOnceAPassage checks that there is one request per passage, without code and tables.
 func TestModelAsksOnceAPassage(t *testing.T) {
 	var asked atomic.Int32
 	statements(t, proposition.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
@@ -104,8 +104,8 @@ func TestModelAsksOnceAPassage(t *testing.T) {
 	}
 }
 
-// TestModelRests holds that a model that fails is left alone for a while, and told of once.
-func TestModelRests(t *testing.T) {
+// TestModelCooldown checks that a failed model is not called for a while, and that the failure is logged once.
+func TestModelCooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, told := modeltest.RecordTrace(t.Context())
 		var asked atomic.Int32

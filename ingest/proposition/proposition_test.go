@@ -25,7 +25,7 @@ func chunksOf(t testing.TB, name, data string) []corpus.Chunk {
 	return chunks
 }
 
-// proposed cuts a document and gives its sentences with what they became.
+// proposed returns the sentences of a document with their propositions.
 func proposed(t testing.TB, name, data string) (sentences []corpus.Chunk) {
 	t.Helper()
 	chunks := chunksOf(t, name, data)
@@ -53,7 +53,7 @@ const (
 	farm   = "# Farland Light\n\nThe lighthouse is open to all.\n\n## Visits\n\n"
 )
 
-// TestRules gives the last sentence of each text and what it becomes; "" where it stays as it is.
+// TestRules checks the proposition of the last sentence of each text; "" means none.
 func TestRules(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		// A person.
@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 		{"# Ed Hale\n\nEdward James Hale (born 1915) was a Scottish painter. He died in Leith.", "Ed Hale died in Leith."},
 		{"# Storm\n\nAnna Storm was a famous dancer born in Hull. She moved to Leeds in 1916.", "Anna Storm moved to Leeds in 1916."},
 
-		// A person, where it is not certain who is meant.
+		// A person, with uncertain antecedents.
 		{ada + "Joan Marsh met Ada Moor in Hull. She was charmed.", "Ada Moor — She was charmed."},
 		{ada + "Her mother was a nurse. She moved.", "Ada Moor — She moved."},
 		{ada + "The prize was given by Joan Marsh. She spoke.", "Ada Moor — She spoke."},
@@ -103,7 +103,7 @@ func TestRules(t *testing.T) {
 		{box + "Gravel is washed in winter.", ""},
 		{"# History of Hull\n\nThe Exchange Railway was a tramway in Hull. It was closed in 1912.", "The Exchange Railway was closed in 1912."},
 
-		// What it was called.
+		// Definite noun phrases.
 		{film + "The film was shot in Wales.", "The film Night Water was shot in Wales."},
 		{film + "The movie stars Ann Lee.", "The movie Night Water stars Ann Lee."},
 		{film + "The film focuses on a well.", "The film Night Water focuses on a well."},
@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 		{film + "Marsh made a second film in 1990. The film was shot in France.", "Night Water — The film was shot in France."},
 		{"# Emory College\n\nEmory College is a small college in Hull. The college was founded in 1836.", "Emory College was founded in 1836."},
 
-		// Several.
+		// Plurals.
 		{band + "They toured in 1979.", "The Sluices toured in 1979."},
 		{band + "Their songs are short.", "The Sluices' songs are short."},
 		{people + "They lived on eels.", "The Marshmen lived on eels."},
@@ -155,7 +155,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestDocument shows what the sentences of a small document become.
+// TestDocument checks all propositions of a small document.
 func TestDocument(t *testing.T) {
 	var b strings.Builder
 	for _, c := range proposed(t, "light.md", document) {
@@ -189,7 +189,7 @@ Call the office before you come. It is best to book early.
 ` + "```sh\nlight --on\n```" + `
 `
 
-// TestBounds holds that propositions grow no more than they may, whatever titles and headings hold.
+// TestBounds checks that propositions respect MaxGrowth for any title and heading.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("Very Long Name ", 40)
 	for _, text := range []string{

@@ -145,7 +145,7 @@ func TestDelegatedCgroup(t *testing.T) {
 	}
 }
 
-// TestExceeded tells a group that reached its limit from one in which a process was killed for another reason.
+// TestExceeded checks that only processes that reached the limit of their own group count.
 func TestExceeded(t *testing.T) {
 	for _, tt := range []struct {
 		version int

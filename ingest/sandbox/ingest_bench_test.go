@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 )
 
-// ordinary are the pages of docs/, and the same texts as HTML, PDF and CSV.
+// ordinary returns the pages of docs/, and the same texts as HTML, PDF and CSV.
 func ordinary(b *testing.B) []ingest.Source {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 10 {
@@ -54,7 +54,7 @@ func ordinary(b *testing.B) []ingest.Source {
 	return out
 }
 
-// cpu is the processor time of this process and of its children that have ended.
+// cpu returns the processor time of this process and its ended children.
 func cpu() (d time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -64,8 +64,8 @@ func cpu() (d time.Duration) {
 	return d
 }
 
-// BenchmarkIngest ingests ordinary files into an index on disk, parsed in the process and in children in turns, so that both see the same
-// load of the machine. It reports the ratio of what the two take.
+// BenchmarkIngest ingests ordinary files into an index on disk, parsed alternately in the process and in children, so that both see the same
+// load. It reports the ratio of the times.
 func BenchmarkIngest(b *testing.B) {
 	sources := ordinary(b)
 	once := func(children bool) (clock, processor time.Duration) {
@@ -91,7 +91,7 @@ func BenchmarkIngest(b *testing.B) {
 		}
 		return clock, processor
 	}
-	once(false) // reads the local model's data
+	once(false) // loads the local model
 	var clocks, processors [2]time.Duration
 	for b.Loop() {
 		for i, children := range []bool{false, true} {

@@ -43,7 +43,7 @@ func newPool(t *testing.T, o Options) *Pool {
 	return p
 }
 
-// TestSameAsInProcess compares what a child and the process itself make of each sample document.
+// TestSameAsInProcess checks that a child and the process itself return the same for each sample document.
 func TestSameAsInProcess(t *testing.T) {
 	p := newPool(t, Options{Workers: 1})
 	samples, err := filepath.Glob("../parse/testdata/*.*")
@@ -153,7 +153,7 @@ func TestCancelledParseKillsTheChild(t *testing.T) {
 	}
 }
 
-// TestChildThatDied has a document parsed although the idle child was killed by somebody else.
+// TestChildThatDied parses a document after the idle child was killed.
 func TestChildThatDied(t *testing.T) {
 	p := newPool(t, Options{Workers: 1})
 	name, data := parsetest.Ordinary()
@@ -242,7 +242,7 @@ func TestChildIgnoresStopSignals(t *testing.T) {
 	<-first.exited // the end of its input still ends it
 }
 
-// TestFailuresOfTheMachine fails documents for reasons that are not theirs. None may wrap ErrExhausted, which is remembered.
+// TestFailuresOfTheMachine checks that failures that the document did not cause do not wrap ErrExhausted.
 func TestFailuresOfTheMachine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("has no signals")
@@ -269,7 +269,7 @@ func TestFailuresOfTheMachine(t *testing.T) {
 	})
 }
 
-// TestReplacedProgram has a child of another version, as after the file of the program was replaced.
+// TestReplacedProgram uses a child of another version, as after the executable was replaced.
 func TestReplacedProgram(t *testing.T) {
 	name, data := parsetest.Ordinary()
 	own := version
@@ -282,7 +282,7 @@ func TestReplacedProgram(t *testing.T) {
 	}
 }
 
-// TestTimeFailure decides by the processor time of a document whether its time failure is remembered.
+// TestTimeFailure checks that a time failure only wraps ErrExhausted if the document used enough processor time.
 func TestTimeFailure(t *testing.T) {
 	for _, tt := range []struct {
 		used      time.Duration
