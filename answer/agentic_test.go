@@ -46,7 +46,7 @@ var harbour = map[string]string{
 }
 
 var harboured = sync.OnceValues(func() (*embedded.Index, error) {
-	ix, err := embedded.Open(filepath.Join(tempDir, "harbour"), embedded.Options{})
+	ix, err := embedded.Open(context.Background(), filepath.Join(tempDir, "harbour"), embedded.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func manual(t *testing.T) []byte {
 // TestCitationsNameTheirPages: a citation names the pages of the cited sentences, not those of the passage, in each protocol.
 func TestCitationsNameTheirPages(t *testing.T) {
 	t.Parallel()
-	ix, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func paged(id, title, uri string, pages int, said func(page, k int) string) (cor
 // archive is a pipeline over a report of 40 pages and some short documents; so many more are in it, of which nothing is known.
 func archive(t *testing.T, more int) *answer.Pipeline {
 	t.Helper()
-	ix, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func slides(pages ...[]string) (corpus.Document, []index.Entry) {
 // TestPagesThatShareAPassage: of a passage that reaches over several pages, what stands on others is not read.
 func TestPagesThatShareAPassage(t *testing.T) {
 	t.Parallel()
-	ix, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

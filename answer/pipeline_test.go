@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		tempDir = dir
-		ix, err := embedded.Open(filepath.Join(dir, "library"), embedded.Options{})
+		ix, err := embedded.Open(context.Background(), filepath.Join(dir, "library"), embedded.Options{})
 		if err != nil {
 			panic(err)
 		}
@@ -191,7 +191,7 @@ func TestSearchesThreeTimesAtMost(t *testing.T) {
 
 func TestEmptyCollectionHasNoDocuments(t *testing.T) {
 	t.Parallel()
-	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

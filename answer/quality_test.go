@@ -19,7 +19,7 @@ import (
 func TestFloorToolsOnTuningSet(t *testing.T) {
 	race.Measure(t)
 	set := beir.LoadSet(t, "musique")
-	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

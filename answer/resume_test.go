@@ -315,7 +315,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 // log stays legal, what was shown stays, and each number of a citation keeps its chunk.
 func TestResumeAfterAChange(t *testing.T) {
 	t.Parallel()
-	empty, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	empty, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // stores is a pipeline over uploaded files, some of them in vector stores, and a folder of documents.
 func stores(t *testing.T) *answer.Pipeline {
 	t.Helper()
-	ix, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

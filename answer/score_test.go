@@ -57,7 +57,7 @@ func TestFloorTopScore(t *testing.T) {
 		}
 		sets[name] = set
 	}
-	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type library struct {
 
 func newLibrary(t *testing.T) library {
 	t.Helper()
-	x, err := embedded.Open(filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	x, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -506,7 +506,7 @@ func TestUsedAtOnce(t *testing.T) {
 }
 
 func BenchmarkLookup(b *testing.B) {
-	x, err := embedded.Open(filepath.Join(b.TempDir(), "index"), embedded.Options{})
+	x, err := embedded.Open(b.Context(), filepath.Join(b.TempDir(), "index"), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

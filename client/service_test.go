@@ -61,7 +61,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 			t.Fatal(err)
 		}
 	}
-	ix, err := embedded.Open(filepath.Join(dir, "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(err)
 	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(err)

@@ -35,7 +35,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	ix, err := embedded.Open(dir, embedded.Options{})
+	ix, err := embedded.Open(context.Background(), dir, embedded.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -83,7 +83,7 @@ func Example() {
 
 // A chain of language models writes and judges; what needs no model stands behind it.
 func ExampleNew_models() {
-	ix, err := embedded.Open(filepath.Join(os.TempDir(), "sluice-models"), embedded.Options{})
+	ix, err := embedded.Open(context.Background(), filepath.Join(os.TempDir(), "sluice-models"), embedded.Options{})
 	if err != nil {
 		panic(err)
 	}

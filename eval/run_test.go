@@ -81,7 +81,7 @@ func TestFloorSearch(t *testing.T) {
 // search measures nDCG@10 of each set. Lexical search must reach the floor, and vectors may cost at most loss.
 func search(t *testing.T, loss float64, floors map[string]float64) {
 	race.Measure(t)
-	x, err := embedded.Open(t.TempDir(), embedded.Options{})
+	x, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func newPlace(t testing.TB, change func(p *place, o *options)) *place {
 	if p.store, err = sqlite.Open(t.Context(), filepath.Join(p.dir, "sluice.db")); err != nil {
 		t.Fatal(err)
 	}
-	if p.index, err = embedded.Open(filepath.Join(p.dir, "index"), embedded.Options{}); err != nil {
+	if p.index, err = embedded.Open(t.Context(), filepath.Join(p.dir, "index"), embedded.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	o.Store, o.Index, o.Ingest = p.store, p.index, ingest.New(p.index, o.embedder, ingest.Options{Workers: 1})

@@ -58,7 +58,7 @@ func reconcile(t *testing.T, dir string, dry bool, kill int) (files.Report, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix, err := embedded.Open(filepath.Join(dir, "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

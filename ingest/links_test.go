@@ -26,7 +26,7 @@ func TestWalkFollowsLinks(t *testing.T) {
 		{"to a file without a heading", "see [the list](tile-list.txt).", "clay is baked.", "tile-list.txt", "clay"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+			ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func TestSizeOfMemory(t *testing.T) {
 		fmt.Fprintf(&tokens, "%x ", random.Uint32())
 	}
 	dir := t.TempDir()
-	x, err := embedded.Open(filepath.Join(dir, "index"), embedded.Options{})
+	x, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (h *recordingEmbedder) Embed(_ context.Context, texts []string, _ model.Pur
 // TestPropositions checks that propositions are embedded, indexed, stored and re-embedded in place of their sentences, and that the sentences
 // are shown.
 func TestPropositions(t *testing.T) {
-	ix, err := embedded.Open(t.TempDir(), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

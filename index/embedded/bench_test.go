@@ -85,7 +85,7 @@ func benchPut(b *testing.B, x index.Writer, passages []string) {
 
 func benchIndex(b *testing.B) (*embedded.Index, []string) {
 	passages, questions := benchText(b, benchPassages)
-	x, err := embedded.Open(b.TempDir(), embedded.Options{})
+	x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkPut(b *testing.B) {
 	passages, _ := benchText(b, 2000)
 	for b.Loop() {
-		x, err := embedded.Open(b.TempDir(), embedded.Options{})
+		x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func BenchmarkPut(b *testing.B) {
 func BenchmarkReopen(b *testing.B) {
 	passages, _ := benchText(b, benchPassages)
 	dir := b.TempDir()
-	x, err := embedded.Open(dir, embedded.Options{})
+	x, err := embedded.Open(b.Context(), dir, embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func BenchmarkReopen(b *testing.B) {
 		if err := x.Close(); err != nil {
 			b.Fatal(err)
 		}
-		if x, err = embedded.Open(dir, embedded.Options{}); err != nil {
+		if x, err = embedded.Open(b.Context(), dir, embedded.Options{}); err != nil {
 			b.Fatal(err)
 		}
 		if hits, err := x.Search(context.Background(), index.Query{Collection: "c", Text: passages[0]}); err != nil || len(hits) == 0 {

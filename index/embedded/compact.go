@@ -240,7 +240,7 @@ func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 	if err := x.view(func(tx *txn) error { return copyBuckets(ctx, to, tx) }); err != nil {
 		return nil, err
 	}
-	if err := guard(fresh, func() error { _, err := verifyFile(fresh); return err }); err != nil {
+	if err := guard(fresh, func() error { _, err := verifyFile(ctx, fresh); return err }); err != nil {
 		return nil, x.noteDamage(err)
 	}
 	x.dbMu.Lock()

@@ -46,7 +46,7 @@ func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
 		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				x, err := embedded.Open(dir, embedded.Options{})
+				x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +87,7 @@ func TestErasedAfterRestart(t *testing.T) {
 		t.Error("closing the index waited for a compaction")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		x, err := embedded.Open(dir, embedded.Options{})
+		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestCloseEndsCompaction(t *testing.T) {
 	for range 5 {
 		dir := t.TempDir()
 		var log bytes.Buffer
-		x, err := embedded.Open(dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		x, err := embedded.Open(t.Context(), dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

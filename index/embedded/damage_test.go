@@ -148,7 +148,7 @@ func TestDamaged(t *testing.T) {
 
 // readsAll reads the index of damagedIndex in several ways. The test fails if anything is missing without an error.
 func readsAll(t *testing.T, dir string) error {
-	x, err := embedded.Open(dir, embedded.Options{})
+	x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func readsAll(t *testing.T, dir string) error {
 func TestLexicalDamagedWhileOpen(t *testing.T) {
 	dir, _ := damagedIndex(t)
 	synctest.Test(t, func(t *testing.T) {
-		x, err := embedded.Open(dir, embedded.Options{})
+		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // openDocuments verifies and opens documents.db, or creates it.
-func (x *Index) openDocuments() error {
+func (x *Index) openDocuments(ctx context.Context) error {
 	if err := removeIfThere(x.path(fileCompacted)); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (x *Index) openDocuments() error {
 	computed := sums{}
 	switch info, err := os.Stat(path); {
 	case err == nil && info.Size() > 0:
-		if err := guard(path, func() error { computed, err = verifyFile(path); return err }); err != nil {
+		if err := guard(path, func() error { computed, err = verifyFile(ctx, path); return err }); err != nil {
 			return err
 		}
 	case err == nil || errors.Is(err, os.ErrNotExist):

@@ -63,7 +63,7 @@ func putRange(t *testing.T, x index.Writer, id string, from, to int, text string
 
 func open(t testing.TB, dir string) *embedded.Index {
 	t.Helper()
-	x, err := embedded.Open(dir, embedded.Options{})
+	x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestDeletedTextIsInNoFile(t *testing.T) {
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
-	_, err := embedded.Open(dir, embedded.Options{LockTimeout: time.Millisecond})
+	_, err := embedded.Open(t.Context(), dir, embedded.Options{LockTimeout: time.Millisecond})
 	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
 		t.Errorf("second Open: %v", err)
 	}
@@ -206,6 +206,22 @@ func TestClosed(t *testing.T) {
 	if err := put(t.Context(), x, "a", "b", 1); err == nil {
 		t.Error("put after Close")
 	}
+}
+
+// TestOpenCancelled opens an index with a context that has ended: the error is that of the context, and the folder is free afterwards.
+func TestOpenCancelled(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	if err := errors.Join(put(t.Context(), x, "a", "apple", 3), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := embedded.Open(ctx, dir, embedded.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	x = open(t, dir)
+	wantNamed(t, x, "Title a", 3)
 }
 
 // TestDamagedMentions damages the mentions of passages. Walks must fail, and searches must work.
@@ -281,7 +297,7 @@ func TestKilled(t *testing.T) {
 }
 
 func writeForever(dir string) {
-	x, err := embedded.Open(dir, embedded.Options{})
+	x, err := embedded.Open(context.Background(), dir, embedded.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

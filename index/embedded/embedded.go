@@ -84,8 +84,8 @@ var errClosed = errors.New("the index is closed")
 // Open opens the index in dir, and creates it if it does not exist. Only one process can open a folder: others get a
 // [fault.Conflict] after the lock timeout. Changes that a crash interrupted are completed or undone. A documents.db that is damaged
 // or missing is an error that contains its path; damaged lexical indexes are rebuilt from it. The vectors and lexical indexes of a
-// collection are loaded when it is first used.
-func Open(dir string, opts Options) (*Index, error) {
+// collection are loaded when it is first used. The end of ctx stops the verification of the files.
+func Open(ctx context.Context, dir string, opts Options) (*Index, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -100,20 +100,23 @@ func Open(dir string, opts Options) (*Index, error) {
 	}
 	x := &Index{dir: dir, opts: opts, numbers: map[string]uint32{}, outdated: map[*collection]error{}, collections: map[string]*collection{},
 		reads: map[chan struct{}]struct{}{}}
-	if err := x.open(); err != nil {
+	if err := x.open(ctx); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
 	return x, nil
 }
 
-func (x *Index) open() (err error) {
+func (x *Index) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Join(x.dir, folderLexical), permDir); err != nil {
 		return err
 	}
 	x.lock = flock.New(filepath.Join(x.dir, fileLock))
-	ctx, cancel := context.WithTimeout(context.Background(), x.opts.LockTimeout)
+	lockCtx, cancel := context.WithTimeout(ctx, x.opts.LockTimeout)
 	defer cancel()
-	ok, err := x.lock.TryLockContext(ctx, 20*time.Millisecond)
+	ok, err := x.lock.TryLockContext(lockCtx, 20*time.Millisecond)
+	if !ok && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -128,7 +131,7 @@ func (x *Index) open() (err error) {
 			_ = x.lock.Unlock()
 		}
 	}()
-	if err := x.openDocuments(); err != nil {
+	if err := x.openDocuments(ctx); err != nil {
 		return err
 	}
 	x.queue = bleve.NewAnalysisQueue(max(1, runtime.GOMAXPROCS(0)))

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/sluice-rag/sluice/index"
@@ -18,7 +19,7 @@ func opener() indextest.Open {
 				t.Fatal(err)
 			}
 		}
-		x, err := embedded.Open(dir, embedded.Options{})
+		x, err := embedded.Open(context.Background(), dir, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

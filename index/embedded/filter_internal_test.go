@@ -12,7 +12,7 @@ import (
 // merged.
 func TestFiltersForget(t *testing.T) {
 	t.Parallel()
-	x, err := Open(t.TempDir(), Options{})
+	x, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func TestFormatAfter(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Open(dir, embedded.Options{}); err == nil {
+	if _, err := embedded.Open(t.Context(), dir, embedded.Options{}); err == nil {
 		t.Error("opened a format that is not known")
 	} else if e, ok := errors.AsType[*fault.Error](err); ok {
 		t.Errorf("a damaged folder is the caller's fault: %v", e)

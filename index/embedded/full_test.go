@@ -72,7 +72,7 @@ func TestDiskFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				x, err := embedded.Open(dir, embedded.Options{Reserve: space})
+				x, err := embedded.Open(t.Context(), dir, embedded.Options{Reserve: space})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestDiskFull(t *testing.T) {
 				if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context()), x.Close()); err != nil {
 					t.Error(err)
 				}
-				if x, err = embedded.Open(dir, embedded.Options{}); err != nil {
+				if x, err = embedded.Open(t.Context(), dir, embedded.Options{}); err != nil {
 					t.Fatal(err)
 				}
 				check("reopened", 18, 2*stored, false)

@@ -19,7 +19,7 @@ func benchName(n uint64) string { return fmt.Sprintf("Ka%d Lo%d", n%997, n) }
 // graphIndex returns an index in which each passage is about its own name, and mentions ten other names with Zipf's distribution and one
 // name that all passages mention.
 func graphIndex(b *testing.B) *embedded.Index {
-	x, err := embedded.Open(b.TempDir(), embedded.Options{})
+	x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

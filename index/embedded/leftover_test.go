@@ -37,7 +37,7 @@ func TestLeftoverSegment(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			x, err := embedded.Open(dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			x, err := embedded.Open(t.Context(), dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

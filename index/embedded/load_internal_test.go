@@ -17,7 +17,7 @@ import (
 func reopened(t *testing.T) *Index {
 	t.Helper()
 	dir := t.TempDir()
-	x, err := Open(dir, Options{})
+	x, err := Open(t.Context(), dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func reopened(t *testing.T) *Index {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if x, err = Open(dir, Options{}); err != nil {
+	if x, err = Open(t.Context(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = x.Close() })

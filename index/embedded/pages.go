@@ -308,7 +308,7 @@ func (p *pages) free() (ids []uint64, err error) {
 
 // verifyFile reads the whole bbolt file at path, without bbolt, and returns the sums of its buckets. It is an error if they differ from
 // the sums stored in the file. A file of a format before sums stores none.
-func verifyFile(path string) (sums, error) {
+func verifyFile(ctx context.Context, path string) (sums, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func verifyFile(path string) (sums, error) {
 	if size := info.Size() / newest.pageSize; newest.high < 2 || newest.high > uint64(size) {
 		return nil, fmt.Errorf("%w: has %d pages where %d were written", errDamaged, size, newest.high)
 	}
-	p := newPages(context.Background(), newest, f)
+	p := newPages(ctx, newest, f)
 	// Read ahead: the walk itself goes from page to page.
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, io.NewSectionReader(f, 0, int64(p.high)*p.pageSize), make([]byte, 1<<20)); err != nil {
 		return nil, err

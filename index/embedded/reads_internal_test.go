@@ -35,7 +35,7 @@ func TestCompactWhileReading(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "index")
 			synctest.Test(t, func(t *testing.T) {
-				x, err := Open(dir, Options{})
+				x, err := Open(t.Context(), dir, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,7 +89,7 @@ func TestCompactWhileReading(t *testing.T) {
 // bucket that is empty then.
 func TestPutAfterDeletingAll(t *testing.T) {
 	t.Parallel()
-	x, err := Open(t.TempDir(), Options{})
+	x, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestStaleRootPage(t *testing.T) {
 	path := filepath.Join(dir, fileDocuments)
 	put := func(docs ...corpus.Document) {
 		t.Helper()
-		x, err := Open(dir, Options{})
+		x, err := Open(t.Context(), dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestStaleRootPage(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := Open(dir, Options{}); !errors.Is(err, errDamaged) {
+	if x, err := Open(t.Context(), dir, Options{}); !errors.Is(err, errDamaged) {
 		t.Errorf("an index that lacks its documents opens: %v", err)
 		_ = x.Close()
 	}

@@ -16,7 +16,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	open := func() *embedded.Index {
-		x, err := embedded.Open(dir, embedded.Options{})
+		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (l *library) join(set string, ids ...corpus.DocumentID) {
 
 func open(t *testing.T) (*library, *scope.Reader) {
 	t.Helper()
-	x, err := embedded.Open(t.TempDir(), embedded.Options{})
+	x, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (h *hashing) asked() int {
 
 func openIndex(t testing.TB, dir string) *embedded.Index {
 	t.Helper()
-	x, err := embedded.Open(dir, embedded.Options{})
+	x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestPoison(t *testing.T) {
 // TestKilled kills the process during the work and continues with a new one.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("REEMBED_TEST_DIR"); dir != "" {
-		x, err := embedded.Open(dir, embedded.Options{})
+		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

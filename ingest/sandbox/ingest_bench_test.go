@@ -69,7 +69,7 @@ func cpu() (d time.Duration) {
 func BenchmarkIngest(b *testing.B) {
 	sources := ordinary(b)
 	once := func(children bool) (clock, processor time.Duration) {
-		x, err := embedded.Open(b.TempDir(), embedded.Options{})
+		x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

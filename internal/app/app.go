@@ -97,7 +97,7 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	}
 	var ix *embedded.Index
 	err = space.Use(func() (err error) {
-		ix, err = embedded.Open(filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger, Reserve: space})
+		ix, err = embedded.Open(ctx, filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger, Reserve: space})
 		return err
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("make temporary index: %w", err)
 	}
-	ix, err := embedded.Open(dir, embedded.Options{Logger: logger})
+	ix, err := embedded.Open(ctx, dir, embedded.Options{Logger: logger})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make temporary index: %w", err), os.RemoveAll(dir))
 	}

@@ -65,7 +65,7 @@ func newSite(t testing.TB, settings ...setting) *site {
 func openSite(t testing.TB, dir string, settings ...setting) *site {
 	t.Helper()
 	ctx := context.Background()
-	ix, err := embedded.Open(filepath.Join(dir, "index"), embedded.Options{})
+	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(t, err)
 	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(t, err)
