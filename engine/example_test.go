@@ -35,7 +35,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	ix, err := embedded.Open(context.Background(), dir, embedded.Options{})
+	ix, err := embedded.Open(ctx, dir, embedded.Options{})
 	if err != nil {
 		panic(err)
 	}
