@@ -72,7 +72,9 @@ var allowedImports = map[string]string{
 	"forrst":        "fault",
 
 	// Servers, clients and programs.
-	"server": "answer corpus event eventlog fault files index ingest ledger model session store web wire wire/sse engine",
+	"server": "answer corpus event eventlog fault files index ingest ledger model server/delivery session store web wire wire/sse engine",
+	// Streams. It loads events through an interface and knows no engine.
+	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.
 	"server/*": "engine corpus event eventlog fault files index lang server store wire wire/...",
 	// The client reads the forge and knowledge protocols.

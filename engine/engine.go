@@ -169,21 +169,10 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 // Events yields a run's events after a sequence number, live or from the store: see [eventlog.Tail]. For a run that ended
 // without a terminal event, because the store refused it, the last error is [answer.ErrNoEnd].
 func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
-	e.mu.Lock()
-	r := e.runs[id]
-	lost, live := r != nil && r.lost, r.live()
-	e.mu.Unlock()
-	switch {
-	case lost:
-		return eventlog.Tail(ctx, unendedStore{e.o.Store}, id, after)
-	case !live:
-		return eventlog.Tail(ctx, e.o.Store, id, after)
-	}
 	return func(yield func([]event.Event, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })()
-		for batch, err := range eventlog.Tail(ctx, e.o.Store, id, after) {
+		log, ctx, stop := e.Follow(ctx, id)
+		defer stop()
+		for batch, err := range eventlog.Tail(ctx, log, id, after) {
 			if err != nil && errors.Is(context.Cause(ctx), answer.ErrNoEnd) {
 				err = answer.ErrNoEnd
 			}
@@ -191,6 +180,28 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 				return
 			}
 		}
+	}
+}
+
+// Follow returns the log from which one reader loads the events of a run, and the context for these calls. If the run ends
+// without a terminal event, either the context ends with the cause [answer.ErrNoEnd], or Wait returns that error. The reader
+// calls stop when it is done.
+func (e *Engine) Follow(ctx context.Context, id event.RunID) (log eventlog.Store, follow context.Context, stop func()) {
+	e.mu.Lock()
+	r := e.runs[id]
+	lost, live := r != nil && r.lost, r.live()
+	e.mu.Unlock()
+	switch {
+	case lost:
+		return unendedStore{e.o.Store}, ctx, func() {}
+	case !live:
+		return e.o.Store, ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	unregister := context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })
+	return e.o.Store, ctx, func() {
+		unregister()
+		cancel(nil)
 	}
 }
 

@@ -242,7 +242,7 @@ func TestCurlJoins(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("curl: %v", err)
 			}
-			all, err := received(first)
+			all, err := readAll(first)
 			text, _ := told(all)
 			tail, _ := told(evs)
 			if err != nil || !strings.HasSuffix(text, tail) || len(tail) < len(text)/2 || evs[len(evs)-1].Name != "done" {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,11 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // TestFormsOfAStream: the body and the parameters of a request select the variant of the stream.
@@ -36,7 +41,7 @@ func TestFormsOfAStream(t *testing.T) {
 				}
 			}
 			return nil
-		}), engine.Options{}, pacedOptions)
+		}), engine.Options{}, throttledOptions)
 		defer s.close()
 		count := func(res *http.Response) int {
 			t.Helper()
@@ -55,13 +60,13 @@ func TestFormsOfAStream(t *testing.T) {
 				t.Errorf("%s: %d frames, want %d to %d", what, n, low, high)
 			}
 		}
-		usual := s.do("POST", "/paced", `{"query":"why?"}`)
+		usual := s.do("POST", "/throttled", `{"query":"why?"}`)
 		run := usual.Header.Get("Sluice-Run-Id")
-		resumed := s.do("POST", "/paced", `{"query":"why?","every":"500ms"}`, "Sluice-Run-Id", run)
-		plain := s.do("POST", "/paced", "", "Sluice-Run-Id", run)
-		junk := s.do("POST", "/paced", "{", "Sluice-Run-Id", run)
-		viewed := s.do("GET", "/runs/"+run+"/stream?protocol=paced&every=500ms", "")
-		asked := s.do("POST", "/paced", `{"query":"why?","every":"500ms"}`)
+		resumed := s.do("POST", "/throttled", `{"query":"why?","every":"500ms"}`, "Sluice-Run-Id", run)
+		plain := s.do("POST", "/throttled", "", "Sluice-Run-Id", run)
+		junk := s.do("POST", "/throttled", "{", "Sluice-Run-Id", run)
+		viewed := s.do("GET", "/runs/"+run+"/stream?protocol=throttled&every=500ms", "")
+		asked := s.do("POST", "/throttled", `{"query":"why?","every":"500ms"}`)
 		var wg sync.WaitGroup
 		wg.Go(func() { within("as the protocol does", count(usual), 20, 35) })
 		wg.Go(func() { within("resumed with a body", count(resumed), 5, 15) })
@@ -70,11 +75,11 @@ func TestFormsOfAStream(t *testing.T) {
 		wg.Go(func() { within("viewed", count(viewed), 5, 15) })
 		wg.Go(func() { within("asked", count(asked), 5, 15) })
 		wg.Wait()
-		res := s.do("GET", "/runs/"+run+"/stream?protocol=paced&every=often", "")
+		res := s.do("GET", "/runs/"+run+"/stream?protocol=throttled&every=often", "")
 		if body := slurp(t, res.Body); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"INVALID_REQUEST"`) {
 			t.Errorf("%s: %s", res.Status, body)
 		}
-		res = s.do("POST", "/paced", `{"query":"why?","once":true}`)
+		res = s.do("POST", "/throttled", `{"query":"why?","once":true}`)
 		var once snapshot
 		if err := json.Unmarshal([]byte(slurp(t, res.Body)), &once); err != nil || once.Text != want || res.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v: %v", once, err)
@@ -91,11 +96,11 @@ func TestQuestionsThatFollow(t *testing.T) {
 			"first": saying(everything(2, 1)...), "then": saying(everything(1, 1)...), "slow": stepwise(steps, everything(1, 1)),
 			"silent": saying(analysed()...),
 			"long":   saying(analysed(event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: strings.Repeat("x", event.MaxHistory-10)})...)}),
-			engine.Options{}, pacedOptions)
+			engine.Options{}, throttledOptions)
 		defer s.close()
 		ask := func(body string, want int) string {
 			t.Helper()
-			res := s.do("POST", "/paced", body)
+			res := s.do("POST", "/throttled", body)
 			if text := slurp(t, res.Body); res.StatusCode != want || want != http.StatusOK && !strings.Contains(text, `"wrong":`) {
 				t.Fatalf("%s: %s: %.300s", body, res.Status, text)
 			}
@@ -140,7 +145,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 		}
 		ask(after("then", "run_unknown", ""), http.StatusNotFound)
 		ask(after("then", "a/b", ""), http.StatusNotFound)
-		live := s.do("POST", "/paced", `{"query":"slow one"}`)
+		live := s.do("POST", "/throttled", `{"query":"slow one"}`)
 		ask(after("then", live.Header.Get("Sluice-Run-Id"), ""), http.StatusConflict)
 		go func() {
 			for range everything(1, 1) {
@@ -155,7 +160,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 // TestSchemasHaveOneName: each type has one schema in the document.
 func TestSchemasHaveOneName(t *testing.T) {
 	t.Parallel()
-	o := pacedOptions
+	o := throttledOptions
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, saying(), engine.Options{}, o)
 		defer s.close()
@@ -166,7 +171,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 		if err := json.Unmarshal([]byte(slurp(t, s.do("GET", "/openapi.json", "").Body)), &doc); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"ForgeEvent", "PacedEvent", "ForgeToken", "ServerRunList"} {
+		for _, name := range []string{"ForgeEvent", "ThrottledEvent", "ForgeToken", "ServerRunList"} {
 			if doc.Components.Schemas[name] == nil {
 				t.Errorf("no schema %s", name)
 			}
@@ -176,7 +181,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 				t.Errorf("schema %s", name)
 			}
 		}
-		if _, both := doc.Paths["/paced"]["post"].Responses["200"].Content["application/json"]; !both {
+		if _, both := doc.Paths["/throttled"]["post"].Responses["200"].Content["application/json"]; !both {
 			t.Error("that a stream's path may answer with one object is not said")
 		}
 	})
@@ -198,4 +203,46 @@ func TestSchemasHaveOneName(t *testing.T) {
 	if !strings.Contains(logged.String(), "both named") {
 		t.Errorf("two types of one name: the log says %q", &logged)
 	}
+}
+
+// TestUnknownPathsHaveTheirProtocolsForm: an error for an unknown path has the form of the protocol that has the same first
+// segment, or of the first protocol.
+func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
+		defer s.close()
+		for path, e := range map[string]wire.API{"/v1/none": knowledge.API(), "/v1": knowledge.API(), "/v10": forge.API(), "/api/none": forge.API(), "/none": forge.API()} {
+			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists the routes")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := s.do("GET", path, "")
+			if body := strings.TrimSpace(slurp(t, res.Body)); res.StatusCode != 404 || body != string(want) {
+				t.Errorf("%s: %s: %s, want %s", path, res.Status, body, want)
+			}
+		}
+	})
+}
+
+// TestFormsAreInTheDocument: the parameters that select a variant are in the document.
+func TestFormsAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
+		defer s.close()
+		var names []string
+		for _, p := range openDocument(t, s).paths["/runs/{id}/stream"]["get"].Parameters {
+			names = append(names, p.In+" "+p.Name)
+		}
+		for _, want := range []string{"query mode", "query snapshots_per_second", "query protocol"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("no %s among %q", want, names)
+			}
+		}
+		res := s.do("GET", "/runs/run_1/stream?protocol=knowledge&mode=other", "")
+		if body := slurp(t, res.Body); res.StatusCode != 400 || !strings.Contains(body, `"detail":{"field":"mode"}`) {
+			t.Errorf("%s, which is not the protocol's: %s", res.Status, body)
+		}
+	})
 }

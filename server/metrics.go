@@ -16,26 +16,13 @@ import (
 
 // metrics are the metrics of the server.
 type metrics struct {
-	readers  prometheus.Gauge
-	frames   prometheus.Counter
-	made     prometheus.Counter
-	held     prometheus.Gauge
-	presses  prometheus.Gauge
 	requests *prometheus.CounterVec
 }
 
 func newMetrics(reg *prometheus.Registry, e *engine.Engine) (*metrics, error) {
-	m := &metrics{
-		readers: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_readers", Help: "Streams being read."}),
-		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_total", Help: "Frames sent."}),
-		made: prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_stream_frames_made_total",
-			Help: "Frames made for streams whose readers share them, which are the compressed ones and those with a pace."}),
-		held:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_held_bytes", Help: "Bytes of frames held for readers that share them."}),
-		presses: prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_stream_compressors", Help: "Compressors in use; each takes some 0.7 MB."}),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
-			Help: "Requests by route and status."}, []string{"route", "status"}),
-	}
-	for _, c := range []prometheus.Collector{m.readers, m.frames, m.made, m.held, m.presses, m.requests, collectors.NewGoCollector(),
+	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
+		Help: "Requests by route and status."}, []string{"route", "status"})}
+	for _, c := range []prometheus.Collector{m.requests, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
 			func() float64 { return float64(e.Live()) })} {

@@ -44,7 +44,7 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.reply(w, r, id)
 		return
 	}
-	h.serveRun(w, r, id, h.variant(q.Variant), wire.Cursor{})
+	h.streams.Serve(w, r, id, h.variant(q.Variant), wire.Cursor{})
 }
 
 // variant returns the requested variant of the protocol, or the protocol itself if it is nil.
@@ -227,5 +227,5 @@ func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.Run
 		h.replyError(w, err)
 		return
 	}
-	h.serveRun(w, r, id, h.Protocol, after)
+	h.streams.Serve(w, r, id, h.Protocol, after)
 }

@@ -12,15 +12,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-rag/sluice/engine"
-	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server/delivery"
 )
 
 // Options configures a server. The zero value of each field except Protocols is a usable default.
@@ -57,32 +56,7 @@ type Server struct {
 	handler  http.Handler
 	instance string
 	draining atomic.Bool
-
-	rollsMu sync.Mutex
-	rolls   map[form]*roll // those that are being read
-}
-
-// beforeToken bounds the heartbeat until the first token of the answer: clients whose read timeout is 5 s, the default of
-// httpx, wait for a slow model.
-const beforeToken = 4 * time.Second
-
-// heartbeat gives the time without a frame after which a heartbeat is due.
-func (s *Server) heartbeat(answering bool) time.Duration {
-	if answering {
-		return s.o.Heartbeat
-	}
-	return min(s.o.Heartbeat, beforeToken)
-}
-
-// answering tells whether one of the events is the first of the answer's text, or comes after it.
-func answering(batch []event.Event) bool {
-	for _, e := range batch {
-		switch e.Body.(type) {
-		case event.Token, event.GenerationFinished, event.RunFinished, event.RunFailed:
-			return true
-		}
-	}
-	return false
+	streams  *delivery.Hub
 }
 
 // New returns a server of the engine. The caller closes the engine, or calls Serve.
@@ -109,7 +83,11 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	s := &Server{o: o, engine: e, metrics: m, instance: o.Instance, rolls: map[form]*roll{}}
+	streams, err := delivery.New(e, delivery.Options{Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger, Registry: o.Registry})
+	if err != nil {
+		return nil, fmt.Errorf("make server: %w", err)
+	}
+	s := &Server{o: o, engine: e, metrics: m, instance: o.Instance, streams: streams}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -140,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    s.o.MaxHeader,
-		ConnContext:       connContext,
+		ConnContext:       delivery.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // errors that clients cause
 	}
 	failed := make(chan error, 1)

@@ -26,7 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-func TestStreamTellsTheWholeRun(t *testing.T) {
+func TestStreamHoldsTheWholeRun(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(50, 5)...), engine.Options{}, server.Options{})
 	res := s.ask("why?")
@@ -50,7 +50,7 @@ func TestStreamTellsTheWholeRun(t *testing.T) {
 	}
 }
 
-// resumptions are the ways in which a stream is gone on with.
+// resumptions are the requests that resume a stream.
 var resumptions = map[string]func(s *site, run, after string) *http.Response{
 	"POST": func(s *site, run, after string) *http.Response {
 		return s.do("POST", "/api/query/stream", "", "Sluice-Run-Id", run, "Last-Event-ID", after)
@@ -66,8 +66,8 @@ var resumptions = map[string]func(s *site, run, after string) *http.Response{
 	},
 }
 
-// TestResumeBehindEveryEvent: what was read before a cut and what comes after it are the whole stream, byte for byte.
-func TestResumeBehindEveryEvent(t *testing.T) {
+// TestResumeAfterEveryEvent: the part before a cut and the part after it are the whole stream, byte for byte.
+func TestResumeAfterEveryEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, saying(everything(30, 3)...), engine.Options{}, server.Options{})
@@ -79,14 +79,14 @@ func TestResumeBehindEveryEvent(t *testing.T) {
 				after := rest(t, resume(s, run, evs[i].ID))
 				both := append(append([]sse.Event{}, evs[:i+1]...), after...)
 				if err := new(checker).all(both); err != nil {
-					t.Fatalf("%s behind %s: %v", name, evs[i].ID, err)
+					t.Fatalf("%s after %s: %v", name, evs[i].ID, err)
 				}
 				if got, _ := told(both); got != text {
-					t.Fatalf("%s behind %s: text %q, want %q", name, evs[i].ID, got, text)
+					t.Fatalf("%s after %s: text %q, want %q", name, evs[i].ID, got, text)
 				}
 			}
 		}
-		// A live reader may have its tokens in more pieces than a late one: what ends the streams is the same.
+		// A live client may get the tokens in more events than a late one. The last event is the same.
 		again := whole(t, resumptions["GET"](s, run, ""))
 		if diff := cmp.Diff(evs[len(evs)-1], again[len(again)-1]); diff != "" {
 			t.Error(diff)
@@ -94,7 +94,7 @@ func TestResumeBehindEveryEvent(t *testing.T) {
 	})
 }
 
-// TestCutAtEveryEvent: the client leaves a live run behind each event, comes back, and misses nothing.
+// TestCutAtEveryEvent: a client disconnects from a live run after each event, resumes, and misses nothing.
 func TestCutAtEveryEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,19 +108,19 @@ func TestCutAtEveryEvent(t *testing.T) {
 					steps <- struct{}{}
 				}
 			}()
-			evs := cutBehind(s, cut)
+			evs := cutAfter(s, cut)
 			if err := new(checker).all(evs); err != nil {
-				t.Fatalf("cut behind %d: %v", cut, err)
+				t.Fatalf("cut after %d: %v", cut, err)
 			}
 			if text, _ := told(evs); text != everythingText(12) {
-				t.Fatalf("cut behind %d: %q, want %q", cut, text, everythingText(12))
+				t.Fatalf("cut after %d: %q, want %q", cut, text, everythingText(12))
 			}
 		}
 	})
 }
 
-// cutBehind asks, leaves behind so many events, and comes back for the rest.
-func cutBehind(s *site, cut int) []sse.Event {
+// cutAfter asks, disconnects after a number of events, and resumes. It returns all events.
+func cutAfter(s *site, cut int) []sse.Event {
 	res := s.ask("why?")
 	r := sse.NewReader(res.Body, 0)
 	var evs []sse.Event
@@ -145,7 +145,7 @@ func everythingText(n int) string {
 	return text + " [1]"
 }
 
-func TestManyReadersAtManySpeeds(t *testing.T) {
+func TestClientsOfManySpeeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
@@ -176,7 +176,7 @@ func TestManyReadersAtManySpeeds(t *testing.T) {
 		wg.Go(func() { reader(res, 0, nil) })
 		for i := range 20 {
 			wg.Go(func() {
-				time.Sleep(time.Duration(i) * 5 * time.Millisecond) // late, some of them behind the end
+				time.Sleep(time.Duration(i) * 5 * time.Millisecond) // late, some of them after the end
 				reader(resumptions["GET"](s, run, ""), time.Duration(i)*time.Millisecond, nil)
 			})
 		}
@@ -188,7 +188,7 @@ func TestManyReadersAtManySpeeds(t *testing.T) {
 	})
 }
 
-// frames reads raw chunks of a response over HTTP/1.1, one for each write to the connection.
+// rawStream sends a request and returns the head of the response and each write to the connection after it.
 func rawStream(t *testing.T, c net.Conn, request string) (head string, writes [][]byte) {
 	t.Helper()
 	go func() { _, _ = io.WriteString(c, request) }()
@@ -210,7 +210,7 @@ func rawStream(t *testing.T, c net.Conn, request string) (head string, writes []
 
 const rawQuestion = "POST /api/query/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 16\r\n\r\n{\"query\":\"why?\"}"
 
-// TestOneWritePerFrame: a frame, however long, is in one write, with its chunk's frame around it.
+// TestOneWritePerFrame: each frame, however long, is written in one write, as a chunk of HTTP/1.1.
 func TestOneWritePerFrame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,16 +238,16 @@ func TestOneWritePerFrame(t *testing.T) {
 		for _, w := range writes[:last] {
 			body, err := io.ReadAll(http.MaxBytesReader(nil, io.NopCloser(dechunk(w)), 1<<20))
 			if err != nil {
-				t.Fatalf("a write is not of whole chunks: %v: %.100q", err, w)
+				t.Fatalf("a write does not hold whole chunks: %v: %.100q", err, w)
 			}
 			if !strings.HasPrefix(string(body), "id: ") || !strings.HasSuffix(string(body), "\n\n") {
-				t.Errorf("a write is not of whole frames: %.100q", body)
+				t.Errorf("a write does not hold whole frames: %.100q", body)
 			}
 		}
 	})
 }
 
-// dechunk reads what is in whole chunks.
+// dechunk returns the content of whole chunks.
 func dechunk(b []byte) io.Reader {
 	res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
 		strings.NewReader(string(b)+"0\r\n\r\n"))), nil)
@@ -257,8 +257,8 @@ func dechunk(b []byte) io.Reader {
 	return res.Body
 }
 
-// TestEachFrameCanBeReadAtOnce: compressed or not, a frame that was sent can be read before the next one is made.
-func TestEachFrameCanBeReadAtOnce(t *testing.T) {
+// TestEachFrameIsFlushed: compressed or not, a client can read a frame before the next one exists.
+func TestEachFrameIsFlushed(t *testing.T) {
 	t.Parallel()
 	for encoding, open := range map[string]func(io.Reader) (io.Reader, error){
 		"":     func(r io.Reader) (io.Reader, error) { return r, nil },
@@ -301,7 +301,7 @@ func TestEachFrameCanBeReadAtOnce(t *testing.T) {
 				t.Errorf("%v, %v", ev, err)
 			}
 			if _, err := r.Next(); !errors.Is(err, io.EOF) {
-				t.Errorf("behind the end: %v", err)
+				t.Errorf("after the end: %v", err)
 			}
 		})
 	}
@@ -329,7 +329,7 @@ func TestCompressionIsNegotiated(t *testing.T) {
 	})
 }
 
-func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
+func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"", "gzip", "zstd"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -341,8 +341,8 @@ func TestSilenceIsBrokenBySignsOfLife(t *testing.T) {
 			first := s.ask("why?")
 			defer first.Body.Close()
 			go func() { _, _ = io.Copy(io.Discard, first.Body) }()
-			// A reader that comes back while nothing happens gets heartbeats and nothing else: every 4 s before the first token, as
-			// clients may read with a timeout of 5 s, and every 15 s behind it.
+			// A client that resumes while nothing happens gets only heartbeats: every 4 s before the first token, because clients may
+			// have a timeout of 5 s, and every 15 s after it.
 			res := s.do("GET", "/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", encoding, "Last-Event-ID", "1")
 			defer res.Body.Close()
 			began := time.Now()
@@ -407,7 +407,7 @@ func (l *lazily) Read(b []byte) (n int, err error) {
 	return l.r.Read(b)
 }
 
-func TestReaderThatTakesNothingIsLeft(t *testing.T) {
+func TestWriteTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, saying(everything(5000, 5)...), engine.Options{}, server.Options{WriteTimeout: 20 * time.Second, Heartbeat: time.Hour})
@@ -418,7 +418,7 @@ func TestReaderThatTakesNothingIsLeft(t *testing.T) {
 		buf := make([]byte, 8<<10)
 		_, _ = c.Read(buf) // the header
 		for s.engine.Live() > 0 {
-			time.Sleep(time.Millisecond) // the writer never waits for its reader
+			time.Sleep(time.Millisecond) // the run never waits for its client
 		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the run took %v", took)
@@ -426,16 +426,16 @@ func TestReaderThatTakesNothingIsLeft(t *testing.T) {
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		if n := s.readers(); n != 0 {
-			t.Errorf("%d streams still wait for their reader", n)
+			t.Errorf("%d streams are still open", n)
 		}
 		if n, err := c.Read(buf); err == nil {
-			t.Errorf("the connection is still open, and gives %d bytes", n)
+			t.Errorf("the connection is still open: %d bytes", n)
 		}
 		c.Close()
 	})
 }
 
-// readers is the number of streams being read.
+// readers returns the number of open streams.
 func (s *site) readers() int {
 	s.t.Helper()
 	families, err := s.metrics.Gather()
@@ -443,7 +443,7 @@ func (s *site) readers() int {
 		s.t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "sluice_stream_readers" {
+		if f.GetName() == "sluice_streams_open" {
 			return int(f.GetMetric()[0].GetGauge().GetValue())
 		}
 	}
@@ -451,8 +451,8 @@ func (s *site) readers() int {
 	return 0
 }
 
-// TestReaderLeavesAtEveryEvent: whenever the last reader leaves, the run ends after the grace period and nothing is left.
-func TestReaderLeavesAtEveryEvent(t *testing.T) {
+// TestLastClientLeaves: whenever the last client disconnects, the run ends after the grace period.
+func TestLastClientLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		runs := map[string]script{}
@@ -472,7 +472,7 @@ func TestReaderLeavesAtEveryEvent(t *testing.T) {
 			res.Body.Close()
 			evs := whole(t, resumeAfter(s, res.Header.Get("Sluice-Run-Id"), time.Minute+time.Second))
 			if code := failure(t, evs); code != "CANCELLED" {
-				t.Errorf("behind %s events: %s", n, code)
+				t.Errorf("after %s events: %s", n, code)
 			}
 			if took := time.Since(began); took > 2*time.Minute {
 				t.Errorf("after %v", took)
@@ -486,7 +486,7 @@ func resumeAfter(s *site, run string, pause time.Duration) *http.Response {
 	return s.do("GET", "/runs/"+run+"/stream", "")
 }
 
-func TestThousandLeaveAtOnce(t *testing.T) {
+func TestThousandClientsLeave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
@@ -509,13 +509,13 @@ func TestThousandLeaveAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := s.readers(); n != 1001 {
-			t.Errorf("%d readers", n)
+			t.Errorf("%d streams", n)
 		}
 		leave()
 		wg.Wait()
 		synctest.Wait()
 		if n := s.readers(); n != 1 {
-			t.Errorf("%d readers are left, want the one that stays", n)
+			t.Errorf("%d streams are left, want 1", n)
 		}
 		go func() {
 			for range bodies {
@@ -526,7 +526,7 @@ func TestThousandLeaveAtOnce(t *testing.T) {
 	})
 }
 
-func TestRunThatIsCancelledSaysSo(t *testing.T) {
+func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{}, 100)
@@ -553,7 +553,7 @@ func TestRunThatIsCancelledSaysSo(t *testing.T) {
 	})
 }
 
-func TestPanicEndsTheRunAndNotTheServer(t *testing.T) {
+func TestPanicEndsOnlyTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, byQuestion(map[string]script{

@@ -27,11 +27,11 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// compressions are the codings whose frames readers share.
+// compressions are those whose streams share a broadcast.
 var compressions = []string{"gzip", "zstd"}
 
-// figure is what a metric without labels stands at.
-func (s *site) figure(name string) float64 {
+// metric returns the value of a metric without labels.
+func (s *site) metric(name string) float64 {
 	s.t.Helper()
 	families, err := s.metrics.Gather()
 	if err != nil {
@@ -42,12 +42,12 @@ func (s *site) figure(name string) float64 {
 			return m[0].GetGauge().GetValue() + m[0].GetCounter().GetValue()
 		}
 	}
-	s.t.Fatalf("no figure %s", name)
+	s.t.Fatalf("no metric %s", name)
 	return 0
 }
 
-// inflated reads a whole compressed body, and sees that no event lies across a boundary of decoders, but for snapshots.
-func inflated(body []byte, coding string) (string, error) {
+// decompress returns the text of a whole body. It fails if an event other than a snapshot crosses a multiple of 16 KiB.
+func decompress(body []byte, coding string) (string, error) {
 	var r io.Reader
 	switch coding {
 	case "gzip":
@@ -77,13 +77,13 @@ func inflated(body []byte, coding string) (string, error) {
 		ev, from := strings.TrimLeft(ev, ": \n"), at+len(ev)-len(strings.TrimLeft(ev, ": \n"))
 		at = from + len(ev)
 		if snapshot := strings.Contains(ev, "\nevent: snapshot\n"); !snapshot && strings.HasPrefix(ev, "id:") && len(ev) <= boundary && from/boundary != (at-1)/boundary {
-			return "", fmt.Errorf("an event of %d bytes lies across a boundary at %d", len(ev), from)
+			return "", fmt.Errorf("an event of %d bytes crosses a multiple of 16 KiB at %d", len(ev), from)
 		}
 	}
 	return string(text), nil
 }
 
-// eventsOf reads the events of a body.
+// eventsOf returns the events of a text.
 func eventsOf(text string) ([]sse.Event, error) {
 	var evs []sse.Event
 	for ev, err := range sse.NewReader(strings.NewReader(text), 0).All() {
@@ -95,22 +95,22 @@ func eventsOf(text string) ([]sse.Event, error) {
 	return evs, nil
 }
 
-// received reads a stream to its end.
-func received(res *http.Response) ([]sse.Event, error) {
+// readAll reads a stream to its end.
+func readAll(res *http.Response) ([]sse.Event, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		return nil, err
 	}
-	text, err := inflated(body, res.Header.Get("Content-Encoding"))
+	text, err := decompress(body, res.Header.Get("Content-Encoding"))
 	if err != nil {
 		return nil, err
 	}
 	return eventsOf(text)
 }
 
-// partly reads a compressed stream until n events were read, and leaves.
-func partly(res *http.Response, n int, pause func()) ([]sse.Event, error) {
+// readSome reads at most n events of a stream, calls pause after each, and disconnects.
+func readSome(res *http.Response, n int, pause func()) ([]sse.Event, error) {
 	defer res.Body.Close()
 	var z io.Reader = res.Body
 	switch res.Header.Get("Content-Encoding") {
@@ -140,8 +140,8 @@ func partly(res *http.Response, n int, pause func()) ([]sse.Event, error) {
 	return evs, nil
 }
 
-// TestThousandReadersShareFrames: what a thousand readers get was projected and compressed once.
-func TestThousandReadersShareFrames(t *testing.T) {
+// TestThousandClientsShareFrames: what a thousand clients get is encoded once.
+func TestThousandClientsShareFrames(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		t.Run(coding, func(t *testing.T) {
@@ -190,26 +190,26 @@ func TestThousandReadersShareFrames(t *testing.T) {
 					t.Errorf("%d different bodies", len(distinct))
 				}
 				for body := range distinct {
-					text, err := inflated([]byte(body), coding)
+					text, err := decompress([]byte(body), coding)
 					evs, rerr := eventsOf(text)
 					if err := errors.Join(err, rerr, new(checker).all(evs)); err != nil {
 						t.Fatal(err)
 					}
-					if made, sent := s.figure("sluice_stream_frames_made_total"), s.figure("sluice_stream_frames_total"); made != float64(len(evs)) || sent != made*float64(n) {
-						t.Errorf("%g frames made and %g sent, of %d", made, sent, len(evs))
+					if encoded, sent := s.metric("sluice_stream_frames_encoded_total"), s.metric("sluice_stream_frames_sent_total"); encoded != float64(len(evs)) || sent != encoded*float64(n) {
+						t.Errorf("%g frames encoded and %g sent, of %d", encoded, sent, len(evs))
 					}
 				}
-				if held := s.figure("sluice_stream_held_bytes"); held != 0 {
-					t.Errorf("%g bytes are still held", held)
+				if n := s.metric("sluice_stream_buffered_bytes"); n != 0 {
+					t.Errorf("%g bytes are still buffered", n)
 				}
 			})
 		})
 	}
 }
 
-// TestReadersOfAllKinds: readers that come late, leave and come back, and take their time, all read the whole run, and what
-// each of their connections sent can be decompressed.
-func TestReadersOfAllKinds(t *testing.T) {
+// TestLateResumedAndSlowClients: clients that come late, disconnect, resume and read slowly all get the whole run, and each body that
+// they got can be decompressed.
+func TestLateResumedAndSlowClients(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		for seed := range uint64(2) {
@@ -218,16 +218,16 @@ func TestReadersOfAllKinds(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(coding, seed), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { readersOfAllKinds(t, coding, seed) })
+				synctest.Test(t, func(t *testing.T) { lateResumedAndSlowClients(t, coding, seed) })
 			})
 		}
 	}
 }
 
-func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
+func lateResumedAndSlowClients(t *testing.T, coding string, seed uint64) {
 	bodies := everything(150, 5)
 	want := ""
-	for i, b := range bodies { // long enough for many boundaries
+	for i, b := range bodies { // several times 16 KiB
 		if token, ok := b.(event.Token); ok {
 			token.Text += strings.Repeat(" more", 150)
 			want += token.Text
@@ -253,13 +253,13 @@ func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
 	wg.Go(func() {
 		defer first.Body.Close()
 		body, err := io.ReadAll(first.Body)
-		text, derr := inflated(body, coding)
+		text, derr := decompress(body, coding)
 		evs, rerr := eventsOf(text)
-		check("the first", evs, errors.Join(err, derr, rerr))
-		// The bridges of zstd, which are comments, tell how often others joined.
-		joints, most := strings.Count(text, "\n:"+strings.Repeat(" ", 17)+"\n"), 1+int(time.Since(began)/time.Second)
-		if coding == "zstd" && (joints == 0 || joints > most) {
-			t.Errorf("%d joints, want 1 to %d", joints, most)
+		check("the first client", evs, errors.Join(err, derr, rerr))
+		// The bridges of zstd are comments, one at each sync point.
+		syncPoints, most := strings.Count(text, "\n:"+strings.Repeat(" ", 17)+"\n"), 1+int(time.Since(began)/time.Second)
+		if coding == "zstd" && (syncPoints == 0 || syncPoints > most) {
+			t.Errorf("%d sync points, want 1 to %d", syncPoints, most)
 		}
 	})
 	for i := range 16 {
@@ -268,15 +268,15 @@ func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
 			time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 			var evs []sse.Event
 			last := ""
-			for range rng.IntN(6) { // connections that are left
+			for range rng.IntN(6) { // connections that are cut
 				res, err := s.try(t.Context(), "GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding, "Last-Event-ID", last)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				more, err := partly(res, 1+rng.IntN(40), func() { time.Sleep(time.Duration(rng.IntN(30)) * time.Millisecond) })
+				more, err := readSome(res, 1+rng.IntN(40), func() { time.Sleep(time.Duration(rng.IntN(30)) * time.Millisecond) })
 				if err != nil {
-					t.Errorf("reader %d behind %q: %v", i, last, err)
+					t.Errorf("client %d after %q: %v", i, last, err)
 					return
 				}
 				if evs = append(evs, more...); len(evs) > 0 {
@@ -289,8 +289,8 @@ func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
 				t.Error(err)
 				return
 			}
-			more, err := received(res)
-			check(fmt.Sprintf("reader %d behind %q", i, last), append(evs, more...), err)
+			more, err := readAll(res)
+			check(fmt.Sprintf("client %d after %q", i, last), append(evs, more...), err)
 		})
 	}
 	for range bodies {
@@ -300,9 +300,9 @@ func readersOfAllKinds(t *testing.T, coding string, seed uint64) {
 	wg.Wait()
 }
 
-// TestKilledAtEveryFrame: a reader that is cut off behind each frame of a live run, while others read on, comes back to where
-// it was.
-func TestKilledAtEveryFrame(t *testing.T) {
+// TestCutAfterEveryFrame: a client whose connection is cut after each frame of a live run, while another one stays, resumes where it
+// was.
+func TestCutAfterEveryFrame(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		t.Run(coding, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestKilledAtEveryFrame(t *testing.T) {
 				var stays []sse.Event
 				wg.Go(func() {
 					var err error
-					if stays, err = received(first); err != nil {
+					if stays, err = readAll(first); err != nil {
 						t.Error(err)
 					}
 				})
@@ -335,9 +335,9 @@ func TestKilledAtEveryFrame(t *testing.T) {
 						res.Body.Close()
 						break
 					}
-					more, err := partly(res, 1, func() {})
+					more, err := readSome(res, 1, func() {})
 					if err != nil || len(more) == 0 {
-						t.Fatalf("behind %q: %d events, %v", last, len(more), err)
+						t.Fatalf("after %q: %d events, %v", last, len(more), err)
 					}
 					evs = append(evs, more...)
 				}
@@ -353,7 +353,7 @@ func TestKilledAtEveryFrame(t *testing.T) {
 	}
 }
 
-// noise is text that hardly compresses.
+// noise returns text that hardly compresses.
 func noise(rng *rand.Rand, n int) string {
 	b := make([]byte, n*3/4)
 	for i := range b {
@@ -362,9 +362,8 @@ func noise(rng *rand.Rand, n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// TestReaderThatStallsHoldsLittle: what is held for a reader that takes nothing has a bound, and when it goes on it lacks
-// nothing.
-func TestReaderThatStallsHoldsLittle(t *testing.T) {
+// TestBufferIsBounded: the memory for a client that reads nothing is bounded, and the client misses nothing when it continues.
+func TestBufferIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		if race.Enabled && coding == "gzip" {
@@ -389,7 +388,7 @@ func TestReaderThatStallsHoldsLittle(t *testing.T) {
 				late := s.do("GET", "/runs/"+stalls.Header.Get("Sluice-Run-Id")+"/stream", "", "Accept-Encoding", coding)
 				var wg sync.WaitGroup
 				read := func(res *http.Response) {
-					evs, err := received(res)
+					evs, err := readAll(res)
 					if err == nil {
 						err = new(checker).all(evs)
 					}
@@ -403,14 +402,14 @@ func TestReaderThatStallsHoldsLittle(t *testing.T) {
 					steps <- struct{}{}
 					synctest.Wait()
 					if i%8 == 0 {
-						most = max(most, s.figure("sluice_stream_held_bytes"))
+						most = max(most, s.metric("sluice_stream_buffered_bytes"))
 					}
 				}
-				if most > 1<<20 || most < 1<<19 {
-					t.Errorf("%g bytes were held", most)
+				if most > 256<<10 || most < 128<<10 {
+					t.Errorf("%g bytes were buffered", most)
 				}
-				if n := s.figure("sluice_stream_compressors"); n != 0 {
-					t.Errorf("%g compressors are held for what is over", n)
+				if n := s.metric("sluice_stream_compressors"); n != 0 {
+					t.Errorf("%g compressors are in use after the end", n)
 				}
 				read(stalls)
 				wg.Wait()
@@ -419,8 +418,8 @@ func TestReaderThatStallsHoldsLittle(t *testing.T) {
 	}
 }
 
-// TestLeaderLeaves: whichever reader makes the frames for the others, when it leaves another does.
-func TestLeaderLeaves(t *testing.T) {
+// TestEveryClientLeaves: a broadcast goes on whichever client disconnects.
+func TestEveryClientLeaves(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
 		t.Run(coding, func(t *testing.T) {
@@ -450,7 +449,7 @@ func TestLeaderLeaves(t *testing.T) {
 				var evs []sse.Event
 				wg.Go(func() {
 					var err error
-					if evs, err = received(first); err != nil {
+					if evs, err = readAll(first); err != nil {
 						t.Error(err)
 					}
 				})
@@ -471,8 +470,8 @@ func TestLeaderLeaves(t *testing.T) {
 	}
 }
 
-// TestBodiesOfNothing: a compressed stream of no frame is one all the same.
-func TestBodiesOfNothing(t *testing.T) {
+// TestEmptyBodies: a compressed stream without a frame is valid.
+func TestEmptyBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, script(func(ctx context.Context, r *answer.Recorder) error { return emit(ctx, r, everything(3, 1)...) }), engine.Options{}, server.Options{})
@@ -480,10 +479,10 @@ func TestBodiesOfNothing(t *testing.T) {
 		run, evs := s.answered("why?")
 		for _, coding := range compressions {
 			res := s.do("POST", "/api/query/stream", "", "Accept-Encoding", coding, "Sluice-Run-Id", run, "Last-Event-ID", evs[len(evs)-1].ID)
-			if got, err := received(res); err != nil || len(got) != 0 || res.Header.Get("Content-Encoding") != coding {
+			if got, err := readAll(res); err != nil || len(got) != 0 || res.Header.Get("Content-Encoding") != coding {
 				t.Errorf("%s: %v, %v", coding, got, err)
 			}
-			got, err := received(s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding))
+			got, err := readAll(s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding))
 			if text, _ := told(got); err != nil || text != everythingText(3) || !slices.ContainsFunc(got, func(e sse.Event) bool { return e.Name == "done" }) {
 				t.Errorf("%s: %v, %v", coding, got, err)
 			}

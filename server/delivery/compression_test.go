@@ -1,4 +1,4 @@
-package server
+package delivery
 
 import (
 	"bytes"
@@ -11,11 +11,14 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-func TestSumsJoin(t *testing.T) {
+func TestChecksumExtend(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 100<<10)
@@ -25,23 +28,23 @@ func TestSumsJoin(t *testing.T) {
 	for range 200 {
 		own, from := text[:rng.IntN(200)], rng.IntN(len(text))
 		to := from + rng.IntN(len(text)-from)
-		var a, b, told sum
+		var a, b, got checksum
 		a.add(text[:from])
 		b.add(text[:to])
-		told.add(own)
-		told.join(a, b)
+		got.add(own)
+		got.extend(a, b)
 		want := crc32.ChecksumIEEE(append(bytes.Clone(own), text[from:to]...))
-		if told.crc != want || told.n != uint64(len(own)+to-from) {
-			t.Fatalf("%d bytes and those from %d to %d: %v, want %08x", len(own), from, to, told, want)
+		if got.crc != want || got.n != uint64(len(own)+to-from) {
+			t.Fatalf("%d bytes and those from %d to %d: %v, want %08x", len(own), from, to, got, want)
 		}
 	}
 }
 
-// decoders read bodies of each coding, those of others' making among them.
-func decoders(t *testing.T, coding string) map[string]func(body []byte) ([]byte, error) {
+// decoders returns decoders of a compression, those of other implementations among them.
+func decoders(t *testing.T, name string) map[string]func(body []byte) ([]byte, error) {
 	out := map[string]func([]byte) ([]byte, error){}
-	if coding == "gzip" {
-		out["compress/gzip"] = func(b []byte) ([]byte, error) {
+	if name == "gzip" {
+		out["go"] = func(b []byte) ([]byte, error) {
 			r, err := gzip.NewReader(bytes.NewReader(b))
 			if err != nil {
 				return nil, err
@@ -50,7 +53,7 @@ func decoders(t *testing.T, coding string) map[string]func(body []byte) ([]byte,
 			return io.ReadAll(r)
 		}
 	} else {
-		out["klauspost"] = func(b []byte) ([]byte, error) {
+		out["go"] = func(b []byte) ([]byte, error) {
 			r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1))
 			if err != nil {
 				return nil, err
@@ -59,7 +62,7 @@ func decoders(t *testing.T, coding string) map[string]func(body []byte) ([]byte,
 			return io.ReadAll(r)
 		}
 	}
-	if path, err := exec.LookPath(coding); err == nil && testing.Short() == false {
+	if path, err := exec.LookPath(name); err == nil && testing.Short() == false {
 		out[path] = func(b []byte) ([]byte, error) {
 			cmd := exec.CommandContext(t.Context(), path, "-dc")
 			cmd.Stdin = bytes.NewReader(b)
@@ -69,10 +72,10 @@ func decoders(t *testing.T, coding string) map[string]func(body []byte) ([]byte,
 	return out
 }
 
-// TestBlocksOfManyCompressors: blocks of one compressor may follow those of another in one frame, whatever they hold.
+// TestBlocksOfManyCompressors: blocks of one compressor may follow those of another in one body, whatever they hold.
 func TestBlocksOfManyCompressors(t *testing.T) {
 	t.Parallel()
-	for _, c := range codings {
+	for _, c := range compressions {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for name, decode := range decoders(t, c.name) {
@@ -92,15 +95,34 @@ func TestBlocksOfManyCompressors(t *testing.T) {
 	}
 }
 
-func bodyOfMany(t *testing.T, c *coding, rng *rand.Rand) (body, want []byte) {
+// compressing returns an encoder that only compresses.
+func compressing(t *testing.T, c *compression) *encoder {
+	t.Helper()
+	return newEncoder(variant{protocol: forge.Protocol{}, compression: c}, wire.Cursor{}, 0, testMetrics(t))
+}
+
+func testMetrics(tb testing.TB) *metrics {
+	tb.Helper()
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+// bodyOfMany returns a body that several encoders make, and its text. Some of them begin after a bridge, others end with a sync
+// point that the next one goes on from.
+func bodyOfMany(t *testing.T, c *compression, rng *rand.Rand) (body, want []byte) {
 	body = append(body, c.head...)
-	var told sum
-	for part := range 6 {
-		pr := &press{coding: c, head: true, told: told}
-		pr.comp = c.open(&pr.out)
-		if part > 0 {
-			body = append(body, pr.cut().b...)
-			want = append(want, c.filler...)
+	var sum checksum
+	synced := true
+	for range 6 {
+		e := compressing(t, c)
+		e.pads = false
+		from := e.sum
+		if !synced {
+			body = append(body, e.bridge().data...)
+			want = append(want, c.bridgeText...)
 		}
 		for range 1 + rng.IntN(4) {
 			// Periods that are the first offsets of a frame, and others.
@@ -111,24 +133,31 @@ func bodyOfMany(t *testing.T, c *coding, rng *rand.Rand) (body, want []byte) {
 					text[i] = text[i-period]
 				}
 			}
-			b, err := pr.write(nil, text)
+			b, err := e.write(nil, text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body, want = append(body, b...), append(want, text...)
 		}
-		told = pr.told
-		pr.close()
+		if synced = rng.IntN(2) == 0; synced {
+			c, err := e.sync()
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, want = append(body, c.data...), append(want, e.compression.bridgeText...)
+		}
+		sum.extend(from, e.sum)
+		e.close()
 	}
-	return c.end(body, told), want
+	return append(body, c.end(sum)...), want
 }
 
 // TestBridgeSetsTheOffsets: a block that begins with repeated offsets finds those of a frame's start, behind whatever came
 // before.
 func TestBridgeSetsTheOffsets(t *testing.T) {
 	t.Parallel()
-	var c *coding
-	for _, c = range codings {
+	var c *compression
+	for _, c = range compressions {
 		if c.name == "zstd" {
 			break
 		}
@@ -147,9 +176,8 @@ func TestBridgeSetsTheOffsets(t *testing.T) {
 		return append([]byte{byte(n), byte(n >> 8), byte(n >> 16)}, block...)
 	}
 	for which, want := range map[byte]string{1: "xabcdefghhhh", 3: "xabcdefghabc"} {
-		pr := &press{coding: c, head: true}
-		pr.comp = c.open(&pr.out)
-		other, err := pr.write(nil, []byte(strings.Repeat("some other text ", 20)))
+		e := compressing(t, c)
+		other, err := e.write(nil, []byte(strings.Repeat("some other text ", 20)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +185,7 @@ func TestBridgeSetsTheOffsets(t *testing.T) {
 		body = append(append(append(body, c.bridge...), repeat(which)...), c.tail...)
 		for name, decode := range decoders(t, "zstd") {
 			got, err := decode(body)
-			if err != nil || !strings.HasSuffix(string(got), string(c.filler)+want) {
+			if err != nil || !strings.HasSuffix(string(got), c.bridgeText+want) {
 				t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 			}
 		}

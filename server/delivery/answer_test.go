@@ -1,4 +1,4 @@
-package server
+package delivery
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// SnapshotTokens is how many tokens the measured answer has, at SnapshotRate a second.
+// answerTokens is the number of tokens of the measured answer, and answerRate their number per second.
 const (
-	SnapshotTokens = 1000
-	SnapshotRate   = 50
+	answerTokens = 1000
+	answerRate   = 50
 )
 
-// SnapshotAims are the most bytes that a body of the answer may have, by form and coding.
-var SnapshotAims = map[string]map[string]int{
+// sizeLimits are the most bytes that the body of the measured answer may have, by variant and compression.
+var sizeLimits = map[string]map[string]int{
 	"a snapshot each token": {"zstd": 35_000}, "10 snapshots a second": {"zstd": 12_000, "gzip": 20_000}, "deltas": {"zstd": 30_000},
 }
 
 // licence is an English text.
 func licence(tb testing.TB) string {
 	tb.Helper()
-	b, err := os.ReadFile("../LICENSE")
+	b, err := os.ReadFile("../../LICENSE")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,15 +49,15 @@ func tokens(text string) []string {
 	return all
 }
 
-// SnapshotRun is an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
+// answerRun is an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
 // snapshot holds them. Both are of one English text, from its two ends.
-func SnapshotRun(tb testing.TB) []event.Body { return snapshotRun(tb, licence(tb)) }
+func answerRun(tb testing.TB) []event.Body { return answerOf(tb, licence(tb)) }
 
-func snapshotRun(tb testing.TB, text string) []event.Body {
+func answerOf(tb testing.TB, text string) []event.Body {
 	tb.Helper()
 	text = strings.Join(strings.Fields(text), " ")
 	words := tokens(text)
-	if len(words) < SnapshotTokens+2000/4 {
+	if len(words) < answerTokens+2000/4 {
 		tb.Fatalf("%d tokens", len(words))
 	}
 	bodies := []event.Body{
@@ -73,7 +73,7 @@ func snapshotRun(tb testing.TB, text string) []event.Body {
 			Title: "A licence", Name: fmt.Sprintf("licence-%d.txt", n+1), Level: corpus.Passage, Text: strings.ToValidUTF8(text[from:from+400], ""), Score: 0.8, Cited: true})
 		bodies = append(bodies, event.Cited{N: n + 1, Chunk: sources[n].Chunk, Source: &sources[n]})
 	}
-	for _, w := range words[1:SnapshotTokens] {
+	for _, w := range words[1:answerTokens] {
 		bodies = append(bodies, event.Token{Text: w})
 	}
 	return append(bodies, event.GenerationFinished{Reason: "stop"}, event.Verified{By: "rules", Confidence: 1},

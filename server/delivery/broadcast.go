@@ -1,0 +1,300 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// maxBuffered bounds what a shared broadcast keeps, in bytes. Few compressed answers have more: 1,000 tokens have 11 to 72 KB.
+const maxBuffered = 256 << 10
+
+// packetOverhead is the memory of a packet besides its data, in bytes.
+const packetOverhead = 80
+
+// maxBatch bounds the events that are encoded together in protocols where each event has its own frames.
+const maxBatch = 100
+
+// syncInterval is the minimum time between two sync points. Each costs all clients some bytes: packets after it cannot refer to
+// the text before.
+const syncInterval = time.Second
+
+// beforeToken bounds the heartbeat interval until the first token of the answer. Some clients time out after 5 s without data,
+// such as httpx by default.
+const beforeToken = 4 * time.Second
+
+// errDiscarded says that an offset is no longer kept.
+var errDiscarded = errors.New("offset no longer kept")
+
+// errPanicked is what the other streams of a broadcast get when a protocol panics in one of them.
+var errPanicked = errors.New("protocol panicked")
+
+// syncPoint is an offset where a client may begin: the packets after it do not refer to text before it.
+type syncPoint struct {
+	offset int
+	cursor wire.Cursor // of the packet before it
+	sum    checksum    // of that too
+}
+
+// broadcast is a buffer of the newest packets of one run in one variant. Streams read it by offset. See the package comment.
+type broadcast struct {
+	hub         *Hub
+	variant     variant
+	throttled   wire.Throttled // nil: every event is due at once
+	shared      bool           // may be read by several streams; otherwise only unread packets are kept
+	subscribers int            // guarded by the hub
+
+	mu         sync.Mutex
+	encoder    *encoder
+	pending    []event.Event // loaded and not encoded
+	urgent     bool          // one of the pending events must not be delayed
+	loaded     event.Seq     // of the last event loaded
+	limit      event.Seq     // of a private broadcast: stop after this event; 0: none
+	packets    []packet
+	base       int // offset of the first packet
+	bytes      int // of the packets
+	syncPoints []syncPoint
+	lastPacket time.Time // when it was added, as of the next two
+	lastFrame  time.Time
+	lastSync   time.Time
+	waiting    bool          // a stream waits for events
+	changed    chan struct{} // closed when that one is done; nil: no other stream waits for it
+	err        error         // returned at the end of the packets; [io.EOF] after the terminal event
+}
+
+func (h *Hub) newBroadcast(v variant, after wire.Cursor, position uint64) *broadcast {
+	b := &broadcast{hub: h, variant: v, encoder: newEncoder(v, after, position, h.metrics), lastPacket: time.Now()}
+	if t, ok := v.protocol.(wire.Throttled); ok && t.MinInterval() > 0 {
+		b.throttled = t
+	}
+	return b
+}
+
+func (b *broadcast) end() int { return b.base + len(b.packets) }
+
+// ended reports whether no packets follow.
+func (b *broadcast) ended() bool { return b.err != nil }
+
+// next returns the packets at an offset that fit into one write, at least one. If there are none, it waits, and may return none. Errors: errDiscarded; [io.EOF] at the end; those of [follower.next].
+func (b *broadcast) next(f *follower, offset int) ([]packet, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if offset == b.end() && b.err == nil {
+		if err := b.advance(f); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case offset < b.base:
+		return nil, errDiscarded
+	case offset == b.end():
+		return nil, b.err
+	}
+	packets := b.packets[offset-b.base:]
+	size, n := len(packets[0].data), 1
+	for ; n < len(packets) && size+len(packets[n].data) <= maxWrite; n++ {
+		size += len(packets[n].data)
+	}
+	if b.shared {
+		return slices.Clone(packets[:n]), nil // the buffer moves
+	}
+	return packets[:n], nil
+}
+
+// advance waits until events are due and encodes them. If nothing happens until the deadline, it adds a heartbeat. One stream does
+// this for all: if another one does already, advance waits for that. While it waits, mu is unlocked.
+func (b *broadcast) advance(f *follower) error {
+	if b.waiting {
+		return b.waitForChange(f)
+	}
+	b.waiting = true
+	defer func() {
+		b.waiting = false
+		if b.changed != nil {
+			close(b.changed)
+			b.changed = nil
+		}
+	}()
+	for !b.due() {
+		after, deadline := b.loaded, b.deadline()
+		b.mu.Unlock()
+		events, err := f.next(after, deadline)
+		b.mu.Lock()
+		late := errors.Is(err, errDeadline)
+		switch {
+		case errors.Is(err, io.EOF):
+			b.err = err
+			return nil
+		case err != nil && !late:
+			return err
+		case late && len(b.pending) == 0:
+			b.add(b.heartbeat)
+			return nil
+		}
+		b.load(events)
+	}
+	b.add(b.encode)
+	return nil
+}
+
+// waitForChange waits until the stream in advance is done, or has left.
+func (b *broadcast) waitForChange(f *follower) error {
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	changed := b.changed
+	b.mu.Unlock()
+	defer b.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-f.ctx.Done():
+		return context.Cause(f.ctx)
+	}
+}
+
+// load adds to the pending events.
+func (b *broadcast) load(events []event.Event) {
+	for n := len(events); b.limit > 0 && n > 0 && events[n-1].Seq > b.limit; n-- {
+		events = events[:n-1]
+	}
+	if len(events) == 0 {
+		return
+	}
+	b.loaded = events[len(events)-1].Seq
+	if len(b.pending) == 0 {
+		b.pending = events
+	} else {
+		b.pending = append(slices.Clip(b.pending), events...) // it may be the log's
+	}
+	b.urgent = b.urgent || b.throttled == nil || b.loaded == b.limit || slices.ContainsFunc(events, func(e event.Event) bool {
+		return !b.throttled.Coalesces(e.Body) || event.Terminal(e.Body)
+	})
+}
+
+// due reports whether pending events are to be encoded now.
+func (b *broadcast) due() bool {
+	return len(b.pending) > 0 && (b.urgent || !time.Now().Before(b.deadline()))
+}
+
+// deadline returns the time at which pending events are due, or, without any, a heartbeat.
+func (b *broadcast) deadline() time.Time {
+	switch {
+	case len(b.pending) > 0:
+		return b.lastFrame.Add(b.throttled.MinInterval())
+	case b.encoder.answering:
+		return b.lastPacket.Add(b.hub.o.Heartbeat)
+	}
+	return b.lastPacket.Add(min(b.hub.o.Heartbeat, beforeToken))
+}
+
+// add runs a function that appends packets, and discards the oldest packets. If the function fails, or the protocol panics in it, the
+// broadcast ends for all streams.
+func (b *broadcast) add(appendTo func([]packet) ([]packet, error)) {
+	if !b.shared {
+		b.discard(len(b.packets)) // its stream has read them
+	}
+	n, before := len(b.packets), b.bytes
+	b.err = errPanicked // stays if it panics
+	b.packets, b.err = appendTo(b.packets)
+	if len(b.packets) > n {
+		b.lastPacket = time.Now()
+	}
+	for _, p := range b.packets[n:] {
+		if b.bytes += len(p.data) + packetOverhead; p.frame {
+			b.lastFrame = b.lastPacket
+		}
+	}
+	if !b.shared {
+		return
+	}
+	if b.bytes > maxBuffered {
+		n, left := 0, b.bytes
+		for ; left > maxBuffered*3/4; n++ { // some more, so that not each packet moves the others
+			left -= len(b.packets[n].data) + packetOverhead
+		}
+		b.discard(n)
+	}
+	b.hub.metrics.buffered.Add(float64(b.bytes - before))
+}
+
+// discard forgets the oldest n packets.
+func (b *broadcast) discard(n int) {
+	for _, p := range b.packets[:n] {
+		b.bytes -= len(p.data) + packetOverhead
+	}
+	b.base += n
+	if b.packets = slices.Delete(b.packets, 0, n); len(b.packets) == 0 && cap(b.packets) > maxKeptFrames {
+		b.packets = nil
+	}
+	b.syncPoints = slices.DeleteFunc(b.syncPoints, func(p syncPoint) bool { return p.offset < b.base })
+}
+
+// encode appends the packets of the pending events.
+func (b *broadcast) encode(packets []packet) ([]packet, error) {
+	n := len(b.pending)
+	if b.throttled == nil {
+		n = min(n, maxBatch)
+	}
+	last := b.pending[n-1].Body
+	packets, err := b.encoder.encode(packets, b.pending[:n])
+	if b.pending = b.pending[n:]; len(b.pending) == 0 {
+		b.pending, b.urgent = nil, false
+	}
+	if err == nil && event.Terminal(last) {
+		b.encoder.close() // clients that are slow to take the end need none
+		err = io.EOF
+	}
+	return packets, err
+}
+
+// heartbeat appends a heartbeat.
+func (b *broadcast) heartbeat(packets []packet) ([]packet, error) {
+	p, err := b.encoder.heartbeat()
+	return append(packets, p), err
+}
+
+// stopAfter makes a private broadcast encode all events up to a number, whether they may be coalesced with later ones or not, and
+// none after it. 0: no limit.
+func (b *broadcast) stopAfter(limit event.Seq) {
+	if b.limit != limit {
+		b.limit, b.pending, b.urgent, b.loaded = limit, nil, false, b.encoder.last
+	}
+}
+
+// syncPoint returns a sync point for a stream that has sent everything up to a cursor: one at the cursor, if possible, or after it.
+// If there is none, it makes one at the end, unless the last one is too new.
+func (b *broadcast) syncPoint(cursor wire.Cursor) (syncPoint, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.syncPoints {
+		if n := p.cursor.Compare(cursor); n == 0 || n > 0 && p.cursor.Frame == 0 {
+			return p, true
+		}
+		if p.offset == b.end() && cursor.Compare(b.encoder.cursor) <= 0 { // the events in between have no frames
+			p.cursor = cursor
+			return p, true
+		}
+	}
+	now := time.Now()
+	if b.err != nil || b.encoder.cursor.Frame > 0 || b.encoder.cursor.Compare(cursor) < 0 || now.Sub(b.lastSync) < syncInterval {
+		return syncPoint{}, false
+	}
+	b.lastSync = now
+	b.add(func(packets []packet) ([]packet, error) {
+		p, err := b.encoder.sync()
+		if len(p.data) > 0 {
+			packets = append(packets, p)
+		}
+		return packets, err
+	})
+	p := syncPoint{b.end(), b.encoder.cursor, b.encoder.sum}
+	b.syncPoints = append(b.syncPoints, p)
+	return p, b.err == nil
+}

@@ -1,0 +1,64 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+)
+
+// errDeadline says that there was no event until a deadline.
+var errDeadline = errors.New("no event until the deadline")
+
+// follower waits for the events of a run and loads them, on behalf of one stream. It is for one goroutine.
+type follower struct {
+	ctx context.Context // ends with the stream
+	log eventlog.Store
+	run event.RunID
+
+	wait   context.Context // ends at until
+	until  time.Time
+	cancel context.CancelFunc
+}
+
+// next waits for events after a sequence number, until the deadline, and returns those there are. Errors: errDeadline, [io.EOF]
+// after the terminal event, those of the log, and the cause with which the context ended.
+func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, error) {
+	// Most deadlines are later than the one before. So the context is not renewed for each call, but when it ends.
+	for {
+		if f.cancel == nil || deadline.Before(f.until) || f.wait.Err() != nil {
+			f.stop()
+			f.wait, f.cancel = context.WithDeadline(f.ctx, deadline)
+			f.until = deadline
+		}
+		err := f.log.Wait(f.wait, f.run, after)
+		late := err != nil && f.ctx.Err() == nil && f.wait.Err() != nil
+		if late && time.Now().Before(deadline) {
+			continue
+		}
+		var events []event.Event
+		if err == nil || late {
+			events, err = f.log.Load(f.ctx, f.run, after)
+		}
+		switch {
+		case errors.Is(err, eventlog.ErrEnd):
+			return nil, io.EOF
+		case err != nil && f.ctx.Err() != nil:
+			return nil, context.Cause(f.ctx)
+		case err != nil || len(events) > 0:
+			return events, err
+		case late:
+			return nil, errDeadline
+		}
+	}
+}
+
+// stop releases the timer of the last wait.
+func (f *follower) stop() {
+	if f.cancel != nil {
+		f.cancel()
+	}
+}

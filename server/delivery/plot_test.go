@@ -1,0 +1,54 @@
+package delivery
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// plotted draws the sizes as bars over a scale of powers of ten.
+func plotted(sizes map[string]map[string]int) []byte {
+	const left, top, bar, gap, width, low, high = 170, 62, 16, 16, 560, 3, 7
+	var b strings.Builder
+	height := top + len(measured)*(3*bar+gap) + 34
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="Bytes of a stream by form and coding">`+"\n",
+		left+width+90, height)
+	b.WriteString(`<style>
+text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#57606a}.title{font-size:15px;font-weight:600}
+.ground{fill:#ffffff}.grid{stroke:#d8dee4}.m0{fill:#8fb3dd}.m1{fill:#d9822b}.m2{fill:#57ab7a}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}.ground{fill:#0f1419}.grid{stroke:#2a323b}.m0{fill:#456f9f}}
+</style>
+`)
+	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", left+width+90, height)
+	b.WriteString(`<text class="title" x="16" y="24">An answer of 1,000 tokens with five sources, streamed</text>` + "\n")
+	x := 16
+	names := []string{"plain", "gzip", "zstd"}
+	for i, name := range names {
+		fmt.Fprintf(&b, `<rect class="m%d" x="%d" y="36" width="11" height="11"/><text x="%d" y="46">%s</text>`+"\n", i, x, x+16, name)
+		x += 64
+	}
+	scale := func(n int) int { return int((math.Log10(float64(n)) - low) / (high - low) * width) }
+	for e := low; e <= high; e++ {
+		at := left + (e-low)*width/(high-low)
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", at, top-6, at, height-28)
+		fmt.Fprintf(&b, `<text class="small" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", at, height-12, []string{"1 KB", "10 KB", "100 KB", "1 MB", "10 MB"}[e-low])
+	}
+	for i, f := range measured {
+		y := top + i*(3*bar+gap)
+		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", left-10, y+3*bar/2+4, f.name)
+		for j, coding := range measuredCompressions {
+			n := sizes[f.name][coding]
+			fmt.Fprintf(&b, `<rect class="m%d" x="%d" y="%d" width="%d" height="%d"><title>%s, %s: %d bytes</title></rect>`, j, left, y+j*bar, scale(n), bar-3, f.name, names[j], n)
+			fmt.Fprintf(&b, `<text class="small" x="%d" y="%d">%s</text>`+"\n", left+scale(n)+5, y+j*bar+10, kilobytes(n))
+		}
+	}
+	b.WriteString("</svg>\n")
+	return []byte(b.String())
+}
+
+func kilobytes(n int) string {
+	if n >= 1e6 {
+		return fmt.Sprintf("%.2f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+}
