@@ -200,7 +200,7 @@ func (j *job) remember(ctx context.Context) {
 	}
 	if e, ok := entryOf(log); ok {
 		e.Scope = j.scope(j.q)
-		_ = j.Cache.Keep(ctx, docs, e, j.version)
+		_ = j.Cache.Put(ctx, docs, e, j.version)
 	}
 }
 

@@ -1,80 +1,93 @@
 package cache
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/cache/canonical"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/cachedb"
 )
 
-// Options are a [Cache]'s. The zero value works.
+// Options configure a [Cache]. The zero value works.
 type Options struct {
-	MaxBytes int64               // of the file; default [DefaultBytes]
-	MaxAge   time.Duration       // of an answer; default [DefaultAge]
-	Counted  func(result Result) // called with what comes of each lookup; may be called at once; nil: not
-	Logger   *slog.Logger        // damage and failures of the disk are told here; nil: nowhere
+	MaxBytes int64               // maximum size of the file, at least [cachedb.MinBytes]; default [DefaultBytes]
+	MaxAge   time.Duration       // maximum age of an answer; default [DefaultAge]
+	OnLookup func(result Result) // called with the result of each lookup, possibly by several goroutines at once; default none
+	Logger   *slog.Logger        // receives damage and disk errors; default silent
 	Now      func() time.Time    // default time.Now
 }
 
-// The bounds where none are set.
+// Default limits.
 const (
 	DefaultBytes = 64 << 20
 	DefaultAge   = 7 * 24 * time.Hour
 )
 
-// Result is what came of a lookup.
+// Result is the result of a lookup.
 type Result string
 
 // The results.
 const (
 	Hit   Result = "hit"
 	Miss  Result = "miss"
-	Stale Result = "stale" // there was an answer, and the documents are not what they were
+	Stale Result = "stale" // there was an answer, but the documents have changed
 )
 
-// Stats are what a cache holds.
+// Stats describes the content of a cache.
 type Stats struct {
 	Entries int
-	Bytes   int64 // of the file
+	Bytes   int64 // size of the file
 }
 
-// Cache keeps answers in one file. All methods may be called at once; one process at a time may have a file open. A kill of the
-// process loses nothing, a loss of power perhaps the newest answers.
+// An entry is the CRC-32C of the JSON of an [Entry] (4 bytes, little endian) and that JSON. The column question is the hash of the scope and of
+// the canonical question, version is the version of the collection for which the answer is known to be fresh. A dependency is the hash of
+// a document that the answer depends on, or of the run that made it.
+const schema = `
+CREATE TABLE entries (
+	id       INTEGER PRIMARY KEY,
+	question BLOB NOT NULL UNIQUE,
+	created  INTEGER NOT NULL,
+	version  INTEGER NOT NULL,
+	entry    BLOB NOT NULL
+) STRICT;
+CREATE TABLE dependencies (
+	hash     BLOB NOT NULL,
+	question BLOB NOT NULL,
+	PRIMARY KEY (hash, question)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dependencies_question ON dependencies (question);
+CREATE TRIGGER entries_deleted AFTER DELETE ON entries BEGIN
+	DELETE FROM dependencies WHERE question = OLD.question;
+END`
+
+const maxEntry = 1 << 20 // bytes
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Cache keeps answers in an SQLite file. All methods may be called at once. One process at a time may have a file open. If the process is
+// killed, nothing is lost; after a loss of power, the newest answers may be, or all of them.
 type Cache struct {
-	path string
-	o    Options
+	o Options
 
-	mu      sync.Mutex
-	file    *os.File // nil once closed
-	size    int64
-	items   map[key]*item
-	clock   uint64    // counts uses
-	forgets uint64    // counts calls of Forget
-	expired time.Time // when what is too old was looked for last
-	failed  bool      // the disk failed, and that was told
+	mu        sync.Mutex
+	db        *cachedb.DB // nil once closed
+	deletions uint64      // calls of DeleteDependents and DeleteRun
+	expired   time.Time   // when old answers were deleted last
+	warned    bool        // a disk error was logged
 }
 
-// item is an entry of the file.
-type item struct {
-	at      int64
-	size    int
-	created int64  // microseconds since 1970
-	version uint64 // of the collection, for which the entry is known to stand
-	used    uint64
-	rests   []uint64
-}
-
-// Open opens the cache in a file, making it if there is none. What is damaged is forgotten, with a warning.
+// Open opens the cache in the file path and creates it if it does not exist. A damaged file is replaced by an empty one, with a warning.
 func Open(path string, o Options) (*Cache, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultBytes
@@ -82,8 +95,8 @@ func Open(path string, o Options) (*Cache, error) {
 	if o.MaxAge <= 0 {
 		o.MaxAge = DefaultAge
 	}
-	if o.Counted == nil {
-		o.Counted = func(Result) {}
+	if o.OnLookup == nil {
+		o.OnLookup = func(Result) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -91,87 +104,89 @@ func Open(path string, o Options) (*Cache, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Cache{path: path, o: o, items: map[key]*item{}}
-	if err := os.Remove(c.path + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("open answer cache: %w", err)
-	}
-	file, size, lost, err := openFile(path, func(h head, at int64, size int) {
-		delete(c.items, h.key)
-		if h.kind == kindPut {
-			c.clock++
-			c.items[h.key] = &item{at: at, size: size, created: h.created, version: h.version, used: c.clock, rests: h.rests}
-		}
-	})
+	db, err := cachedb.Open(path, schema, o.MaxBytes, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("open answer cache: %w", err)
 	}
-	if lost > 0 {
-		o.Logger.Warn("part of the answer cache is damaged and begun anew", "bytes", lost)
-	}
-	c.file, c.size = file, size
-	if c.size > c.o.MaxBytes {
-		c.compact(0)
-	}
+	c := &Cache{o: o, db: db}
 	c.expire()
 	return c, nil
 }
 
-// Close closes the file. What is called afterwards finds nothing and keeps nothing.
+// Close closes the file. Afterwards, lookups find nothing and answers are not kept. A second Close does nothing.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil {
+	if c.db == nil {
 		return nil
 	}
-	err := c.file.Close()
-	c.file, c.items = nil, map[key]*item{}
+	err := c.db.Close()
+	c.db = nil
 	return err
 }
 
-// Stats gives what the cache holds.
+// Stats returns the number of answers and the size of the file.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Stats{Entries: len(c.items), Bytes: c.size}
+	if c.db == nil {
+		return Stats{}
+	}
+	entries, bytes, err := c.db.Stats()
+	c.warn("count cached answers", err)
+	return Stats{entries, bytes}
 }
 
-// Lookup gives the answer that was kept for a question of the same meaning in the same scope, and how alike the two are
-// worded, 0..1; nil if there is none that stands. An answer stands while the collection has not changed, and when it has, while
-// the documents that it rests on are as they were and the searches that it was made by bring no passage of weight that was not
-// among the best then. That the documents hold no answer stands only while nothing has changed. What does not stand is forgotten.
+// stored is an entry with its columns.
+type stored struct {
+	Entry
+	id       int64
+	question []byte
+	version  uint64
+	middle   int64 // of the range of ids
+}
+
+// Lookup returns the answer to an equivalent question in the same scope, and the similarity of the wording of both questions, 0..1. It returns
+// nil if there is no such answer or if it is stale. An answer is fresh while the collection has not changed. After a change it is fresh if
+// the documents that it depends on are the same and if its searches find no new relevant passage among the best. An abstention is only
+// fresh while nothing has changed. Stale answers are deleted.
 func (c *Cache) Lookup(ctx context.Context, docs Documents, s Scope, question string) (*Entry, float64, error) {
-	q := meaning.Of(question)
-	k := keyOf(s, q.Key())
-	e, it := c.find(k)
-	if e == nil || e.Scope != s || !q.Same(meaning.Of(e.Question)) {
-		c.o.Counted(Miss)
+	q := canonical.Parse(question)
+	e := c.find(questionHash(s, q))
+	if e == nil || e.Scope != s {
+		c.o.OnLookup(Miss)
+		return nil, 0, nil
+	}
+	cached := canonical.Parse(e.Question)
+	if !q.Same(cached) {
+		c.o.OnLookup(Miss)
 		return nil, 0, nil
 	}
 	version, err := docs.Version(ctx, s.Collection)
 	if err == nil {
-		var stands bool
-		if stands, err = check(ctx, docs, e, version != it.version); err == nil && !stands {
-			c.drop(k, it)
-			c.o.Counted(Stale)
+		var ok bool
+		if ok, err = fresh(ctx, docs, &e.Entry, version != e.version); err == nil && !ok {
+			c.delete(e)
+			c.o.OnLookup(Stale)
 			return nil, 0, nil
 		}
 	}
 	if err != nil {
-		c.o.Counted(Miss)
+		c.o.OnLookup(Miss)
 		return nil, 0, fmt.Errorf("check cached answer: %w", err)
 	}
-	c.use(k, it, version)
-	c.o.Counted(Hit)
-	return e, q.Similarity(meaning.Of(e.Question)), nil
+	c.touch(e, version)
+	c.o.OnLookup(Hit)
+	return &e.Entry, q.Similarity(cached), nil
 }
 
-// Keep keeps a whole answer that was made while the collection was at the version, in place of one to a question of the same
-// meaning. If the collection has changed since, it is not kept, which is no error.
-func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint64) error {
+// Put keeps a complete answer that was made from the given version of the collection. It replaces the answer to an equivalent question. If the
+// collection has changed since, the answer is not kept, which is not an error.
+func (c *Cache) Put(ctx context.Context, docs Documents, e Entry, version uint64) error {
 	c.mu.Lock()
-	forgets := c.forgets
+	deletions := c.deletions
 	c.mu.Unlock()
-	if err := fill(ctx, docs, &e); err != nil {
+	if err := addDependencies(ctx, docs, &e); err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
 	now, err := docs.Version(ctx, e.Scope.Collection)
@@ -182,242 +197,166 @@ func (c *Cache) Keep(ctx context.Context, docs Documents, e Entry, version uint6
 		return nil
 	}
 	e.Created = c.o.Now().UTC().Truncate(time.Microsecond)
-	body, err := json.Marshal(e)
+	raw, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
-	if size := int64(recordHead + 8*len(e.Rests) + len(body)); size > maxBody || size > c.o.MaxBytes/4 {
+	if len(raw) > maxEntry || int64(len(raw)) > c.o.MaxBytes/4 {
 		return nil
 	}
-	h := head{kind: kindPut, key: keyOf(e.Scope, meaning.Of(e.Question).Key()), created: e.Created.UnixMicro(), version: version}
-	for _, r := range e.Rests {
-		h.rests = append(h.rests, restOf(r.Document))
-	}
-	h.rests = append(h.rests, runHash(e.Run))
+	raw = append(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(raw, castagnoli)), raw...)
+	question := questionHash(e.Scope, canonical.Parse(e.Question))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.forgets != forgets {
-		return nil // it may rest on what is gone
+	if c.db == nil || c.deletions != deletions { // a document that it depends on may have been deleted
+		return nil
 	}
 	c.expire()
-	if old := c.items[h.key]; old != nil {
-		c.wipe(h.key, old)
+	if err := c.db.MakeRoom(int64(len(raw) + 100*len(e.Dependencies))); err != nil {
+		c.warn("make room in the answer cache", c.db.Check(err))
+		return nil
 	}
-	c.clock++
-	it := &item{created: h.created, version: version, used: c.clock, rests: h.rests}
-	if c.write(appendRecord(nil, h, body), it) {
-		c.items[h.key] = it
-	}
+	c.warn("keep an answer in the cache", c.db.Update(func() error {
+		if _, err := c.db.Exec("DELETE FROM entries WHERE question = ?", question); err != nil {
+			return err
+		}
+		if _, err := c.db.Exec("INSERT INTO entries (question, created, version, entry) VALUES (?, ?, ?, ?)",
+			question, e.Created.UnixMicro(), int64(version), raw); err != nil { //nolint:gosec // it is read back as it was
+			return err
+		}
+		hashes := [][]byte{runHash(e.Run)}
+		for _, d := range e.Dependencies {
+			hashes = append(hashes, documentHash(d.Document))
+		}
+		for _, h := range hashes {
+			if _, err := c.db.Exec("INSERT OR IGNORE INTO dependencies VALUES (?, ?)", h, question); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	return nil
 }
 
-// Forget wipes the answers that rest on documents out of the file, whatever part of them was asked. It is to be called when these
-// have changed or gone; answers that are being made meanwhile are not kept.
-func (c *Cache) Forget(ids []corpus.DocumentID) {
-	gone := make(map[uint64]bool, len(ids))
-	for _, id := range ids {
-		gone[restOf(id)] = true
+// DeleteDependents deletes the answers that depend on documents and overwrites them in the file. Call it when these documents have
+// changed or were deleted. Answers that are being made meanwhile are not kept.
+func (c *Cache) DeleteDependents(ids []corpus.DocumentID) {
+	hashes := make([][]byte, len(ids))
+	for i, id := range ids {
+		hashes[i] = documentHash(id)
 	}
-	c.forget(gone)
+	c.deleteByHash(hashes...)
 }
 
-// ForgetRun overwrites the answer of a deleted run in the file.
-func (c *Cache) ForgetRun(run event.RunID) { c.forget(map[uint64]bool{runHash(run): true}) }
+// DeleteRun deletes the answer of a deleted run and overwrites it in the file.
+func (c *Cache) DeleteRun(run event.RunID) { c.deleteByHash(runHash(run)) }
 
-func (c *Cache) forget(gone map[uint64]bool) {
+func (c *Cache) deleteByHash(hashes ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgets++
-	for k, it := range c.items {
-		if slices.ContainsFunc(it.rests, func(r uint64) bool { return gone[r] }) {
-			c.wipe(k, it)
-		}
+	c.deletions++
+	for _, h := range hashes {
+		c.exec("delete cached answers", "DELETE FROM entries WHERE question IN (SELECT question FROM dependencies WHERE hash = ?)", h)
 	}
 }
 
-// Clear forgets everything.
+// Clear deletes all answers.
 func (c *Cache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.items = map[key]*item{}
-	c.compact(0)
+	if c.db != nil {
+		c.warn("clear the answer cache", c.db.Clear())
+	}
 }
 
-// find reads an entry that is not too old.
-func (c *Cache) find(k key) (*Entry, *item) {
+// find returns an entry that is not too old, or nil.
+func (c *Cache) find(question []byte) *stored {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	it := c.items[k]
-	if it == nil || c.file == nil {
-		return nil, nil
+	if c.db == nil {
+		return nil
 	}
-	if c.old(it) {
-		c.wipe(k, it)
-		return nil, nil
+	e := &stored{question: question}
+	var created, version int64
+	var raw []byte
+	err := c.db.QueryRow("SELECT id, created, version, entry, (SELECT min(id) FROM entries) / 2 + (SELECT max(id) FROM entries) / 2 FROM entries WHERE question = ?", question).
+		Scan(&e.id, &created, &version, &raw, &e.middle)
+	if err != nil {
+		if !errors.Is(err, sql.ErrNoRows) {
+			c.warn("read a cached answer", c.db.Check(err))
+		}
+		return nil
 	}
-	buf := make([]byte, it.size)
-	_, err := c.file.ReadAt(buf, it.at)
-	h, body, ok := parseRecord(buf)
-	e := new(Entry)
-	if err != nil || !ok || h.key != k || json.Unmarshal(body, e) != nil {
-		c.warn("an answer in the cache cannot be read", err)
-		c.wipe(k, it)
-		return nil, nil
+	e.version = uint64(version) //nolint:gosec // as it was written
+	age := c.o.Now().Sub(time.UnixMicro(created))
+	whole := len(raw) >= 4 && binary.LittleEndian.Uint32(raw) == crc32.Checksum(raw[4:], castagnoli)
+	if whole && age.Abs() <= c.o.MaxAge && json.Unmarshal(raw[4:], &e.Entry) == nil {
+		return e
 	}
-	copied := *it
-	return e, &copied
+	if !whole {
+		c.warn("read a cached answer", errors.New("it is damaged"))
+	}
+	c.exec("delete a cached answer", "DELETE FROM entries WHERE id = ?", e.id)
+	return nil
 }
 
-// old tells whether an answer is older than answers may be. A clock that was set back makes none of them young for ever.
-func (c *Cache) old(it *item) bool {
-	age := c.o.Now().Sub(time.UnixMicro(it.created))
-	return age > c.o.MaxAge || age < -c.o.MaxAge
-}
-
-// use notes that an entry was used, and that it stands for the version. Of an entry that was replaced meanwhile it does nothing.
-func (c *Cache) use(k key, seen *item, version uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if it := c.items[k]; it != nil && it.created == seen.created {
-		c.clock++
-		it.used = c.clock
-		it.version = version // if another has seen a later one, it is checked once more
-	}
-}
-
-// drop forgets an entry, unless it was replaced meanwhile.
-func (c *Cache) drop(k key, seen *item) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if it := c.items[k]; it != nil && it.created == seen.created {
-		c.wipe(k, it)
-	}
-}
-
-// wipe forgets an entry and writes over it in the file.
-func (c *Cache) wipe(k key, it *item) {
-	delete(c.items, k)
-	if c.file == nil {
+// touch records that an entry was used and is fresh for a version of the collection. To save writes, it leaves recently used entries in their
+// order. It does nothing if the entry was replaced meanwhile.
+func (c *Cache) touch(e *stored, version uint64) {
+	if version == e.version && e.id >= e.middle {
 		return
 	}
-	if _, err := c.file.WriteAt(appendRecord(nil, head{kind: kindDrop, key: k}, make([]byte, it.size-recordHead)), it.at); err != nil {
-		c.warn("an answer could not be removed from the cache", err)
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exec("mark a cached answer as used", "UPDATE entries SET version = ?, id = (SELECT max(id) FROM entries) + 1 WHERE id = ? AND question = ?",
+		int64(version), e.id, e.question) //nolint:gosec // it is read back as it was
 }
 
-// expire wipes what is too old, every now and then.
+// delete deletes an entry, unless it was replaced meanwhile.
+func (c *Cache) delete(e *stored) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exec("delete a cached answer", "DELETE FROM entries WHERE id = ? AND question = ?", e.id, e.question)
+}
+
+// expire deletes old answers from time to time. Answers from the future, made before the clock was set back, count as old.
 func (c *Cache) expire() {
 	if now := c.o.Now(); now.Sub(c.expired).Abs() > c.o.MaxAge/16 {
 		c.expired = now
-		for k, it := range c.items {
-			if c.old(it) {
-				c.wipe(k, it)
-			}
-		}
+		c.exec("delete old cached answers", "DELETE FROM entries WHERE created NOT BETWEEN ? AND ?",
+			now.Add(-c.o.MaxAge).UnixMicro(), now.Add(c.o.MaxAge).UnixMicro())
 	}
 }
 
-// write appends a record and says in it where. When the file is full, room is made first.
-func (c *Cache) write(record []byte, it *item) bool {
-	if c.file == nil {
-		return false
-	}
-	if c.size+int64(len(record)) > c.o.MaxBytes {
-		c.compact(int64(len(record)))
-	}
-	if _, err := c.file.WriteAt(record, c.size); err != nil {
-		c.warn("an answer could not be kept", err)
-		return false
-	}
-	it.at, it.size = c.size, len(record)
-	c.size += int64(len(record))
-	return true
-}
-
-// compact rewrites the file with the entries that were used last, so that with what is to come at most three quarters of what
-// is allowed are full.
-func (c *Cache) compact(coming int64) {
-	if c.file == nil {
+func (c *Cache) exec(what, query string, args ...any) {
+	if c.db == nil {
 		return
 	}
-	keys := make([]key, 0, len(c.items))
-	for k := range c.items {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(c.items[b].used, c.items[a].used) })
-	room := c.o.MaxBytes/4*3 - coming - int64(len(magic))
-	kept := keys[:0]
-	for _, k := range keys {
-		if it := c.items[k]; !c.old(it) && room >= int64(it.size) {
-			room -= int64(it.size)
-			kept = append(kept, k)
-		}
-	}
-	slices.Reverse(kept) // the file's order is that of use
-	file, size, items, err := c.rewrite(kept)
-	if err != nil {
-		c.warn("the answer cache could not be made smaller, and is begun anew", err)
-		items, size = map[key]*item{}, int64(len(magic))
-		if err := c.file.Truncate(size); err != nil {
-			c.warn("the answer cache could not be emptied", err)
-		}
-	} else {
-		_ = c.file.Close() // it was only read
-		c.file = file
-	}
-	c.size, c.items = size, items
+	_, err := c.db.Exec(query, args...)
+	c.warn(what, c.db.Check(err))
 }
 
-// rewrite writes the entries into a new file that takes the place of the old one.
-func (c *Cache) rewrite(keys []key) (f *os.File, size int64, items map[key]*item, err error) {
-	if f, err = os.OpenFile(c.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return nil, 0, nil, err
+// warn logs the first error of the disk.
+func (c *Cache) warn(what string, err error) {
+	if err != nil && !c.warned {
+		c.warned = true
+		c.o.Logger.Warn("answer cache: "+what, "error", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(c.path+".new"))
-		}
-	}()
-	buf := []byte(magic)
-	items = make(map[key]*item, len(keys))
-	flush := func() error {
-		n, err := f.WriteAt(buf, size)
-		size += int64(n)
-		buf = buf[:0]
-		return err
-	}
-	for _, k := range keys {
-		it := *c.items[k]
-		from := len(buf)
-		buf = append(buf, make([]byte, it.size)...)
-		if _, err := c.file.ReadAt(buf[from:], it.at); err != nil {
-			return f, 0, nil, err
-		}
-		h, body, ok := parseRecord(buf[from:])
-		if !ok {
-			buf = buf[:from]
-			continue
-		}
-		h.version = it.version
-		buf = appendRecord(buf[:from], h, slices.Clone(body))
-		it.at = size + int64(from)
-		items[k] = &it
-		if len(buf) >= 1<<20 {
-			if err := flush(); err != nil {
-				return f, 0, nil, err
-			}
-		}
-	}
-	if err := flush(); err != nil {
-		return f, 0, nil, err
-	}
-	return f, size, items, os.Rename(c.path+".new", c.path)
 }
 
-// warn tells of the first failure of the disk.
-func (c *Cache) warn(message string, err error) {
-	if !c.failed {
-		c.failed = true
-		c.o.Logger.Warn(message, "error", err)
-	}
+// questionHash identifies the entry of a question in a scope.
+func questionHash(s Scope, q canonical.Question) []byte {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(s) // a hash takes every write, and a scope can be encoded
+	_, _ = h.Write([]byte(q.Key()))
+	return h.Sum(nil)[:16]
+}
+
+func runHash(run event.RunID) []byte { return hash("run\x00" + string(run)) }
+
+func documentHash(id corpus.DocumentID) []byte { return hash(string(id)) }
+
+func hash(s string) []byte {
+	h := sha256.Sum256([]byte(s))
+	return h[:8]
 }

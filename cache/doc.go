@@ -1,5 +1,5 @@
-// Package cache keeps answers and gives them to questions that mean the same, for as long as what they rest on stands.
+// Package cache keeps answers and returns them for equivalent questions while their dependencies are unchanged.
 //
-// Whether two questions mean the same is decided by rules, in [github.com/sluice-rag/sluice/cache/meaning]: what cannot be shown
-// to be the same is another question. Whether an answer still stands is decided by the documents: see [Cache.Lookup].
+// The rules of package [github.com/sluice-rag/sluice/cache/canonical] decide whether two questions are equivalent: unless the rules show that they
+// are, they are different. [Cache.Lookup] describes when an answer is fresh.
 package cache

@@ -1,5 +1,5 @@
-// Package eventlog keeps the logs of runs. A [Store] is asked for what is new by cursor; it never hands out a channel,
-// so it can neither drop an event nor wait for a reader. [Tail] makes a stream of it.
+// Package eventlog stores the event logs of runs. Readers pull events from a [Store] by cursor. There are no channels, so a store neither drops
+// events nor waits for readers. [Tail] turns this into a stream.
 package eventlog
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// The errors of a store, to be asked for with [errors.Is].
+// Errors of a store. Test for them with [errors.Is].
 var (
 	ErrNotFound = errors.New("no such run")
 	ErrConflict = errors.New("not the next event of the run")
@@ -22,41 +22,41 @@ var (
 	ErrRunning  = errors.New("the run has not ended")
 )
 
-// Store keeps logs. All methods may be called at once.
+// Store stores logs. All methods may be called at once.
 type Store interface {
-	// Append adds events to a run, all or none. The first event of a run creates it. ErrConflict: the first of es is not
-	// the next in sequence, or the run has ended, so there is a second writer.
+	// Append adds all of es to a run, or none. The first event of a run creates the run. ErrConflict: the first of es is not the next in
+	// sequence, or the run has ended, so there is a second writer.
 	//
 	// Readers see an event only after it was written: it survives the end of the process. They see the terminal event only
 	// after the whole run is durable. Append returns after that for the first event of a run and for the terminal event; readers
 	// see other events within milliseconds, so use Wait before Load to read what was just appended. An event whose write fails is
 	// never seen. The store keeps es's elements, not es.
 	Append(ctx context.Context, run event.RunID, es ...event.Event) error
-	// Load gives events after the cursor, in order and without gaps: all there are, or as many as are cheap to give at
-	// once. It costs what it gives and not the run. The slice is shared: the caller must not change it. Nothing new gives
-	// none and no error while the run is live, ErrEnd after its end; a cursor past the end gives ErrBeyond.
+	// Load returns events after the cursor, in order and without gaps: all of them, or as many as are cheap to return at once. Its cost
+	// depends on what it returns and not on the length of the run. The slice is shared and must not be changed. Without new events, Load
+	// returns an empty slice while the run is live and ErrEnd after its end. A cursor past the end is ErrBeyond.
 	Load(ctx context.Context, run event.RunID, after event.Seq) ([]event.Event, error)
-	// Wait returns nil once Load would not give an empty slice and no error.
+	// Wait waits until Load would return events or an error. It returns nil in the first case, and may return nil early.
 	Wait(ctx context.Context, run event.RunID, after event.Seq) error
 }
 
-// Archive is a Store's list of runs.
+// Archive lists the runs of a Store.
 type Archive interface {
-	// Runs lists runs by descending id, the newest first, from before the given one (empty: from the newest). A list shorter
-	// than the limit is the end: runs without an event and deleted ones are passed over and do not shorten it.
+	// Runs lists runs by descending id, the newest first, beginning with the first below the given id (empty: with the newest). A list shorter
+	// than limit is the last one: runs without events and deleted runs are skipped and do not shorten a list.
 	Runs(ctx context.Context, before event.RunID, limit int) ([]Summary, error)
-	// Summary gives one run's.
+	// Summary returns the summary of one run.
 	Summary(ctx context.Context, run event.RunID) (Summary, error)
 }
 
-// Deleter is a Store that can forget a run.
+// Deleter is a Store that can delete runs.
 type Deleter interface {
-	// Delete removes a run that has ended: no reader finds it any more, and what was in it is gone from where it was kept when
-	// the call returns. ErrRunning: it has not ended. A run of the same id may not follow.
+	// Delete deletes a run that has ended. When it returns, readers do not find the run any more, and its content is erased from the storage.
+	// ErrRunning: the run has not ended. The id must not be used again.
 	Delete(ctx context.Context, run event.RunID) error
 }
 
-// Brief is what is kept at hand of a run's first event, for a list: without what may be long and only its log tells.
+// Brief returns the first event of a run without its long fields, for lists of runs.
 func Brief(s event.RunStarted) event.RunStarted {
 	s.History, s.Instructions, s.Request = nil, "", nil
 	return s
@@ -72,8 +72,8 @@ type Summary struct {
 	Code      fault.Code // of a run that failed
 }
 
-// Note takes up the next event of the summary's run.
-func (s *Summary) Note(e event.Event) {
+// Apply updates the summary with the next event of the run.
+func (s *Summary) Apply(e event.Event) {
 	s.Last, s.UpdatedAt = e.Seq, e.At
 	switch b := e.Body.(type) {
 	case event.RunStarted:
@@ -85,7 +85,7 @@ func (s *Summary) Note(e event.Event) {
 	}
 }
 
-// Status is where the run is.
+// Status returns the status of the run.
 func (s *Summary) Status() event.Status {
 	switch {
 	case !s.Ended:
@@ -98,9 +98,8 @@ func (s *Summary) Status() event.Status {
 	return event.Finished
 }
 
-// Tail streams a run from after the cursor: batches of everything that is new, live or long finished, and ends after the
-// terminal event. A reader that lags gets more at once. Batches are shared and must not be changed. The first error, of
-// the store or of ctx, is the last thing it yields.
+// Tail streams the events of a run after the cursor in batches and ends after the terminal event. A slow reader gets larger batches. Batches
+// are shared and must not be changed. After the first error, of the store or of ctx, the sequence ends.
 func Tail(ctx context.Context, s Store, run event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
 	return func(yield func([]event.Event, error) bool) {
 		for {
@@ -117,7 +116,7 @@ func Tail(ctx context.Context, s Store, run event.RunID, after event.Seq) iter.S
 				return
 			}
 			if len(batch) == 0 {
-				continue // a store may wake early
+				continue // Wait may return early
 			}
 			if !yield(batch, nil) {
 				return
@@ -131,8 +130,8 @@ func Tail(ctx context.Context, s Store, run event.RunID, after event.Seq) iter.S
 	}
 }
 
-// Read gives the events of a run from after the cursor to the number last, which was appended, and waits for those that
-// readers do not see yet.
+// Read returns the events of a run after the cursor up to the appended event with the number last. It waits for events that are not visible
+// yet.
 func Read(ctx context.Context, s Store, run event.RunID, after, last event.Seq) ([]event.Event, error) {
 	var log []event.Event
 	for after < last {
@@ -152,8 +151,8 @@ func Read(ctx context.Context, s Store, run event.RunID, after, last event.Seq) 
 	return log, nil
 }
 
-// Stored is Runs without ephemeral runs, which no list shows.
-func Stored(ctx context.Context, a Archive, before event.RunID, limit int) ([]Summary, error) {
+// ListStored returns what [Archive.Runs] does without ephemeral runs.
+func ListStored(ctx context.Context, a Archive, before event.RunID, limit int) ([]Summary, error) {
 	var out []Summary
 	for len(out) < limit {
 		page, err := a.Runs(ctx, before, limit)
@@ -172,7 +171,7 @@ func Stored(ctx context.Context, a Archive, before event.RunID, limit int) ([]Su
 	return out, nil
 }
 
-// CheckAppend tells whether es may follow a log that ends at last: ErrConflict, wrapped, if not. Stores share it.
+// CheckAppend returns ErrConflict if es must not follow a log that ends at last. Implementations of Store use it.
 func CheckAppend(last event.Seq, ended bool, es []event.Event) error {
 	for _, e := range es {
 		if ended || e.Body == nil || !e.Follows(last) {

@@ -9,23 +9,23 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Memory is a Store and an Archive that keeps every run for as long as it lives, or until [Memory.Remove].
+// Memory is a Store and an Archive in memory. It keeps every run until [Memory.Remove].
 type Memory struct {
 	mu      sync.RWMutex
-	runs    map[event.RunID]*tape
+	runs    map[event.RunID]*runLog
 	waiters sync.Pool // of *waiter; one for each store, as a channel made in a synctest bubble must not leave it
 }
 
-// NewMemory gives an empty store.
+// NewMemory returns an empty store.
 func NewMemory() *Memory {
 	return &Memory{
-		runs:    map[event.RunID]*tape{},
+		runs:    map[event.RunID]*runLog{},
 		waiters: sync.Pool{New: func() any { return &waiter{wake: make(chan struct{}, 1)} }},
 	}
 }
 
-// tape is one run. Events that are in it never change, so readers share its array; growing it leaves them the old one.
-type tape struct {
+// runLog holds the events of one run. Events never change, so readers share the array; append copies it when it grows.
+type runLog struct {
 	mu      sync.Mutex
 	events  []event.Event
 	ended   bool
@@ -33,10 +33,10 @@ type tape struct {
 	waiting []*waiter
 }
 
-// waiter is a reader asleep. It is woken by one send and belongs to the pool otherwise.
+// waiter is a waiting reader. It is woken by one send. Unused waiters are in the pool.
 type waiter struct{ wake chan struct{} }
 
-func (m *Memory) tape(run event.RunID) *tape {
+func (m *Memory) runLog(run event.RunID) *runLog {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.runs[run]
@@ -47,14 +47,14 @@ func (m *Memory) Append(_ context.Context, run event.RunID, es ...event.Event) e
 	if len(es) == 0 {
 		return nil
 	}
-	t := m.tape(run)
+	t := m.runLog(run)
 	if t == nil {
 		if err := CheckAppend(0, false, es); err != nil {
 			return err
 		}
 		m.mu.Lock()
 		if m.runs[run] == nil {
-			m.runs[run] = &tape{}
+			m.runs[run] = &runLog{}
 		}
 		t = m.runs[run]
 		m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *Memory) Append(_ context.Context, run event.RunID, es ...event.Event) e
 	return nil
 }
 
-func (t *tape) wakeAll() {
+func (t *runLog) wakeAll() {
 	for i, w := range t.waiting {
 		w.wake <- struct{}{}
 		t.waiting[i] = nil
@@ -83,7 +83,7 @@ func (t *tape) wakeAll() {
 
 // Load implements [Store].
 func (m *Memory) Load(_ context.Context, run event.RunID, after event.Seq) ([]event.Event, error) {
-	t := m.tape(run)
+	t := m.runLog(run)
 	if t == nil {
 		return nil, ErrNotFound
 	}
@@ -92,7 +92,7 @@ func (m *Memory) Load(_ context.Context, run event.RunID, after event.Seq) ([]ev
 	return t.after(after)
 }
 
-func (t *tape) after(after event.Seq) ([]event.Event, error) {
+func (t *runLog) after(after event.Seq) ([]event.Event, error) {
 	last := t.last()
 	switch {
 	case t.gone:
@@ -104,14 +104,14 @@ func (t *tape) after(after event.Seq) ([]event.Event, error) {
 	}
 	n := len(t.events)
 	from := n
-	if after < last { // a gap in the numbers can only be before the last event
+	if after < last { // only the last event may follow a gap in the numbers
 		from = int(min(after, event.Seq(n-1)))
 	}
 	return t.events[from:n:n], nil
 }
 
-// last is the number of the last event.
-func (t *tape) last() event.Seq {
+// last returns the number of the last event.
+func (t *runLog) last() event.Seq {
 	if n := len(t.events); n > 0 {
 		return t.events[n-1].Seq
 	}
@@ -120,7 +120,7 @@ func (t *tape) last() event.Seq {
 
 // Wait implements [Store].
 func (m *Memory) Wait(ctx context.Context, run event.RunID, after event.Seq) error {
-	t := m.tape(run)
+	t := m.runLog(run)
 	if t == nil {
 		return ErrNotFound
 	}
@@ -146,8 +146,8 @@ func (m *Memory) Wait(ctx context.Context, run event.RunID, after event.Seq) err
 	}
 }
 
-// leave takes w off the list; if it was woken in the meantime, it takes the wake-up out of its channel.
-func (t *tape) leave(w *waiter) {
+// leave removes w from the list. If w was woken meanwhile, leave receives the signal from its channel.
+func (t *runLog) leave(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting, w); i >= 0 {
@@ -157,7 +157,7 @@ func (t *tape) leave(w *waiter) {
 	<-w.wake
 }
 
-// Remove forgets a run. Readers that wait for it get ErrNotFound.
+// Remove removes a run. Waiting readers get ErrNotFound.
 func (m *Memory) Remove(run event.RunID) {
 	m.mu.Lock()
 	t := m.runs[run]
@@ -174,7 +174,7 @@ func (m *Memory) Remove(run event.RunID) {
 
 // Delete implements [Deleter].
 func (m *Memory) Delete(_ context.Context, run event.RunID) error {
-	t := m.tape(run)
+	t := m.runLog(run)
 	if t == nil {
 		return ErrNotFound
 	}
@@ -216,7 +216,7 @@ func (m *Memory) Runs(ctx context.Context, before event.RunID, limit int) ([]Sum
 
 // Summary implements [Archive].
 func (m *Memory) Summary(_ context.Context, run event.RunID) (Summary, error) {
-	t := m.tape(run)
+	t := m.runLog(run)
 	if t == nil {
 		return Summary{}, ErrNotFound
 	}
@@ -226,7 +226,7 @@ func (m *Memory) Summary(_ context.Context, run event.RunID) (Summary, error) {
 		return Summary{}, ErrNotFound
 	}
 	var s Summary
-	s.Note(t.events[0])
-	s.Note(t.events[len(t.events)-1])
+	s.Apply(t.events[0])
+	s.Apply(t.events[len(t.events)-1])
 	return s, nil
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// audit is how store, bytes and index differ. Ids of files are in order.
+// audit holds the differences between store, bytes and index. Ids of files are sorted.
 type audit struct {
-	unrecorded []string            // hashes of bytes that no file of the store has
-	orphans    []corpus.Document   // of the index, that no file of the store has
-	missing    []store.File        // whose bytes are not there
-	unindexed  []string            // completed files with bytes and without a document
-	stores     []store.VectorStore // that there is a copy of and no row
-	joined     map[string][]string // files that the index has in a vector store, and the store has not
-	left       map[string][]string // the other way round
+	unrecorded []string            // hashes of bytes without a file in the store
+	orphans    []corpus.Document   // documents of the index without a file in the store
+	missing    []store.File        // files without bytes
+	unindexed  []string            // completed files without a document
+	stores     []store.VectorStore // copies of vector stores that the store lacks
+	joined     map[string][]string // by vector store: files that are members in the index only
+	left       map[string][]string // by vector store: files that are members in the store only
 	ids        map[string]bool     // of the files of the store
-	kept       int                 // hashes of bytes
+	kept       int                 // number of blobs
 }
 
-// look compares store, bytes and index by their lists of ids. Nothing may change meanwhile.
-func (s *Service) look(ctx context.Context) (*audit, error) {
+// audit compares the ids in store, bytes and index. Nothing may change meanwhile.
+func (s *Service) audit(ctx context.Context) (*audit, error) {
 	a := &audit{ids: map[string]bool{}, joined: map[string][]string{}, left: map[string][]string{}}
 	blobs, err := s.listBlobs()
 	if err != nil {
@@ -69,11 +69,11 @@ func (s *Service) look(ctx context.Context) (*audit, error) {
 	if docs.err != nil {
 		return nil, docs.err
 	}
-	return a, s.lookAtStores(ctx, a)
+	return a, s.auditStores(ctx, a)
 }
 
-// lookAtStores compares the members of vector stores with the sets of the index.
-func (s *Service) lookAtStores(ctx context.Context, a *audit) error {
+// auditStores compares the members of vector stores with the sets of the index.
+func (s *Service) auditStores(ctx context.Context, a *audit) error {
 	recorded, err := s.recordedStores()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Service) lookAtStores(ctx context.Context, a *audit) error {
 		for _, c := range all {
 			after = c.ID
 			there[c.ID] = true
-			if err := s.lookAtMembers(ctx, a, c.ID); err != nil {
+			if err := s.auditMembers(ctx, a, c.ID); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ func (s *Service) lookAtStores(ctx context.Context, a *audit) error {
 	return nil
 }
 
-func (s *Service) lookAtMembers(ctx context.Context, a *audit, id string) error {
+func (s *Service) auditMembers(ctx context.Context, a *audit, id string) error {
 	docs := s.documents(ctx, index.Scope{Collection: Collection, Sets: []string{id}}.Name())
 	var extra []corpus.Document
 	for after := ""; ; {
@@ -128,7 +128,7 @@ func (s *Service) lookAtMembers(ctx context.Context, a *audit, id string) error 
 	return docs.err
 }
 
-// listBlobs gives the hashes of the bytes that are kept.
+// listBlobs returns the hashes of the stored bytes.
 func (s *Service) listBlobs() (map[string]bool, error) {
 	out := map[string]bool{}
 	folders, err := os.ReadDir(filepath.Join(s.dir, dirBlobs))
@@ -149,7 +149,7 @@ func (s *Service) listBlobs() (map[string]bool, error) {
 	return out, nil
 }
 
-// cursor reads the documents of a scope in the order of ids.
+// cursor iterates over the documents of a scope, ordered by id.
 type cursor struct {
 	next func(after corpus.DocumentID) ([]corpus.Document, error)
 	page []corpus.Document
@@ -164,7 +164,7 @@ func (s *Service) documents(ctx context.Context, scope string) *cursor {
 	}}
 }
 
-// head gives the next document, if there is one.
+// head returns the next document, if there is one.
 func (c *cursor) head() (corpus.Document, bool) {
 	if len(c.page) == 0 && !c.done && c.err == nil {
 		c.page, c.err = c.next(c.last)
@@ -181,7 +181,7 @@ func (c *cursor) skip() {
 	c.page = c.page[1:]
 }
 
-// before appends the documents before an id, or all that are left if it is empty.
+// before appends the documents with lower ids, or all remaining ones if id is empty, and skips them.
 func (c *cursor) before(id string, to []corpus.Document) []corpus.Document {
 	for {
 		d, ok := c.head()
@@ -193,7 +193,7 @@ func (c *cursor) before(id string, to []corpus.Document) []corpus.Document {
 	}
 }
 
-// at tells whether the next document has the id, and goes past it.
+// at reports whether the next document has the id, and skips it.
 func (c *cursor) at(id string) bool {
 	d, ok := c.head()
 	if ok = ok && string(d.ID) == id; ok {
@@ -202,7 +202,7 @@ func (c *cursor) at(id string) bool {
 	return ok
 }
 
-// issues says how store, bytes and index differ, in words that may leave the process.
+// issues describes the differences for users.
 func (a *audit) issues() []string {
 	var out []string
 	add := func(n int, what string) {

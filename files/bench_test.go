@@ -17,7 +17,7 @@ func BenchmarkUpload(b *testing.B) {
 		p.send(files.Upload{ID: fmt.Sprint("f", i), Stores: []string{"vs"}}, fmt.Sprintf("Note %d says that fern number %d is green.", i, i))
 	}
 	for i := range b.N {
-		if _, err := p.Await(b.Context(), fmt.Sprint("upload-f", i)); err != nil {
+		if _, err := p.WaitTask(b.Context(), fmt.Sprint("upload-f", i)); err != nil {
 			b.Fatal(err)
 		}
 	}

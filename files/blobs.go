@@ -2,42 +2,42 @@ package files
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // what clients compare by; bytes are kept by their SHA-256
+	"crypto/md5" //nolint:gosec // clients compare by it; bytes are stored by their SHA-256
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The folders. A blob's name is its SHA-256. What is staged and known by its bytes has a name of their SHA-256, a dot and
-// anything; one that ends in goingMark holds nothing and says that the blob may be going.
+// The folders. The name of a blob is its SHA-256. A complete staged file is named by its SHA-256, a dot and anything. An empty staged file whose
+// name ends in removalSuffix marks a blob that is being removed.
 const (
-	dirStaged = "staged"
-	dirBlobs  = "blobs"
-	goingMark = ".going"
+	dirStaged     = "staged"
+	dirBlobs      = "blobs"
+	removalSuffix = ".going"
 )
 
 var sumPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (s *Service) blobPath(sum string) string { return filepath.Join(s.dir, dirBlobs, sum[:2], sum) }
 
-// staged is what was written to disk and has no file yet.
+// staged is a file of bytes that no record refers to yet.
 type staged struct {
 	path        string
 	md5, sha256 string // hex
 	bytes       int64
 }
 
-// stage writes what read gives to disk, to the last byte.
+// stage runs write and stores its bytes durably in the folder dirStaged.
 func (s *Service) stage(write func(io.Writer) error) (_ *staged, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, dirStaged), "new.")
 	if err != nil {
@@ -66,14 +66,14 @@ func (s *Service) stage(write func(io.Writer) error) (_ *staged, err error) {
 	return st, nil
 }
 
-// discard removes what is staged, unless it was placed.
+// discard removes the staged bytes, unless they were moved.
 func (st *staged) discard() {
 	if st != nil && st.path != "" {
-		_ = os.Remove(st.path) // the next opening does it otherwise
+		_ = os.Remove(st.path) // else Open does it
 	}
 }
 
-// bounded refuses more than so many bytes.
+// bounded is a writer that fails after a number of bytes.
 type bounded struct {
 	w       io.Writer
 	n, most int64
@@ -88,36 +88,36 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// heal puts what is staged in the place of the bytes of the same hash, which may be missing or damaged.
-func (s *Service) heal(st *staged) error {
+// repairBytes replaces the stored bytes of the same hash, which may be missing or damaged.
+func (s *Service) repairBytes(st *staged) error {
 	if st == nil {
 		return nil
 	}
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
-	return s.settleBlob(st)
+	s.blobsMu.Lock()
+	defer s.blobsMu.Unlock()
+	return s.moveToBlobs(st)
 }
 
-// place runs record, which writes the row that names what is staged, if anything is, and puts the bytes in their place. A crash between
-// the two is made good by recoverBlobs: what is staged is found by its name, and belongs to a row or to none.
-func (s *Service) place(st *staged, record func() error) error {
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
+// placeBytes runs record, which writes the row that refers to the staged bytes, if there are any, and then moves the bytes to the folder
+// dirBlobs. After a crash between the two, recoverBlobs finds the staged bytes by their name and looks for the row.
+func (s *Service) placeBytes(st *staged, record func() error) error {
+	s.blobsMu.Lock()
+	defer s.blobsMu.Unlock()
 	if st == nil {
 		return record()
 	}
-	if err := syncDir(filepath.Dir(st.path)); err != nil {
+	if err := atomicfile.SyncDir(filepath.Dir(st.path)); err != nil {
 		return err
 	}
 	if err := record(); err != nil {
 		return err
 	}
-	return s.settleBlob(st)
+	return s.moveToBlobs(st)
 }
 
-// settleBlob moves staged bytes to their place, under the lock of blobs. Bytes that are there are replaced without a look at them: the staged
-// bytes were hashed when they were written, and hashing under the lock would block all downloads and deletions.
-func (s *Service) settleBlob(st *staged) error {
+// moveToBlobs moves staged bytes to the folder dirBlobs. The caller holds blobsMu. Existing bytes are replaced without being verified: the
+// staged bytes were hashed when they were written, and hashing under the lock would block all downloads and deletions.
+func (s *Service) moveToBlobs(st *staged) error {
 	to := s.blobPath(st.sha256)
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("keep file: %w", err)
@@ -130,37 +130,37 @@ func (s *Service) settleBlob(st *staged) error {
 	return nil
 }
 
-// unplace runs forget, which removes the row of a file, and with the last one of the bytes these too.
-func (s *Service) unplace(f store.File, forget func() (last bool, err error)) error {
+// removeBytes runs forget, which removes the row of a file, and removes the bytes if no other row refers to them.
+func (s *Service) removeBytes(f store.File, forget func() (last bool, err error)) error {
 	sum := f.SHA256
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
+	s.blobsMu.Lock()
+	defer s.blobsMu.Unlock()
 	if sum == "" {
 		return s.opts.Reserve.Use(func() error { _, err := forget(); return err })
 	}
-	mark := filepath.Join(s.dir, dirStaged, sum+goingMark)
+	mark := filepath.Join(s.dir, dirStaged, sum+removalSuffix)
 	var last bool
 	err := s.opts.Reserve.Use(func() (err error) {
 		if err = os.WriteFile(mark, nil, 0o600); err != nil {
 			return fmt.Errorf("remove file: %w", err)
 		}
-		if err = s.forgetRecord(sum, f.ID); err == nil {
+		if err = s.removeRecord(sum, f.ID); err == nil {
 			last, err = forget()
 		}
 		return err
 	})
 	if err == nil && last {
-		if err = removeIfThere(s.blobPath(sum)); err == nil {
+		if err = atomicfile.Remove(s.blobPath(sum)); err == nil {
 			s.repaired(sum)
 		}
 	}
 	if err != nil {
-		return err // the mark stays: the next opening looks again
+		return err // the mark stays, and Open completes the removal
 	}
-	return removeIfThere(mark)
+	return atomicfile.Remove(mark)
 }
 
-// recoverBlobs finishes what a crash left of placing and removing bytes. It costs what was under way, however many files there are.
+// recoverBlobs completes what a crash interrupted while bytes were stored or removed. Its cost does not depend on the number of files.
 func (s *Service) recoverBlobs(ctx context.Context) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dirStaged))
 	if err != nil {
@@ -170,11 +170,11 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 		path := filepath.Join(s.dir, dirStaged, e.Name())
 		sum, _, _ := strings.Cut(e.Name(), ".")
 		if sumPattern.MatchString(sum) {
-			_, err := s.opts.Store.FileOf(ctx, sum)
+			_, err := s.opts.Store.FileBySHA256(ctx, sum)
 			named := err == nil
 			if copies, _ := readRecord[[]store.File](s.recordPath(sum)); len(copies) > 0 && !named {
-				// the store has lost a file of these bytes, which Reconcile makes again
-				if err := removeIfThere(path); err != nil {
+				// the store has lost a file with these bytes, which Reconcile restores
+				if err := atomicfile.Remove(path); err != nil {
 					return err
 				}
 				continue
@@ -182,35 +182,18 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 			switch {
 			case err != nil && !errors.Is(err, store.ErrNotFound):
 				return err
-			case named && !strings.HasSuffix(e.Name(), goingMark) && verifyBlob(s.blobPath(sum), sum) != nil:
-				err = s.settleBlob(&staged{path: path, sha256: sum})
+			case named && !strings.HasSuffix(e.Name(), removalSuffix) && verifyBlob(s.blobPath(sum), sum) != nil:
+				err = s.moveToBlobs(&staged{path: path, sha256: sum})
 			case !named:
-				err = removeIfThere(s.blobPath(sum))
+				err = atomicfile.Remove(s.blobPath(sum))
 			}
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 		}
-		if err := removeIfThere(path); err != nil {
+		if err := atomicfile.Remove(path); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove file: %w", err)
-	}
-	return nil
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
 }

@@ -87,8 +87,8 @@ func (s fusedStore) RemoveStore(ctx context.Context, id string) error {
 	return s.around(func() error { return s.inner.RemoveStore(ctx, id) })
 }
 
-func (s fusedStore) Settle(ctx context.Context, changes []store.Change) error {
-	return s.around(func() error { return s.inner.Settle(ctx, changes) })
+func (s fusedStore) AcknowledgeChanges(ctx context.Context, changes []store.IndexChange) error {
+	return s.around(func() error { return s.inner.AcknowledgeChanges(ctx, changes) })
 }
 
 type fusedIndex struct {
@@ -143,12 +143,12 @@ func TestCrashChild(t *testing.T) {
 	fern := p.indexed(files.Upload{ID: "fern", Stores: []string{"a"}}, ferns)
 	p.send(files.Upload{ID: "copy", Stores: []string{"a", "b"}}, ferns)
 	moss := p.indexed(files.Upload{ID: "moss", Stores: []string{"b"}}, "Mosses have spores too.")
-	change := func(id string, c files.StoreChange) {
+	change := func(id string, c files.StoreUpdate) {
 		_, err := p.ModifyStore(t.Context(), id, c)
 		p.must(err)
 	}
-	change("b", files.StoreChange{Join: []string{fern}})
-	change("a", files.StoreChange{Leave: []string{fern}, Join: []string{moss}})
+	change("b", files.StoreUpdate{Join: []string{fern}})
+	change("a", files.StoreUpdate{Leave: []string{fern}, Join: []string{moss}})
 	p.must(p.DeleteFile(t.Context(), moss))
 	p.must(p.DeleteStore(t.Context(), "b"))
 	p.must(p.DeleteFile(t.Context(), "copy"))
@@ -297,8 +297,8 @@ type faulty struct {
 	begins  chan string   // if set, gets the files whose tasks begin
 }
 
-func (f *faulty) Begin(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
-	t, err := f.inner.Begin(ctx, at, unfetched)
+func (f *faulty) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
+	t, err := f.inner.StartNext(ctx, at, unfetched)
 	if f.begins != nil && err == nil {
 		f.begins <- t.Resource
 	}

@@ -2,9 +2,9 @@ package files
 
 // StoresLocked reports whether a caller holds the lock under which vector stores are created and deleted.
 func (s *Service) StoresLocked() bool {
-	if !s.life.TryLock() {
+	if !s.storesMu.TryLock() {
 		return true
 	}
-	s.life.Unlock()
+	s.storesMu.Unlock()
 	return false
 }

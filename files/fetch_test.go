@@ -80,7 +80,7 @@ func TestSlowURLsHoldNoUpload(t *testing.T) {
 		sent.Go(func() {
 			f, _, err := p.Upload(p.ctx(), files.Upload{Name: "a.md", Body: strings.NewReader(fmt.Sprint("Mosses ", i))})
 			if err == nil {
-				_, err = p.Await(p.ctx(), "upload-"+f.ID)
+				_, err = p.WaitTask(p.ctx(), "upload-"+f.ID)
 			}
 			if err != nil {
 				t.Error(err)
@@ -133,7 +133,7 @@ func TestFetchedBeforeItStopped(t *testing.T) {
 	<-kept.changed
 	p.close()
 	p = newPlace(t, func(_ *place, o *options) { o.dir = dir })
-	if task, err = p.Await(p.ctx(), task.ID); err != nil || task.Status != store.Completed || task.Tries != 1 {
+	if task, err = p.WaitTask(p.ctx(), task.ID); err != nil || task.Status != store.Completed || task.Tries != 1 {
 		t.Errorf("%+v, %v", task, err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of what is noted on a file.
+// Limits of the fields of a file.
 const (
-	maxFields = 64 << 10 // bytes of all
+	maxFields = 64 << 10 // bytes of all fields
 	maxText   = 8 << 10  // bytes of one text
 	maxItems  = 1000     // of one list
 	maxDepth  = 16       // of metadata
 )
 
-// fields are what people may note on a file, each with what it must be.
+// fields are the fields that users may set, each with its check, which returns what is wrong.
 var fields = map[string]func(any) string{
 	"title": text, "author": text, "owner": text, "last_read_at": text,
 	"read_progress": func(v any) string {
@@ -75,7 +75,7 @@ func list(of func(any) string) func(any) string {
 	}
 }
 
-// deeper tells whether a value is nested deeper than depth.
+// deeper reports whether a value is nested deeper than depth.
 func deeper(v any, depth int) bool {
 	inner := func(v any) bool { return deeper(v, depth-1) }
 	switch v := v.(type) {
@@ -87,8 +87,8 @@ func deeper(v any, depth int) bool {
 	return false
 }
 
-// UpdateFile notes on a file what people may: title, author, owner, read_progress, last_read_at, bookmarks, highlights, notes,
-// related_docs, permissions, is_favorite and metadata, each as a whole; null takes one away. Any other field is an error.
+// UpdateFile sets fields of a file: title, author, owner, read_progress, last_read_at, bookmarks, highlights, notes, related_docs,
+// permissions, is_favorite and metadata. Each is replaced as a whole, and null removes it. Any other field is an error.
 func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]json.RawMessage) (store.File, error) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		check := fields[name]
@@ -120,16 +120,16 @@ func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]
 		}
 		raw, err := json.Marshal(all)
 		if err == nil && len(raw) > maxFields {
-			err = fault.Invalid("metadata", "with all that is noted on the file, it is longer than %d bytes", maxFields)
+			err = fault.Invalid("metadata", "the fields of the file together are longer than %d bytes", maxFields)
 		}
 		f.Fields, f.UpdatedAt = raw, s.opts.Now().UTC()
 		return err
 	})
 	if err == nil {
-		s.recordFile(ctx, id)
-		s.mark(&f)
+		s.saveRecord(ctx, id)
+		s.setRunning(&f)
 	}
-	return f, lost(err, "file")
+	return f, notFound(err, "file")
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }

@@ -1,8 +1,8 @@
-// Package files keeps the files that people upload: their bytes by their hash, their text in the index, and the vector stores that
-// they are put in. What takes long is done in the background as tasks, which go on after a crash or end as failed.
+// Package files manages uploaded files: it stores their bytes by their hash, their text in the index, and the vector stores that they
+// belong to. Files are fetched and indexed in the background as tasks. After a crash, tasks continue or end as failed.
 //
-// All files' chunks are in one collection of the index, [Collection]; a vector store is a set of its documents, so that a file in three stores is
-// stored once. A document's id there is the file's.
+// The chunks of all files are in one collection of the index, [Collection]. A vector store is a set of its documents, so a file in three vector
+// stores is indexed once. The id of a document is that of its file.
 package files
 
 import (
@@ -15,24 +15,24 @@ import (
 // Collection is the collection of the index that holds the files.
 const Collection = "files"
 
-// Upload is a file to be taken. Of Body and URL, one is given.
+// Upload is a file to be added. Exactly one of Body and URL is set.
 type Upload struct {
-	ID         string    // to be used as the file's; empty: a new UUID
-	Name       string    // with or without folders, which are dropped
-	MediaType  string    // as the sender says; the bytes and the name count first
+	ID         string    // of the file; empty: a new UUID
+	Name       string    // folders in it are dropped
+	MediaType  string    // as the sender states it; bytes and name take precedence
 	Purpose    string    // empty: "general"
-	MD5        string    // that the bytes must have, in hex; empty: any
+	MD5        string    // expected, in hex; empty: any
 	Body       io.Reader // read once, to disk
 	URL        string    // fetched in the background; http or https
-	SkipExists bool      // a file of the same bytes that is there already is given instead
+	SkipExists bool      // if a file with the same bytes exists, return that file instead
 	Options    json.RawMessage
 	Stores     []string // ids of vector stores to join
-	// Rest, if set, is called once Body is read to its end and before anything else is done with the upload: it fills in the
-	// fields that the sender gave behind the bytes, as forms may. Its error refuses the upload.
-	Rest func(u *Upload) error
+	// AfterBody, if set, is called when Body has been read to its end, before the upload is validated. It sets the fields that a form
+	// sends after the bytes. Its error rejects the upload.
+	AfterBody func(u *Upload) error
 }
 
-// Page is a page of a document's text: one of the format's own, or, where it has none, as much as fits one.
+// Page is a page of a document's text: a page of its format or, if the format has no pages, a part of limited size.
 type Page struct {
 	Number int // from 1
 	Text   string

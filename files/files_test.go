@@ -99,7 +99,7 @@ func TestUploadRefuses(t *testing.T) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 	refusing := func(*files.Upload) error { return boom }
-	if _, _, err := p.Upload(t.Context(), files.Upload{Body: strings.NewReader("a"), Rest: refusing}); !errors.Is(err, boom) {
+	if _, _, err := p.Upload(t.Context(), files.Upload{Body: strings.NewReader("a"), AfterBody: refusing}); !errors.Is(err, boom) {
 		t.Errorf("a rest that is refused: %v", err)
 	}
 	fs, err := p.Files(t.Context(), "", 10)
@@ -128,7 +128,7 @@ func TestUploadOfTheSame(t *testing.T) {
 		t.Errorf("again %s", again)
 	}
 	p.finds("vs", "spores", first)
-	if skipped := p.send(files.Upload{ID: "other", SkipExists: true, Rest: func(u *files.Upload) error { u.Purpose = "qa"; return nil }}, ferns); skipped != first {
+	if skipped := p.send(files.Upload{ID: "other", SkipExists: true, AfterBody: func(u *files.Upload) error { u.Purpose = "qa"; return nil }}, ferns); skipped != first {
 		t.Errorf("skipped gives %s", skipped)
 	}
 	if p.await(first, store.Completed).Progress != 100 {
@@ -162,7 +162,7 @@ func TestUploadOfTheSameAtOnce(t *testing.T) {
 	ids := make([]string, n)
 	for i := range n {
 		all.Go(func() {
-			f, _, err := p.Upload(p.ctx(), files.Upload{Name: "a.md", Body: strings.NewReader(ferns), SkipExists: true, Rest: func(*files.Upload) error {
+			f, _, err := p.Upload(p.ctx(), files.Upload{Name: "a.md", Body: strings.NewReader(ferns), SkipExists: true, AfterBody: func(*files.Upload) error {
 				come.Done()
 				come.Wait()
 				return nil
@@ -312,7 +312,7 @@ func TestProgress(t *testing.T) {
 	}
 	close(h.letGo)
 	p.await(id, store.Completed)
-	task, err = p.Await(t.Context(), "vectorize-vs")
+	task, err = p.WaitTask(t.Context(), "vectorize-vs")
 	p.must(err)
 	if task.Progress != 100 || task.Status != store.Completed {
 		t.Errorf("task of the store %+v", task)

@@ -102,7 +102,7 @@ func (p *place) ctx() context.Context { return context.WithoutCancel(p.Context()
 // await waits for a file's task and holds its end.
 func (p *place) await(id string, want store.Status) store.Task {
 	p.Helper()
-	task, err := p.Await(p.ctx(), "upload-"+id)
+	task, err := p.WaitTask(p.ctx(), "upload-"+id)
 	p.must(err)
 	if task.Status != want {
 		p.Fatalf("task of %s is %s: %s; want %s", id, task.Status, task.Failure, want)
@@ -121,7 +121,7 @@ func (p *place) indexed(u files.Upload, text string) string {
 // newStore makes a vector store.
 func (p *place) newStore(id string, members ...string) {
 	p.Helper()
-	_, err := p.CreateStore(p.ctx(), files.NewStore{ID: id, Files: members})
+	_, err := p.CreateStore(p.ctx(), files.StoreParams{ID: id, Files: members})
 	p.must(err)
 }
 
@@ -250,7 +250,7 @@ func (p *place) sound() {
 			p.Errorf("the set %s is of %v, its files are %v", c.ID, got, found)
 		}
 	}
-	changes, err := p.store.Changes(p.ctx(), 0, 10)
+	changes, err := p.store.PendingChanges(p.ctx(), 0, 10)
 	p.must(err)
 	if len(changes) > 0 {
 		p.Errorf("the index was not told of %+v", changes)

@@ -2,7 +2,7 @@ package files
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // what clients compare by
+	"crypto/md5" //nolint:gosec // clients compare by it
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,14 +18,14 @@ import (
 // Report is what [Reconcile] found and did.
 type Report struct {
 	Rows   []ReportRow
-	Queued []string // ids of files that are read when the service is opened
+	Queued []string // ids of files that are indexed when the service is opened
 }
 
 // ReportRow is one kind of difference between store, bytes and index.
 type ReportRow struct {
-	Problem       string
-	Found, Mended int
-	Action        string // what mends it, or what to do where nothing does
+	Problem         string
+	Found, Repaired int
+	Action          string // the repair, or what the user can do
 }
 
 // Clean reports whether nothing was found.
@@ -33,8 +33,8 @@ func (r Report) Clean() bool {
 	return !slices.ContainsFunc(r.Rows, func(row ReportRow) bool { return row.Found > 0 })
 }
 
-// reconciler mends. Each step is a transaction of the store or of the index, and finds nothing to do when it is repeated, so a crash between
-// two of them does no harm.
+// reconciler repairs differences. Each step is one transaction of the store or of the index and idempotent, so a crash between two steps does
+// no harm.
 type reconciler struct {
 	*Service
 	ctx    context.Context
@@ -43,9 +43,9 @@ type reconciler struct {
 	queued []string
 }
 
-// Reconcile brings store, bytes and index in dir to agree, after the store was lost or replaced by a backup, or files were lost. Records are
-// made again from the copies beside the bytes, files without a document are read again when the service is opened, and documents whose file was deleted are deleted. With dry, it only looks. What a crash left half done is finished
-// before, as [Open] does. Nothing else may have dir open.
+// Reconcile makes store, bytes and index in dir consistent after the store was lost or replaced by a backup, or after files were lost. It
+// restores records from their copies, queues files without a document for the next [Open], and deletes documents whose file was deleted. With
+// dry, it only reports. First it completes what a crash interrupted, as [Open] does. Nothing else may have dir open.
 func Reconcile(ctx context.Context, dir string, o Options, dry bool) (Report, error) {
 	s, err := prepare(ctx, dir, o)
 	if err != nil {
@@ -62,22 +62,22 @@ func Reconcile(ctx context.Context, dir string, o Options, dry bool) (Report, er
 	return Report{Rows: r.rows, Queued: r.queued}, nil
 }
 
-// add notes a kind of difference and mends each one, unless it only looks.
-func add[T any](r *reconciler, problem, action string, found []T, mend func(T) (bool, error)) error {
+// add records a kind of difference and repairs each one, unless dry is set.
+func add[T any](r *reconciler, problem, action string, found []T, repair func(T) (bool, error)) error {
 	row := ReportRow{Problem: problem, Found: len(found), Action: action}
 	for _, one := range found {
-		if r.dry || mend == nil {
+		if r.dry || repair == nil {
 			break
 		}
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		done, err := mend(one)
+		done, err := repair(one)
 		if err != nil {
 			return err
 		}
 		if done {
-			row.Mended++
+			row.Repaired++
 		}
 	}
 	r.rows = append(r.rows, row)
@@ -85,26 +85,26 @@ func add[T any](r *reconciler, problem, action string, found []T, mend func(T) (
 }
 
 func (r *reconciler) run() error {
-	a, err := r.look(r.ctx)
+	a, err := r.audit(r.ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.mendRecords(a); err != nil {
+	if err := r.repairRecords(a); err != nil {
 		return err
 	}
 	if !r.dry {
-		if a, err = r.look(r.ctx); err != nil { // the records that were made change what is left
+		if a, err = r.audit(r.ctx); err != nil { // restored records change the remaining differences
 			return err
 		}
 	}
-	if err := r.mendIndex(a); err != nil || r.dry {
+	if err := r.repairIndex(a); err != nil || r.dry {
 		return err
 	}
-	return r.tell(r.ctx)
+	return r.flushOutbox(r.ctx)
 }
 
-// mendRecords brings the store to agree with bytes and index.
-func (r *reconciler) mendRecords(a *audit) error {
+// repairRecords makes the store agree with bytes and index.
+func (r *reconciler) repairRecords(a *audit) error {
 	damaged, err := r.damaged()
 	if err != nil {
 		return err
@@ -143,8 +143,8 @@ func (r *reconciler) mendRecords(a *audit) error {
 	return nil
 }
 
-// mendIndex brings the index to agree with the store.
-func (r *reconciler) mendIndex(a *audit) error {
+// repairIndex makes the index agree with the store.
+func (r *reconciler) repairIndex(a *audit) error {
 	lost := len(a.ids)+a.kept == 0
 	action := "the document is deleted from the index"
 	if lost {
@@ -193,7 +193,7 @@ func pairs(of map[string][]string) (out []pair) {
 	return out
 }
 
-// damaged gives the hashes of bytes that have another hash by now.
+// damaged returns the hashes that the stored bytes no longer have.
 func (r *reconciler) damaged() (out []string, err error) {
 	blobs, err := r.listBlobs()
 	if err != nil {
@@ -212,8 +212,8 @@ func (r *reconciler) damaged() (out []string, err error) {
 	return out, nil
 }
 
-// splitMissing finds those of the files without bytes that were deleted: neither a copy of their record nor a document is left, so the store is
-// older than the deletion.
+// splitMissing separates deleted files from files whose bytes are lost. A file was deleted if neither a copy of its record nor a document is
+// left: the store is older than the deletion.
 func (r *reconciler) splitMissing(all []store.File) (deleted, missing []store.File) {
 	for _, f := range all {
 		copies, err := readRecord[[]store.File](r.recordPath(f.SHA256))
@@ -250,8 +250,8 @@ func (r *reconciler) joinStore(p pair) (bool, error) {
 	return err == nil, ignore(err, store.ErrNotFound)
 }
 
-// lostFiles gives the files that have bytes and no record in the store: by the copies of their records, and, where there is none, one with nothing
-// but the hash of its bytes.
+// lostFiles returns the files that have bytes but no record in the store: from the copies of their records or, without a copy, with only the
+// hash set.
 func (r *reconciler) lostFiles(a *audit) (out []store.File, err error) {
 	blobs, err := r.listBlobs()
 	if err != nil {
@@ -274,11 +274,11 @@ func (r *reconciler) lostFiles(a *audit) (out []store.File, err error) {
 	return out, nil
 }
 
-// restoreFile makes the record of a file. One that has no id is found as the only document of the index without a record that has its size, or
-// gets a new id and name.
+// restoreFile creates the record of a file. A file without an id gets that of the only document without a record that has its size, or a new
+// id and name.
 func (r *reconciler) restoreFile(f store.File, orphans []corpus.Document) (err error) {
 	if f.ID == "" {
-		if f, err = r.guess(f.SHA256, orphans); err != nil {
+		if f, err = r.newRecord(f.SHA256, orphans); err != nil {
 			return err
 		}
 	}
@@ -297,12 +297,12 @@ func (r *reconciler) restoreFile(f store.File, orphans []corpus.Document) (err e
 	if err := ignore(r.opts.Store.AddFile(r.ctx, f, t, nil), store.ErrExists); err != nil {
 		return err
 	}
-	r.recordFile(r.ctx, f.ID)
+	r.saveRecord(r.ctx, f.ID)
 	return nil
 }
 
-// guess makes a record for bytes whose record is lost.
-func (r *reconciler) guess(sum string, orphans []corpus.Document) (f store.File, err error) {
+// newRecord creates a record for bytes whose record is lost.
+func (r *reconciler) newRecord(sum string, orphans []corpus.Document) (f store.File, err error) {
 	body, err := os.Open(r.blobPath(sum))
 	if err != nil {
 		return f, err

@@ -108,7 +108,7 @@ func copyDB(t *testing.T, from, to string) {
 func tallied(r files.Report, problem string) (found, mended int) {
 	for _, row := range r.Rows {
 		if strings.Contains(row.Problem, problem) {
-			return row.Found, row.Mended
+			return row.Found, row.Repaired
 		}
 	}
 	return -1, -1
@@ -131,7 +131,7 @@ func TestReconcileRestoresALostDatabase(t *testing.T) {
 				p.newStore("Plants", a, c)
 				p.newStore("empty")
 				name := "My plants"
-				_, err := p.ModifyStore(p.ctx(), "Plants", files.StoreChange{Name: &name})
+				_, err := p.ModifyStore(p.ctx(), "Plants", files.StoreUpdate{Name: &name})
 				p.must(err)
 				gone := p.indexed(files.Upload{}, "# Gone\n\nIt is deleted before.\n")
 				p.must(p.DeleteFile(p.ctx(), gone))
@@ -201,7 +201,7 @@ func TestReconcileWithAnOlderDatabase(t *testing.T) {
 	copyDB(t, db, backup)
 	p = newPlace(t, at)
 	later := p.indexed(files.Upload{Name: "moss.md"}, moss)
-	_, err := p.ModifyStore(p.ctx(), "plants", files.StoreChange{Join: []string{later}})
+	_, err := p.ModifyStore(p.ctx(), "plants", files.StoreUpdate{Join: []string{later}})
 	p.must(err)
 	p.must(p.DeleteFile(p.ctx(), deleted))
 	p.close()

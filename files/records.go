@@ -13,12 +13,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 
-// dirRecords holds a second copy of what the store knows of files and vector stores, so that [Reconcile] can make a lost store again: for
-// the bytes of each hash, the files that have them, and a file for each vector store. Members of vector stores are known to the index.
-// The copies are not synced to the disk. A copy is deleted before its row, so that no deleted file comes back.
+// dirRecords holds copies of the records of files and vector stores, from which [Reconcile] can restore a lost store: for each hash, the
+// files with these bytes, and a JSON file for each vector store. The members of vector stores are in the index. The copies are not synced to
+// the disk. A copy is deleted before its row, so that no deleted file comes back.
 const dirRecords = "records"
 
 const storesFolder = "stores"
@@ -27,7 +28,7 @@ func (s *Service) recordPath(sum string) string {
 	return filepath.Join(s.dir, dirRecords, sum[:2], sum+".json")
 }
 
-// storeRecordPath encodes the id, since file systems may not tell upper from lower case.
+// storeRecordPath encodes the id, since file systems may ignore case.
 func (s *Service) storeRecordPath(id string) string {
 	return filepath.Join(s.dir, dirRecords, storesFolder, hex.EncodeToString([]byte(id))+".json")
 }
@@ -54,20 +55,17 @@ func writeRecord(path string, v any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
-		return errors.Join(err, os.Remove(path+".new"))
-	}
-	return os.Rename(path+".new", path)
+	return atomicfile.Write(path, raw, 0o600)
 }
 
-// recordFile copies what the store knows of a file.
-func (s *Service) recordFile(ctx context.Context, id string) {
-	s.copyFailed(s.copyFile(ctx, id))
+// saveRecord writes the copy of a file's record.
+func (s *Service) saveRecord(ctx context.Context, id string) {
+	s.recordsFailed(s.writeFileRecord(ctx, id))
 }
 
-func (s *Service) copyFile(ctx context.Context, id string) error {
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
+func (s *Service) writeFileRecord(ctx context.Context, id string) error {
+	s.blobsMu.Lock()
+	defer s.blobsMu.Unlock()
 	f, err := s.opts.Store.File(ctx, id)
 	if err != nil || f.SHA256 == "" {
 		return ignore(err, store.ErrNotFound)
@@ -81,25 +79,25 @@ func (s *Service) copyFile(ctx context.Context, id string) error {
 	return writeRecord(path, append(all, f))
 }
 
-// forgetRecord removes a file from the copies, under the lock of blobs.
-func (s *Service) forgetRecord(sum, id string) error {
+// removeRecord removes a file from the copies. The caller holds blobsMu.
+func (s *Service) removeRecord(sum, id string) error {
 	path := s.recordPath(sum)
 	all, err := readRecord[[]store.File](path)
 	if err == nil {
 		all = slices.DeleteFunc(all, func(f store.File) bool { return f.ID == id })
 	}
 	if err != nil || len(all) == 0 {
-		return removeIfThere(path)
+		return atomicfile.Remove(path)
 	}
 	return writeRecord(path, all)
 }
 
-// recordStore copies what the store knows of a vector store, under the lock of life.
-func (s *Service) recordStore(ctx context.Context, id string) {
-	s.copyFailed(s.copyStore(ctx, id))
+// saveStoreRecord writes the copy of a vector store's record. The caller holds storesMu.
+func (s *Service) saveStoreRecord(ctx context.Context, id string) {
+	s.recordsFailed(s.writeStoreRecord(ctx, id))
 }
 
-func (s *Service) copyStore(ctx context.Context, id string) error {
+func (s *Service) writeStoreRecord(ctx context.Context, id string) error {
 	c, err := s.opts.Store.Store(ctx, id)
 	if err != nil {
 		return ignore(err, store.ErrNotFound)
@@ -107,20 +105,20 @@ func (s *Service) copyStore(ctx context.Context, id string) error {
 	return writeRecord(s.storeRecordPath(id), c.VectorStore)
 }
 
-// copyFailed logs an error of writing copies, which matter only if the store is lost. Removing the marker makes the next start write all copies.
-func (s *Service) copyFailed(err error) {
+// recordsFailed logs an error of writing copies, which are needed only if the store is lost. Without the marker, the next start writes all copies.
+func (s *Service) recordsFailed(err error) {
 	if err != nil {
-		err = errors.Join(err, removeIfThere(s.copiesComplete()))
+		err = errors.Join(err, atomicfile.Remove(s.copiesComplete()))
 		s.opts.Logger.Warn("second copies of records could not be written; the next start tries again", "error", err)
 	}
 }
 
-// copiesComplete is the path of the marker file that says that the store has no file and no vector store without a copy.
+// copiesComplete is the path of the marker file that says that all files and vector stores have a copy.
 func (s *Service) copiesComplete() string { return filepath.Join(s.dir, dirRecords, "complete") }
 
-// recordAll writes all copies if the marker is missing: in a folder of an earlier version, or after copies could not be written.
-// A failure to write copies does not fail it.
-func (s *Service) recordAll(ctx context.Context) error {
+// saveAllRecords writes all copies if the marker is missing: in a folder of an earlier version, or after an error.
+// Errors of writing copies are only logged.
+func (s *Service) saveAllRecords(ctx context.Context) error {
 	marker := s.copiesComplete()
 	if _, err := os.Stat(marker); err == nil {
 		return nil
@@ -136,7 +134,7 @@ func (s *Service) recordAll(ctx context.Context) error {
 		}
 		for _, f := range page {
 			after = f.ID
-			first = cmp.Or(first, s.copyFile(ctx, f.ID))
+			first = cmp.Or(first, s.writeFileRecord(ctx, f.ID))
 		}
 	}
 	for after := ""; ; {
@@ -149,17 +147,17 @@ func (s *Service) recordAll(ctx context.Context) error {
 		}
 		for _, c := range page {
 			after = c.ID
-			first = cmp.Or(first, s.copyStore(ctx, c.ID))
+			first = cmp.Or(first, s.writeStoreRecord(ctx, c.ID))
 		}
 	}
 	if first == nil {
 		first = writeRecord(marker, true)
 	}
-	s.copyFailed(first)
+	s.recordsFailed(first)
 	return nil
 }
 
-// recordedStores lists the vector stores that there are copies of. Damaged copies are left out.
+// recordedStores lists the vector stores that have a copy. Damaged copies are skipped.
 func (s *Service) recordedStores() (out []store.VectorStore, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dirRecords, storesFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

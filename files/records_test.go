@@ -19,12 +19,12 @@ type hookedStore struct {
 	hook    func()
 }
 
-func (h *hookedStore) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (store.Counted, error) {
+func (h *hookedStore) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (store.VectorStoreInfo, error) {
 	h.updated = true
 	return h.inner.UpdateStore(ctx, id, change)
 }
 
-func (h *hookedStore) Store(ctx context.Context, id string) (store.Counted, error) {
+func (h *hookedStore) Store(ctx context.Context, id string) (store.VectorStoreInfo, error) {
 	c, err := h.inner.Store(ctx, id)
 	if h.updated && h.hook != nil {
 		hook := h.hook
@@ -53,7 +53,7 @@ func TestModifyAndDeleteStore(t *testing.T) {
 		}
 	}
 	name := "new"
-	if _, err := p.ModifyStore(p.ctx(), "vs", files.StoreChange{Name: &name}); err != nil && !deleted {
+	if _, err := p.ModifyStore(p.ctx(), "vs", files.StoreUpdate{Name: &name}); err != nil && !deleted {
 		t.Fatal(err)
 	}
 	if h.hook != nil {

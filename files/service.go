@@ -26,14 +26,14 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// Index is what the service asks of an index. One that is also [index.Versions] has what folders hold counted once for each version.
+// Index is the index that the service needs. If it also implements [index.Versions], folders are counted once for each version.
 type Index interface {
 	index.Index
 	index.Sets
 	index.DocumentReader
 }
 
-// Store is what the service asks of a store.
+// Store is the store that the service needs.
 type Store interface {
 	store.Files
 	store.Finder
@@ -43,39 +43,39 @@ type Store interface {
 	store.Eraser
 }
 
-// Ingester puts one file into the index, as [ingest.Ingester] does.
+// Ingester indexes one file, as [ingest.Ingester] does.
 type Ingester interface {
 	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error)
 }
 
-// Fetcher gets URLs, as that of package fetch does. Errors are fit to be shown and name no more of a URL than its host.
+// Fetcher fetches URLs, as that of package fetch does. Errors are fit to be shown to users and contain no more of a URL than its host.
 type Fetcher interface {
-	// Check tells at once what makes a URL one that is never fetched.
+	// Check returns an error if the URL can never be fetched.
 	Check(url string) error
-	// Fetch writes what a URL gives to w and says its media type.
+	// Fetch writes the content of a URL to w and returns its media type.
 	Fetch(ctx context.Context, url string, w io.Writer) (mediaType string, err error)
 }
 
-// Options are a service's. Store, Index and Ingest are needed; without Fetch no URL is taken.
+// Options configure a service. Store, Index and Ingest are required. Without Fetch, uploads by URL are rejected.
 type Options struct {
 	Store  Store
 	Index  Index
 	Ingest Ingester
 	Fetch  Fetcher
 
-	Workers      int           // files that are read at once; 2
-	Fetchers     int           // URLs that are fetched at once, besides; 4
-	MaxFileBytes int64         // of one file; 64 MiB
-	MaxJoin      int           // files that join or leave a vector store in one call; 10,000
-	MaxListed    int           // files that a vector store lists, and passages that a document shows; 10,000
-	Deadline     time.Duration // of one file's fetching, and of its reading and indexing; 30 minutes
-	Grace        time.Duration // for one that does not stop by then, before it is left alone; 10 seconds
-	Collections  []string      // of folders: [Service.Stores] lists them besides, and their documents can be read; [corpus.DefaultCollection]
+	Workers      int           // files that are indexed at once; default 2
+	Fetchers     int           // URLs that are fetched at once, in addition; default 4
+	MaxFileBytes int64         // of one file; default 64 MiB
+	MaxJoin      int           // files that join or leave a vector store in one call; default 10,000
+	MaxListed    int           // files in a StoreInfo, and passages in a Document; default 10,000
+	Deadline     time.Duration // for fetching one file, and for indexing it; default 30 minutes
+	Grace        time.Duration // for a file that does not stop at its deadline, before its goroutine is abandoned; default 10 seconds
+	Collections  []string      // made from folders, which [Service.Stores] also lists and whose documents can be read; default [corpus.DefaultCollection]
 
 	Reserve *reserve.File // of disk space, for deletes; nil: none
 
 	Now    func() time.Time
-	NewID  func() string // of files and vector stores; UUIDs in the order of time
+	NewID  func() string // of files and vector stores; default UUIDs ordered by time
 	Logger *slog.Logger
 }
 
@@ -105,15 +105,15 @@ func (o Options) withDefaults() Options {
 
 // Document is a file with its text.
 type Document struct {
-	File     store.File      // of a document from a folder, what is known of it
-	Document corpus.Document // as the index has it; zero: it is not indexed (yet)
-	Segments []corpus.Chunk  // those of its passages that were asked for; at most Options.MaxListed
-	More     bool            // more passages follow them
-	Stores   []string        // ids of the vector stores that it is in
+	File     store.File      // made up for a document from a folder
+	Document corpus.Document // as it is indexed; zero: not indexed (yet)
+	Segments []corpus.Chunk  // the requested passages; at most Options.MaxListed
+	More     bool            // more passages follow
+	Stores   []string        // ids of its vector stores
 }
 
-// NewStore is a vector store to be made.
-type NewStore struct {
+// StoreParams describes a new vector store.
+type StoreParams struct {
 	ID          string // empty: a new one
 	Name        string // empty: the id
 	Description string
@@ -122,51 +122,51 @@ type NewStore struct {
 	Lifetime    time.Duration   // 0: for ever
 }
 
-// StoreChange is what is changed of a vector store; nil and empty fields stay.
-type StoreChange struct {
+// StoreUpdate is a change of a vector store. Nil and empty fields are not changed.
+type StoreUpdate struct {
 	Name        *string
 	Description *string
-	Metadata    json.RawMessage // takes the place of what was
+	Metadata    json.RawMessage // replaces the old metadata
 	Lifetime    *time.Duration  // from now; 0: for ever
 	Join, Leave []string        // ids of files
 }
 
-// sweepEvery is how often what has expired is looked for when nobody asks.
+// sweepEvery is how often expired vector stores are deleted in the background.
 const sweepEvery = time.Minute
 
-// Service keeps files. Its methods may be called at once. Errors that are due to the caller are [fault.Error]s: NotFound for an
-// id that is not there, InvalidRequest with the field, Conflict, TooLarge.
+// Service manages files and vector stores. All methods may be called at once. Errors of the caller are [fault.Error]s: NotFound for an
+// unknown id, InvalidRequest with the field, Conflict, TooLarge.
 type Service struct {
 	dir  string
 	opts Options
 	lock *flock.Flock
 
-	ctx  context.Context // of all work; ends with Close
-	stop context.CancelFunc
-	wake [2]chan struct{} // tells workers of a task: those who read, and those who fetch first
-	desk chan struct{}    // has a place for each file that is read
-	work sync.WaitGroup
+	ctx   context.Context // of all background work; cancelled by Close
+	stop  context.CancelFunc
+	wake  [2]chan struct{} // notify workers of a task: [0] those that index, [1] those that fetch first
+	slots chan struct{}    // semaphore of the files that are being indexed
+	work  sync.WaitGroup
 
-	// Locks are taken in this order.
-	life  sync.Mutex // vector stores being made and ended: the index knows of one's end before another of its id begins
-	sets  sync.Mutex // the index being told of changes
-	blobs sync.Mutex // bytes being placed with the row that names them, or removed with the last one
-	begun sync.Mutex // a task that is running in the store and not yet here
+	// Lock order: as listed.
+	storesMu sync.Mutex // held while a vector store is created or deleted: its deletion reaches the index before another one gets its id
+	outboxMu sync.Mutex // held while the index gets changes
+	blobsMu  sync.Mutex // held while bytes are stored or removed together with the rows that refer to them
+	startMu  sync.Mutex // held while a task is running in the store and not yet in the map running
 
-	loose atomic.Bool // some change could not be told to the index
+	outboxFailed atomic.Bool // a change could not be applied to the index
 
 	mu       sync.Mutex
 	running  map[string]*attempt // by file
-	removing map[string]bool     // files whose deletion is under way; true: their task is to be begun anew if they stay
-	news     chan struct{}       // closed, and made anew, when something ended
-	folders  map[string]folder   // what is known of collections of folders
+	removing map[string]bool     // files that are being deleted; true: start their task again if the deletion fails
+	ended    chan struct{}       // closed and replaced when a task ends or a file is deleted
+	folders  map[string]folder   // counts of collections made from folders
 	damaged  map[string]bool     // SHA-256 of bytes that were found damaged
-	issues   []string            // see Issues; set by Open
+	issues   []string            // set by Open; see Issues
 }
 
-// Open opens the service in dir, making it if there is none. One process at a time has it open. What a crash left half done
-// is finished or undone: the index is told what it missed, and tasks that were not final begin again. Where store, bytes and index
-// disagree otherwise, [Service.Issues] says so, and [Reconcile] mends it. Workers run until Close.
+// Open opens the service in the folder dir and creates it if it does not exist. One process at a time may have it open. Open completes or
+// undoes what a crash interrupted: the index gets pending changes, and unfinished tasks start again. If store, bytes and index disagree
+// otherwise, [Service.Issues] reports it, and [Reconcile] repairs it. Workers run until Close.
 func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 	s, err := prepare(ctx, dir, o)
 	if err != nil {
@@ -188,12 +188,12 @@ func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 	return s, nil
 }
 
-// prepare locks dir.
+// prepare creates and locks dir.
 func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
 	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, removing: map[string]bool{},
-		news: make(chan struct{}), folders: map[string]folder{}, damaged: map[string]bool{}}
+		ended: make(chan struct{}), folders: map[string]folder{}, damaged: map[string]bool{}}
 	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
-	s.desk = make(chan struct{}, s.opts.Workers)
+	s.slots = make(chan struct{}, s.opts.Workers)
 	for _, sub := range []string{dirStaged, dirBlobs} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open files: %w", err)
@@ -207,9 +207,9 @@ func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
 	return s, nil
 }
 
-// recover finishes or undoes what a crash left.
+// recover completes or undoes what a crash interrupted.
 func (s *Service) recover(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.recoverBlobs, s.requeue, s.tell, s.recordAll} {
+	for _, step := range []func(context.Context) error{s.recoverBlobs, s.requeue, s.flushOutbox, s.saveAllRecords} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -217,9 +217,9 @@ func (s *Service) recover(ctx context.Context) error {
 	return nil
 }
 
-// compare notes how store, bytes and index differ, and has files read again that the index has lost.
+// compare records how store, bytes and index differ, and queues the files that are missing from the index.
 func (s *Service) compare(ctx context.Context) error {
-	a, err := s.look(ctx)
+	a, err := s.audit(ctx)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (s *Service) compare(ctx context.Context) error {
 	for _, id := range a.unindexed {
 		reading[id] = true
 	}
-	for set, ids := range a.left { // those that are read again join with their document
+	for set, ids := range a.left { // files that are indexed again join with their document
 		a.left[set] = slices.DeleteFunc(ids, func(id string) bool { return reading[id] })
 	}
 	if s.issues = a.issues(); len(s.issues) > 0 {
@@ -253,7 +253,8 @@ func (s *Service) compare(ctx context.Context) error {
 	return nil
 }
 
-// Issues says how store, bytes and index disagreed when the service was opened, and how many files were found damaged since and neither deleted nor uploaded again. None: all is well.
+// Issues describes how store, bytes and index disagreed when the service was opened, and how many files were found damaged since and neither
+// deleted nor uploaded again. It returns nil if there is no issue.
 func (s *Service) Issues() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,15 +265,15 @@ func (s *Service) Issues() []string {
 	return out
 }
 
-// Close stops the workers and waits for them. Files that were being read are taken up when the service is opened again.
+// Close stops the workers and waits for them. Files that were being indexed are indexed when the service is opened again.
 func (s *Service) Close() error {
 	s.stop()
 	s.work.Wait()
 	return s.lock.Unlock()
 }
 
-// Task gives a task. That of a file is "upload-" with its id; "create-" and "vectorize-" with a vector store's id tell of it as
-// it is now.
+// Task returns a task. The id of a file's task is "upload-" and the file's id. The ids "create-" and "vectorize-" with the id of a vector
+// store return tasks that describe its present state.
 func (s *Service) Task(ctx context.Context, id string) (store.Task, error) {
 	t, err := s.opts.Store.Task(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -284,25 +285,25 @@ func (s *Service) Task(ctx context.Context, id string) (store.Task, error) {
 	if t.Status == store.Running {
 		s.mu.Lock()
 		if a := s.running[t.Resource]; a != nil {
-			t.Progress = a.share()
+			t.Progress = a.percent()
 		}
 		s.mu.Unlock()
 	}
 	return t, nil
 }
 
-// Await gives a task once it is final.
-func (s *Service) Await(ctx context.Context, id string) (store.Task, error) {
+// WaitTask waits until a task is final and returns it.
+func (s *Service) WaitTask(ctx context.Context, id string) (store.Task, error) {
 	for {
 		s.mu.Lock()
-		news := s.news
+		ended := s.ended
 		s.mu.Unlock()
 		t, err := s.Task(ctx, id)
 		if err != nil || t.Status.Final() {
 			return t, err
 		}
 		select {
-		case <-news:
+		case <-ended:
 		case <-ctx.Done():
 			return t, ctx.Err()
 		case <-s.ctx.Done():
@@ -313,16 +314,16 @@ func (s *Service) Await(ctx context.Context, id string) (store.Task, error) {
 
 func errClosed() error { return fault.New(fault.Unavailable, "the service is stopping") }
 
-// tellNews wakes those who wait for something to end.
-func (s *Service) tellNews() {
+// notifyWaiters wakes the calls of WaitTask.
+func (s *Service) notifyWaiters() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.ended)
+	s.ended = make(chan struct{})
 }
 
-// lost makes the error of an id that is not there one for the caller.
-func lost(err error, what string) error {
+// notFound turns [store.ErrNotFound] into an error for the caller.
+func notFound(err error, what string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fault.Wrap(fault.NotFound, err, "no such %s", what)
 	}

@@ -17,23 +17,23 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of what is said of a vector store, in bytes.
+// Limits of the fields of a vector store, in bytes.
 const (
 	maxStoreName   = 512
 	maxDescription = 8 << 10
 	maxMetadata    = 64 << 10
 )
 
-// folder is what is known of a collection made from folders.
+// folder counts the documents of a collection made from folders.
 type folder struct {
 	version   uint64
 	documents int
 	bytes     int64
-	since     time.Time // when the first of its documents by id was indexed
+	since     time.Time // when the document with the lowest id was indexed
 }
 
-// folder counts the documents of a collection of folders; one that is none has none. Where the index tells versions, it counts
-// once for each.
+// folder counts the documents of a collection made from folders. Other names have no documents. If the index has versions, each version is
+// counted once.
 func (s *Service) folder(ctx context.Context, id string) (folder, error) {
 	if id == Collection || id == "" || len(id) > 255 || strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return folder{}, nil
@@ -78,8 +78,8 @@ func (s *Service) folder(ctx context.Context, id string) (folder, error) {
 	return out, nil
 }
 
-// kept gives what is kept of a vector store; [store.ErrNotFound] where there is nothing, or its time is over.
-func (s *Service) kept(ctx context.Context, id string) (store.Counted, error) {
+// storeRecord returns the record of a vector store, or [store.ErrNotFound] if it does not exist or has expired.
+func (s *Service) storeRecord(ctx context.Context, id string) (store.VectorStoreInfo, error) {
 	c, err := s.opts.Store.Store(ctx, id)
 	if err == nil && s.expired(c) {
 		if err = s.expire(ctx, id); err == nil {
@@ -89,10 +89,10 @@ func (s *Service) kept(ctx context.Context, id string) (store.Counted, error) {
 	return c, err
 }
 
-// ensureRecord makes the record of a collection of folders that is to have files too. Of what is neither that nor a vector store it is
-// [store.ErrNotFound].
+// ensureRecord creates the record of a collection of folders that files join. It returns [store.ErrNotFound] if the id is neither a collection
+// nor a vector store.
 func (s *Service) ensureRecord(ctx context.Context, id string) error {
-	_, err := s.kept(ctx, id)
+	_, err := s.storeRecord(ctx, id)
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -103,20 +103,20 @@ func (s *Service) ensureRecord(ctx context.Context, id string) error {
 	if f.documents == 0 || !index.ValidSet(id) {
 		return store.ErrNotFound
 	}
-	s.life.Lock()
-	defer s.life.Unlock()
-	if err := s.tell(ctx); err != nil {
+	s.storesMu.Lock()
+	defer s.storesMu.Unlock()
+	if err := s.flushOutbox(ctx); err != nil {
 		return err
 	}
 	err = s.opts.Store.AddStore(ctx, store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: s.opts.Now().UTC()}, nil)
 	if err == nil {
-		s.recordStore(ctx, id)
+		s.saveStoreRecord(ctx, id)
 	}
 	return ignore(err, store.ErrExists)
 }
 
-// CreateStore makes a vector store and puts files into it.
-func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error) {
+// CreateStore creates a vector store with files in it.
+func (s *Service) CreateStore(ctx context.Context, n StoreParams) (StoreInfo, error) {
 	if n.ID == "" {
 		n.ID = "vs_" + strings.ReplaceAll(s.opts.NewID(), "-", "")
 	} else if !validID(n.ID) || n.ID == Collection {
@@ -139,18 +139,18 @@ func (s *Service) CreateStore(ctx context.Context, n NewStore) (StoreInfo, error
 		return StoreInfo{}, err
 	}
 	if len(n.Files) > 0 {
-		if err := s.tell(ctx); err != nil {
+		if err := s.flushOutbox(ctx); err != nil {
 			return StoreInfo{}, err
 		}
 	}
 	return s.Store(ctx, n.ID)
 }
 
-func (s *Service) addStore(ctx context.Context, n NewStore) error {
-	s.life.Lock()
-	defer s.life.Unlock()
-	if s.loose.Load() { // the index may still have one of this id
-		if err := s.tell(ctx); err != nil {
+func (s *Service) addStore(ctx context.Context, n StoreParams) error {
+	s.storesMu.Lock()
+	defer s.storesMu.Unlock()
+	if s.outboxFailed.Load() { // the index may still have one of this id
+		if err := s.flushOutbox(ctx); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (s *Service) addStore(ctx context.Context, n NewStore) error {
 		return fault.Wrap(fault.Conflict, err, "a vector store of the id %s is there already", n.ID)
 	}
 	if err == nil {
-		s.recordStore(ctx, n.ID)
+		s.saveStoreRecord(ctx, n.ID)
 	}
 	return joinFault("file_ids", err)
 }
@@ -203,15 +203,15 @@ func unknownFile(field, id string, err error) error {
 }
 
 func joinFault(field string, err error) error {
-	if m, ok := errors.AsType[*store.Missing](err); ok && m.What == "file" {
+	if m, ok := errors.AsType[*store.NotFoundError](err); ok && m.What == "file" {
 		return unknownFile(field, m.ID, err)
 	}
-	return lost(err, "vector store")
+	return notFound(err, "vector store")
 }
 
 // Store gives a vector store. A collection made from folders is one too: it counts its documents, together with the files that joined it.
 func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
-	c, err := s.kept(ctx, id)
+	c, err := s.storeRecord(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return StoreInfo{}, err
 	}
@@ -221,7 +221,7 @@ func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
 		return StoreInfo{}, err
 	}
 	if !there && f.documents == 0 {
-		return StoreInfo{}, lost(store.ErrNotFound, "vector store")
+		return StoreInfo{}, notFound(store.ErrNotFound, "vector store")
 	}
 	info := both(id, c, f)
 	ms, err := s.members(ctx, id, f, "", s.opts.MaxListed)
@@ -232,7 +232,7 @@ func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
 }
 
 // both joins what is kept of a vector store with what a folder holds.
-func both(id string, c store.Counted, f folder) StoreInfo {
+func both(id string, c store.VectorStoreInfo, f folder) StoreInfo {
 	info := StoreInfo{VectorStore: c.VectorStore, Counts: c.Counts, Bytes: c.Bytes + f.bytes}
 	if c.ID == "" {
 		info.VectorStore = store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: f.since}
@@ -261,7 +261,7 @@ func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreI
 		out = append(out, both(c.ID, c, f))
 	}
 	for _, id := range s.opts.Collections {
-		if id <= after || slices.ContainsFunc(kept, func(c store.Counted) bool { return c.ID == id }) {
+		if id <= after || slices.ContainsFunc(kept, func(c store.VectorStoreInfo) bool { return c.ID == id }) {
 			continue
 		}
 		f, err := s.folder(ctx, id)
@@ -269,7 +269,7 @@ func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreI
 			return nil, err
 		}
 		if f.documents > 0 {
-			out = append(out, both(id, store.Counted{}, f))
+			out = append(out, both(id, store.VectorStoreInfo{}, f))
 		}
 	}
 	slices.SortFunc(out, func(a, b StoreInfo) int { return cmp.Compare(a.ID, b.ID) })
@@ -278,7 +278,7 @@ func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreI
 
 // Members lists a vector store's files by id after the given one.
 func (s *Service) Members(ctx context.Context, id, after string, limit int) ([]store.Membership, error) {
-	_, err := s.kept(ctx, id)
+	_, err := s.storeRecord(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (s *Service) Members(ctx context.Context, id, after string, limit int) ([]s
 		return nil, err
 	}
 	if !there && f.documents == 0 {
-		return nil, lost(store.ErrNotFound, "vector store")
+		return nil, notFound(store.ErrNotFound, "vector store")
 	}
 	return s.members(ctx, id, f, after, limit)
 }
@@ -313,7 +313,7 @@ func (s *Service) members(ctx context.Context, id string, f folder, after string
 
 // ModifyStore changes a vector store. A file that is not there refuses all of it. Files that leave are found in it by no search that begins
 // afterwards; those that join are counted as in progress until they are indexed.
-func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (StoreInfo, error) {
+func (s *Service) ModifyStore(ctx context.Context, id string, c StoreUpdate) (StoreInfo, error) {
 	if err := errors.Join(s.checkFiles("join_file_ids", c.Join), s.checkFiles("left_file_ids", c.Leave)); err != nil {
 		return StoreInfo{}, err
 	}
@@ -340,7 +340,7 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 		return StoreInfo{}, err
 	}
 	if err := s.ensureRecord(ctx, id); err != nil {
-		return StoreInfo{}, lost(err, "vector store")
+		return StoreInfo{}, notFound(err, "vector store")
 	}
 	if lifetime > 0 {
 		if f, err := s.folder(ctx, id); err != nil || f.documents > 0 {
@@ -357,7 +357,7 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 	}
 	if len(c.Leave) > 0 {
 		if err := s.opts.Reserve.Use(func() error { return s.opts.Store.Leave(ctx, id, c.Leave) }); err != nil {
-			return StoreInfo{}, lost(err, "vector store")
+			return StoreInfo{}, notFound(err, "vector store")
 		}
 	}
 	_, err := s.opts.Store.UpdateStore(ctx, id, func(v *store.VectorStore) error {
@@ -377,40 +377,39 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreChange) (St
 		return nil
 	})
 	if err == nil {
-		s.life.Lock() // or a deletion at the same time could leave the copy behind
-		s.recordStore(ctx, id)
-		s.life.Unlock()
+		s.storesMu.Lock() // or a deletion at the same time could leave the copy behind
+		s.saveStoreRecord(ctx, id)
+		s.storesMu.Unlock()
 	}
-	if err = errors.Join(s.tell(ctx), lost(err, "vector store")); err != nil {
+	if err = errors.Join(s.flushOutbox(ctx), notFound(err, "vector store")); err != nil {
 		return StoreInfo{}, err
 	}
 	return s.Store(ctx, id)
 }
 
-// DeleteStore deletes a vector store: no search that begins afterwards finds anything in it. Its files stay. A collection made from folders is
-// not deleted by it, which is a Conflict.
+// DeleteStore deletes a vector store. Its files are kept. For a collection made from folders it returns a Conflict.
 func (s *Service) DeleteStore(ctx context.Context, id string) error {
 	if f, err := s.folder(ctx, id); err != nil || f.documents > 0 {
-		return cmp.Or(err, error(fault.New(fault.Conflict, "%s is made from folders, which this does not delete: have its files leave it", id)))
+		return cmp.Or(err, error(fault.New(fault.Conflict, "%s is made from folders and cannot be deleted: remove its files instead", id)))
 	}
-	if _, err := s.kept(ctx, id); err != nil {
-		return lost(err, "vector store")
+	if _, err := s.storeRecord(ctx, id); err != nil {
+		return notFound(err, "vector store")
 	}
-	s.life.Lock()
-	defer s.life.Unlock()
-	return s.endStore(ctx, id)
+	s.storesMu.Lock()
+	defer s.storesMu.Unlock()
+	return s.deleteStore(ctx, id)
 }
 
-// storeTask tells of a vector store as of a task.
+// storeTask returns a task that describes the present state of a vector store.
 func (s *Service) storeTask(ctx context.Context, id string) (store.Task, error) {
 	kind, of, _ := strings.Cut(id, "-")
 	if kind != "create" && kind != "vectorize" {
-		return store.Task{}, lost(store.ErrNotFound, "task")
+		return store.Task{}, notFound(store.ErrNotFound, "task")
 	}
 	info, err := s.Store(ctx, of)
 	if err != nil {
 		if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.NotFound {
-			err = lost(store.ErrNotFound, "task")
+			err = notFound(store.ErrNotFound, "task")
 		}
 		return store.Task{}, err
 	}
@@ -421,7 +420,7 @@ func (s *Service) storeTask(ctx context.Context, id string) (store.Task, error) 
 	return t, nil
 }
 
-// StoresOf lists the ids of the vector stores that a file joined.
+// StoresOf lists the ids of the vector stores that contain a file.
 func (s *Service) StoresOf(ctx context.Context, id string) ([]string, error) {
 	ids, err := s.opts.Store.StoresOf(ctx, id)
 	if err != nil {

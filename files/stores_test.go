@@ -29,7 +29,7 @@ func TestStoresShareFiles(t *testing.T) {
 	moss := p.indexed(files.Upload{}, "Mosses have spores too.")
 	before, err := p.index.Terms(t.Context(), files.Collection, nil)
 	p.must(err)
-	info, err := p.CreateStore(t.Context(), files.NewStore{ID: "b", Name: "B", Description: "D", Metadata: json.RawMessage(`{"k":"v"}`), Files: []string{fern, moss}})
+	info, err := p.CreateStore(t.Context(), files.StoreParams{ID: "b", Name: "B", Description: "D", Metadata: json.RawMessage(`{"k":"v"}`), Files: []string{fern, moss}})
 	p.must(err)
 	want := []string{fern, moss}
 	slices.Sort(want)
@@ -37,7 +37,7 @@ func TestStoresShareFiles(t *testing.T) {
 		t.Errorf("store %+v", info)
 	}
 	// A file in three stores is stored once.
-	_, err = p.ModifyStore(t.Context(), "c", files.StoreChange{Join: []string{fern}})
+	_, err = p.ModifyStore(t.Context(), "c", files.StoreUpdate{Join: []string{fern}})
 	p.must(err)
 	after, err := p.index.Terms(t.Context(), files.Collection, nil)
 	p.must(err)
@@ -54,7 +54,7 @@ func TestStoresShareFiles(t *testing.T) {
 	}
 	p.sound()
 
-	_, err = p.ModifyStore(t.Context(), "b", files.StoreChange{Leave: []string{fern, "stranger"}})
+	_, err = p.ModifyStore(t.Context(), "b", files.StoreUpdate{Leave: []string{fern, "stranger"}})
 	p.must(err)
 	p.finds("b", "spores", moss)
 	p.must(p.DeleteStore(t.Context(), "a"))
@@ -81,7 +81,7 @@ func TestStoreThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	id := p.indexed(files.Upload{}, ferns)
-	_, err := p.CreateStore(t.Context(), files.NewStore{ID: "vs", Files: []string{id, "gone"}})
+	_, err := p.CreateStore(t.Context(), files.StoreParams{ID: "vs", Files: []string{id, "gone"}})
 	refused(t, "a file that is gone", err, fault.InvalidRequest, "file_ids")
 	p.newStore("vs", id)
 	p.counts("vs", 0, 1, 0)
@@ -94,54 +94,54 @@ func TestModifyStore(t *testing.T) {
 	id := p.indexed(files.Upload{}, ferns)
 	p.newStore("a")
 	name, none, hour := "N", "", time.Hour
-	info, err := p.ModifyStore(t.Context(), "a", files.StoreChange{Name: &name, Description: &name, Metadata: json.RawMessage(`{"x":1}`), Lifetime: &hour, Join: []string{id}})
+	info, err := p.ModifyStore(t.Context(), "a", files.StoreUpdate{Name: &name, Description: &name, Metadata: json.RawMessage(`{"x":1}`), Lifetime: &hour, Join: []string{id}})
 	p.must(err)
 	if info.Name != "N" || info.Description != "N" || info.ExpiresAt.IsZero() || string(info.Metadata) != `{"x":1}` || info.Counts.Completed != 1 {
 		t.Errorf("store %+v", info)
 	}
 	never := time.Duration(0)
-	info, err = p.ModifyStore(t.Context(), "a", files.StoreChange{Description: &none, Lifetime: &never})
+	info, err = p.ModifyStore(t.Context(), "a", files.StoreUpdate{Description: &none, Lifetime: &never})
 	p.must(err)
 	if info.Name != "N" || info.Description != "" || !info.ExpiresAt.IsZero() || string(info.Metadata) != `{"x":1}` {
 		t.Errorf("store %+v", info)
 	}
 	for what, c := range map[string]struct {
 		id    string
-		c     files.StoreChange
+		c     files.StoreUpdate
 		code  fault.Code
 		field string
 	}{
-		"no store":      {"no", files.StoreChange{Name: &name}, fault.NotFound, ""},
-		"all files":     {"files", files.StoreChange{Name: &name}, fault.NotFound, ""},
-		"no file":       {"a", files.StoreChange{Name: &none, Join: []string{id, "nobody"}}, fault.InvalidRequest, "join_file_ids"},
-		"odd file":      {"a", files.StoreChange{Join: []string{"a\x1fb"}}, fault.InvalidRequest, "join_file_ids"},
-		"odd leaver":    {"a", files.StoreChange{Leave: []string{"../x"}}, fault.InvalidRequest, "left_file_ids"},
-		"in and out":    {"a", files.StoreChange{Join: []string{id}, Leave: []string{id}}, fault.InvalidRequest, "left_file_ids"},
-		"many":          {"a", files.StoreChange{Join: make([]string, 10_001)}, fault.InvalidRequest, "join_file_ids"},
-		"no object":     {"a", files.StoreChange{Metadata: json.RawMessage(`[]`)}, fault.InvalidRequest, "metadata"},
-		"another scope": {"a\x1fsb", files.StoreChange{Name: &name}, fault.NotFound, ""},
+		"no store":      {"no", files.StoreUpdate{Name: &name}, fault.NotFound, ""},
+		"all files":     {"files", files.StoreUpdate{Name: &name}, fault.NotFound, ""},
+		"no file":       {"a", files.StoreUpdate{Name: &none, Join: []string{id, "nobody"}}, fault.InvalidRequest, "join_file_ids"},
+		"odd file":      {"a", files.StoreUpdate{Join: []string{"a\x1fb"}}, fault.InvalidRequest, "join_file_ids"},
+		"odd leaver":    {"a", files.StoreUpdate{Leave: []string{"../x"}}, fault.InvalidRequest, "left_file_ids"},
+		"in and out":    {"a", files.StoreUpdate{Join: []string{id}, Leave: []string{id}}, fault.InvalidRequest, "left_file_ids"},
+		"many":          {"a", files.StoreUpdate{Join: make([]string, 10_001)}, fault.InvalidRequest, "join_file_ids"},
+		"no object":     {"a", files.StoreUpdate{Metadata: json.RawMessage(`[]`)}, fault.InvalidRequest, "metadata"},
+		"another scope": {"a\x1fsb", files.StoreUpdate{Name: &name}, fault.NotFound, ""},
 	} {
 		_, err := p.ModifyStore(t.Context(), c.id, c.c)
 		refused(t, what, err, c.code, c.field)
 	}
 	for what, c := range map[string]struct {
-		n     files.NewStore
+		n     files.StoreParams
 		code  fault.Code
 		field string
 	}{
-		"taken":     {files.NewStore{ID: "a"}, fault.Conflict, ""},
-		"odd":       {files.NewStore{ID: "a b"}, fault.InvalidRequest, "id"},
-		"all files": {files.NewStore{ID: "files"}, fault.InvalidRequest, "id"},
-		"no file":   {files.NewStore{ID: "new", Files: []string{"nobody"}}, fault.InvalidRequest, "file_ids"},
-		"long":      {files.NewStore{Name: strings.Repeat("n", 1000)}, fault.InvalidRequest, "name"},
-		"past":      {files.NewStore{Lifetime: -1}, fault.InvalidRequest, "expires_after"},
+		"taken":     {files.StoreParams{ID: "a"}, fault.Conflict, ""},
+		"odd":       {files.StoreParams{ID: "a b"}, fault.InvalidRequest, "id"},
+		"all files": {files.StoreParams{ID: "files"}, fault.InvalidRequest, "id"},
+		"no file":   {files.StoreParams{ID: "new", Files: []string{"nobody"}}, fault.InvalidRequest, "file_ids"},
+		"long":      {files.StoreParams{Name: strings.Repeat("n", 1000)}, fault.InvalidRequest, "name"},
+		"past":      {files.StoreParams{Lifetime: -1}, fault.InvalidRequest, "expires_after"},
 	} {
 		_, err := p.CreateStore(t.Context(), c.n)
 		refused(t, what, err, c.code, c.field)
 	}
 	_, err = p.Store(t.Context(), "new")
 	refused(t, "made halfway", err, fault.NotFound, "")
-	named, err := p.CreateStore(t.Context(), files.NewStore{})
+	named, err := p.CreateStore(t.Context(), files.StoreParams{})
 	p.must(err)
 	if !strings.HasPrefix(named.ID, "vs_") || named.Name != named.ID {
 		t.Errorf("store %+v", named)
@@ -156,7 +156,7 @@ func TestStoresExpire(t *testing.T) {
 	p := newPlace(t, func(_ *place, o *options) { o.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
 	id := p.indexed(files.Upload{}, ferns)
 	for _, vs := range []string{"read", "listed", "swept", "stays", "again"} {
-		n := files.NewStore{ID: vs, Files: []string{id}, Lifetime: time.Minute}
+		n := files.StoreParams{ID: vs, Files: []string{id}, Lifetime: time.Minute}
 		if vs == "stays" {
 			n.Lifetime = 0
 		}
@@ -170,7 +170,7 @@ func TestStoresExpire(t *testing.T) {
 	_, err := p.Store(t.Context(), "read")
 	refused(t, "read", err, fault.NotFound, "")
 	p.finds("read", "spores")
-	_, err = p.ModifyStore(t.Context(), "listed", files.StoreChange{Join: []string{id}})
+	_, err = p.ModifyStore(t.Context(), "listed", files.StoreUpdate{Join: []string{id}})
 	refused(t, "changed", err, fault.NotFound, "")
 	p.newStore("again")
 	p.finds("again", "spores")
@@ -201,13 +201,13 @@ func TestFoldersAreStores(t *testing.T) {
 	if info.Name != "default" || info.CreatedAt.IsZero() || len(info.Files) != 3 || info.Bytes != int64(3*len(docs[0].Data)) {
 		t.Errorf("store %+v", info)
 	}
-	_, err = p.CreateStore(t.Context(), files.NewStore{ID: "default"})
+	_, err = p.CreateStore(t.Context(), files.StoreParams{ID: "default"})
 	refused(t, "made", err, fault.Conflict, "")
 	refused(t, "deleted", p.DeleteStore(t.Context(), "default"), fault.Conflict, "")
-	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Join: []string{info.Files[0]}})
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Join: []string{info.Files[0]}})
 	refused(t, "a folder's document joins", err, fault.InvalidRequest, "join_file_ids")
 	first, second := p.indexed(files.Upload{}, ferns), p.indexed(files.Upload{}, ferns)
-	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Join: []string{first, second}})
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Join: []string{first, second}})
 	p.must(err)
 	info = p.counts("default", 0, 5, 0)
 	if len(info.Files) != 4 || !slices.IsSorted(info.Files) {
@@ -229,7 +229,7 @@ func TestFoldersAreStores(t *testing.T) {
 	}
 	p.finds("default", "spores", first, second)
 	hour := time.Hour
-	_, err = p.ModifyStore(t.Context(), "default", files.StoreChange{Lifetime: &hour})
+	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Lifetime: &hour})
 	refused(t, "expires", err, fault.InvalidRequest, "expires_after")
 	_, err = g.IngestDocuments(t.Context(), "", []ingest.Source{{URI: "9.md", Data: []byte("Algae.")}}, nil)
 	p.must(err)
@@ -293,7 +293,7 @@ func TestCountsAreTrueAtEveryMoment(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				change := files.StoreChange{Join: []string{f.ID}}
+				change := files.StoreUpdate{Join: []string{f.ID}}
 				if _, err := p.ModifyStore(p.ctx(), "b", change); err != nil {
 					t.Error(err)
 				}
@@ -301,9 +301,9 @@ func TestCountsAreTrueAtEveryMoment(t *testing.T) {
 				case 0:
 					err = p.DeleteFile(p.ctx(), f.ID)
 				case 1:
-					_, err = p.ModifyStore(p.ctx(), "a", files.StoreChange{Leave: []string{f.ID}})
+					_, err = p.ModifyStore(p.ctx(), "a", files.StoreUpdate{Leave: []string{f.ID}})
 				default:
-					_, err = p.Await(p.ctx(), "upload-"+f.ID)
+					_, err = p.WaitTask(p.ctx(), "upload-"+f.ID)
 				}
 				if err != nil {
 					t.Error(err)
@@ -313,7 +313,7 @@ func TestCountsAreTrueAtEveryMoment(t *testing.T) {
 	}
 	writers.Wait()
 	for _, id := range []string{"a", "b"} {
-		if _, err := p.Await(t.Context(), "vectorize-"+id); err != nil {
+		if _, err := p.WaitTask(t.Context(), "vectorize-"+id); err != nil {
 			t.Error(err)
 		}
 	}
@@ -322,7 +322,7 @@ func TestCountsAreTrueAtEveryMoment(t *testing.T) {
 	fs, err := p.Files(t.Context(), "", 100)
 	p.must(err)
 	for _, f := range fs {
-		if _, err := p.Await(t.Context(), "upload-"+f.ID); err != nil {
+		if _, err := p.WaitTask(t.Context(), "upload-"+f.ID); err != nil {
 			t.Error(err)
 		}
 	}
@@ -379,7 +379,7 @@ func TestIndexThatFailsIsToldLater(t *testing.T) {
 	fern, moss := p.indexed(files.Upload{}, ferns), p.indexed(files.Upload{ID: "moss"}, "Mosses have spores too.")
 	p.newStore("a", fern)
 	f.broken.Store(true)
-	_, err := p.ModifyStore(t.Context(), "a", files.StoreChange{Join: []string{moss}})
+	_, err := p.ModifyStore(t.Context(), "a", files.StoreUpdate{Join: []string{moss}})
 	if !errors.Is(err, errBroken) {
 		t.Errorf("joined: %v", err)
 	}
@@ -391,7 +391,7 @@ func TestIndexThatFailsIsToldLater(t *testing.T) {
 		t.Errorf("deleted: %v", err)
 	}
 	// What the index may still have of an id is not to be had by another of it.
-	if _, err := p.CreateStore(t.Context(), files.NewStore{ID: "a"}); !errors.Is(err, errBroken) {
+	if _, err := p.CreateStore(t.Context(), files.StoreParams{ID: "a"}); !errors.Is(err, errBroken) {
 		t.Errorf("made again: %v", err)
 	}
 	if _, _, err := p.Upload(t.Context(), files.Upload{ID: "moss", Body: strings.NewReader("x")}); !errors.Is(err, errBroken) {

@@ -13,15 +13,15 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of pages.
+// Limits of pages.
 const (
-	pageText = 3000    // bytes of a page where the format has none: as many whole passages as fit, and one at least
-	maxPages = 200     // that are given at once
-	maxAsked = 2 << 20 // bytes of pages that are given at once, about
+	pageText     = 3000    // bytes of a page if the format has none: as many whole passages as fit, at least one
+	maxPages     = 200     // in one call
+	maxPageBytes = 2 << 20 // bytes of pages in one call, approximately
 )
 
-// ofFolders gives the document of an id in the collections of folders; zero: none has it.
-func (s *Service) ofFolders(ctx context.Context, id string) (corpus.Document, error) {
+// folderDocument returns the document with an id in the collections of folders, or a zero Document.
+func (s *Service) folderDocument(ctx context.Context, id string) (corpus.Document, error) {
 	for _, collection := range s.opts.Collections {
 		docs, err := s.opts.Index.DocumentsByID(ctx, collection, []corpus.DocumentID{corpus.DocumentID(id)})
 		if err != nil || len(docs) > 0 {
@@ -31,7 +31,7 @@ func (s *Service) ofFolders(ctx context.Context, id string) (corpus.Document, er
 	return corpus.Document{}, nil
 }
 
-// find gives a file or, where no file has the id, a document of a folder; doc is zero where the file is not indexed.
+// find returns a file or, if no file has the id, a document of a folder. doc is zero if the file is not indexed.
 func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus.Document, err error) {
 	f, err = s.File(ctx, id)
 	if err == nil {
@@ -41,21 +41,21 @@ func (s *Service) find(ctx context.Context, id string) (f store.File, doc corpus
 	if fault.Public(err).Code != fault.NotFound {
 		return f, doc, err
 	}
-	doc, failed := s.ofFolders(ctx, id)
+	doc, failed := s.folderDocument(ctx, id)
 	if failed != nil || doc.ID == "" {
 		return f, doc, errors.Join(failed, err)
 	}
 	return asFile(doc), doc, nil
 }
 
-// asFile is what is known of a folder's document, as of a file.
+// asFile returns a file record for a document of a folder.
 func asFile(doc corpus.Document) store.File {
 	return store.File{ID: string(doc.ID), Name: parse.PrintableName(path.Base(doc.URI)), MediaType: doc.MediaType, Purpose: "general", Bytes: doc.Bytes,
 		Status: store.Completed, CreatedAt: doc.IndexedAt, UpdatedAt: doc.IndexedAt}
 }
 
-// Document gives a file with the passages of its text whose ordinal is from or more, at most limit; 0: with none. Documents of folders, in
-// the collections that Options name, are found by their ids too.
+// Document returns a file with the passages of its text beginning at the ordinal from, at most limit. Documents of folders in
+// Options.Collections are found by their ids too.
 func (s *Service) Document(ctx context.Context, id string, from, limit int) (Document, error) {
 	f, doc, err := s.find(ctx, id)
 	if err != nil {
@@ -79,9 +79,9 @@ func (s *Service) Document(ctx context.Context, id string, from, limit int) (Doc
 	return out, err
 }
 
-// Pages gives a document's pages from..to, counted from 1; a from of 0 is the first, a to of 0 the last, and at most some 200 come
-// at once. They are the format's own: a passage stands on the page that it begins on, and also on the ones after it where no other
-// begins. Where the format has none, a page is as many whole passages as fit 3,000 bytes.
+// Pages returns the pages from..to of a document, counted from 1, at most 200. A from of 0 is the first page, a to of 0 the last one. If the
+// format has pages, a passage is on the page where it begins, and also on the following pages where no other passage begins. Otherwise a page
+// is as many whole passages as fit 3,000 bytes.
 func (s *Service) Pages(ctx context.Context, id string, from, to int) ([]Page, error) {
 	_, doc, err := s.find(ctx, id)
 	if err != nil || doc.ID == "" {
@@ -101,20 +101,20 @@ func (s *Service) Pages(ctx context.Context, id string, from, to int) ([]Page, e
 	}
 }
 
-// pager puts passages on pages.
+// pager collects passages into pages.
 type pager struct {
-	own      bool // pages are the format's
+	own      bool // the format has pages
 	from, to int
 	out      []Page
 	size     int
 
-	number int // of the page at hand; 0: none
+	number int // of the current page; 0: none
 	text   []string
 	bytes  int
-	last   corpus.Chunk // the passage before
+	last   corpus.Chunk // the previous passage
 }
 
-// add puts a passage on its page, and says whether more are wanted.
+// add puts a passage on its page and reports whether more passages are needed.
 func (p *pager) add(c corpus.Chunk) bool {
 	switch {
 	case p.own:
@@ -139,10 +139,10 @@ func (p *pager) add(c corpus.Chunk) bool {
 }
 
 func (p *pager) full() bool {
-	return p.to > 0 && p.number > p.to || len(p.out) >= maxPages || p.size > maxAsked
+	return p.to > 0 && p.number > p.to || len(p.out) >= maxPages || p.size > maxPageBytes
 }
 
-// turn ends the page at hand and begins the next one.
+// turn ends the current page and begins the next one.
 func (p *pager) turn() {
 	if len(p.text) > 0 && p.number >= p.from && !p.full() {
 		text := strings.Join(p.text, "\n\n")
@@ -153,7 +153,7 @@ func (p *pager) turn() {
 	p.text, p.bytes = nil, 0
 }
 
-// end gives the pages, with those that the last passage reaches into.
+// end returns the pages, including those that only the last passage covers.
 func (p *pager) end() []Page {
 	if p.number > 0 {
 		p.turn()

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The bounds of what comes with a file, in bytes.
+// Limits of the fields of an upload, in bytes.
 const (
 	maxID      = 64
 	maxName    = 255
@@ -29,13 +29,13 @@ const (
 	maxOptions = 16 << 10
 )
 
-// Upload takes a file: its bytes are on disk, and a task in the queue, when it returns. With a URL, the task fetches it first. An id that
-// is there already is a Conflict, unless the bytes (or the URL) are the same: then the file that is there is given, and if it had
-// failed, it is read anew. What it gives is in the vector stores asked for either way.
+// Upload adds a file. When it returns, the bytes are durable and a task is queued. With a URL, the task fetches the bytes first. If the id
+// exists, the error is a Conflict, unless the bytes (or the URL) are the same: then Upload returns the existing file and, if it had failed,
+// queues it again. In both cases the returned file is in the given vector stores.
 func (s *Service) Upload(ctx context.Context, u Upload) (store.File, store.Task, error) {
 	f, t, err := s.upload(ctx, u)
 	if err == nil && len(u.Stores) > 0 {
-		err = s.tell(ctx)
+		err = s.flushOutbox(ctx)
 	}
 	return f, t, err
 }
@@ -53,8 +53,8 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 			return f, t, fmt.Errorf("read upload: %w", err)
 		}
 		defer st.discard()
-		if u.Rest != nil {
-			if err := u.Rest(&u); err != nil {
+		if u.AfterBody != nil {
+			if err := u.AfterBody(&u); err != nil {
 				return f, t, err
 			}
 		}
@@ -69,11 +69,11 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		f.Bytes, f.MD5, f.SHA256 = st.bytes, st.md5, st.sha256
 	}
 	t = store.Task{ID: "upload-" + f.ID, Type: "upload", Status: store.Pending, Resource: f.ID, CreatedAt: now, UpdatedAt: now}
-	var twin store.File
-	err = s.place(st, func() (err error) {
+	var duplicate store.File
+	err = s.placeBytes(st, func() (err error) {
 		if st != nil && u.SkipExists {
-			if twin, err = s.twin(ctx, st.sha256); err != nil || twin.ID != "" {
-				return cmp.Or(err, errTwin)
+			if duplicate, err = s.duplicate(ctx, st.sha256); err != nil || duplicate.ID != "" {
+				return cmp.Or(err, errDuplicate)
 			}
 		}
 		if s.isRemoving(f.ID) {
@@ -81,11 +81,11 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		}
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
-	if errors.Is(err, errTwin) {
-		if err := s.heal(st); err != nil {
+	if errors.Is(err, errDuplicate) {
+		if err := s.repairBytes(st); err != nil {
 			return f, t, err
 		}
-		return s.again(ctx, twin, u)
+		return s.reuse(ctx, duplicate, u)
 	}
 	if errors.Is(err, store.ErrExists) {
 		there, err := s.opts.Store.File(ctx, f.ID)
@@ -95,50 +95,50 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		if err != nil {
 			return f, t, err
 		}
-		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != bare(u.URL) && there.URL != u.URL {
+		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != withoutQuery(u.URL) && there.URL != u.URL {
 			return f, t, fault.New(fault.Conflict, "another file with the id %s exists already", f.ID)
 		}
-		if err := s.heal(st); err != nil {
+		if err := s.repairBytes(st); err != nil {
 			return f, t, err
 		}
-		return s.again(ctx, there, u)
+		return s.reuse(ctx, there, u)
 	}
-	if m, ok := errors.AsType[*store.Missing](err); ok {
+	if m, ok := errors.AsType[*store.NotFoundError](err); ok {
 		err = fault.Wrap(fault.InvalidRequest, err, "no such %s: %s", m.What, m.ID)
 	}
 	if err != nil {
 		return f, t, err
 	}
-	s.recordFile(ctx, f.ID)
-	s.rouse()
+	s.saveRecord(ctx, f.ID)
+	s.notifyWorkers()
 	return f, t, nil
 }
 
-// errTwin tells that a file of the same bytes is given instead.
-var errTwin = errors.New("a file of the same bytes is there")
+// errDuplicate says that an existing file with the same bytes is returned instead.
+var errDuplicate = errors.New("a file with the same bytes exists")
 
-// twin gives a file of the same bytes that did not fail; zero: there is none. It is asked where bytes are placed, so that of several
-// uploads of the same at once, one alone finds none.
-func (s *Service) twin(ctx context.Context, sum string) (store.File, error) {
-	f, err := s.opts.Store.FileOf(ctx, sum)
+// duplicate returns a file with the same bytes that did not fail, or a zero File. It is called under blobsMu, so that of several uploads of
+// the same bytes at once, only one finds no duplicate.
+func (s *Service) duplicate(ctx context.Context, sum string) (store.File, error) {
+	f, err := s.opts.Store.FileBySHA256(ctx, sum)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (f.Status == store.Failed || f.Status == store.Cancelled) {
 		return store.File{}, nil
 	}
 	return f, err
 }
 
-// again gives a file that was there, as if it had been uploaded now.
-func (s *Service) again(ctx context.Context, f store.File, u Upload) (store.File, store.Task, error) {
+// reuse returns an existing file as the result of an upload.
+func (s *Service) reuse(ctx context.Context, f store.File, u Upload) (store.File, store.Task, error) {
 	for _, id := range u.Stores {
 		if err := s.opts.Store.Join(ctx, id, []string{f.ID}); err != nil {
-			return f, store.Task{}, lost(err, "vector store")
+			return f, store.Task{}, notFound(err, "vector store")
 		}
 	}
 	if f.Status == store.Failed {
 		if _, err := s.retry(ctx, f.ID); err != nil {
-			return f, store.Task{}, lost(err, "file")
+			return f, store.Task{}, notFound(err, "file")
 		}
-		s.rouse()
+		s.notifyWorkers()
 	}
 	f, err := s.File(ctx, f.ID)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Service) again(ctx context.Context, f store.File, u Upload) (store.File
 	return f, t, err
 }
 
-// retry has a file read anew.
+// retry makes the task of a file pending again.
 func (s *Service) retry(ctx context.Context, id string) (store.Task, error) {
 	return s.opts.Store.UpdateTask(ctx, "upload-"+id, func(t *store.Task, f *store.File) error {
 		if f == nil {
@@ -161,7 +161,7 @@ func (s *Service) retry(ctx context.Context, id string) (store.Task, error) {
 	})
 }
 
-// checkUpload holds an upload to its form and brings it into one.
+// checkUpload validates an upload and sets its defaults.
 func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error {
 	if (u.Body == nil) == (u.URL == "") {
 		return fault.Invalid("file", "want one of a file and a url")
@@ -223,17 +223,17 @@ func (u *Upload) Validate() error {
 	return nil
 }
 
-// checkID holds an id that a caller chose to the form of one. A document of a folder has its id for itself.
+// checkID validates an id chosen by the caller. Ids of documents of folders are taken.
 func (s *Service) checkID(ctx context.Context, id string) error {
 	if !validID(id) {
 		return fault.Invalid("id", "want a UUID, or 1 to %d letters, digits, dashes and underscores", maxID)
 	}
-	if s.loose.Load() {
-		if err := s.tell(ctx); err != nil { // the index may still have one of this id that was deleted
+	if s.outboxFailed.Load() {
+		if err := s.flushOutbox(ctx); err != nil { // the index may still have a deleted document with this id
 			return err
 		}
 	}
-	doc, err := s.ofFolders(ctx, id)
+	doc, err := s.folderDocument(ctx, id)
 	if err == nil && doc.ID != "" {
 		err = fault.New(fault.Conflict, "a document of a folder has the id %s", id)
 	}
@@ -242,7 +242,7 @@ func (s *Service) checkID(ctx context.Context, id string) error {
 
 func validID(id string) bool { return len(id) <= maxID && index.ValidSet(id) }
 
-// isObject tells whether bytes are one JSON object.
+// isObject reports whether raw is a JSON object.
 func isObject(raw json.RawMessage) bool {
 	var o map[string]json.RawMessage
 	return json.Unmarshal(raw, &o) == nil && o != nil
@@ -292,8 +292,8 @@ func shortName(name string) string {
 	return strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
 }
 
-// bare is a URL without query and fragment, which may hold secrets; what was fetched is known by it.
-func bare(raw string) string {
+// withoutQuery returns a URL without user, query and fragment, which may hold secrets.
+func withoutQuery(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
@@ -302,24 +302,24 @@ func bare(raw string) string {
 	return u.String()
 }
 
-// File gives what is known of a file.
+// File returns the record of a file.
 func (s *Service) File(ctx context.Context, id string) (store.File, error) {
 	f, err := s.opts.Store.File(ctx, id)
 	if err == nil {
-		s.mark(&f)
+		s.setRunning(&f)
 	}
-	return f, lost(err, "file")
+	return f, notFound(err, "file")
 }
 
-// Named gives what is known of files, and of documents of folders, by their ids; those that are not there are left out.
-func (s *Service) Named(ctx context.Context, ids []string) (map[string]store.File, error) {
-	fs, err := s.opts.Store.Named(ctx, ids)
+// FilesByID returns what is known of files, and of documents of folders, by their ids; those that are not there are left out.
+func (s *Service) FilesByID(ctx context.Context, ids []string) (map[string]store.File, error) {
+	fs, err := s.opts.Store.FilesByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]store.File, len(ids))
 	for _, f := range fs {
-		s.mark(&f)
+		s.setRunning(&f)
 		out[f.ID] = f
 	}
 	for _, collection := range s.opts.Collections {
@@ -343,8 +343,8 @@ func (s *Service) Named(ctx context.Context, ids []string) (map[string]store.Fil
 	return out, nil
 }
 
-// mark says of a file that it is being read, which is known here alone.
-func (s *Service) mark(f *store.File) {
+// setRunning sets the status of a file that is being indexed, which the store does not know.
+func (s *Service) setRunning(f *store.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running[f.ID] != nil && f.Status == store.Pending {
@@ -352,7 +352,7 @@ func (s *Service) mark(f *store.File) {
 	}
 }
 
-// listing is how many of a list come at once: at most 10,001, and 100 where nobody says.
+// listing returns the limit of a list: at most 10,001, by default 100.
 func listing(limit int) int {
 	if limit <= 0 {
 		return 100
@@ -360,23 +360,23 @@ func listing(limit int) int {
 	return min(limit, 10_001)
 }
 
-// Files lists files by id after the given one, at most limit: 100 if that is 0, and never more than 10,001.
+// Files lists files ordered by id, beginning after the given id, at most limit: 100 if limit is 0, and never more than 10,001.
 func (s *Service) Files(ctx context.Context, after string, limit int) ([]store.File, error) {
 	fs, err := s.opts.Store.Files(ctx, after, listing(limit))
 	for i := range fs {
-		s.mark(&fs[i])
+		s.setRunning(&fs[i])
 	}
 	return fs, err
 }
 
-// DeleteFile deletes a file: no search that begins afterwards finds it, it is in no vector store, and its bytes are gone if no other file has
-// them. If it is being read, that ends first.
+// DeleteFile deletes a file: later searches do not find it, it is in no vector store, and its bytes are removed if no other file has them. If
+// it is being indexed, that stops first.
 func (s *Service) DeleteFile(ctx context.Context, id string) error {
-	ctx = context.WithoutCancel(ctx) // half a deletion is none
+	ctx = context.WithoutCancel(ctx) // a deletion is completed even if the caller is gone
 	s.mu.Lock()
 	if _, going := s.removing[id]; going {
 		s.mu.Unlock()
-		return lost(store.ErrNotFound, "file")
+		return notFound(store.ErrNotFound, "file")
 	}
 	a := s.running[id]
 	s.removing[id] = a != nil
@@ -386,22 +386,22 @@ func (s *Service) DeleteFile(ctx context.Context, id string) error {
 		a.cancel(errDeleted)
 		<-a.done
 	}
-	f, err := s.File(ctx, id) // not before: its bytes may have come meanwhile
+	f, err := s.File(ctx, id) // only now: its bytes may have been fetched meanwhile
 	if err != nil {
 		return err
 	}
-	err = s.unplace(f, func() (bool, error) {
+	err = s.removeBytes(f, func() (bool, error) {
 		_, last, err := s.opts.Store.RemoveFile(ctx, id, s.opts.Now())
 		return last, err
 	})
 	if err != nil {
-		s.recordFile(ctx, id) // if it is still there
-		return lost(err, "file")
+		s.saveRecord(ctx, id) // it may still exist
+		return notFound(err, "file")
 	}
-	return s.tell(ctx)
+	return s.flushOutbox(ctx)
 }
 
-// removed ends the deletion of a file. Where it failed, the file's task, which nobody works on any more, begins anew.
+// removed ends the deletion of a file. If it failed, the task of the file, which was stopped, starts again.
 func (s *Service) removed(ctx context.Context, id string) {
 	s.mu.Lock()
 	again := s.removing[id]
@@ -409,11 +409,11 @@ func (s *Service) removed(ctx context.Context, id string) {
 	s.mu.Unlock()
 	if again {
 		if _, err := s.retry(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-			s.opts.Logger.Error("begin task anew", "file", id, "error", err)
+			s.opts.Logger.Error("start task again", "file", id, "error", err)
 		}
-		s.rouse()
+		s.notifyWorkers()
 	}
-	s.tellNews()
+	s.notifyWaiters()
 }
 
 func (s *Service) isRemoving(id string) bool {

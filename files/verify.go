@@ -45,8 +45,8 @@ func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store
 	if f.SHA256 == "" {
 		return nil, f, fault.New(fault.NotFound, "the file was not fetched yet")
 	}
-	s.blobs.Lock()
-	defer s.blobs.Unlock()
+	s.blobsMu.Lock()
+	defer s.blobsMu.Unlock()
 	body, err := os.Open(s.blobPath(f.SHA256))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, f, fault.Wrap(fault.NotFound, err, "the file's bytes are gone")

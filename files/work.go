@@ -19,48 +19,48 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// maxTries is how often a file is begun that each time was not ended, as the process did: it may be what ends it.
+// maxTries is how often a task is started whose process ends before the task does: the file may be the cause.
 const maxTries = 3
 
 var errDeleted = errors.New("the file is being deleted")
 
-// attempt is a file being read.
+// attempt is the work on a task.
 type attempt struct {
 	task     store.Task
-	fetches  bool            // its bytes are to be fetched first
-	ctx      context.Context // of it alone
+	fetches  bool            // the bytes must be fetched first
+	ctx      context.Context // of this attempt
 	cancel   context.CancelCauseFunc
-	done     chan struct{} // closed when nothing of it is under way
-	progress atomic.Uint64 // bits of the share of it that is done, 0..100
+	done     chan struct{} // closed when the work has ended
+	progress atomic.Uint64 // float64 bits of the percentage done
 }
 
-// share is how much of it is done, 0..100.
-func (a *attempt) share() float64 { return math.Float64frombits(a.progress.Load()) }
+// percent returns the percentage done.
+func (a *attempt) percent() float64 { return math.Float64frombits(a.progress.Load()) }
 
-// reach notes a share; it never falls.
-func (a *attempt) reach(share float64) {
-	if share > a.share() {
+// setProgress sets the percentage done, which never decreases.
+func (a *attempt) setProgress(share float64) {
+	if share > a.percent() {
 		a.progress.Store(math.Float64bits(share))
 	}
 }
 
-// stages are where, of 100, each stage begins and ends.
+// stages are the percentages at which each stage begins and ends.
 var stages = map[ingest.Stage][2]float64{
 	ingest.Reading: {10, 15}, ingest.Parsing: {15, 30}, ingest.Embedding: {30, 90}, ingest.Indexing: {90, 99},
 }
 
-// rouse tells a worker of each kind that a task is in the queue.
-func (s *Service) rouse() {
+// notifyWorkers wakes a worker of each kind to look for a task.
+func (s *Service) notifyWorkers() {
 	for _, wake := range s.wake {
 		select {
 		case wake <- struct{}{}:
-		default: // all are told
+		default: // all are notified
 		}
 	}
 }
 
-// worker works tasks off: those of files that are here, or those of files that it fetches first. The queues are the store's:
-// nothing of them is in memory.
+// worker runs tasks: those of files whose bytes are stored, or those of files that must be fetched first. The queues are in the store, not in
+// memory.
 func (s *Service) worker(fetches bool) {
 	wake := s.wake[0]
 	if fetches {
@@ -78,7 +78,7 @@ func (s *Service) worker(fetches bool) {
 		}
 		var again <-chan time.Time
 		if !errors.Is(err, store.ErrNotFound) && s.ctx.Err() == nil {
-			if !fault.DiskFull(err) { // which health checks report
+			if !fault.DiskFull(err) { // health checks report a full disk
 				s.opts.Logger.Error("begin task", "error", err)
 			}
 			again = time.After(time.Second)
@@ -91,45 +91,45 @@ func (s *Service) worker(fetches bool) {
 	}
 }
 
-// take takes the next task from a queue, and of one that is read at once, a place at the desk.
+// take starts the next task of a queue. Without fetches it acquires a worker slot first.
 func (s *Service) take(fetches bool) (*attempt, error) {
 	if fetches {
 		return s.begin(true)
 	}
-	if err := s.sit(s.ctx); err != nil {
+	if err := s.acquireSlot(s.ctx); err != nil {
 		return nil, err
 	}
 	a, err := s.begin(false)
 	if a == nil {
-		s.rise()
+		s.releaseSlot()
 	}
 	return a, err
 }
 
-// sit waits for a place at the desk. Those who wait longest come first.
-func (s *Service) sit(ctx context.Context) error {
+// acquireSlot waits for a worker slot, in the order of the calls.
+func (s *Service) acquireSlot(ctx context.Context) error {
 	select {
-	case s.desk <- struct{}{}:
+	case s.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *Service) rise() { <-s.desk }
+func (s *Service) releaseSlot() { <-s.slots }
 
-// begin takes the next task from a queue; nil: it is of a file that is being deleted.
+// begin starts the next task of a queue. It returns nil if its file is being deleted.
 func (s *Service) begin(unfetched bool) (*attempt, error) {
-	s.begun.Lock()
-	defer s.begun.Unlock()
-	t, err := s.opts.Store.Begin(s.ctx, s.opts.Now(), unfetched)
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
+	t, err := s.opts.Store.StartNext(s.ctx, s.opts.Now(), unfetched)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, going := s.removing[t.Resource]; going {
-		s.removing[t.Resource] = true // the deletion ends the task, or begins it anew
+		s.removing[t.Resource] = true // the deletion ends the task or starts it again
 		return nil, nil
 	}
 	a := &attempt{task: t, fetches: unfetched, done: make(chan struct{})}
@@ -138,11 +138,11 @@ func (s *Service) begin(unfetched bool) (*attempt, error) {
 	return a, nil
 }
 
-// requeue has tasks begun anew that are running in the store and that nobody works on: a crash left them, or a disk that failed when their end
-// was to be recorded.
+// requeue makes tasks pending that are running in the store although no worker runs them: after a crash, or after the end of the task could not
+// be recorded because the disk failed.
 func (s *Service) requeue(ctx context.Context) error {
-	s.begun.Lock()
-	defer s.begun.Unlock()
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
 	var but []string
 	s.mu.Lock()
 	for _, a := range s.running {
@@ -151,13 +151,13 @@ func (s *Service) requeue(ctx context.Context) error {
 	s.mu.Unlock()
 	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), but)
 	for range n {
-		s.rouse()
+		s.notifyWorkers()
 	}
 	return err
 }
 
-// attempt reads a task's file, holding a worker slot, which it releases, and records in the store how that ended. If the disk is full, the
-// task is pending again, and the error says so.
+// attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full, the task becomes
+// pending again, and attempt returns the error.
 func (s *Service) attempt(a *attempt) (full error) {
 	if a == nil {
 		return nil
@@ -169,25 +169,25 @@ func (s *Service) attempt(a *attempt) (full error) {
 		delete(s.running, a.task.Resource)
 		s.mu.Unlock()
 		close(a.done)
-		s.tellNews()
+		s.notifyWaiters()
 	}()
 	var taken ingest.FileResult
 	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
-	sits := !a.fetches
+	hasSlot := !a.fetches
 	if a.task.Tries <= maxTries {
 		if err = nil; a.fetches {
-			_, err = s.guarded(ctx, a, s.fetch)
+			_, err = s.runGuarded(ctx, a, s.fetch)
 			if err == nil {
-				err = s.sit(ctx)
-				sits = err == nil
+				err = s.acquireSlot(ctx)
+				hasSlot = err == nil
 			}
 		}
 		if err == nil {
-			taken, err = s.guarded(ctx, a, s.read)
+			taken, err = s.runGuarded(ctx, a, s.read)
 		}
 	}
-	if sits {
-		s.rise()
+	if hasSlot {
+		s.releaseSlot()
 	}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errDeleted):
@@ -203,7 +203,7 @@ func (s *Service) attempt(a *attempt) (full error) {
 	return nil
 }
 
-// end records how an attempt ended.
+// end records the result of an attempt.
 func (s *Service) end(a *attempt, taken ingest.FileResult, err error) {
 	status, reason := store.Completed, ""
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Service) end(a *attempt, taken ingest.FileResult, err error) {
 		s.opts.Logger.Warn("a file is indexed without some of its vectors", "file", a.task.Resource, "chunks", taken.Unembedded, "reason", taken.EmbedFailure)
 	}
 	s.record(a, func(t *store.Task, f *store.File) {
-		t.Status, t.Failure, t.Progress = status, reason, a.share()
+		t.Status, t.Failure, t.Progress = status, reason, a.percent()
 		if err == nil {
 			t.Progress = 100
 		}
@@ -227,7 +227,7 @@ func (s *Service) end(a *attempt, taken ingest.FileResult, err error) {
 	})
 }
 
-// record changes a task and its file, and tries for a while: what cannot be recorded would run for ever.
+// record changes a task and its file. It retries for some seconds, since a task whose end is not recorded would run for ever.
 func (s *Service) record(a *attempt, change func(*store.Task, *store.File)) {
 	ctx := context.WithoutCancel(s.ctx)
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
@@ -241,7 +241,7 @@ func (s *Service) record(a *attempt, change func(*store.Task, *store.File)) {
 		}
 		s.opts.Logger.Error("record task", "task", a.task.ID, "error", err)
 		if wait > 5*time.Second {
-			return // the next sweep takes it up
+			return // the next sweep makes it pending
 		}
 		select {
 		case <-time.After(wait):
@@ -251,7 +251,7 @@ func (s *Service) record(a *attempt, change func(*store.Task, *store.File)) {
 	}
 }
 
-// reasonOf says why a file failed, in words fit to be shown.
+// reasonOf returns the reason of a failure for users.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e.Message
@@ -262,9 +262,9 @@ func reasonOf(err error) string {
 	return "it could not be indexed"
 }
 
-// guarded fetches or reads a file within its deadline. Where that panics, that is its failure; where it does not end, it is left to itself
-// after a while: it holds no lock, and puts nothing into the index any more.
-func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Context, *attempt) (ingest.FileResult, error)) (ingest.FileResult, error) {
+// runGuarded fetches or indexes a file within its deadline. A panic is an error. If the work does not stop at its deadline, its goroutine is
+// abandoned after Options.Grace: it holds no lock and cannot change the index any more.
+func (s *Service) runGuarded(ctx context.Context, a *attempt, do func(context.Context, *attempt) (ingest.FileResult, error)) (ingest.FileResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
 	var taken ingest.FileResult
@@ -291,35 +291,35 @@ func (s *Service) guarded(ctx context.Context, a *attempt, do func(context.Conte
 	case <-done:
 		return taken, err
 	case <-grace.C:
-		s.opts.Logger.Error("reading a file does not end; it is left to itself", "file", a.task.Resource)
+		s.opts.Logger.Error("a file could not be stopped at its deadline; its goroutine is abandoned", "file", a.task.Resource)
 		return ingest.FileResult{}, ctx.Err()
 	}
 }
 
-// read puts a file into the index.
+// read indexes a file.
 func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, error) {
 	f, err := s.opts.Store.File(ctx, a.task.Resource)
 	if err != nil {
 		return ingest.FileResult{}, err
 	}
-	a.reach(10)
-	// A worker may be quicker than the upload that it found: its bytes are in their place once the lock was free.
-	s.blobs.Lock()
-	s.blobs.Unlock() //nolint:staticcheck // only to wait
+	a.setProgress(10)
+	// The upload may still be moving the bytes: they are in place when its lock is free.
+	s.blobsMu.Lock()
+	s.blobsMu.Unlock() //nolint:staticcheck // only to wait
 	if err := verifyBlob(s.blobPath(f.SHA256), f.SHA256); errors.Is(err, errDamaged) {
 		return ingest.FileResult{}, s.damagedFile(f)
 	}
 	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
 	if f.URL != "" {
-		in.URI = bare(f.URL)
+		in.URI = withoutQuery(f.URL)
 	}
 	return s.opts.Ingest.IngestFile(ctx, in, func(stage ingest.Stage, share float64) {
 		at := stages[stage]
-		a.reach(at[0] + share*(at[1]-at[0]))
+		a.setProgress(at[0] + share*(at[1]-at[0]))
 	})
 }
 
-// readable is a file's name, with the extension of its media type where its own tells no format.
+// readable returns the name of a file. If its extension is unknown, the extension of its media type is added.
 func readable(f store.File) string {
 	if parse.Supported(f.Name) {
 		return f.Name
@@ -330,11 +330,11 @@ func readable(f store.File) string {
 	return f.Name
 }
 
-// mediaTypes are those of formats that bytes alone do not tell, each before its extension.
+// mediaTypes are media types of formats that cannot be detected from bytes, each followed by its extension.
 var mediaTypes = []string{"text/markdown", ".md", "text/x-markdown", ".md", "text/html", ".html", "application/xhtml+xml", ".html", "text/csv", ".csv",
 	"text/tab-separated-values", ".tsv", "application/pdf", ".pdf"}
 
-// fetch gets the bytes of a file that came as a URL.
+// fetch fetches the bytes of a file that was uploaded by URL.
 func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult, err error) {
 	f, err := s.opts.Store.File(ctx, a.task.Resource)
 	if err != nil {
@@ -358,12 +358,12 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 	if media, _, err = mime.ParseMediaType(media); err != nil || media == "application/octet-stream" {
 		media = f.MediaType
 	}
-	err = s.place(st, func() error {
+	err = s.placeBytes(st, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		_, err := s.opts.Store.UpdateFile(ctx, f.ID, func(f *store.File) error {
-			f.SHA256, f.MD5, f.Bytes, f.MediaType, f.URL = st.sha256, st.md5, st.bytes, media, bare(f.URL)
+			f.SHA256, f.MD5, f.Bytes, f.MediaType, f.URL = st.sha256, st.md5, st.bytes, media, withoutQuery(f.URL)
 			return nil
 		})
 		return err
@@ -371,6 +371,6 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 	if err != nil {
 		return none, fmt.Errorf("keep what was fetched: %w", err)
 	}
-	s.recordFile(ctx, f.ID)
+	s.saveRecord(ctx, f.ID)
 	return none, nil
 }

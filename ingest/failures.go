@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // maxFailures is how many documents are kept, the newest.
@@ -130,10 +131,7 @@ func (f *FailureStore) Clear() error {
 func (f *FailureStore) write() error {
 	raw, err := json.Marshal(f.known)
 	if err == nil {
-		err = os.WriteFile(f.path+".new", raw, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(f.path+".new", f.path)
+		err = atomicfile.Write(f.path, raw, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("remember failed documents: %w", err)

@@ -81,7 +81,7 @@ func (h handler) listRuns(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, err)
 		return
 	}
-	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
+	runs, err := eventlog.ListStored(r.Context(), archive, before, limit+1)
 	if err != nil {
 		h.replyError(w, err)
 		return

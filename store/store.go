@@ -19,14 +19,14 @@ var (
 	ErrExists   = errors.New("exists already")
 )
 
-// Missing is an [ErrNotFound] that says what is not there.
-type Missing struct{ What, ID string }
+// NotFoundError is an [ErrNotFound] that says what is not there.
+type NotFoundError struct{ What, ID string }
 
 // Error names what is missing.
-func (m *Missing) Error() string { return fmt.Sprintf("%s %q: not found", m.What, m.ID) }
+func (m *NotFoundError) Error() string { return fmt.Sprintf("%s %q: not found", m.What, m.ID) }
 
 // Is makes it an [ErrNotFound].
-func (m *Missing) Is(target error) bool { return target == ErrNotFound }
+func (m *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
 // Status is where a file, a task or a file's membership is.
 type Status string
@@ -95,8 +95,8 @@ type Task struct {
 	UpdatedAt time.Time
 }
 
-// Counted is a vector store with what it holds, all of one moment.
-type Counted struct {
+// VectorStoreInfo is a vector store with what it holds, all of one moment.
+type VectorStoreInfo struct {
 	VectorStore
 	Counts Counts
 	Bytes  int64 // of its files
@@ -110,13 +110,13 @@ type Membership struct {
 	Status Status
 }
 
-// Change is something that the index may yet have to be told. It is noted together with what it is about, and taken away by
-// [Memberships.Settle] once the index knows; whoever finds one after a crash tells the index again what Holds says.
-type Change struct {
-	Seq   int64  // of its note: a later one of the same is another
-	Store string // empty: the file itself was removed
-	File  string // empty: the vector store itself was removed
-	Holds bool   // whether, by what is kept, the file is in the vector store, or is there at all
+// IndexChange is something that the index may yet have to be told. It is noted together with what it is about, and taken away by
+// [Memberships.AcknowledgeChanges] once the index knows; whoever finds one after a crash tells the index again what Present says.
+type IndexChange struct {
+	Seq     int64  // of its note: a later one of the same is another
+	Store   string // empty: the file itself was removed
+	File    string // empty: the vector store itself was removed
+	Present bool   // whether, by what is kept, the file is in the vector store, or is there at all
 }
 
 // Files keeps what is known of files.
@@ -137,10 +137,10 @@ type Files interface {
 
 // Finder finds files.
 type Finder interface {
-	// FileOf gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
-	FileOf(ctx context.Context, sha256 string) (File, error)
-	// Named gives files by their ids, in the order of ids; those that are not there are left out.
-	Named(ctx context.Context, ids []string) ([]File, error)
+	// FileBySHA256 gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
+	FileBySHA256(ctx context.Context, sha256 string) (File, error)
+	// FilesByID returns files by their ids, in the order of ids; those that are not there are left out.
+	FilesByID(ctx context.Context, ids []string) ([]File, error)
 }
 
 // VectorStores keeps vector stores.
@@ -149,11 +149,11 @@ type VectorStores interface {
 	// [*Missing], and then nothing is added.
 	AddStore(ctx context.Context, s VectorStore, files []string) error
 	// Store gives one, or [ErrNotFound].
-	Store(ctx context.Context, id string) (Counted, error)
+	Store(ctx context.Context, id string) (VectorStoreInfo, error)
 	// Stores lists them.
-	Stores(ctx context.Context, after string, limit int) ([]Counted, error)
+	Stores(ctx context.Context, after string, limit int) ([]VectorStoreInfo, error)
 	// UpdateStore changes one but its id. An error of change is given back, and nothing is changed.
-	UpdateStore(ctx context.Context, id string, change func(*VectorStore) error) (Counted, error)
+	UpdateStore(ctx context.Context, id string, change func(*VectorStore) error) (VectorStoreInfo, error)
 	// RemoveStore removes one with its memberships, and notes that as a change.
 	RemoveStore(ctx context.Context, id string) error
 	// Expired lists vector stores whose time is over, the longest over first.
@@ -172,9 +172,9 @@ type Memberships interface {
 	// StoresOf lists the vector stores that a file is in, by id.
 	StoresOf(ctx context.Context, file string) ([]string, error)
 	// Changes lists what the index may yet have to be told, the oldest first, after a Seq.
-	Changes(ctx context.Context, after int64, limit int) ([]Change, error)
+	PendingChanges(ctx context.Context, after int64, limit int) ([]IndexChange, error)
 	// Settle takes away changes that the index knows. Memberships among them follow their files from now on.
-	Settle(ctx context.Context, changes []Change) error
+	AcknowledgeChanges(ctx context.Context, changes []IndexChange) error
 }
 
 // Tasks keeps tasks.
@@ -186,13 +186,13 @@ type Tasks interface {
 	// UpdateTask changes a task but its id, and with it the file that it is about, which is nil where it is gone. Memberships follow the file.
 	// An error of change is given back, and nothing is changed.
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
-	// Begin makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending. Those of files whose
+	// StartNext makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending. Those of files whose
 	// bytes are yet to be fetched, which have no hash, are a queue of their own.
-	Begin(ctx context.Context, at time.Time, unfetched bool) (Task, error)
+	StartNext(ctx context.Context, at time.Time, unfetched bool) (Task, error)
 	// Requeue makes running tasks pending, but those of the ids that somebody works on, and says how many.
 	Requeue(ctx context.Context, at time.Time, but []string) (int, error)
-	// Forget deletes tasks that were final before a time and whose file is gone, and says how many.
-	Forget(ctx context.Context, before time.Time) (int, error)
+	// DeleteOldTasks deletes tasks that were final before a time and whose file is gone, and says how many.
+	DeleteOldTasks(ctx context.Context, before time.Time) (int, error)
 }
 
 // Eraser erases what was deleted or replaced from the files of a store.

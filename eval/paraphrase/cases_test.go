@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/cache/canonical"
 	"github.com/sluice-rag/sluice/eval/paraphrase"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
-func same(a, b string) bool { return meaning.Of(a).Same(meaning.Of(b)) }
+func same(a, b string) bool { return canonical.Parse(a).Same(canonical.Parse(b)) }
 
 var some = []string{
 	"When did Prussia become the center of the Congress Poland?", "Who directed Thunder On The Hill?", "What did revenue of Acme do in 2023?",
@@ -124,7 +124,7 @@ func TestFloorQuestionsOfASet(t *testing.T) {
 	for _, set := range []string{"squad", "hotpotqa", "2wiki", "musique", "scifact", "xquad-de", "xquad-es", "xquad-zh"} {
 		byKey := map[string][]string{}
 		for _, q := range questions(t, set) {
-			k := meaning.Of(q).Key()
+			k := canonical.Parse(q).Key()
 			if i := slices.IndexFunc(byKey[k], func(o string) bool {
 				return same(o, q) && strings.Join(strings.Fields(o), " ") != strings.Join(strings.Fields(q), " ")
 			}); i >= 0 {

@@ -476,7 +476,7 @@ func archive(t *testing.T, s eventlog.Store) {
 		for _, e := range es {
 			must(t, s.Append(ctx, run, e))
 			shown(t, s, run, e.Seq)
-			sum.Note(e)
+			sum.Apply(e)
 			got, err := a.Summary(ctx, run)
 			must(t, err)
 			if diff := cmp.Diff(sum, got); diff != "" {

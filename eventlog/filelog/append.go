@@ -60,9 +60,9 @@ func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) err
 	}
 }
 
-var errGone = errors.New("the run was dropped in the meantime")
+var errGone = errors.New("the run was deleted meanwhile")
 
-// appendTo adds es to the events of the run that wait for their write. If they begin or end the run, done tells what became of it.
+// appendTo adds es to the unwritten events of a run. If Append must wait for their write, done is not nil.
 func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,19 +77,19 @@ func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 	}
 	last := es[len(es)-1]
 	if last.Seq != r.last+event.Seq(len(es)) {
-		return nil, eventlog.ErrConflict // only Open leaves a gap
+		return nil, eventlog.ErrConflict // only Open may leave a gap
 	}
 	mark := len(r.pend)
 	defer func() {
 		if err != nil {
 			r.pend = r.pend[:mark]
-			if r.last == 0 { // its first append failed: there is no such run
+			if r.last == 0 { // its first append failed, so the run does not exist
 				r.gone = true
 				l.remove(r.id)
 			}
 		}
 	}()
-	if err := l.heat(r); err != nil {
+	if err := l.load(r); err != nil {
 		return nil, err
 	}
 	for _, e := range es {
@@ -119,7 +119,7 @@ func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 		done = r.done
 	}
 	if done != nil || pending > l.opts.PendingBytes/2 {
-		signal(l.now)
+		signal(l.flushNow)
 	}
 	return done, nil
 }
@@ -131,7 +131,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// enqueue hands a run with pending events to the writer goroutine; false: the store is closed.
+// enqueue passes a run with pending events to the writer goroutine. It returns false if the store is closed.
 func (l *Log) enqueue(r *run) bool {
 	l.qmu.Lock()
 	defer l.qmu.Unlock()
@@ -140,12 +140,12 @@ func (l *Log) enqueue(r *run) bool {
 	}
 	l.queue = append(l.queue, r)
 	if len(l.queue) == 1 {
-		signal(l.some)
+		signal(l.queued)
 	}
 	return true
 }
 
-// waitRoom returns once little enough is pending.
+// waitRoom waits until the unwritten events are small enough.
 func (l *Log) waitRoom(ctx context.Context) error {
 	for {
 		if err := l.failed(); err != nil {
@@ -166,7 +166,7 @@ func (l *Log) waitRoom(ctx context.Context) error {
 		if err := l.blocked.Load(); err != nil {
 			return *err
 		}
-		signal(l.now)
+		signal(l.flushNow)
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -177,7 +177,7 @@ func (l *Log) waitRoom(ctx context.Context) error {
 	}
 }
 
-// outcome is what became of a write.
+// outcome is the result of a write.
 type outcome struct {
 	known chan struct{} // closed when err is set
 	err   error

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 var _ eventlog.Deleter = (*Log)(nil)
@@ -19,15 +20,15 @@ type unwiped struct {
 	tail place
 }
 
-// Delete implements [eventlog.Deleter]. A record that says so is durable first; then the run's records are written over where they
-// stand. Should the process end in between, opening the log goes on with that.
+// Delete implements [eventlog.Deleter]. First a record of the deletion is made durable, then the records of the run are overwritten in place. If
+// the process ends in between, the next Open completes the deletion.
 func (l *Log) Delete(ctx context.Context, id event.RunID) error {
 	if l.closed.Load() {
 		return eventlog.ErrClosed
 	}
 	result := make(chan error, 1)
 	select {
-	case l.do <- func() { result <- l.delete(id) }:
+	case l.tasks <- func() { result <- l.delete(id) }:
 		return <-result
 	case <-ctx.Done():
 		return ctx.Err()
@@ -39,7 +40,7 @@ func (l *Log) Delete(ctx context.Context, id event.RunID) error {
 // delete runs on the writer goroutine.
 func (l *Log) delete(id event.RunID) error {
 	l.flush()
-	l.settle()
+	l.waitSync()
 	if err := l.failed(); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (l *Log) delete(id event.RunID) error {
 func (l *Log) note(rec record) error {
 	w := &l.w
 	if seg := w.active(); seg.size > 0 && seg.size+headBytes+int64(len(rec.run)) > l.opts.SegmentBytes {
-		if err := l.roll(); err != nil {
+		if err := l.nextSegment(); err != nil {
 			return err
 		}
 	}
@@ -102,8 +103,8 @@ func (l *Log) note(rec record) error {
 	return nil
 }
 
-// wipeAgain does what a process before this one left undone.
-func (l *Log) wipeAgain() error {
+// completeDeletions erases the runs whose deletion an earlier process did not complete.
+func (l *Log) completeDeletions() error {
 	for _, u := range l.unwiped {
 		if err := l.wipe(u.id, u.tail); err != nil {
 			return fmt.Errorf("wipe run %s: %w", u.id, err)
@@ -113,8 +114,8 @@ func (l *Log) wipeAgain() error {
 	return nil
 }
 
-// wipe writes over the records of a run, from the last to the first. Where one cannot be read, so that it is not known which is
-// before it, the segments up to there are searched.
+// wipe overwrites the records of a run, from the last to the first. If a record cannot be read, so that the previous one is unknown, the segments
+// up to it are searched.
 func (l *Log) wipe(id event.RunID, tail place) error {
 	b := &backReader{dir: l.dir}
 	defer b.close()
@@ -127,7 +128,7 @@ func (l *Log) wipe(id event.RunID, tail place) error {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // it was dropped, and all before it
+			return nil // the segment was deleted, and all before it
 		case err != nil || r.run != id:
 			return l.wipeAll(id, p.Seg, touched)
 		}
@@ -142,7 +143,7 @@ func (l *Log) wipe(id event.RunID, tail place) error {
 	return nil
 }
 
-// wipeAll writes over the records of a run in the segments up to last.
+// wipeAll overwrites the records of a run in the segments up to last.
 func (l *Log) wipeAll(id event.RunID, last uint64, touched map[uint64]bool) error {
 	nums, err := segments(l.dir)
 	if err != nil {
@@ -168,13 +169,13 @@ func (l *Log) wipeAll(id event.RunID, last uint64, touched map[uint64]bool) erro
 	return nil
 }
 
-// overwrite writes spaces over a record's events.
+// overwrite replaces the events of a record by spaces.
 func (l *Log) overwrite(num uint64, off int64, r record, touched map[uint64]bool) (err error) {
 	if r.mark == markWiped {
 		return nil
 	}
-	if !touched[num] { // it has the run's question; a segment can do without
-		if err := os.Remove(indexPath(l.dir, num)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if !touched[num] { // it contains the question of the run, and a segment does not need it
+		if err := atomicfile.Remove(indexPath(l.dir, num)); err != nil {
 			return err
 		}
 		touched[num] = true

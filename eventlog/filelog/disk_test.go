@@ -171,7 +171,7 @@ func TestAgainstMemory(t *testing.T) {
 	}
 }
 
-// settle waits until readers see all that was appended.
+// waitSync waits until readers see all that was appended.
 func settle(t testing.TB, l *filelog.Log) {
 	t.Helper()
 	if err := l.Retain(ctx); err != nil {

@@ -26,7 +26,7 @@ import (
 // retryEvery is how long the log waits after a failure before it tries again by itself.
 const retryEvery = time.Second
 
-// Err gives the error of the last write if it failed, and nil if the log takes events.
+// Err returns the error of the last write if it failed, and nil if the log accepts events.
 func (l *Log) Err() error {
 	if err := l.failed(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// failed gives the error after which the log takes no more events.
+// failed returns the error after which the log accepts no events until it is opened again.
 func (l *Log) failed() error {
 	if err := l.failure.Load(); err != nil {
 		return *err
@@ -45,35 +45,35 @@ func (l *Log) failed() error {
 	return nil
 }
 
-// fail makes an error the answer to every append until the log is opened again.
+// fail makes every Append return an error until the log is opened again.
 func (l *Log) fail(err error) error {
 	err = fmt.Errorf("write log in %s: %w", l.dir, err)
 	if !l.failure.CompareAndSwap(nil, &err) {
 		return l.failed()
 	}
-	l.opts.Log.Error("the log takes no more events until it is opened again", "error", err)
+	l.opts.Log.Error("the run log accepts no events until the server is restarted", "error", err)
 	return err
 }
 
-// block notes that a write failed, after which the log tries again.
+// block records a failed write and schedules a retry.
 func (l *Log) block(err error) error {
 	err = fmt.Errorf("write log in %s: %w", l.dir, err)
 	if l.blocked.Swap(&err) == nil {
-		l.opts.Log.Error("the log could not be written: it tries again", "error", err)
+		l.opts.Log.Error("the run log could not be written; it retries", "error", err)
 	}
 	l.w.retry.Reset(retryEvery)
 	return err
 }
 
-// unblock notes that a write succeeded. While records are not synced, the log stays blocked.
+// unblock records a successful write. While the last sync has failed, the log stays blocked.
 func (l *Log) unblock() {
 	if !l.w.unsynced && l.blocked.Load() != nil && l.blocked.Swap(nil) != nil {
-		l.opts.Log.Info("the log can be written again")
+		l.opts.Log.Info("the run log can be written again")
 	}
 }
 
-// tryAgain runs on the writer goroutine some time after a failure.
-func (l *Log) tryAgain() {
+// retryWrites runs on the writer goroutine after a failure.
+func (l *Log) retryWrites() {
 	if l.failed() != nil || !l.w.unsynced && l.blocked.Load() == nil {
 		return
 	}
@@ -91,13 +91,13 @@ func (l *Log) tryAgain() {
 	l.unblock()
 }
 
-// probe tells whether the disk takes a file.
+// probe writes and removes a file to find out whether the disk works.
 func (l *Log) probe() error {
 	path := filepath.Join(l.dir, "probe")
 	return errors.Join(os.WriteFile(path, make([]byte, 64<<10), 0o600), os.Remove(path))
 }
 
-// undo is what a staged record changed.
+// undo is the state before a record was staged.
 type undo struct {
 	seg            *segment
 	run            *run
@@ -107,7 +107,7 @@ type undo struct {
 	first          uint64
 }
 
-// unstage takes back what was staged and not written.
+// unstage undoes staged records that were not written.
 func (w *writer) unstage() {
 	for i := len(w.staged) - 1; i >= 0; i-- {
 		u := w.staged[i]
@@ -119,21 +119,21 @@ func (w *writer) unstage() {
 		}
 		u.run.tail, u.run.first = u.tail, u.first
 	}
-	w.forgetStaged()
+	w.clearStaged()
 	w.buf = w.buf[:0]
 }
 
-func (w *writer) forgetStaged() {
+func (w *writer) clearStaged() {
 	clear(w.staged)
 	w.staged = w.staged[:0]
 }
 
-// putBack makes the events of a part that was not written pending again, but for those whose Append gets the error.
+// putBack makes the events of a failed write pending again, except for those whose Append returns the error.
 func (l *Log) putBack(p part, err error) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer p.tell(err)
+	defer p.finish(err)
 	if r.gone {
 		return
 	}
@@ -144,7 +144,7 @@ func (l *Log) putBack(p part, err error) {
 		l.pending.Add(-int64(len(r.pend)))
 		r.news, r.pend = nil, nil
 		if r.done != nil {
-			part{done: r.done}.tell(err)
+			part{done: r.done}.finish(err)
 			r.done = nil
 		}
 	}
@@ -166,14 +166,14 @@ func (l *Log) putBack(p part, err error) {
 	}
 	if len(r.news) > 0 && !r.queued {
 		l.qmu.Lock()
-		l.queue = append(l.queue, r) // nobody is woken: tryAgain comes
+		l.queue = append(l.queue, r) // nobody is woken: retryWrites comes
 		l.qmu.Unlock()
 		r.queued = true
 	}
 }
 
-// sync makes the active segment durable and shows the ends that wait for that. No other sync may be under way. If it fails, the appends of
-// those ends get the error, the log is blocked, and [Log.tryAgain] calls sync again.
+// sync makes the active segment durable and makes the waiting terminal events visible. No other sync may be running. If it fails, the Appends of
+// these events get the error, the log is blocked, and [Log.retryWrites] calls sync again.
 func (l *Log) sync() error {
 	w := &l.w
 	var err error
@@ -181,12 +181,12 @@ func (l *Log) sync() error {
 		err = l.opts.Reserve.Use(l.resync)
 	}
 	if w.unsynced = err != nil; w.unsynced {
-		told := l.failed()
-		if told == nil {
-			told = l.block(err)
+		reported := l.failed()
+		if reported == nil {
+			reported = l.block(err)
 		}
 		for i := range w.ends {
-			w.ends[i].tell(told)
+			w.ends[i].finish(reported)
 			w.ends[i].done = nil
 		}
 		return err
@@ -200,8 +200,8 @@ func (l *Log) sync() error {
 	return nil
 }
 
-// resync makes the records durable that were written since the last sync, of which one has failed: it reads them back and writes them once
-// more, since the system may take what it could not write as written.
+// resync makes the records since the last successful sync durable after a sync failed: it reads them back and writes them again, since the
+// operating system may consider the lost pages as written.
 func (l *Log) resync() (err error) {
 	seg := l.w.active()
 	f, err := os.OpenFile(segmentPath(l.dir, seg.num), os.O_RDWR, 0)

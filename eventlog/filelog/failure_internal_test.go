@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,8 +37,8 @@ func TestFailedSync(t *testing.T) {
 				_ = f.Close()
 			}
 			done := make(chan struct{})
-			l.do <- func() {
-				l.endSync(errors.New("input/output error"))
+			l.tasks <- func() {
+				l.finishSync(errors.New("input/output error"))
 				close(done)
 			}
 			<-done
@@ -63,7 +64,7 @@ func TestSyncIsRetried(t *testing.T) {
 		segment int64
 		fail    func(t *testing.T, l *Log) // runs on the writer goroutine
 	}{
-		"end of a run": {fail: func(_ *testing.T, l *Log) { l.endSync(errors.New("input/output error")) }},
+		"end of a run": {fail: func(_ *testing.T, l *Log) { l.finishSync(errors.New("input/output error")) }},
 		"deletion": {fail: func(t *testing.T, l *Log) {
 			if failSync(t, l, func() error { return l.delete("old") }) == 0 {
 				t.Error("the deletion was not written")
@@ -88,7 +89,7 @@ func TestSyncIsRetried(t *testing.T) {
 				}
 				onWriter := func(do func()) {
 					done := make(chan struct{})
-					l.do <- func() { do(); close(done) }
+					l.tasks <- func() { do(); close(done) }
 					<-done
 				}
 				path := segmentPath(dir, 1)
@@ -106,7 +107,7 @@ func TestSyncIsRetried(t *testing.T) {
 					t.Error("a deletion succeeded although its sync cannot cover the records before it")
 				}
 				onWriter(func() {
-					if err := l.roll(); err == nil || len(l.w.segs) != 1 {
+					if err := l.nextSegment(); err == nil || len(l.w.segs) != 1 {
 						t.Errorf("the next segment began before the records were synced: %v", err)
 					}
 				})
@@ -160,4 +161,29 @@ func failSync(t *testing.T, l *Log, do func() error) int64 {
 		t.Error(err)
 	}
 	return n
+}
+
+// TestSyncWithoutTerminalEvent appends more than syncBytes to a live run: the segment is synced before it is full.
+func TestSyncWithoutTerminalEvent(t *testing.T) {
+	l, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := l.Append(t.Context(), "r",
+		event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Question: event.Question{Query: "why?"}}},
+		event.Event{Seq: 2, At: at, Body: event.Token{Text: strings.Repeat("x", syncBytes)}}); err != nil {
+		t.Fatal(err)
+	}
+	durable := make(chan int64)
+	l.tasks <- func() {
+		l.waitSync()
+		durable <- l.w.durable
+	}
+	if n := <-durable; n < syncBytes {
+		t.Errorf("%d bytes are durable, want at least %d", n, syncBytes)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
 }

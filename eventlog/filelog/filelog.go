@@ -1,17 +1,16 @@
-// Package filelog keeps the logs of runs in a folder. It is the default store: nothing else has to run.
+// Package filelog stores the logs of runs in a folder. It is the default store and needs no other program.
 //
-// One goroutine gathers what is new of all runs, writes it to the active segment file with one write(2), and then shows it to the
-// readers. What is appended during a write shares the next one. A run's terminal event is shown, and its Append returns, when it is
-// durable. Running and lately read runs are in memory, so readers do not read the disk.
-// Segments are only appended to, and dropped as a whole from the oldest; only what is deleted is written over.
+// One goroutine collects the new events of all runs, writes them to the active segment file with one write(2), and then makes them visible to
+// readers. Events that are appended during a write are written by the next one. A terminal event becomes visible, and its Append returns, when
+// it is durable. Live runs and recently read runs are in memory, so most reads do not use the disk. Segments are append-only and are deleted as
+// a whole, the oldest first; only deleted runs are overwritten in place.
 //
-// A folder holds N.log, the segments; N.idx, for each full segment what runs are in it, so that opening does not read it;
-// lock; and, while the log is open, boot, the boot of the machine in which it was opened. An index that is missing or damaged is made
-// again from its segment. A torn end is cut off. Damage elsewhere costs the runs whose records it hit: to read those gives
-// [ErrDamaged], everything else is kept.
+// The folder holds the segments N.log; the indexes N.idx, which list the runs of each full segment, so that Open does not read the segment;
+// lock; and, while the log is open, boot, which holds the boot id of the machine. A missing or damaged index is rebuilt from its segment. A torn
+// end is cut off. Other damage affects the runs whose records it hit: reading them returns [ErrDamaged].
 //
-// If the process is killed, no event that a reader saw is lost, and runs that have not ended can be appended to. If the machine
-// goes down, such runs may lose the end of what was written: see [Open].
+// If the process is killed, no event that a reader saw is lost, and live runs can be continued. If the machine stops, live runs may lose their
+// last events: see [Open].
 package filelog
 
 import (
@@ -33,38 +32,38 @@ import (
 	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
-// The errors of this store besides [eventlog]'s, to be asked for with [errors.Is].
+// Errors of this store in addition to those of [eventlog]. Test for them with [errors.Is].
 var (
 	ErrLocked  = errors.New("another process has the log open")
 	ErrDamaged = errors.New("the run's records are damaged")
 )
 
-// Sync says when a write is made to outlast a loss of power. A crash of the program alone loses nothing that was written.
+// Sync says when writes are made durable against a loss of power. A crash of the process alone loses nothing that was written.
 type Sync int
 
-// The choices. With each, readers see an event after its write.
+// The values of Sync. With each of them, readers see an event after its write.
 const (
-	SyncEnd   Sync = iota // with every write that ends a run; runs that end together share one
+	SyncEnd   Sync = iota // with every write that ends a run; runs that end together share one sync
 	SyncWrite             // with every write
-	SyncNever             // when the system likes
+	SyncNever             // when the operating system decides
 )
 
-// Options tune a log. The zero value is good for a server.
+// Options configure a log. The zero value suits a server.
 type Options struct {
-	FlushEvery   time.Duration    // the shortest time between two writes that no append waits for; 0: none, so what comes during a write shares the next
+	FlushEvery   time.Duration    // least time between two writes that no Append waits for; default 0
 	Sync         Sync             // default SyncEnd
 	SegmentBytes int64            // size at which a segment is full; default 64 MiB
-	CacheBytes   int64            // about how much of ended runs is kept in memory, by their encoded size; default 64 MiB
-	PendingBytes int64            // how much may wait for its write before Append waits too; default 16 MiB
-	MaxAge       time.Duration    // runs are dropped when they are older, by a quarter of it at most; 0: never
-	MaxBytes     int64            // the oldest segments are dropped while all are larger than this; 0: never
-	RetainEvery  time.Duration    // how often that is looked after; default 1 minute
-	Reserve      *reserve.File    // of disk space, for deletes and the ends of runs; nil: none
+	CacheBytes   int64            // approximate size of the ended runs in memory; default 64 MiB
+	PendingBytes int64            // size of the unwritten events from which on Append waits; default 16 MiB
+	MaxAge       time.Duration    // age at which runs are deleted, up to a quarter later; 0: never
+	MaxBytes     int64            // total size above which the oldest segments are deleted; 0: none
+	RetainEvery  time.Duration    // how often both are checked; default 1 minute
+	Reserve      *reserve.File    // disk space for deletes and terminal events; nil: none
 	Now          func() time.Time // for MaxAge; default time.Now
 	Log          *slog.Logger     // default: silent
 }
 
-// Validate tells every field that is out of range.
+// Validate returns an error that lists all invalid fields.
 func (o Options) Validate() error {
 	var errs []error
 	for _, f := range []struct {
@@ -106,62 +105,62 @@ type Log struct {
 	dir  string
 	opts Options
 	lock *flock.Flock
-	mem  *eventlog.Memory // what readers see of hot runs
-	old  *lru             // the hot runs that have ended and are written
+	mem  *eventlog.Memory // visible events of the runs in memory
+	old  *lru             // ended runs in memory
 
 	mu   sync.RWMutex
 	runs map[event.RunID]*run
 	ids  []event.RunID // the keys of runs, ascending
 
-	pending atomic.Int64          // bytes that wait for their write
-	failure atomic.Pointer[error] // the log takes no more events
+	pending atomic.Int64          // unwritten bytes
+	failure atomic.Pointer[error] // after it, the log accepts no events
 	blocked atomic.Pointer[error] // the last write failed
 	closed  atomic.Bool
 
 	qmu     sync.Mutex
 	queue   []*run        // runs with pending events
-	room    chan struct{} // closed by the next flush, if an append waits for room
+	room    chan struct{} // closed by the next flush; nil if no Append waits for it
 	closing bool
 
-	some    chan struct{} // the queue is no longer empty
-	now     chan struct{} // do not wait for more
-	do      chan func()   // work for the writer goroutine
-	stop    chan struct{}
-	stopped chan struct{}
+	queued   chan struct{} // signals that the queue is no longer empty
+	flushNow chan struct{} // asks for a flush without FlushEvery
+	tasks    chan func()   // functions to run on the writer goroutine
+	stop     chan struct{}
+	stopped  chan struct{}
 
-	w       writer    // belongs to the writer goroutine
-	unwiped []unwiped // deleted runs that opening finds records of
+	w       writer    // used by the writer goroutine only
+	unwiped []unwiped // deleted runs that Open must erase
 }
 
-// run is what is known of a run.
+// run is the state of a run.
 type run struct {
 	id event.RunID
 
 	mu     sync.Mutex
-	sum    eventlog.Summary // of what readers see; Last is 0 until the first write
+	sum    eventlog.Summary // of the visible events; Last is 0 until the first write
 	last   event.Seq        // number of the last event that was appended
-	ended  bool             // that one is terminal
+	ended  bool             // the last appended event is terminal
 	hot    bool             // its events are in Log.mem
-	saved  bool             // it has ended and readers see all of it
+	saved  bool             // it has ended and all its events are visible
 	gone   bool             // it is no longer in Log.runs
 	damage error
 	first  uint64 // segment of its first record
 	tail   place  // its last record
 	bytes  int64  // encoded size of its events
 	queued bool
-	news   []event.Event // they wait for their write
-	pend   []byte        // their lines
-	done   *outcome      // of their write; nil: nobody waits
-	// Of the news and pend, the parts whose Append had returned when somebody began to wait.
+	news   []event.Event // unwritten events
+	pend   []byte        // encoded lines of news
+	done   *outcome      // of their write; nil: no Append waits for it
+	// How many of news, and bytes of pend, belong to Appends that have returned already.
 	accepted, acceptedBytes int
-	spare                   []event.Event // an empty slice for the news after these
+	spare                   []event.Event // an empty slice to reuse for the next news
 }
 
-// Open opens the log in dir, which it makes if need be. [ErrLocked]: it is open already, here or in another process.
+// Open opens the log in the folder dir and creates it if it does not exist. [ErrLocked]: it is open already, in this process or another one.
 //
-// If the machine went down while the log was open, or another one was used, runs that had not ended may lack events that readers
-// saw. Open ends them with a [event.RunFailed] whose number is an [event.Gap] behind the last: so a reader gets the end with any
-// cursor, and no number is used again.
+// If the machine stopped while the log was open, or the folder comes from another machine, live runs may lack events that readers saw. Open
+// ends them with an [event.RunFailed] whose number is the last one plus an [event.Gap]: so a reader with any cursor gets the end of the run,
+// and no number is used twice.
 func Open(dir string, opts Options) (*Log, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
@@ -172,8 +171,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	opts = opts.withDefaults()
 	l := &Log{
 		dir: dir, opts: opts, lock: flock.New(lockPath(dir)), mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
-		runs: map[event.RunID]*run{},
-		some: make(chan struct{}, 1), now: make(chan struct{}, 1), do: make(chan func()),
+		runs:   map[event.RunID]*run{},
+		queued: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), tasks: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	l.w.synced = make(chan error, 1)
@@ -192,8 +191,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, nil
 }
 
-// Close writes what is pending and ends the store: every call then gives [eventlog.ErrClosed], and readers asleep wake
-// with it. It gives the error that writing met, if one did. A second Close does nothing.
+// Close writes pending events and closes the store. Waiting readers and all later calls get [eventlog.ErrClosed]. Close returns the error of
+// the last write. A second Close does nothing.
 func (l *Log) Close() error {
 	l.qmu.Lock()
 	again := l.closing
@@ -226,7 +225,7 @@ func (l *Log) find(id event.RunID) *run {
 	return l.runs[id]
 }
 
-// create gives the run of the id, new if there is none.
+// create returns the run with the id and creates it if it does not exist.
 func (l *Log) create(id event.RunID) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,7 +256,7 @@ func (l *Log) remove(id event.RunID) {
 	}
 }
 
-// state tells what the summary alone tells of a cursor. The caller holds r.mu.
+// state reports whether there are visible events after a cursor, and the error of the cursor. The caller holds r.mu.
 func (r *run) state(after event.Seq) (some bool, err error) {
 	switch {
 	case r.gone || r.sum.Last == 0:
@@ -290,7 +289,7 @@ func (l *Log) Load(ctx context.Context, id event.RunID, after event.Seq) ([]even
 	}
 	es, err = l.loadCold(r, after)
 	if err == nil {
-		l.cool(r)
+		l.cache(r)
 	}
 	return es, err
 }
@@ -301,14 +300,14 @@ func (l *Log) loadCold(r *run, after event.Seq) ([]event.Event, error) {
 	if some, err := r.state(after); !some {
 		return nil, err
 	}
-	if err := l.heat(r); err != nil {
+	if err := l.load(r); err != nil {
 		return nil, err
 	}
 	return l.mem.Load(context.Background(), r.id, after)
 }
 
-// heat brings a run into memory. The caller holds r.mu and calls cool after it.
-func (l *Log) heat(r *run) error {
+// load reads a run into memory. The caller holds r.mu, and calls cache after it.
+func (l *Log) load(r *run) error {
 	if r.hot {
 		return nil
 	}
@@ -330,8 +329,8 @@ func (l *Log) heat(r *run) error {
 	return nil
 }
 
-// cool lets an ended run leave memory when it is full of newer ones.
-func (l *Log) cool(r *run) {
+// cache adds an ended run to the runs in memory and removes those that were used longest ago.
+func (l *Log) cache(r *run) {
 	r.mu.Lock()
 	ok, size := r.hot && r.saved && !r.gone, r.bytes+64*int64(r.sum.Last)
 	r.mu.Unlock()
@@ -360,14 +359,14 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 		if err := l.mem.Wait(ctx, id, after); !errors.Is(err, eventlog.ErrNotFound) {
 			return err
 		}
-		r := l.find(id) // it is on disk alone
+		r := l.find(id) // it is only on disk
 		if r == nil {
 			return eventlog.ErrNotFound
 		}
 		r.mu.Lock()
 		some, err := r.state(after)
 		if !some && err == nil {
-			err = l.heat(r)
+			err = l.load(r)
 		}
 		r.mu.Unlock()
 		if some || err != nil {
@@ -391,7 +390,7 @@ func (l *Log) Runs(ctx context.Context, before event.RunID, limit int) ([]eventl
 			break
 		}
 		for _, r := range page {
-			if s, ok := r.summary(); ok { // others were just begun or deleted
+			if s, ok := r.summary(); ok { // others were just created or deleted
 				out = append(out, s)
 			}
 		}
@@ -400,7 +399,7 @@ func (l *Log) Runs(ctx context.Context, before event.RunID, limit int) ([]eventl
 	return out, nil
 }
 
-// before returns runs by descending id from before the given one, or from the newest, in whatever state they are.
+// before returns runs in any state by descending id, beginning below id, or with the newest if id is empty.
 func (l *Log) before(id event.RunID, limit int) []*run {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -25,7 +25,7 @@ func newLRU(maxBytes int64) *lru {
 	return &lru{max: maxBytes, order: list.New(), at: map[event.RunID]*list.Element{}}
 }
 
-// add notes a run and gives those that must leave for it; it itself may stay, however large it is.
+// add adds a run and returns the runs to remove from memory. The run itself stays, however large it is.
 func (c *lru) add(r *run, size int64) (leave []*run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *lru) add(r *run, size int64) (leave []*run) {
 			c.order.MoveToFront(e)
 			return nil
 		}
-		c.take(e) // a run of that id that was dropped
+		c.take(e) // a deleted run with the same id
 	}
 	c.at[r.id] = c.order.PushFront(&cached{run: r, size: size})
 	c.bytes += size

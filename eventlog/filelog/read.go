@@ -11,14 +11,14 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// How much is read at once on the way back through a segment: more while that gives several records, as where few runs
-// were written at once, and less while it does not.
+// Bytes that are read at once while reading a segment backwards. The size doubles while a read contains several records of the run, and halves
+// otherwise.
 const (
 	firstAhead = 16 << 10
 	mostAhead  = 256 << 10
 )
 
-// backReader reads records of ever lower places.
+// backReader reads records at descending places.
 type backReader struct {
 	dir  string
 	num  uint64
@@ -56,7 +56,7 @@ func (b *backReader) close() {
 
 var errOutside = errors.New("a record lies outside its segment")
 
-// bytes gives the bytes of a place. They stay as they are.
+// bytes returns the bytes at a place. They are never changed.
 func (b *backReader) bytes(p place) ([]byte, error) {
 	if err := b.open(p.Seg); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ const (
 	timeChars  = len("2006-01-02T15:04:05.000000")
 )
 
-// parseLine reads an event's line. Most are tokens without an escape, which need no decoder.
+// parseLine parses the line of an event. Most are tokens without escapes, which need no JSON decoder.
 func parseLine(text []byte) (event.Event, error) {
 	if e, ok := parseToken(text); ok {
 		return e, nil

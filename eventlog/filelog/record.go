@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// A segment is a row of records. A record holds the events of one run that were written together. Its parts, numbers little
+// A segment is a sequence of records. A record holds the events of one run that were written together. Its parts, numbers little
 // endian:
 //
 //	 0  4  magic
@@ -31,8 +31,8 @@ const (
 	maxRecord = 1 << 30
 )
 
-// What byte 12 of a record may say. A wiped record keeps its length and its place, and has spaces for events. One that
-// says that its run was deleted stands behind the run's last, and holds no event.
+// Values of byte 12 of a record. A wiped record keeps its length and place and has spaces instead of events. A record with markDeleted follows the
+// last record of a deleted run and holds no events.
 const (
 	markEnded   = 1
 	markWiped   = 2
@@ -41,7 +41,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// place is where a record is. The zero value is none.
+// place is the position of a record. The zero value is no record.
 type place struct {
 	Seg uint64 `json:"seg"`
 	Off uint64 `json:"off"`
@@ -61,7 +61,7 @@ type record struct {
 
 func (r record) last() event.Seq { return r.first + event.Seq(r.count) - 1 }
 
-// follows tells whether the record's first number is right behind another, or after the gap that Open leaves.
+// follows reports whether the first event directly follows another one, or follows the gap that Open leaves.
 func (r record) follows(last event.Seq) bool {
 	return r.first == last+1 || r.ended && r.count == 1 && last < event.Gap && r.first == last+event.Gap+1
 }
@@ -98,7 +98,7 @@ func checksum(rec []byte) uint32 {
 
 var errRecord = errors.New("not a record")
 
-// parseRecord reads the record that data begins with and gives its length. Its lines share data.
+// parseRecord parses the record at the beginning of data and returns its length. Its lines share data.
 func parseRecord(data []byte) (record, int, error) {
 	if len(data) < headBytes || string(data[:4]) != magic {
 		return record{}, 0, errRecord
@@ -134,8 +134,8 @@ func parseRecord(data []byte) (record, int, error) {
 // span is a part of a segment.
 type span struct{ from, to int }
 
-// scan reads the records of a segment from an offset on. Where none begins, it looks for the next that does; bad are the
-// parts so skipped, end is the end of the last record.
+// scan reads the records of a segment beginning at an offset. Where no valid record begins, it searches for the next one. bad are the skipped
+// spans, end is the end of the last record.
 func scan(data []byte, from int, each func(off, n int, r record)) (end int, bad []span) {
 	end = from
 	for pos := from; pos < len(data); {
@@ -158,13 +158,13 @@ func scan(data []byte, from int, each func(off, n int, r record)) (end int, bad 
 	return end, bad
 }
 
-// line gives the first line of b, without its newline, and the rest.
+// line returns the first line of b, without its newline, and the rest.
 func line(b []byte) (first, rest []byte) {
 	first, rest, _ = bytes.Cut(b, []byte("\n"))
 	return first, rest
 }
 
-// lastLine gives the last line of b without its newline.
+// lastLine returns the last line of b without its newline.
 func lastLine(b []byte) []byte {
 	b = bytes.TrimSuffix(b, []byte("\n"))
 	return b[bytes.LastIndexByte(b, '\n')+1:]

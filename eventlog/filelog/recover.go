@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// recover learns what is in the folder and readies the active segment.
+// recover reads the folder and opens the active segment.
 func (l *Log) recover() error {
 	nums, err := segments(l.dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *Log) recover() error {
 		}
 		l.w.segs = append(l.w.segs, s)
 	}
-	if err := l.wipeAgain(); err != nil {
+	if err := l.completeDeletions(); err != nil {
 		return err
 	}
 	if len(nums) == 0 {
@@ -55,7 +55,7 @@ func (l *Log) recover() error {
 	if err != nil {
 		return err
 	}
-	if err := l.endCut(); err != nil {
+	if err := l.endInterruptedRuns(); err != nil {
 		return fmt.Errorf("end the runs that a loss of power cut: %w", err)
 	}
 	for _, r := range l.runs {
@@ -64,10 +64,10 @@ func (l *Log) recover() error {
 	return nil
 }
 
-// endCut ends the runs that were live when the machine went down, and notes in which boot the log is open now.
-func (l *Log) endCut() error {
+// endInterruptedRuns ends the runs that were live when the machine stopped, and writes the present boot id.
+func (l *Log) endInterruptedRuns() error {
 	boot := bootID()
-	if !wentDown(l.dir, boot) {
+	if !machineStopped(l.dir, boot) {
 		return l.opts.Reserve.Use(func() error { return writeBoot(l.dir, boot, l.opts.Sync) })
 	}
 	for _, id := range l.ids {
@@ -85,11 +85,11 @@ func (l *Log) endCut() error {
 			return err
 		}
 		l.stage(r, []event.Event{e}, append(line, '\n'))
-		r.sum.Note(e)
+		r.sum.Apply(e)
 		r.saved = true
 		r.bytes += int64(len(line)) + 1
 	}
-	l.w.forgetStaged()
+	l.w.clearStaged()
 	if err := l.opts.Reserve.Use(l.w.write); err != nil {
 		return err
 	}
@@ -102,23 +102,23 @@ func (l *Log) endCut() error {
 	return l.opts.Reserve.Use(func() error { return writeBoot(l.dir, boot, l.opts.Sync) })
 }
 
-// reindex saves the index of a full segment that had none that covers it.
+// reindex writes the index of a full segment if it is missing or incomplete.
 func (l *Log) reindex(s *segment) {
 	if (&segment{num: s.num, size: s.size, frags: map[event.RunID]*fragment{}}).loadIndex(l.dir) != s.size {
-		if err := s.saveIndex(l.dir); err != nil { // the next opening makes it again
+		if err := s.saveIndex(l.dir); err != nil { // the next Open rebuilds it
 			l.opts.Log.Warn("the index of a segment could not be written", "path", indexPath(l.dir, s.num), "error", err)
 		}
 	}
 	s.frags = nil
 }
 
-// merge takes up what a segment holds of runs. Orphans are the runs whose beginning was dropped with segments before
-// oldest; each has the place of its last record so far.
+// merge adds the fragments of a segment to the runs. orphans are the runs whose beginning was in a segment before oldest, which was deleted; each
+// has the place of its last record so far.
 func (l *Log) merge(s *segment, oldest uint64, orphans map[event.RunID]place) {
 	for id, f := range s.frags {
 		r := l.runs[id]
 		if f.Deleted {
-			if r != nil || f.Left { // the process ended before all was wiped
+			if r != nil || f.Left { // the process ended before all records were erased
 				l.unwiped = append(l.unwiped, unwiped{id, f.Tail})
 			}
 			if r != nil {
@@ -158,7 +158,7 @@ func (l *Log) merge(s *segment, oldest uint64, orphans map[event.RunID]place) {
 	}
 }
 
-// fail marks a run as damaged: it has ended, as one that failed.
+// fail marks a run as damaged. It counts as ended and failed.
 func (r *run) fail(err error) {
 	r.damage = err
 	r.sum.Ended, r.sum.Code, r.saved = true, fault.Internal, true

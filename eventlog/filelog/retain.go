@@ -9,12 +9,12 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// Retain drops the segments that Options.MaxAge and MaxBytes say to drop, as happens by itself every RetainEvery. A
-// segment goes with all before it, never while it holds a run that has not ended, and a run goes with its first record.
+// Retain deletes the oldest segments according to Options.MaxAge and MaxBytes. It also runs every RetainEvery. A segment that contains the beginning
+// of a live run is kept, and all segments after it. A run is deleted together with its first record.
 func (l *Log) Retain(ctx context.Context) error {
 	result := make(chan error, 1)
 	select {
-	case l.do <- func() { l.flush(); l.settle(); result <- l.retain() }:
+	case l.tasks <- func() { l.flush(); l.waitSync(); result <- l.retain() }:
 		return <-result
 	case <-ctx.Done():
 		return ctx.Err()
@@ -30,7 +30,7 @@ func (l *Log) retain() error {
 	}
 	now := l.opts.Now()
 	if act := l.w.active(); l.opts.MaxAge > 0 && act.size > 0 && now.Sub(act.oldest) > l.opts.MaxAge/4 {
-		if err := l.roll(); err != nil {
+		if err := l.nextSegment(); err != nil {
 			return l.block(err)
 		}
 	}
@@ -42,7 +42,7 @@ func (l *Log) retain() error {
 		s := l.w.segs[0]
 		tooOld := l.opts.MaxAge > 0 && now.Sub(s.newest) > l.opts.MaxAge
 		tooMuch := l.opts.MaxBytes > 0 && total > l.opts.MaxBytes
-		if !tooOld && !tooMuch || !l.forget(s.num) {
+		if !tooOld && !tooMuch || !l.dropRuns(s.num) {
 			return nil
 		}
 		if err := removeSegment(l.dir, s.num); err != nil {
@@ -55,8 +55,8 @@ func (l *Log) retain() error {
 	return nil
 }
 
-// forget drops the runs that begin in the segment, the oldest one, unless one of them has not ended.
-func (l *Log) forget(num uint64) bool {
+// dropRuns deletes the runs that begin in the oldest segment, num, unless one of them is live. It reports whether it did.
+func (l *Log) dropRuns(num uint64) bool {
 	var leave []*run
 	l.mu.RLock()
 	all := make([]*run, 0, len(l.ids))

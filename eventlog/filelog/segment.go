@@ -3,13 +3,10 @@ package filelog
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 func lockPath(dir string) string { return filepath.Join(dir, "lock") }
@@ -30,22 +28,22 @@ func indexPath(dir string, num uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%016d.idx", num))
 }
 
-// segment is one file. Its times are those of its events.
+// segment is one file. Its times are those of its oldest and newest event.
 type segment struct {
 	num    uint64
 	size   int64
 	oldest time.Time
 	newest time.Time
-	frags  map[event.RunID]*fragment // nil once its index is written and taken up
+	frags  map[event.RunID]*fragment // nil once the segment is full and its index written
 }
 
-// fragment is what a segment holds of a run.
+// fragment describes the records of one run in a segment.
 type fragment struct {
 	Run     event.RunID       `json:"run"`
 	First   event.Seq         `json:"first"`
 	Last    event.Seq         `json:"last"`
-	Prev    place             `json:"prev"` // of the first record here
-	Tail    place             `json:"tail"` // the last record here
+	Prev    place             `json:"prev"` // of the first record in this segment
+	Tail    place             `json:"tail"` // the last record in this segment
 	At      time.Time         `json:"at"`   // of the last event
 	Bytes   int64             `json:"bytes"`
 	Ended   bool              `json:"ended,omitempty"`
@@ -53,20 +51,20 @@ type fragment struct {
 	Start   *event.RunStarted `json:"start,omitempty"` // if First is 1
 	StartAt time.Time         `json:"start_at,omitzero"`
 	Damage  string            `json:"damage,omitempty"`
-	// Deleted says that the run is gone, and Left that records of it in this segment may not be wiped yet; Tail is then the last of all.
+	// Deleted: the run was deleted. Tail is then the last record of the run. Left: records in this segment may not be erased yet.
 	Deleted bool `json:"deleted,omitempty"`
 	Left    bool `json:"left,omitempty"`
 }
 
 // index is the content of an index file: a line with the CRC-32C of the next, in hex, and a line of JSON.
 type index struct {
-	Covers int64       `json:"covers"` // bytes of the segment that it speaks of
+	Covers int64       `json:"covers"` // bytes of the segment that it describes
 	Oldest time.Time   `json:"oldest"`
 	Newest time.Time   `json:"newest"`
 	Runs   []*fragment `json:"runs"`
 }
 
-// note takes up a record at an offset.
+// note adds a record at an offset to the fragments.
 func (s *segment) note(off, n int64, r record) {
 	at := r.time()
 	if s.oldest.IsZero() || at.Before(s.oldest) {
@@ -104,7 +102,7 @@ func (s *segment) note(off, n int64, r record) {
 	}
 }
 
-// follows tells whether the fragment's first number is right behind another, or after the gap that Open leaves.
+// follows reports whether the first event directly follows another one, or follows the gap that Open leaves.
 func (f *fragment) follows(last event.Seq) bool {
 	return record{first: f.First, count: uint32(f.Last - f.First + 1), ended: f.Ended}.follows(last)
 }
@@ -138,8 +136,8 @@ func segments(dir string) ([]uint64, error) {
 	return nums, nil
 }
 
-// loadSegment learns what is in a segment: from its index and, behind what that covers, from its bytes. It gives the
-// parts that hold no record, and where the last record ends.
+// loadSegment reads the fragments of a segment from its index and, after the part that the index covers, from the segment itself. It returns
+// the end of the last record and the spans without records.
 func loadSegment(dir string, num uint64) (s *segment, end int64, bad []span, err error) {
 	path := segmentPath(dir, num)
 	info, err := os.Stat(path)
@@ -159,7 +157,7 @@ func loadSegment(dir string, num uint64) (s *segment, end int64, bad []span, err
 	return s, int64(e), bad, nil
 }
 
-// loadIndex reads the index, if there is one that fits, and gives how much of the segment it covers.
+// loadIndex reads the index if it is valid, and returns how many bytes of the segment it covers.
 func (s *segment) loadIndex(dir string) int64 {
 	data, err := os.ReadFile(indexPath(dir, s.num))
 	if err != nil {
@@ -194,29 +192,13 @@ func (s *segment) saveIndex(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := indexPath(dir, s.num)
-	if err := os.WriteFile(path+".tmp", append([]byte(indexSum(body)+"\n"), body...), 0o640); err != nil {
-		return errors.Join(err, os.Remove(path+".tmp"))
-	}
-	return os.Rename(path+".tmp", path)
+	return atomicfile.Write(indexPath(dir, s.num), append([]byte(indexSum(body)+"\n"), body...), 0o640)
 }
 
-// removeSegment removes a segment and its index, the index first: a segment can do without.
+// removeSegment removes a segment and its index, the index first, since a segment does not need one.
 func removeSegment(dir string, num uint64) error {
-	if err := os.Remove(indexPath(dir, num)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Remove(indexPath(dir, num)); err != nil {
 		return err
 	}
 	return os.Remove(segmentPath(dir, num))
-}
-
-// syncDir makes the folder's entries outlast a loss of power, on systems where folders are files.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -9,54 +9,60 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
-// writer is what the writer goroutine owns: the files.
+// writer is the state of the writer goroutine, which owns the files.
 type writer struct {
 	segs  []*segment // ascending; the last is the active one
-	file  *os.File   // of the active one
-	buf   []byte     // records to be written behind active.size
+	file  *os.File   // of the active segment
+	buf   []byte     // records to be appended at active.size
 	batch []part     // of the flush
-	idle  []*run     // an empty queue, for the flush after this one
+	idle  []*run     // an empty queue to reuse in the next flush
 
-	ends    []part     // written, and to be synced before they are shown
-	syncing []part     // those of them that are being synced
-	synced  chan error // what became of it
+	ends    []part     // terminal events that are written but not durable
+	syncing []part     // terminal events that the running sync makes durable
+	inSync  bool       // a sync is running beside the writer goroutine
+	synced  chan error // its result
 	target  int64      // size of the active segment when that sync began
 
-	staged   []undo // of the records in buf
-	torn     bool   // the active segment may have part of a failed write behind its size
-	durable  int64  // how much of the active segment is known to be synced
-	unsynced bool   // a sync failed, and what was written since durable is to be written again
+	staged   []undo // undo log of the records in buf
+	torn     bool   // the file may hold part of a failed write after active.size
+	durable  int64  // size of the active segment that is durable
+	unsynced bool   // a sync failed, so everything after durable must be written again
 	retry    *time.Timer
 }
 
-// part is a run's part in a flush.
+// part holds the events of one run in a flush.
 type part struct {
 	run   *run
 	news  []event.Event
 	lines []byte // of the news
 	done  *outcome
-	// Nobody waits for the first events and bytes: their Append has returned.
+	// How many of the events, and of the bytes, belong to Appends that have returned already.
 	accepted, acceptedBytes int
 }
 
 func (p part) ends() bool { return len(p.news) > 0 && event.Terminal(p.news[len(p.news)-1].Body) }
 
-// tell gives those who wait for the write what became of it.
-func (p part) tell(err error) {
+// finish returns the result of the write to waiting Appends.
+func (p part) finish(err error) {
 	if p.done != nil {
 		p.done.err = err
 		close(p.done.known)
 	}
 }
 
-// The buffers that are kept for the next flush are smaller than these.
+// Larger buffers are not reused.
 const (
 	keepPend = 256 << 10
 	keepNews = 256
 	keepBuf  = 8 << 20
 )
+
+// syncBytes is how much of the active segment is written before a sync of it starts, also if no terminal event waits for one. Otherwise the
+// whole segment is synced when it is full, and no event is shown during that time.
+const syncBytes = 1 << 20
 
 func (w *writer) active() *segment { return w.segs[len(w.segs)-1] }
 
@@ -76,7 +82,7 @@ func (l *Log) work() {
 	}
 	for {
 		select {
-		case <-l.some:
+		case <-l.queued:
 			if wait := l.opts.FlushEvery - time.Since(last); wait > 0 {
 				due.Reset(wait)
 			} else {
@@ -84,21 +90,21 @@ func (l *Log) work() {
 			}
 		case <-due.C:
 			flush()
-		case <-l.now:
+		case <-l.flushNow:
 			flush()
 		case err := <-l.w.synced:
-			l.endSync(err)
-		case f := <-l.do:
+			l.finishSync(err)
+		case f := <-l.tasks:
 			f()
 		case <-retain.C:
 			if err := l.retain(); err != nil {
 				l.opts.Log.Error("dropping old segments failed", "error", err)
 			}
 		case <-l.w.retry.C:
-			l.tryAgain()
+			l.retryWrites()
 		case <-l.stop:
 			l.flush()
-			l.settle()
+			l.waitSync()
 			if l.w.unsynced {
 				_ = l.sync() // the last retry
 			}
@@ -107,8 +113,7 @@ func (l *Log) work() {
 	}
 }
 
-// flush writes what is pending of every run and shows it to the readers; false: there was nothing. It is the only place where
-// files grow.
+// flush writes the pending events of all runs and makes them visible. It reports whether there were any.
 func (l *Log) flush() bool {
 	l.qmu.Lock()
 	queue := l.queue
@@ -123,7 +128,7 @@ func (l *Log) flush() bool {
 	for _, r := range queue {
 		n, roll := l.take(r, err == nil)
 		if roll {
-			err = l.roll()
+			err = l.nextSegment()
 			n, _ = l.take(r, err == nil)
 		}
 		taken += n
@@ -133,7 +138,7 @@ func (l *Log) flush() bool {
 		err = l.commit()
 	}
 	if err != nil {
-		l.giveBack(err)
+		l.abortBatch(err)
 	}
 	l.makeRoom()
 	if cap(l.w.buf) > keepBuf {
@@ -144,7 +149,7 @@ func (l *Log) flush() bool {
 	return true
 }
 
-// commit writes the batch and shows it. The ends of runs may use the disk reserve.
+// commit writes the batch and makes it visible. Terminal events may use the disk reserve.
 func (l *Log) commit() error {
 	w := &l.w
 	var err error
@@ -162,7 +167,7 @@ func (l *Log) commit() error {
 	if err != nil {
 		return err
 	}
-	w.forgetStaged()
+	w.clearStaged()
 	if some {
 		l.unblock()
 	}
@@ -179,12 +184,12 @@ func (l *Log) clearBatch() {
 	l.w.batch = l.w.batch[:0]
 }
 
-// giveBack ends a flush that could not write the batch.
-func (l *Log) giveBack(err error) {
+// abortBatch ends a flush whose write failed.
+func (l *Log) abortBatch(err error) {
 	l.w.unstage()
 	if latched := l.failed(); latched != nil {
 		for _, p := range l.w.batch {
-			p.tell(latched)
+			p.finish(latched)
 		}
 	} else {
 		err = l.block(err)
@@ -195,7 +200,7 @@ func (l *Log) giveBack(err error) {
 	l.clearBatch()
 }
 
-// wrote shows a part that was written. The terminal event is shown after the next sync.
+// wrote makes a written part visible, except for a terminal event, which becomes visible after the next sync.
 func (l *Log) wrote(p part) {
 	switch n := len(p.news); {
 	case p.ends() && l.opts.Sync == SyncEnd:
@@ -207,14 +212,14 @@ func (l *Log) wrote(p part) {
 	}
 }
 
-// show makes the events of a part visible to readers.
+// show makes the events of a part visible.
 func (l *Log) show(p part) {
 	ended := p.ends()
 	l.publish(p.run, p.news)
 	if ended {
-		l.cool(p.run)
+		l.cache(p.run)
 	}
-	p.tell(nil)
+	p.finish(nil)
 }
 
 func (l *Log) publish(r *run, es []event.Event) {
@@ -224,36 +229,40 @@ func (l *Log) publish(r *run, es []event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := l.mem.Append(context.Background(), r.id, es...); err != nil {
-		l.opts.Log.Error("events cannot be shown", "run", r.id, "error", err) // a mistake of this package
+		l.opts.Log.Error("events cannot be made visible", "run", r.id, "error", err) // a bug in this package
 		return
 	}
 	if es[0].Seq == 1 {
-		r.sum.Note(es[0])
+		r.sum.Apply(es[0])
 	}
-	r.sum.Note(es[len(es)-1])
+	r.sum.Apply(es[len(es)-1])
 	r.saved = r.sum.Ended
 	if clear(es); !r.ended && cap(es) <= keepNews {
 		r.spare = es[:0]
 	}
 }
 
-// startSync makes the ends that were written durable, apart from this goroutine: events of other runs do not wait for it. The ends
-// that are written meanwhile share the next sync.
+// startSync starts a sync of the active segment in a goroutine of its own, so that events of other runs do not wait for it. It does so if
+// terminal events wait for it, or if so much is not durable yet that the sync of the full segment, for which all runs wait, would take long.
+// Terminal events that are written during a sync share the next one.
 func (l *Log) startSync() {
 	w := &l.w
-	if w.unsynced || len(w.syncing) > 0 || len(w.ends) == 0 {
+	due := len(w.ends) > 0 || l.opts.Sync == SyncEnd && w.active().size-w.durable >= syncBytes
+	if w.unsynced || w.inSync || !due {
 		return
 	}
+	w.inSync = true
 	w.syncing, w.ends = w.ends, w.syncing
 	w.target = w.active().size
 	file := w.file
 	go func() { w.synced <- file.Sync() }()
 }
 
-// endSync shows the ends that are durable now, and starts the next sync. If the sync has failed, what was written since the last one is
-// written again; if that fails too, the ends are shown when a later retry succeeds.
-func (l *Log) endSync(err error) {
+// finishSync makes the durable terminal events visible and starts the next sync. If the sync failed, everything since the last successful one is
+// written again; if that fails too, the events become visible when a later retry succeeds.
+func (l *Log) finishSync(err error) {
 	w := &l.w
+	w.inSync = false
 	if err != nil {
 		w.ends = append(w.ends, w.syncing...)
 		w.unsynced = true
@@ -269,14 +278,14 @@ func (l *Log) endSync(err error) {
 	l.startSync()
 }
 
-// settle waits until nothing is left to be synced.
-func (l *Log) settle() {
-	for len(l.w.syncing) > 0 {
-		l.endSync(<-l.w.synced)
+// waitSync waits until no sync is running or due.
+func (l *Log) waitSync() {
+	for l.w.inSync {
+		l.finishSync(<-l.w.synced)
 	}
 }
 
-// makeRoom wakes the appends that wait until less is pending.
+// makeRoom wakes the Appends that wait for room.
 func (l *Log) makeRoom() {
 	l.qmu.Lock()
 	defer l.qmu.Unlock()
@@ -286,8 +295,8 @@ func (l *Log) makeRoom() {
 	}
 }
 
-// take moves what is pending of a run to the flush. If the active segment is too full for it, it asks for another and does
-// nothing. keep is false where nothing can be written any more.
+// take moves the pending events of a run into the batch. If they do not fit into the active segment, take does nothing and roll is true. With
+// keep false, the events are only removed, because the log has failed.
 func (l *Log) take(r *run, keep bool) (n int64, roll bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -359,13 +368,13 @@ func (w *writer) write() error {
 	return nil
 }
 
-// roll writes the batch, closes the active segment and opens the next.
-func (l *Log) roll() error {
+// nextSegment writes the batch, syncs and closes the active segment, and opens the next one.
+func (l *Log) nextSegment() error {
 	w := &l.w
 	if err := l.commit(); err != nil {
 		return err
 	}
-	l.settle()                           // of this file
+	l.waitSync()                         // of this file
 	if w.unsynced || l.failed() != nil { // the log is blocked or closed
 		return l.Err()
 	}
@@ -386,14 +395,14 @@ func (l *Log) roll() error {
 	return nil
 }
 
-// begin makes a new active segment.
+// begin creates a new active segment.
 func (w *writer) begin(dir string, num uint64, sync Sync) error {
 	f, err := os.OpenFile(segmentPath(dir, num), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return err
 	}
 	if sync != SyncNever {
-		if err := syncDir(dir); err != nil {
+		if err := atomicfile.SyncDir(dir); err != nil {
 			return errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}
@@ -402,12 +411,12 @@ func (w *writer) begin(dir string, num uint64, sync Sync) error {
 	return nil
 }
 
-// close ends the active segment with an index, so that opening need not read it.
+// close closes the active segment and writes its index, so that Open does not have to read the segment.
 func (w *writer) close(l *Log) error {
 	if err := l.failed(); err != nil {
 		return errors.Join(err, w.file.Close())
 	}
-	if err := l.Err(); err != nil && (w.unsynced || len(l.queue) > 0) { // events are lost
+	if err := l.Err(); err != nil && (w.unsynced || len(l.queue) > 0) { // unwritten events are lost
 		return errors.Join(err, w.file.Close())
 	}
 	if w.torn {

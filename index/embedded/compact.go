@@ -11,6 +11,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // Compact erases deleted and replaced text from the files, and shrinks files that are mostly free. Without deletions, it does nothing.
@@ -230,11 +232,11 @@ func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 	}
 	to, err := openDB(fresh)
 	if err != nil {
-		return nil, errors.Join(err, removeIfThere(fresh))
+		return nil, errors.Join(err, atomicfile.Remove(fresh))
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, to.Close(), removeIfThere(fresh))
+			err = errors.Join(err, to.Close(), atomicfile.Remove(fresh))
 		}
 	}()
 	if err := x.view(func(tx *txn) error { return copyBuckets(ctx, to, tx) }); err != nil {
@@ -249,7 +251,7 @@ func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 		return nil, err
 	}
 	old, x.db = x.db, to
-	if err := syncDir(x.dir); err != nil {
+	if err := atomicfile.SyncDir(x.dir); err != nil {
 		x.opts.Logger.Warn("the compacted index may have to be compacted again after a loss of power", "error", err)
 	}
 	return old, nil
@@ -294,21 +296,6 @@ func copyBuckets(ctx context.Context, to *bolt.DB, from *txn) error {
 		}
 	}
 	return to.Update(putTxID)
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // eraseFree overwrites with zeros the pages of a bbolt file that neither of its two states uses, and the rest of the file after the

@@ -14,11 +14,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // openDocuments verifies and opens documents.db, or creates it.
 func (x *Index) openDocuments(ctx context.Context) error {
-	if err := removeIfThere(x.path(fileCompacted)); err != nil {
+	if err := atomicfile.Remove(x.path(fileCompacted)); err != nil {
 		return err
 	}
 	path := x.path(fileDocuments)

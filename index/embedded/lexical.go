@@ -26,6 +26,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -426,7 +427,7 @@ func (l *lexical) close() error {
 	}
 	path := filepath.Join(l.dir, fileRootSum)
 	if err := os.WriteFile(path, sum, permFile); err != nil { // without the checksum, the next start reads the whole file
-		return removeIfThere(path)
+		return atomicfile.Remove(path)
 	}
 	return nil
 }

@@ -556,11 +556,11 @@ func TestReplacedModel(t *testing.T) {
 		x := openIndex(t, filepath.Join(dir, "index"))
 		h := &hashing{space: "hash", dim: 64}
 		var k *reembed.Worker
-		known, err := fingerprint.New(filepath.Join(dir, "embedders.json"), h, fingerprint.Options{Replaced: func() { k.Notify() }})
+		known, err := fingerprint.New(filepath.Join(dir, "embedders.json"), h, fingerprint.Options{OnReplaced: func() { k.Notify() }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		cache, err := vectorcache.Open(filepath.Join(dir, "cache"), known, vectorcache.Options{})
+		cache, err := vectorcache.Open(filepath.Join(dir, "vectors.db"), known, vectorcache.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

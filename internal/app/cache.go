@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -20,13 +18,14 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/cachedb"
 )
 
 // openCache opens the answer cache and lets equal questions share a run, unless the settings disable the cache.
 func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	path := filepath.Join(a.Config.Store.Data, "cache.db")
 	if a.Config.Cache.CacheBytes == 0 { // cached answers would outlive the documents that they depend on
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := cachedb.Remove(path); err != nil {
 			return fmt.Errorf("remove answer cache: %w", err)
 		}
 		return nil
@@ -42,7 +41,7 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	}
 	err = a.reserve.Use(func() (err error) {
 		a.cache, err = cache.Open(path, cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
-			MaxAge: a.Config.Cache.CacheAge, Counted: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
+			MaxAge: a.Config.Cache.CacheAge, OnLookup: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
 		return err
 	})
 	if fault.DiskFull(err) {
@@ -58,7 +57,7 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 			func() float64 { return float64(a.cache.Stats().Entries) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file."},
 			func() float64 { return float64(a.cache.Stats().Bytes) }))
-	p.Cache, p.Setup, o.ShareKey, o.Deleted = a.cache, setup, p.ShareKey, a.cache.ForgetRun
+	p.Cache, p.Setup, o.ShareKey, o.Deleted = a.cache, setup, p.ShareKey, a.cache.DeleteRun
 	return nil
 }
 
@@ -126,7 +125,7 @@ func (f invalidatingIndex) DeleteSet(ctx context.Context, collection, set string
 
 func (f invalidatingIndex) invalidate(ids []corpus.DocumentID) {
 	if f.app.cache != nil {
-		f.app.cache.Forget(ids)
+		f.app.cache.DeleteDependents(ids)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/verify"
-	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/cache/canonical"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -62,4 +62,6 @@ func OpenVerifier(ctx context.Context, cfg config.Config, logger *slog.Logger) (
 }
 
 // SameQuestion reports whether the cache answers one question with the answer to the other.
-func SameQuestion(question, other string) bool { return meaning.Of(question).Same(meaning.Of(other)) }
+func SameQuestion(question, other string) bool {
+	return canonical.Parse(question).Same(canonical.Parse(other))
+}

@@ -75,7 +75,7 @@ func (a *App) Reconcile(ctx context.Context, dry bool) (report files.Report, err
 		return report, err
 	}
 	for _, id := range report.Queued {
-		if _, err := a.files.service.Await(ctx, "upload-"+id); err != nil {
+		if _, err := a.files.service.WaitTask(ctx, "upload-"+id); err != nil {
 			return report, err
 		}
 	}
@@ -120,7 +120,7 @@ func (a *App) expireNamed(ctx context.Context, collection string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.files.service.ExpireNamed(ctx, s.Collections); err != nil {
+	if err := a.files.service.DeleteExpired(ctx, s.Collections); err != nil {
 		return fmt.Errorf("delete expired vector stores: %w", err)
 	}
 	return nil

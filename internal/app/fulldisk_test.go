@@ -81,7 +81,7 @@ func TestFullDisk(t *testing.T) {
 		if status/100 != 2 {
 			t.Fatalf("upload: status %d: %s", status, reply)
 		}
-		if _, err := a.Files().Await(t.Context(), "upload-"+id); err != nil {
+		if _, err := a.Files().WaitTask(t.Context(), "upload-"+id); err != nil {
 			t.Fatal(err)
 		}
 		return id

@@ -78,7 +78,7 @@ func TestDeletedFileIsInNoFile(t *testing.T) {
 	const text = "# Zebramarkervv\n\nThe xylomarkerqq of Zebramarkervv is painted in seven colours and stands at the river."
 	file, task, err := a.Files().Upload(t.Context(), files.Upload{Name: "vanishmarkerzz.md", Body: strings.NewReader(text)})
 	if err == nil {
-		task, err = a.Files().Await(t.Context(), task.ID)
+		task, err = a.Files().WaitTask(t.Context(), task.ID)
 	}
 	if err != nil || task.Status != store.Completed {
 		t.Fatal(task, err)

@@ -45,7 +45,7 @@ func TestBrokenDatabaseFailsOnlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	h := handler(t, a)
-	if _, err := a.Files().CreateStore(t.Context(), files.NewStore{ID: "vs_1"}); err != nil {
+	if _, err := a.Files().CreateStore(t.Context(), files.StoreParams{ID: "vs_1"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(a.Config.Store.Data, "files.db"))

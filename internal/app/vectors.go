@@ -53,11 +53,11 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 	if m.Embedder != nil {
 		var err error
 		known, err = fingerprint.New(filepath.Join(cfg.Store.Data, "embedders.json"), m.Embedder,
-			fingerprint.Options{Replaced: func() { v.reembed.Notify() }, Logger: logger})
+			fingerprint.Options{OnReplaced: func() { v.reembed.Notify() }, Logger: logger})
 		if err != nil {
 			return nil, err
 		}
-		if v.cache, err = vectorcache.Open(filepath.Join(cfg.Store.Data, "vectors"), known, vectorcache.Options{Logger: logger}); err != nil {
+		if v.cache, err = vectorcache.Open(filepath.Join(cfg.Store.Data, "vectors.db"), known, vectorcache.Options{Logger: logger}); err != nil {
 			return nil, err
 		}
 		v.embedder, older = v.cache, []model.Embedder{m.Local}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -83,19 +82,7 @@ func (h *history) rewrite() error {
 	for _, e := range h.entries[from:] {
 		b.Write(encodeEntry(e))
 	}
-	f, err := os.CreateTemp(filepath.Dir(h.path), ".chat_history*") // only readable by its owner
-	if err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	_, err = f.Write(b.Bytes())
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), h.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := replace(h.path, b.String()); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 	return nil

@@ -49,12 +49,12 @@ func printReport(e *env, report files.Report, dry bool) (left int, err error) {
 		if row.Found == 0 {
 			continue
 		}
-		mended := fmt.Sprint(row.Mended)
+		mended := fmt.Sprint(row.Repaired)
 		if dry {
 			mended = "-"
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", row.Problem, row.Found, mended, row.Action)
-		left += row.Found - row.Mended
+		left += row.Found - row.Repaired
 	}
 	return left, w.Flush()
 }

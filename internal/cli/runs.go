@@ -77,7 +77,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 		return list, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	runs, err := eventlog.Stored(e.ctx, a.Log, "", c.Limit)
+	runs, err := eventlog.ListStored(e.ctx, a.Log, "", c.Limit)
 	for _, r := range runs {
 		list.Runs = append(list.Runs, server.Summarize(r))
 	}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // DefaultSize is enough for thousands of deletes.
@@ -50,10 +50,7 @@ func (f *File) release() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held = false
-	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return atomicfile.Remove(f.path)
 }
 
 // Check returns an error with the code [fault.NoSpace] if the reserve is gone and cannot be made again. Operations that add data call it

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -42,10 +43,10 @@ const maxFile = 16 << 20
 
 // Options configure an [Embedder]. The zero value works.
 type Options struct {
-	Every    time.Duration    // least time between two checks of an embedder that answers; default 1 minute
-	Replaced func()           // called after another model was found under the name; default none
-	Now      func() time.Time // default time.Now
-	Logger   *slog.Logger     // default: silent
+	Every      time.Duration    // least time between two checks of an embedder that answers; default 1 minute
+	OnReplaced func()           // called after another model was found under the name; default none
+	Now        func() time.Time // default time.Now
+	Logger     *slog.Logger     // default: silent
 }
 
 // Embedder is a [model.Embedder] that gives each model that answers under a name a space of its own. It checks the fingerprint
@@ -64,8 +65,8 @@ type Embedder struct {
 // New returns the embedder with its fingerprint in the file path, which need not exist.
 func New(path string, inner model.Embedder, o Options) (*Embedder, error) {
 	o.Every = cmp.Or(max(o.Every, 0), time.Minute)
-	if o.Replaced == nil {
-		o.Replaced = func() {}
+	if o.OnReplaced == nil {
+		o.OnReplaced = func() {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -199,7 +200,7 @@ func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
 	e.mu.Unlock()
 	if replaced {
 		e.opts.Logger.Warn("another model answers under the embedder's name: all documents are embedded again", "space", name)
-		e.opts.Replaced()
+		e.opts.OnReplaced()
 	}
 	return replaced, nil
 }
@@ -299,16 +300,5 @@ func write(path string, all map[string][]print) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path))
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.WriteSync(path, raw, 0o600)
 }

@@ -69,7 +69,7 @@ type bench struct {
 func open(t *testing.T, path string, s *server) *bench {
 	t.Helper()
 	b := &bench{server: s, now: time.Unix(1_800_000_000, 0)}
-	e, err := fingerprint.New(path, s, fingerprint.Options{Every: time.Minute, Replaced: func() { b.replaced++ }, Now: func() time.Time { return b.now }})
+	e, err := fingerprint.New(path, s, fingerprint.Options{Every: time.Minute, OnReplaced: func() { b.replaced++ }, Now: func() time.Time { return b.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestReplacedModelGetsItsOwnSpace(t *testing.T) {
 			b.embed(t, "s#2")
 			b.embed(t, "s#2")
 			if b.replaced != 1 {
-				t.Errorf("Replaced was called %d times", b.replaced)
+				t.Errorf("OnReplaced was called %d times", b.replaced)
 			}
 			open(t, path, b.server).embed(t, "s#2")
 			b.server.model = "third"

@@ -1,5 +1,5 @@
-// Package vectorcache keeps what embedders gave, so that a text is embedded once: vectors on disk, by which a document that
-// is ingested again, moved or put into another collection costs nothing at the server, and vectors of tokens in memory.
+// Package vectorcache caches the results of embedders, so that each text is embedded once: vectors of texts on disk, and vectors of tokens in
+// memory. A document that is ingested again, moved or put into another collection then needs no call of the embedding server.
 package vectorcache
 
 import (
@@ -8,33 +8,32 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/model"
 )
 
-// defaultBytes is the size on disk where none is set: some 160,000 vectors of 384 components.
+// defaultBytes is the default size limit on disk: about 150,000 vectors of 384 components.
 const defaultBytes = 256 << 20
 
-// Options are a [Cache]'s. The zero value works.
+// Options configure a [Cache]. The zero value works.
 type Options struct {
-	MaxBytes int64        // on disk, all together; 256 MiB
-	Logger   *slog.Logger // damage and failures of the disk are told here; nil: nowhere
+	MaxBytes int64        // maximum size of the file, at least [cachedb.MinBytes]; default 256 MiB
+	Logger   *slog.Logger // receives damage and disk errors; default silent
 }
 
-// Stats are what a cache has done since it was opened, and what it holds.
+// Stats are the lookups since the cache was opened, and its content.
 type Stats struct {
-	Hits, Misses int64 // texts; one that another call is asking for at the moment is a hit
+	Hits, Misses int64 // texts; a text that another call is embedding at the moment is a hit
 	Entries      int
 	Bytes        int64
 }
 
-// Cache is an embedder that asks another for what it does not know yet. It implements [model.Embedder]; of several calls
-// that want the same text at once, one asks. Vectors are kept in a folder by space, purpose and the SHA-256 of their text;
-// no text is. A kill of the process loses nothing, a loss of power perhaps the newest. What is damaged is forgotten, and
-// failures of the disk cost no more than asking again. Beyond the size, those go that were not used for longest, about.
+// Cache is a [model.Embedder] that passes unknown texts to another embedder. If several calls need the same text at once, one of them
+// embeds it. Vectors are kept in an SQLite file by the SHA-256 of space, purpose and text; the file holds no text. If the process is killed,
+// nothing is lost. Damaged vectors and files are dropped. If the disk fails, texts are embedded again. When the file is full, the vectors that
+// were used longest ago, approximately, are dropped.
 type Cache struct {
 	inner  model.Embedder
 	gather gatherer[[]float32]
@@ -42,16 +41,13 @@ type Cache struct {
 	opts   Options
 }
 
-// Open opens the cache in the folder path, making it if there is none. One process at a time may have it open.
+// Open opens the cache in the file path and creates it if it does not exist. One process at a time may have it open.
 func Open(path string, inner model.Embedder, o Options) (*Cache, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultBytes
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("open vector cache: %w", err)
 	}
 	d, err := openDisk(path, o)
 	if err != nil {
@@ -62,11 +58,11 @@ func Open(path string, inner model.Embedder, o Options) (*Cache, error) {
 	return c, nil
 }
 
-// Space implements [model.Embedder]. It is that of the embedder behind.
+// Space implements [model.Embedder]. It returns the space of the inner embedder.
 func (c *Cache) Space() string { return c.inner.Space() }
 
-// Embed implements [model.Embedder]. Texts that are not known go to the embedder behind in one call, each once; its errors
-// are passed on. The vectors are the caller's. All of them are of one space, also if the embedder's space changes during the call.
+// Embed implements [model.Embedder]. It passes the unknown texts to the inner embedder in one call, each once, and returns its errors. The
+// caller owns the vectors. All of them are of one space, even if the embedder's space changes during the call.
 func (c *Cache) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
 	for {
 		space := c.Space()
@@ -89,7 +85,7 @@ func (c *Cache) embed(ctx context.Context, space string, texts []string, p model
 		}
 		vs, err := c.inner.Embed(ctx, some, p)
 		if err == nil && len(vs) != len(some) {
-			err = fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vs), len(some))
+			err = fault.New(fault.Model, "the embedder returned %d vectors for %d texts", len(vs), len(some))
 		}
 		return vs, err
 	})
@@ -102,14 +98,15 @@ func (c *Cache) embed(ctx context.Context, space string, texts []string, p model
 	return vs, nil
 }
 
-// Stats counts.
+// Stats returns the lookups since the cache was opened, and its content.
 func (c *Cache) Stats() Stats {
 	c.gather.mu.Lock()
 	defer c.gather.mu.Unlock()
-	return Stats{Hits: c.gather.hits, Misses: c.gather.misses, Entries: c.disk.entries(), Bytes: c.disk.bytes()}
+	entries, bytes := c.disk.stats()
+	return Stats{Hits: c.gather.hits, Misses: c.gather.misses, Entries: entries, Bytes: bytes}
 }
 
-// Close closes the files. Calls that still run go on without them.
+// Close closes the file. Calls that still run continue without it.
 func (c *Cache) Close() error {
 	c.gather.mu.Lock()
 	defer c.gather.mu.Unlock()
@@ -119,7 +116,7 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// key is the SHA-256 of all that a vector depends on.
+// key is the SHA-256 of everything that a vector depends on.
 type key [sha256.Size]byte
 
 func keyOf(space string, p model.Purpose, text string) key {

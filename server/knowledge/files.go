@@ -112,7 +112,7 @@ func (f *form) readUpload() (files.Upload, error) {
 		return u, nil
 	}
 	u.Name, u.MediaType, u.Body = f.name, f.file.Header.Get("Content-Type"), fileBody{f}
-	u.Rest = func(u *files.Upload) error {
+	u.AfterBody = func(u *files.Upload) error {
 		if err := f.rest(); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
 
 func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	named, err := s.o.Files.Named(r.Context(), []string{id})
+	named, err := s.o.Files.FilesByID(r.Context(), []string{id})
 	if err != nil {
 		return err
 	}

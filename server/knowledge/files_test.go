@@ -182,7 +182,7 @@ func TestEmptyFile(t *testing.T) {
 		t.Fatalf("status %d: %s", status, b)
 	}
 	task := object(t, b)["task_id"].(string)
-	end, err := s.files.Await(t.Context(), task)
+	end, err := s.files.WaitTask(t.Context(), task)
 	check(t, err)
 	if !end.Status.Final() {
 		t.Errorf("status %s", end.Status)
@@ -212,7 +212,7 @@ func TestUploadOfURL(t *testing.T) {
 		if status != http.StatusOK || f["filename"] != "a.md" || f["task_id"] != "upload-"+f["id"].(string) {
 			t.Fatalf("%s: status %d: %v", path, status, f)
 		}
-		end, err := open.files.Await(t.Context(), f["task_id"].(string))
+		end, err := open.files.WaitTask(t.Context(), f["task_id"].(string))
 		check(t, err)
 		if end.Status != want {
 			t.Errorf("%s: %s: %s", path, end.Status, end.Failure)

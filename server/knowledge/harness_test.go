@@ -218,7 +218,7 @@ func (s *site) uploaded(name, text string) string {
 // await waits until a task is completed.
 func (s *site) await(task string) {
 	s.t.Helper()
-	t, err := s.files.Await(s.t.Context(), task)
+	t, err := s.files.WaitTask(s.t.Context(), task)
 	check(s.t, err)
 	if t.Status != "completed" {
 		s.t.Fatalf("%s: %s: %s", task, t.Status, t.Failure)

@@ -161,7 +161,7 @@ func TestFormTellsWhatBrokeIt(t *testing.T) {
 			_, err = io.Copy(io.Discard, u.Body)
 		}
 		if err == nil {
-			err = u.Rest(&u)
+			err = u.AfterBody(&u)
 		}
 		if !errors.Is(err, cause) {
 			t.Errorf("broken off at %d: %v", n, err)
@@ -192,7 +192,7 @@ func FuzzForm(f *testing.F) {
 				t.Errorf("a file of %d bytes in %d", n, len(body))
 			}
 			if err == nil {
-				err = u.Rest(&u)
+				err = u.AfterBody(&u)
 			}
 		}
 		if err != nil && fault.Public(err).Code == fault.Internal {

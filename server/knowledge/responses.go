@@ -78,7 +78,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list := ResponseList{Object: "list", Data: []ResponseSummary{}}
-	runs, err := eventlog.Stored(r.Context(), archive, before, limit+1)
+	runs, err := eventlog.ListStored(r.Context(), archive, before, limit+1)
 	if err != nil {
 		return err
 	}

@@ -273,7 +273,7 @@ func (x *search) files(docs []corpus.Document) (map[string]store.File, error) {
 	for i := range docs {
 		ids[i] = string(docs[i].ID)
 	}
-	return x.o.Files.Named(x.ctx, ids)
+	return x.o.Files.FilesByID(x.ctx, ids)
 }
 
 func describe(doc corpus.Document, named map[string]store.File) *docInfo {

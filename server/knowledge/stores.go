@@ -58,7 +58,7 @@ func (s *routes) createStore(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	n := files.NewStore{ID: in.ID, Name: strings.TrimSpace(in.Name), Files: in.FileIDs}
+	n := files.StoreParams{ID: in.ID, Name: strings.TrimSpace(in.Name), Files: in.FileIDs}
 	if in.Description != nil {
 		n.Description = *in.Description
 	}
@@ -133,7 +133,7 @@ func (s *routes) modifyStore(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &in); err != nil {
 		return err
 	}
-	c := files.StoreChange{Name: in.Name, Description: in.Description, Join: in.JoinFileIDs, Leave: in.LeftFileIDs}
+	c := files.StoreUpdate{Name: in.Name, Description: in.Description, Join: in.JoinFileIDs, Leave: in.LeftFileIDs}
 	name, description := "", ""
 	if in.Name != nil {
 		name = *in.Name
@@ -194,7 +194,7 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 	for i, m := range members {
 		ids[i] = m.File
 	}
-	named, err := s.o.Files.Named(r.Context(), ids)
+	named, err := s.o.Files.FilesByID(r.Context(), ids)
 	if err != nil {
 		return err
 	}

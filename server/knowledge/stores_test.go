@@ -314,9 +314,9 @@ func (c *counting) File(ctx context.Context, id string) (store.File, error) {
 	return c.keeping.File(ctx, id)
 }
 
-func (c *counting) Named(ctx context.Context, ids []string) ([]store.File, error) {
+func (c *counting) FilesByID(ctx context.Context, ids []string) ([]store.File, error) {
 	c.many.Add(1)
-	return c.keeping.Named(ctx, ids)
+	return c.keeping.FilesByID(ctx, ids)
 }
 
 // TestFilterAsksOnce: a filter and a list of files do not request each file from the store.

@@ -110,14 +110,14 @@ func (s *routes) moveFile(ctx context.Context, id string, want []string) error {
 	}
 	for _, vs := range want {
 		if !slices.Contains(in, vs) {
-			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Join: []string{id}}); err != nil {
+			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreUpdate{Join: []string{id}}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, vs := range in {
 		if !slices.Contains(want, vs) {
-			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreChange{Leave: []string{id}}); err != nil {
+			if _, err := s.o.Files.ModifyStore(ctx, vs, files.StoreUpdate{Leave: []string{id}}); err != nil {
 				return err
 			}
 		}

@@ -56,8 +56,8 @@ func getFile(ctx context.Context, q querier, id string) (store.File, error) {
 	return one(ctx, q, scanFile, "SELECT "+fileColumns+" FROM files WHERE id = ?", id)
 }
 
-// FileOf implements [store.Finder].
-func (s *Store) FileOf(ctx context.Context, sha256 string) (store.File, error) {
+// FileBySHA256 implements [store.Finder].
+func (s *Store) FileBySHA256(ctx context.Context, sha256 string) (store.File, error) {
 	if sha256 == "" {
 		return store.File{}, wrap("find file", store.ErrNotFound)
 	}
@@ -72,8 +72,8 @@ func (s *Store) Files(ctx context.Context, after string, limit int) ([]store.Fil
 	return fs, wrap("list files", err)
 }
 
-// Named implements [store.Finder].
-func (s *Store) Named(ctx context.Context, ids []string) ([]store.File, error) {
+// FilesByID implements [store.Finder].
+func (s *Store) FilesByID(ctx context.Context, ids []string) ([]store.File, error) {
 	list, err := json.Marshal(append([]string{}, ids...))
 	if err != nil {
 		return nil, wrap("read files", err)

@@ -78,7 +78,7 @@ func TestEarlierVersion(t *testing.T) {
 	}
 	s = open(t, path)
 	for unfetched, want := range map[bool]string{true: "url", false: "sent"} {
-		if task, err := s.Begin(t.Context(), time.Now(), unfetched); err != nil || task.Resource != want {
+		if task, err := s.StartNext(t.Context(), time.Now(), unfetched); err != nil || task.Resource != want {
 			t.Errorf("begun %q, %v; want %s", task.Resource, err, want)
 		}
 	}

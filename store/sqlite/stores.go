@@ -12,8 +12,8 @@ import (
 const storeColumns = `id, name, description, metadata, created_at, updated_at, expires_at,
 	in_progress, completed, failed, cancelled, in_progress + completed + failed + cancelled, bytes`
 
-func scanStore(scan func(...any) error) (store.Counted, error) {
-	var c store.Counted
+func scanStore(scan func(...any) error) (store.VectorStoreInfo, error) {
+	var c store.VectorStoreInfo
 	var created, updated, expires int64
 	err := scan(&c.ID, &c.Name, &c.Description, (*[]byte)(&c.Metadata), &created, &updated, &expires,
 		&c.Counts.InProgress, &c.Counts.Completed, &c.Counts.Failed, &c.Counts.Cancelled, &c.Counts.Total, &c.Bytes)
@@ -42,23 +42,23 @@ func addStore(ctx context.Context, tx *transaction, v store.VectorStore) error {
 }
 
 // Store implements [store.VectorStores].
-func (s *Store) Store(ctx context.Context, id string) (store.Counted, error) {
+func (s *Store) Store(ctx context.Context, id string) (store.VectorStoreInfo, error) {
 	c, err := getStore(ctx, s.read, id)
 	return c, wrap("read vector store", err)
 }
 
-func getStore(ctx context.Context, q querier, id string) (store.Counted, error) {
+func getStore(ctx context.Context, q querier, id string) (store.VectorStoreInfo, error) {
 	return one(ctx, q, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id = ?", id)
 }
 
 // Stores implements [store.VectorStores].
-func (s *Store) Stores(ctx context.Context, after string, limit int) ([]store.Counted, error) {
+func (s *Store) Stores(ctx context.Context, after string, limit int) ([]store.VectorStoreInfo, error) {
 	cs, err := all(ctx, s.read, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	return cs, wrap("list vector stores", err)
 }
 
 // UpdateStore implements [store.VectorStores].
-func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (c store.Counted, err error) {
+func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (c store.VectorStoreInfo, err error) {
 	err = s.change(ctx, func(tx *transaction) error {
 		if c, err = getStore(ctx, tx, id); err != nil {
 			return err
@@ -113,12 +113,12 @@ func (s *Store) Join(ctx context.Context, id string, files []string) error {
 
 func join(ctx context.Context, tx *transaction, id string, files []string) error {
 	if there, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(there) == 0 {
-		return firstOf(err, &store.Missing{What: "vector store", ID: id})
+		return firstOf(err, &store.NotFoundError{What: "vector store", ID: id})
 	}
 	for _, file := range files {
 		f, err := getFile(ctx, tx, file)
 		if errors.Is(err, store.ErrNotFound) {
-			return &store.Missing{What: "file", ID: file}
+			return &store.NotFoundError{What: "file", ID: file}
 		}
 		if err != nil {
 			return err
@@ -168,9 +168,9 @@ func (s *Store) StoresOf(ctx context.Context, file string) ([]string, error) {
 }
 
 // Changes implements [store.Memberships].
-func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]store.Change, error) {
-	cs, err := all(ctx, s.read, func(scan func(...any) error) (c store.Change, err error) {
-		err = scan(&c.Seq, &c.Store, &c.File, &c.Holds)
+func (s *Store) PendingChanges(ctx context.Context, after int64, limit int) ([]store.IndexChange, error) {
+	cs, err := all(ctx, s.read, func(scan func(...any) error) (c store.IndexChange, err error) {
+		err = scan(&c.Seq, &c.Store, &c.File, &c.Present)
 		return c, err
 	}, `SELECT seq, store, file, CASE
 			WHEN store = '' THEN EXISTS (SELECT 1 FROM files f WHERE f.id = c.file)
@@ -181,7 +181,7 @@ func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]store.Ch
 }
 
 // Settle implements [store.Memberships].
-func (s *Store) Settle(ctx context.Context, changes []store.Change) error {
+func (s *Store) AcknowledgeChanges(ctx context.Context, changes []store.IndexChange) error {
 	return wrap("settle changes", s.change(ctx, func(tx *transaction) error {
 		for _, c := range changes {
 			n, err := exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // The file with the checksum of a database that was closed cleanly is named as the database with sumSuffix. It holds the CRC-32C of the database
@@ -86,10 +88,7 @@ func (s *Store) note() {
 	}
 	generation, sum, err := checksum(s.path)
 	if err == nil {
-		err = os.WriteFile(s.path+sumSuffix+".new", fmt.Appendf(nil, "%08x %08x\n", generation, sum), 0o600)
-	}
-	if err != nil || os.Rename(s.path+sumSuffix+".new", s.path+sumSuffix) != nil {
-		_ = os.Remove(s.path + sumSuffix + ".new")
+		_ = atomicfile.Write(s.path+sumSuffix, fmt.Appendf(nil, "%08x %08x\n", generation, sum), 0o600)
 	}
 }
 

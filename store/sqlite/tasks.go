@@ -72,8 +72,8 @@ func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Ta
 	return t, wrap("change task", err)
 }
 
-// Begin implements [store.Tasks].
-func (s *Store) Begin(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
+// StartNext implements [store.Tasks].
+func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
 	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
 		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
 		micros(at), unfetched)
@@ -91,8 +91,8 @@ func (s *Store) Requeue(ctx context.Context, at time.Time, but []string) (int, e
 	return n, wrap("requeue tasks", err)
 }
 
-// Forget implements [store.Tasks].
-func (s *Store) Forget(ctx context.Context, before time.Time) (int, error) {
+// DeleteOldTasks implements [store.Tasks].
+func (s *Store) DeleteOldTasks(ctx context.Context, before time.Time) (int, error) {
 	n, err := exec(ctx, s.write, `DELETE FROM tasks WHERE loose = 1 AND updated_at < ? AND status IN ('completed', 'failed', 'cancelled')`, micros(before))
 	return n, wrap("forget tasks", err)
 }

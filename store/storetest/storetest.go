@@ -108,9 +108,9 @@ func (s *suite) end(id string, status store.Status) {
 // settle settles every change.
 func (s *suite) settle() {
 	s.Helper()
-	cs, err := s.Changes(s.ctx, 0, 1000)
+	cs, err := s.PendingChanges(s.ctx, 0, 1000)
 	s.must(err)
-	s.must(s.Settle(s.ctx, cs))
+	s.must(s.AcknowledgeChanges(s.ctx, cs))
 }
 
 func (s *suite) countsOf(id string) store.Counts {
@@ -149,17 +149,17 @@ func (s *suite) files() {
 	// A vector store that is not there adds nothing.
 	err = s.AddFile(s.ctx, file("c"), task("c", 0), []string{"vs"})
 	s.is(err, store.ErrNotFound)
-	if m, ok := errors.AsType[*store.Missing](err); !ok || m.ID != "vs" {
+	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "vs" {
 		s.Errorf("missing: %v", err)
 	}
 	_, err = s.File(s.ctx, "c")
 	s.is(err, store.ErrNotFound)
 
 	s.add("b")
-	named, err := s.Named(s.ctx, []string{"no", "b", "a", "b", `"]`})
+	named, err := s.FilesByID(s.ctx, []string{"no", "b", "a", "b", `"]`})
 	s.must(err)
 	s.same("named", named, []store.File{full, file("b")})
-	named, err = s.Named(s.ctx, nil)
+	named, err = s.FilesByID(s.ctx, nil)
 	s.must(err)
 	s.same("none named", len(named), 0)
 }
@@ -174,22 +174,22 @@ func (s *suite) hashes() {
 	url.SHA256 = ""
 	s.must(s.AddFile(s.ctx, url, task("url", 9), nil))
 	for _, want := range []string{"2", "3", "1"} {
-		f, err := s.FileOf(s.ctx, "sum")
+		f, err := s.FileBySHA256(s.ctx, "sum")
 		s.must(err)
 		s.same("file of the bytes", f.ID, want)
 		_, last, err := s.RemoveFile(s.ctx, want, start)
 		s.must(err)
 		s.same("last", last, false)
 	}
-	f, err := s.FileOf(s.ctx, "sum")
+	f, err := s.FileBySHA256(s.ctx, "sum")
 	s.must(err)
 	s.same("one that failed", f.ID, "0")
 	_, last, err := s.RemoveFile(s.ctx, "0", start)
 	s.must(err)
 	s.same("last of all", last, true)
-	_, err = s.FileOf(s.ctx, "sum")
+	_, err = s.FileBySHA256(s.ctx, "sum")
 	s.is(err, store.ErrNotFound)
-	_, err = s.FileOf(s.ctx, "")
+	_, err = s.FileBySHA256(s.ctx, "")
 	s.is(err, store.ErrNotFound)
 }
 
@@ -199,11 +199,11 @@ func (s *suite) stores() {
 	s.is(s.AddStore(s.ctx, v, nil), store.ErrExists)
 	got, err := s.reopen().Store(s.ctx, "vs")
 	s.must(err)
-	s.same("vector store", got, store.Counted{VectorStore: v})
+	s.same("vector store", got, store.VectorStoreInfo{VectorStore: v})
 	v.Name, v.Description, v.Metadata, v.ExpiresAt = "M", "", nil, time.Time{}
 	got, err = s.UpdateStore(s.ctx, "vs", func(to *store.VectorStore) error { *to = v; to.ID = "z"; return nil })
 	s.must(err)
-	s.same("changed", got, store.Counted{VectorStore: v})
+	s.same("changed", got, store.VectorStoreInfo{VectorStore: v})
 	boom := errors.New("boom")
 	_, err = s.UpdateStore(s.ctx, "vs", func(to *store.VectorStore) error { to.Name = ""; return boom })
 	s.is(err, boom)
@@ -240,7 +240,7 @@ func (s *suite) memberships() {
 	s.must(s.Join(s.ctx, "v", []string{"a", "a"}))
 	s.must(s.Join(s.ctx, "w", []string{"a"}))
 	err := s.AddStore(s.ctx, store.VectorStore{ID: "x"}, []string{"a", "no"})
-	if m, ok := errors.AsType[*store.Missing](err); !ok || m.ID != "no" || m.What != "file" {
+	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "no" || m.What != "file" {
 		s.Errorf("a vector store of a file that is not there: %v", err)
 	}
 	_, err = s.Store.Store(s.ctx, "x")
@@ -249,7 +249,7 @@ func (s *suite) memberships() {
 	s.same("made with a file", s.countsOf("x"), store.Counts{InProgress: 1, Total: 1})
 	s.must(s.RemoveStore(s.ctx, "x"))
 	err = s.Join(s.ctx, "w", []string{"b", "no"})
-	if m, ok := errors.AsType[*store.Missing](err); !ok || m.ID != "no" || m.What != "file" {
+	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "no" || m.What != "file" {
 		s.Errorf("join of a file that is not there: %v", err)
 	}
 	s.is(s.Join(s.ctx, "no", []string{"a"}), store.ErrNotFound)
@@ -309,9 +309,9 @@ func (s *suite) counts() {
 }
 
 // told gives the changes without their numbers, which must ascend.
-func (s *suite) told() (out []store.Change) {
+func (s *suite) told() (out []store.IndexChange) {
 	s.Helper()
-	cs, err := s.Changes(s.ctx, 0, 100)
+	cs, err := s.PendingChanges(s.ctx, 0, 100)
 	s.must(err)
 	for i, c := range cs {
 		if i > 0 && c.Seq <= cs[i-1].Seq {
@@ -328,28 +328,28 @@ func (s *suite) changes() {
 	s.add("a", "v")
 	s.add("b")
 	s.must(s.Join(s.ctx, "v", []string{"b"}))
-	s.same("joined", s.told(), []store.Change{{Store: "v", File: "a", Holds: true}, {Store: "v", File: "b", Holds: true}})
-	old, err := s.Changes(s.ctx, 0, 1)
+	s.same("joined", s.told(), []store.IndexChange{{Store: "v", File: "a", Present: true}, {Store: "v", File: "b", Present: true}})
+	old, err := s.PendingChanges(s.ctx, 0, 1)
 	s.must(err)
 	s.must(s.Leave(s.ctx, "v", []string{"a"}))
 	// The later change of the same is another: settling the earlier one leaves it.
-	s.must(s.Settle(s.ctx, old))
-	s.same("left", s.told(), []store.Change{{Store: "v", File: "b", Holds: true}, {Store: "v", File: "a"}})
-	next, err := s.Changes(s.ctx, old[0].Seq+1, 10)
+	s.must(s.AcknowledgeChanges(s.ctx, old))
+	s.same("left", s.told(), []store.IndexChange{{Store: "v", File: "b", Present: true}, {Store: "v", File: "a"}})
+	next, err := s.PendingChanges(s.ctx, old[0].Seq+1, 10)
 	s.must(err)
 	s.same("after", len(next), 1)
 	if _, _, err := s.RemoveFile(s.ctx, "b", start); err != nil {
 		s.Fatal(err)
 	}
-	s.same("removed", s.told(), []store.Change{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}})
+	s.same("removed", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}})
 	s.must(s.RemoveStore(s.ctx, "v"))
-	s.same("gone", s.told(), []store.Change{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}, {Store: "v"}})
+	s.same("gone", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}, {Store: "v"}})
 	s.addStore("v")
 	s.add("b")
-	s.same("back", s.told(), []store.Change{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b", Holds: true}, {Store: "v", Holds: true}})
+	s.same("back", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b", Present: true}, {Store: "v", Present: true}})
 	s.settle()
 	s.same("settled", len(s.told()), 0)
-	s.must(s.Settle(s.ctx, []store.Change{{Seq: 99, Store: "v", File: "a"}}))
+	s.must(s.AcknowledgeChanges(s.ctx, []store.IndexChange{{Seq: 99, Store: "v", File: "a"}}))
 }
 
 func (s *suite) tasks() {
@@ -382,7 +382,7 @@ func (s *suite) tasks() {
 
 	// A task of a file is kept with it; one of nothing is forgotten.
 	s.end("a", store.Completed)
-	n, err := s.Forget(s.ctx, start.Add(time.Hour))
+	n, err := s.DeleteOldTasks(s.ctx, start.Add(time.Hour))
 	s.must(err)
 	s.same("forgotten", n, 1)
 	_, err = s.Task(s.ctx, "delete-v")
@@ -392,14 +392,14 @@ func (s *suite) tasks() {
 }
 
 func (s *suite) queue() {
-	_, err := s.Begin(s.ctx, start, false)
+	_, err := s.StartNext(s.ctx, start, false)
 	s.is(err, store.ErrNotFound)
 	for i, id := range []string{"c", "a", "b"} {
 		s.must(s.AddFile(s.ctx, file(id), task(id, i), nil))
 	}
 	at := start.Add(time.Hour)
 	for _, want := range []string{"c", "a"} {
-		got, err := s.Begin(s.ctx, at, false)
+		got, err := s.StartNext(s.ctx, at, false)
 		s.must(err)
 		s.same("begun", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
 	}
@@ -409,16 +409,16 @@ func (s *suite) queue() {
 	n, err = s.Requeue(s.ctx, at, nil)
 	s.must(err)
 	s.same("requeued", n, 2)
-	got, err := s.Begin(s.ctx, at, false)
+	got, err := s.StartNext(s.ctx, at, false)
 	s.must(err)
 	s.same("again", []any{got.Resource, got.Tries}, []any{"c", 2})
 	s.end("c", store.Failed)
 	for _, want := range []string{"a", "b"} {
-		got, err := s.Begin(s.ctx, at, false)
+		got, err := s.StartNext(s.ctx, at, false)
 		s.must(err)
 		s.same("begun", got.Resource, want)
 	}
-	_, err = s.Begin(s.ctx, at, false)
+	_, err = s.StartNext(s.ctx, at, false)
 	s.is(err, store.ErrNotFound)
 }
 
@@ -433,7 +433,7 @@ func (s *suite) fetching() {
 	}
 	begins := func(unfetched bool, want string) {
 		s.Helper()
-		got, err := s.Begin(s.ctx, start, unfetched)
+		got, err := s.StartNext(s.ctx, start, unfetched)
 		if want == "" {
 			s.is(err, store.ErrNotFound)
 			return
@@ -482,7 +482,7 @@ func (s *suite) removal() {
 	// A file of the id that comes anew has a task of its own, which is not forgotten.
 	s.add("a")
 	s.end("a", store.Completed)
-	n, err := s.Forget(s.ctx, at.Add(time.Second))
+	n, err := s.DeleteOldTasks(s.ctx, at.Add(time.Second))
 	s.must(err)
 	s.same("forgotten", n, 1)
 	if _, err = s.Task(s.ctx, "upload-a"); err != nil {

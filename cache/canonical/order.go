@@ -1,4 +1,4 @@
-package meaning
+package canonical
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ var (
 	prepositions = set(`in on at by for from to with during since until till before after under over into onto through between among against
 without within of about than via per across along behind beyond near upon toward towards throughout despite besides except like as off
 up down out around above below`)
-	// free are those whose phrase may stand at the beginning or at the end alike.
+	// free are the prepositions whose phrase may be at the beginning or at the end.
 	free       = set("in on at by for from to with during since until till before after under into through between among against without within")
 	articles   = set("a an the")
 	pronouns   = set("i you he she it we they this that these those my your his her its our their him them me us")
@@ -25,12 +25,12 @@ func auxiliary(w word) bool {
 	return !w.name && (w.text == "be" || w.text == "do" || w.text == "have" || modals[w.text])
 }
 
-// function tells the words at which a noun and what stands before it end.
+// function reports whether a word ends a noun phrase.
 func function(w word) bool {
 	return prepositions[w.text] || asks[w.text] || articles[w.text] || pronouns[w.text] || connecting[w.text] || auxiliary(w) || w.text[0] == '?'
 }
 
-// genitives writes France's capital as capital of France.
+// genitives rewrites France's capital to capital of France.
 func genitives(words []word) []word {
 	inverted := slices.ContainsFunc(words, func(w word) bool { return w.text == "do" })
 	for range 3 {
@@ -64,7 +64,7 @@ func genitives(words []word) []word {
 	return words
 }
 
-// rewrites are forms of questions that stand for others, as basic forms. The first that fits a place is taken.
+// rewrites maps question words and phrases, in base form, to marks. The first match is used.
 var rewrites = rewriting([][2]string{
 	{"in what year", "?when"}, {"in which year", "?when"}, {"on what date", "?when"}, {"on which date", "?when"}, {"during what year", "?when"},
 	{"during which year", "?when"}, {"what year", "?when"}, {"which year", "?when"}, {"what date", "?when"}, {"which date", "?when"}, {"at what date", "?when"},
@@ -91,10 +91,10 @@ func rewriting(pairs [][2]string) []rewrite {
 	return out
 }
 
-// mark finds what a question asks for and marks it; which words ask and which relate is told by their place. It gives the place of
-// the mark, -1 for a question that is to be answered with yes or no.
+// mark replaces the question word by a mark and returns the position of the mark, or -1 for a yes-or-no question. The position of a word decides
+// whether it is a question word or a relative pronoun.
 func mark(words []word) ([]word, int) {
-	at := asker(words)
+	at := questionWord(words)
 	if at < 0 {
 		return words, -1
 	}
@@ -124,9 +124,9 @@ func mark(words []word) ([]word, int) {
 	return words, -1
 }
 
-// asker finds the word that asks: one at the beginning or behind a comma, behind a preposition or a phrase with one at the
-// beginning, at the end, or behind a form of be; "what" and "how" anywhere.
-func asker(words []word) int {
+// questionWord returns the position of the question word: at the beginning or after a comma, after a preposition or a prepositional phrase at the
+// beginning, at the end, or after a form of be; "what" and "how" anywhere.
+func questionWord(words []word) int {
 	weak := -1
 	for i, w := range words {
 		if !asks[w.text] || w.name && i > 0 {
@@ -153,7 +153,7 @@ func asker(words []word) int {
 	return weak
 }
 
-// declare puts a question into the order of a statement, with the mark where the answer would stand.
+// declare puts a question into the order of a statement, with the mark in the place of the answer.
 func declare(words []word, framed, several bool) []word {
 	words, at := mark(words)
 	var asked []word
@@ -177,12 +177,12 @@ func declare(words []word, framed, several bool) []word {
 	return slices.Concat(words, front, asked)
 }
 
-// severalClauses tells whether a phrase at the end may belong to a part of what is said.
+// severalClauses reports whether a phrase at the end may belong to only a part of the question.
 func severalClauses(words []word) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.text == "who" || connecting[w.text] })
 }
 
-// fronted takes a phrase with a preposition from the beginning.
+// fronted removes a prepositional phrase from the beginning and returns it.
 func fronted(words []word, at int) (rest, front []word, place int) {
 	if len(words) == 0 || !prepositions[words[0].text] || at == 0 || at == 1 && !words[0].stop {
 		return words, nil, at
@@ -205,7 +205,7 @@ func fronted(words []word, at int) (rest, front []word, place int) {
 	return words[end:], front, at
 }
 
-// moved takes what is asked for from the beginning, if the answer would stand at the end.
+// moved removes the interrogative phrase from the beginning if its answer would be at the end, and returns it.
 func moved(words []word, at int, framed bool) (rest, asked []word) {
 	from := at
 	if at > 0 && prepositions[words[at-1].text] {
@@ -261,8 +261,7 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 	return uninvert(rest, a), words[:aux]
 }
 
-// things gives where the subject begins in "which team the king joined", and 0 where none of the kind is seen. The words are those
-// from place on.
+// things returns where the subject begins in questions such as "which team the king joined", or 0. The words are those from place on.
 func things(words []word, noun func(int) bool, place int) int {
 	for k, w := range words {
 		switch {
@@ -284,7 +283,7 @@ func things(words []word, noun func(int) bool, place int) int {
 	return 0
 }
 
-// objects tells whether what follows "what" is a name and what its bearer did.
+// objects reports whether a name and a past verb follow "what".
 func objects(words []word) bool {
 	n := 0
 	if len(words) > 0 && articles[words[0].text] {
@@ -296,8 +295,7 @@ func objects(words []word) bool {
 	return n > 0 && n < len(words) && words[n].past
 }
 
-// uninvert puts an auxiliary that stood before the subject behind it, or leaves it out where it says nothing but the tense, which is
-// told apart.
+// uninvert moves an auxiliary from before the subject to after it, or omits it if it only marks the tense, which is kept separately.
 func uninvert(rest []word, aux word) []word {
 	rest = slices.Clone(rest)
 	if modals[aux.text] {

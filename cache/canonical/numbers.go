@@ -1,4 +1,4 @@
-package meaning
+package canonical
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// counts are numbers in words, ordinals such with an order.
+// counts are numbers in words, ordinals are ordinal numbers in words.
 var (
 	counts = table(`one=1|two=2|three=3|four=4|five=5|six=6|seven=7|eight=8|nine=9|ten=10|eleven=11|twelve=12|thirteen=13
 fourteen=14|fifteen=15|sixteen=16|seventeen=17|eighteen=18|nineteen=19|twenty=20|thirty=30|forty=40|fifty=50|sixty=60|seventy=70
@@ -21,7 +21,7 @@ december=12|jan=01|feb=02|mar=03|apr=04|jun=06|jul=07|aug=08|sep=09|sept=09|oct=
 	signs = table(`%=percent|&=and|$=dollar|€=euro|£=pound|¥=yen`)
 )
 
-// count writes numbers, orders, amounts and dates in one form.
+// count writes numbers, ordinals, amounts and dates in one notation.
 func count(words []word) []word {
 	for i := range words {
 		w := &words[i]
@@ -71,7 +71,7 @@ func count(words []word) []word {
 	return out
 }
 
-// plain writes a number without the marks of thousands, and an order in one form.
+// plain removes thousands separators, and writes ordinals with th.
 func plain(s string) string {
 	s = strings.ReplaceAll(s, ",", "")
 	for _, end := range [...]string{"st", "nd", "rd", "th"} {
@@ -82,7 +82,7 @@ func plain(s string) string {
 	return s
 }
 
-// together gives the number that two make: twenty and five, 5 and million.
+// together returns the number that two words form: twenty and five, 5 and million.
 func together(a, b string) (string, bool) {
 	if scale, ok := scales[b]; ok {
 		n, err := strconv.ParseFloat(a, 64)
@@ -101,7 +101,7 @@ func together(a, b string) (string, bool) {
 	return "", false
 }
 
-// date reads a date that the words begin with and gives how many they are: January 5, 1990; 5th of January 1990; January 1990;
+// date parses a date at the beginning of words and returns the number of its words: January 5, 1990; 5th of January 1990; January 1990;
 // January 5.
 func date(words []word, into *word) int {
 	at := func(i int) string {

@@ -10,40 +10,41 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 
-// tellTime bounds how long the index is told of changes for one call.
-const tellTime = 5 * time.Minute
+// flushTimeout bounds one call of flushOutbox.
+const flushTimeout = 5 * time.Minute
 
-// tell tells the index what it has yet to be told. What it is told is what the store says now, so that the order of changes does not
-// matter, nor that one is told twice. Changes that others made are told along.
-func (s *Service) tell(ctx context.Context) error {
-	s.sets.Lock()
-	defer s.sets.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime) // what is noted is to be told, whoever still waits for it
+// flushOutbox applies the pending changes of the store to the index, also those of other calls. Changes carry the present state of the store, so
+// their order does not matter, and they can be applied twice.
+func (s *Service) flushOutbox(ctx context.Context) error {
+	s.outboxMu.Lock()
+	defer s.outboxMu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout) // the changes are committed, so they are applied even if the caller is gone
 	defer cancel()
 	for {
-		changes, err := s.opts.Store.Changes(ctx, 0, 5000)
+		changes, err := s.opts.Store.PendingChanges(ctx, 0, 5000)
 		if err == nil {
-			err = s.tellAll(ctx, changes)
+			err = s.applyChanges(ctx, changes)
 		}
 		if err == nil && len(changes) > 0 {
-			err = s.opts.Reserve.Use(func() error { return s.opts.Store.Settle(ctx, changes) })
+			err = s.opts.Reserve.Use(func() error { return s.opts.Store.AcknowledgeChanges(ctx, changes) })
 		}
-		s.loose.Store(err != nil)
+		s.outboxFailed.Store(err != nil)
 		if err != nil {
-			return fmt.Errorf("tell the index of changes: %w", err)
+			return fmt.Errorf("apply changes to the index: %w", err)
 		}
 		if len(changes) == 0 {
 			return nil
 		}
-		s.tellNews()
+		s.notifyWaiters()
 	}
 }
 
-// tellAll tells changes, those of one kind and vector store at once.
-func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
+// applyChanges applies changes to the index, those of one kind and vector store in one batch.
+func (s *Service) applyChanges(ctx context.Context, changes []store.IndexChange) error {
 	type group struct {
 		set  string
 		join bool
@@ -53,14 +54,14 @@ func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
 	groups := map[group][]corpus.DocumentID{}
 	for _, c := range changes {
 		switch {
-		case c.Store == "" && !c.Holds:
+		case c.Store == "" && !c.Present:
 			gone = append(gone, corpus.DocumentID(c.File))
-		case c.File == "" && !c.Holds:
+		case c.File == "" && !c.Present:
 			if err := s.opts.Index.DeleteSet(ctx, Collection, c.Store); err != nil {
 				return err
 			}
 		case c.Store != "" && c.File != "":
-			g := group{c.Store, c.Holds}
+			g := group{c.Store, c.Present}
 			if groups[g] == nil {
 				order = append(order, g)
 			}
@@ -82,10 +83,10 @@ func (s *Service) tellAll(ctx context.Context, changes []store.Change) error {
 	return s.opts.Index.Delete(ctx, Collection, gone)
 }
 
-// forgetAfter is how long a task is told of whose file or vector store is gone.
-const forgetAfter = 24 * time.Hour
+// keepDeletedTasks is how long the task of a deleted file or vector store can be read.
+const keepDeletedTasks = 24 * time.Hour
 
-// sweeper sweeps now and then until the service is closed.
+// sweeper sweeps every sweepEvery until the service is closed.
 func (s *Service) sweeper() {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -96,14 +97,14 @@ func (s *Service) sweeper() {
 			return
 		}
 		err := s.Sweep(s.ctx)
-		if err == nil && s.loose.Load() {
-			err = s.tell(s.ctx)
+		if err == nil && s.outboxFailed.Load() {
+			err = s.flushOutbox(s.ctx)
 		}
 		if err == nil {
 			err = s.requeue(s.ctx)
 		}
 		if err == nil {
-			_, err = s.opts.Store.Forget(s.ctx, s.opts.Now().Add(-forgetAfter))
+			_, err = s.opts.Store.DeleteOldTasks(s.ctx, s.opts.Now().Add(-keepDeletedTasks))
 		}
 		if err != nil && s.ctx.Err() == nil {
 			s.opts.Logger.Error("sweep files", "error", err)
@@ -111,9 +112,9 @@ func (s *Service) sweeper() {
 	}
 }
 
-// ExpireNamed deletes those of the named vector stores whose time is over. Call it before a question is answered, so that no
-// question sees an expired one. Collections of folders never expire: a question that names nothing else does not need the database.
-func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
+// DeleteExpired deletes the expired ones of the named vector stores. Call it before a question is answered, so that no question searches an
+// expired vector store. Collections of folders never expire, so a question about them alone does not read the database.
+func (s *Service) DeleteExpired(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if slices.Contains(s.opts.Collections, name) || !index.ValidSet(name) {
 			continue
@@ -123,7 +124,7 @@ func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
 		} else if f.documents > 0 {
 			continue
 		}
-		if _, err := s.kept(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.storeRecord(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -133,7 +134,7 @@ func (s *Service) ExpireNamed(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Sweep deletes the vector stores whose time is over, and erases from the store what was deleted.
+// Sweep deletes expired vector stores and erases deleted records from the files of the store.
 func (s *Service) Sweep(ctx context.Context) error {
 	for {
 		ids, err := s.opts.Store.Expired(ctx, s.opts.Now(), 100)
@@ -151,10 +152,10 @@ func (s *Service) Sweep(ctx context.Context) error {
 	}
 }
 
-// expire deletes a vector store if its time is over.
+// expire deletes a vector store if it has expired.
 func (s *Service) expire(ctx context.Context, id string) error {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.storesMu.Lock()
+	defer s.storesMu.Unlock()
 	c, err := s.opts.Store.Store(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.expired(c) {
 		return nil
@@ -162,27 +163,27 @@ func (s *Service) expire(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.endStore(ctx, id)
+	return s.deleteStore(ctx, id)
 }
 
-func (s *Service) expired(c store.Counted) bool {
+func (s *Service) expired(c store.VectorStoreInfo) bool {
 	return !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(s.opts.Now())
 }
 
-// endStore removes a vector store and has the index know, under the lock of life.
-func (s *Service) endStore(ctx context.Context, id string) error {
+// deleteStore deletes a vector store and its set in the index. The caller holds storesMu.
+func (s *Service) deleteStore(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := removeIfThere(s.storeRecordPath(id)); err != nil {
+	if err := atomicfile.Remove(s.storeRecordPath(id)); err != nil {
 		return err
 	}
 	if err := s.opts.Reserve.Use(func() error { return s.opts.Store.RemoveStore(ctx, id) }); err != nil {
-		s.recordStore(ctx, id)
-		return lost(err, "vector store")
+		s.saveStoreRecord(ctx, id)
+		return notFound(err, "vector store")
 	}
 	now := s.opts.Now().UTC()
 	done := store.Task{ID: "delete-" + id, Type: "delete", Status: store.Completed, Progress: 100, Resource: id, CreatedAt: now, UpdatedAt: now}
 	if err := s.opts.Reserve.Use(func() error { return s.opts.Store.PutTask(ctx, done) }); err != nil {
 		return err
 	}
-	return s.tell(ctx)
+	return s.flushOutbox(ctx)
 }

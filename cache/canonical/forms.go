@@ -1,8 +1,8 @@
-package meaning
+package canonical
 
 import "strings"
 
-// irregular are forms of words that no ending tells. The value is the basic form.
+// irregular maps irregular forms to the base form.
 var irregular = forms(`
 be am is are was were been|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
 break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cost|deal dealt|draw drew drawn

@@ -1,13 +1,13 @@
-package meaning
+package canonical
 
 import (
 	"slices"
 	"strings"
 )
 
-// frames are what people say before what they ask. A slash parts words of which one stands there, a question mark marks one that
-// may be missing. What ends in > counts only if a question word follows, so that a thing asked for is not lost.
-var frames = patterns(`
+// openings are filler phrases before a question. A slash separates alternatives, and a question mark follows an optional word. A phrase that ends
+// in > must be followed by a question word, so that the subject of a question is not removed.
+var openings = patterns(`
 please/pls/plz/kindly|hi/hello/hey/ok/okay/so/well/um/hmm/thanks/sorry there?|excuse me|good morning/afternoon/evening/day|quick/one quick? question|i have a? quick? question about?
 can/could/would/will you please/kindly? tell/inform/show/give/remind me/us please?
 can/could/would/will you please/kindly? help me to? understand/find/know/learn out? >
@@ -25,18 +25,18 @@ based/going on the these/those? document/documents/text/texts/passage/passages/a
 in your opinion|by the way|for my/your information|just curious|to your knowledge|as far as you know|would/do you mind telling me/us >
 `)
 
-// closings are what they say after it.
+// closings are filler phrases after a question.
 var closings = patterns(`
 please/pls/plz/thanks/thx|any ideas|let me know|i need to know|just curious|asap|thank you very? much? ,?|thanks a lot|thanks/thank you? in advance|do/would you know|do you happen to know|if you know|any idea
 can/could/would/will you please? tell/inform/show me/us please?|please tell me/us|tell me/us please?|i wonder|i was wondering|if you do not mind
 if i may ask|if possible|by the way|does anyone know|according to the document/documents/text/texts/passage/article/context/sources
 `)
 
-// pattern is a frame: for each place, the words that may stand there.
+// pattern is a filler phrase: the alternatives for each word.
 type pattern struct {
-	places [][]string
-	maybe  []bool
-	asks   bool // a question word must follow
+	places   [][]string
+	optional []bool
+	asks     bool // a question word must follow
 }
 
 func patterns(text string) []pattern {
@@ -50,14 +50,14 @@ func patterns(text string) []pattern {
 			}
 			words, maybe := strings.CutSuffix(place, "?")
 			p.places = append(p.places, strings.Split(words, "/"))
-			p.maybe = append(p.maybe, maybe)
+			p.optional = append(p.optional, maybe)
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// match gives how many of the words the pattern takes from place on, -1 for none that fits.
+// match returns how many words the pattern matches from place on, or -1 if it does not match.
 func (p *pattern) match(words []word, place int) int {
 	if place == len(p.places) {
 		return 0
@@ -71,21 +71,21 @@ func (p *pattern) match(words []word, place int) int {
 			}
 		}
 	}
-	if p.maybe[place] {
+	if p.optional[place] {
 		return p.match(words, place+1)
 	}
 	return -1
 }
 
-// bare takes away what is said before and after what is asked, as long as something is left, and tells whether that was put into
+// removeFillers removes filler phrases before and after a question, as long as something is left, and reports whether the question was embedded in
 // another sentence.
-func bare(words []word) (rest []word, framed bool) {
+func removeFillers(words []word) (rest []word, framed bool) {
 	doubted := false
 	for range 4 {
 		n := 0
-		for i := range frames {
-			k := frames[i].match(words, 0)
-			if k > n && k < len(words) && (!frames[i].asks || words[k-1].stop || asking(words[k:])) {
+		for i := range openings {
+			k := openings[i].match(words, 0)
+			if k > n && k < len(words) && (!openings[i].asks || words[k-1].stop || asking(words[k:])) {
 				n = k
 			}
 		}
@@ -112,10 +112,10 @@ func bare(words []word) (rest []word, framed bool) {
 	return words, framed
 }
 
-// imperatives ask for the thing that they name.
+// imperatives ask for the following noun.
 var imperatives = set("name identify state specify list give find say tell provide")
 
-// ending takes away what is said after the question.
+// ending removes filler phrases after the question.
 func ending(words []word) []word {
 	for range 3 {
 		cut := false
@@ -135,7 +135,7 @@ func ending(words []word) []word {
 	return words
 }
 
-// asking tells whether a question begins here: with a question word, perhaps behind a preposition, or with if.
+// asking reports whether a question begins here: with a question word, possibly after a preposition, or with if.
 func asking(words []word) bool {
 	w := words[0].text
 	if prepositions[w] && len(words) > 1 {

@@ -21,10 +21,10 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 		left   int // entries
 	}{
 		"another document goes": {func(_ *testing.T, c *cache.Cache, _ library, _ *time.Time) {
-			c.Forget([]corpus.DocumentID{"bread"})
+			c.DeleteDependents([]corpus.DocumentID{"bread"})
 		}, 2},
 		"its document goes": {func(_ *testing.T, c *cache.Cache, _ library, _ *time.Time) {
-			c.Forget([]corpus.DocumentID{"bread", "acme"})
+			c.DeleteDependents([]corpus.DocumentID{"bread", "acme"})
 		}, 0},
 		"it is found to be stale": {func(t *testing.T, c *cache.Cache, docs library, _ *time.Time) {
 			docs.delete("acme")
@@ -114,8 +114,8 @@ func TestWhatIsForgottenMeanwhileIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := forgetting{docs, func() { c.Forget([]corpus.DocumentID{"acme"}) }}
-	if err := c.Keep(t.Context(), f, entry(question), version); err != nil || c.Stats().Entries != 0 {
+	f := forgetting{docs, func() { c.DeleteDependents([]corpus.DocumentID{"acme"}) }}
+	if err := c.Put(t.Context(), f, entry(question), version); err != nil || c.Stats().Entries != 0 {
 		t.Errorf("%d entries, %v", c.Stats().Entries, err)
 	}
 }

@@ -1,11 +1,11 @@
-package meaning_test
+package canonical_test
 
 import (
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/sluice-rag/sluice/cache/meaning"
+	"github.com/sluice-rag/sluice/cache/canonical"
 )
 
 func TestSame(t *testing.T) {
@@ -159,7 +159,7 @@ func TestSame(t *testing.T) {
 		{"", "Who?", false},
 		{"?", "!", false},
 	} {
-		a, b := meaning.Of(c.a), meaning.Of(c.b)
+		a, b := canonical.Parse(c.a), canonical.Parse(c.b)
 		if got := a.Same(b); got != c.same || b.Same(a) != c.same {
 			t.Errorf("%q and %q: same %v, want %v\n\t%q\n\t%q", c.a, c.b, got, c.same, a.Key(), b.Key())
 		}
@@ -181,7 +181,7 @@ func TestPairs(t *testing.T) {
 			if !found {
 				continue // a comment
 			}
-			a, b := meaning.Of(first), meaning.Of(second)
+			a, b := canonical.Parse(first), canonical.Parse(second)
 			if a.Same(b) != same || b.Same(a) != same {
 				t.Errorf("%q and %q: same %v, want %v\n\t%q\n\t%q", first, second, !same, same, a.Key(), b.Key())
 			}
@@ -193,20 +193,20 @@ func TestLongQuestionIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"word ", "'s ", "by be was ", "in what of the ", "20 5 ", "a's ", "US ", "not ", "字"} {
 		long := strings.Repeat(unit, 40_000/len(unit))
-		if q := meaning.Of(long); !q.Same(meaning.Of(" "+long)) || q.Same(meaning.Of(long+"x")) {
+		if q := canonical.Parse(long); !q.Same(canonical.Parse(" "+long)) || q.Same(canonical.Parse(long+"x")) {
 			t.Errorf("a long text of %q is not itself alone", unit)
 		}
 	}
 }
 
-func FuzzOf(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, q := range []string{"What did revenue do in 2023?", "By whom was Jaws directed?", "I'd like to know who's there, please", "$5 million's", "in 5th of May of 2020",
 		"is not be by be", "the 's", "a -5", "what", "In what", "who, who", "\xff'\x00", "１２ ² ٣"} {
 		f.Add(q, q+" please")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		p, q := meaning.Of(a), meaning.Of(b)
-		if !p.Same(meaning.Of(a)) || p.Key() != meaning.Of(a).Key() {
+		p, q := canonical.Parse(a), canonical.Parse(b)
+		if !p.Same(canonical.Parse(a)) || p.Key() != canonical.Parse(a).Key() {
 			t.Error("not the same as itself")
 		}
 		if p.Same(q) != q.Same(p) || p.Same(q) && p.Key() != q.Key() {
@@ -223,6 +223,6 @@ func FuzzOf(f *testing.F) {
 
 func BenchmarkOf(b *testing.B) {
 	for b.Loop() {
-		meaning.Of("Could you please tell me in what year the company founded by Bill Gates was sold for $5 million?")
+		canonical.Parse("Could you please tell me in what year the company founded by Bill Gates was sold for $5 million?")
 	}
 }

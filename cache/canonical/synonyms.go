@@ -1,10 +1,10 @@
-package meaning
+package canonical
 
 import "strings"
 
-// synonyms are words that may take each other's place in a question whatever else it says; the first stands for all. A group
-// belongs here if no answer can be thought of that would change: near meanings, kinds, parts and degrees do not, nor do words
-// that are alike in one of their senses only, if another of these is common.
+// synonyms are groups of words that can replace each other in any question. The first word of a group represents it. A group must not change any
+// conceivable answer, so words for similar things, kinds, parts and degrees are not synonyms, nor are words that share only one of several
+// common senses.
 var synonyms = groups(`
 film movie|car automobile motorcar|start begin commence|end finish|big large|bigger larger|biggest largest|buy purchase
 build construct erect|happen occur|author writer|doctor physician|lawyer attorney|teacher instructor|child kid
@@ -26,7 +26,7 @@ drawback disadvantage|lady woman|spacecraft spaceship|error mistake|beautiful pr
 enormous huge|rule govern|travel journey|assume presume|sufficient enough|additional extra|wwii ww2|wwi ww1
 `)
 
-// phrases are groups of words that stand for one, or for fewer. A longer one goes first.
+// phrases maps phrases to shorter synonyms. The longest match wins.
 var phrases = table(`
 united states of america=usa|united states=usa|u.s=usa|u.s.a=usa|united kingdom=uk|u.k=uk|chief executive officer=ceo
 chief executive=ceo|take place=happen|pass away=die|set up=establish|well known=famous|a lot of=many|lots of=many|in order to=to
@@ -36,7 +36,7 @@ prior to=before|kind of=kind of|type of=kind of|sort of=kind of|with regard to=a
 2th world war=ww2|1th world war=ww1|new york city=nyc|head quarter=headquarters|come to an end=end|bring about=cause
 `)
 
-// groups gives the basic form of each word's first.
+// groups maps the base form of each word to that of the first word of its group.
 func groups(text string) map[string]string {
 	out := map[string]string{}
 	for group := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
@@ -53,8 +53,8 @@ func groups(text string) map[string]string {
 // maxPhrase is the length of the longest phrase, in words.
 const maxPhrase = 4
 
-// settle writes each word as what it stands for, in basic form.
-func settle(words []word) []word {
+// replaceSynonyms replaces words and phrases by their representatives, in base form.
+func replaceSynonyms(words []word) []word {
 	for i := range words {
 		if w := &words[i]; !w.number() {
 			w.text = base(w.text)

@@ -1,4 +1,4 @@
-package meaning
+package canonical
 
 import (
 	"strings"
@@ -8,22 +8,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// word is a word of a question, on its way to what it stands for.
+// word is a word of a question during canonicalization.
 type word struct {
-	text string // lower-cased; in the end, what it stands for
+	text string // lower-cased at first, canonical in the end
 	face string // as written, lower-cased
 	raw  string // as written
 	name bool   // capitalised where only names are
-	cap  bool   // capitalised, perhaps for another reason
+	cap  bool   // capitalised, possibly for another reason
 	poss bool   // ends in a possessive 's
 	stop bool   // a comma or the like follows
 	end  bool   // of these, one that ends a sentence
 	said bool   // a number in words
-	past bool   // written in a form that tells of the past
-	part bool   // written as a past participle may be
+	past bool   // in a past form
+	part bool   // may be a past participle
 }
 
-// number tells whether the word is one, or a date.
+// number reports whether the word is a number or a date.
 func (w word) number() bool {
 	s := strings.TrimPrefix(w.text, "-")
 	return s != "" && isDigit(s[0])
@@ -31,8 +31,7 @@ func (w word) number() bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// read cuts a question into words. What is no letter, no digit and no mark that only parts words is a word of its own, as it is in
-// C++ and in 50 %.
+// read splits a question into words. A symbol that does not only separate words is a word of its own, as in C++ and 50 %.
 func read(question string) []word {
 	s := norm.NFC.String(question)
 	shouted := strings.ToUpper(s) == s
@@ -74,10 +73,10 @@ func read(question string) []word {
 	for i := range out {
 		out[i].text = out[i].face
 	}
-	return tellNames(out)
+	return markNames(out)
 }
 
-// signed tells whether a sign begins a word at i: a point or a minus of -5, .5, -v, --all, .NET.
+// signed reports whether a sign begins a word at i: a point or a minus of -5, .5, -v, --all, .NET.
 func signed(s string, i int) bool {
 	if i > 0 && s[i-1] != ' ' || i+1 == len(s) || s[i] != '-' && s[i] != '.' {
 		return false
@@ -85,13 +84,13 @@ func signed(s string, i int) bool {
 	return startsWord(strings.TrimPrefix(strings.TrimPrefix(s[i+1:], "-"), "."))
 }
 
-// startsWord tells whether a word follows at once, or another part of a sign of code: !=, ::, ./
+// startsWord reports whether s begins with a word or another part of a sign of code: !=, ::, ./
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && (inWord(r) || strings.ContainsRune("=:/", r))
 }
 
-// measured tells whether the mark at i stands for feet, inches, minutes or seconds: it is behind a digit and closes nothing.
+// measured reports whether the quotation mark at i stands for feet, inches, minutes or seconds: it follows a digit and closes no quotation.
 func measured(s string, i int) bool {
 	r, _ := utf8.DecodeRuneInString(s[i:])
 	return i > 0 && isDigit(s[i-1]) && strings.Count(s[:i], string(r))%2 == 0
@@ -101,7 +100,7 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_' || r == 0x200c || r == 0x200d
 }
 
-// wordEnd gives where the word ends that goes on at i. Points stand inside of numbers, names of files and acronyms, commas before
+// wordEnd returns the end of the word that continues at i. Points stand inside of numbers, names of files and acronyms, commas before
 // three digits, colons and hyphens between digits, apostrophes between letters. Of what writes no spaces, each character is a word.
 func wordEnd(s string, i int) int {
 	if r, _ := utf8.DecodeLastRuneInString(s[:i]); alone(r) {
@@ -130,7 +129,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// alone tells the characters of scripts without spaces.
+// alone reports whether r belongs to a script without spaces.
 func alone(r rune) bool {
 	return unicode.Is(unicode.Han, r) || unicode.Is(unicode.Hiragana, r) || unicode.Is(unicode.Katakana, r) || unicode.Is(unicode.Thai, r)
 }
@@ -139,7 +138,7 @@ func thousands(s string) bool {
 	return len(s) >= 3 && isDigit(s[0]) && isDigit(s[1]) && isDigit(s[2]) && (len(s) == 3 || !isDigit(s[3]))
 }
 
-// isoDate tells whether the hyphen at i is one of those of 2024-01-02.
+// isoDate reports whether the hyphen at i is part of a date such as 2024-01-02.
 func isoDate(s string, i int) bool {
 	for _, from := range [...]int{i - 4, i - 7} {
 		if from < 0 || len(s) < from+10 {
@@ -157,8 +156,8 @@ func isoDate(s string, i int) bool {
 	return false
 }
 
-// tellNames keeps the names among the words that begin with a capital: none is where all or almost all words do.
-func tellNames(words []word) []word {
+// markNames decides which capitalised words are names. If all or almost all words are capitalised, none is.
+func markNames(words []word) []word {
 	capitals := 0
 	for _, w := range words {
 		if w.name {
@@ -176,7 +175,7 @@ func tellNames(words []word) []word {
 	return words
 }
 
-// contracted are words that two were made one of, with and without the apostrophe.
+// contracted are contractions, with and without the apostrophe.
 var contracted = table(`
 can't=can not|cannot=can not|cant=can not|won't=will not|wont=will not|shan't=shall not|ain't=is not
 whats=what is|whos=who is|wheres=where is|whens=when is|hows=how is|whys=why is|thats=that is|theres=there is
@@ -185,10 +184,10 @@ wouldnt=would not|shouldnt=should not|havent=have not|hasnt=has not|hadnt=had no
 i'm=i am|im=i am|ive=i have|youre=you are|theyre=they are|let's=let us|whatre=what are
 `)
 
-// askers are the words at which 's stands for is.
-var askers = set("what who where when how why which that there it he she here this")
+// beforeIs are the words after which 's stands for is.
+var beforeIs = set("what who where when how why which that there it he she here this")
 
-// expand undoes contractions.
+// expand expands contractions.
 func expand(words []word) []word {
 	out := make([]word, 0, len(words)+2)
 	add := func(w word, texts ...string) {
@@ -221,7 +220,7 @@ func expand(words []word) []word {
 			out = append(out, w)
 		case end == "t" && strings.HasSuffix(base, "n"):
 			add(w, base[:len(base)-1], "not")
-		case end == "s" && askers[base]:
+		case end == "s" && beforeIs[base]:
 			add(w, base, "is")
 		case end == "s" && isDigit(base[0]):
 			add(w, base+"s")
@@ -270,7 +269,7 @@ func texts(words []word) []string {
 	return out
 }
 
-// has tells whether the words from i on are those of the phrase.
+// has reports whether the words from i on are the phrase.
 func has(words []word, i int, phrase ...string) bool {
 	if i < 0 || i+len(phrase) > len(words) {
 		return false

@@ -1,12 +1,11 @@
-// Package meaning tells by rules whether two questions ask for the same.
+// Package canonical decides by rules whether two questions are equivalent.
 //
-// A question is brought into one form: without what politeness adds, contractions undone, numbers and dates written in one way,
-// words in their basic form and synonyms as one of them, and its parts in the order of a statement whose doer comes first, in which a
-// mark stands for what is asked. Two questions mean the same if that form is the same. So nothing of weight can be left over on
-// either side: another year, name, negation, superlative or order of the parts is another question. What the rules do not see
-// through costs an answer that might have been found, and no wrong one. Vectors of words are not asked: they put 2023 beside
-// 2024, and winter beside summer.
-package meaning
+// A question is brought to its canonical form: filler phrases are removed, contractions expanded, numbers and dates written in one notation, words
+// replaced by their base forms and synonyms by one of them, and the parts are put in the order of an active statement, in which a mark stands for
+// what is asked. Two questions are equivalent if their canonical forms are equal. So no significant part can differ: another year, name, negation,
+// superlative or order makes another question. If the rules do not recognize an equivalent question, an answer is not found in the cache; a wrong
+// answer is never returned. Word vectors are not used: they place 2023 close to 2024, and winter close to summer.
+package canonical
 
 import (
 	"cmp"
@@ -14,24 +13,24 @@ import (
 	"strings"
 )
 
-// Question is what a question asks.
+// Question is a question in canonical form.
 type Question struct {
 	key   string
-	words []word          // in the order of the form
+	words []word          // in the order of the canonical form
 	said  map[string]bool // words as written
-	one   bool            // it has is or was
-	many  bool            // it has are or were
+	one   bool            // contains is or was
+	many  bool            // contains are or were
 }
 
-// The bounds over which a question is compared as it is written.
+// Longer questions are compared as they are written.
 const (
 	maxBytes = 2048
 	maxWords = 96
 )
 
-// Of reads a question. It takes time in proportion to its length, and never fails: of what is no question in English, the form is
-// about the text itself.
-func Of(question string) Question {
+// Parse brings a question to its canonical form. It takes time linear in the length. The canonical form of a text that is not an English question is
+// roughly the text itself.
+func Parse(question string) Question {
 	words := []word(nil)
 	if len(question) <= maxBytes {
 		words = read(question)
@@ -43,11 +42,11 @@ func Of(question string) Question {
 	for _, w := range words {
 		q.said[w.face] = true
 	}
-	words, framed := bare(expand(words))
+	words, framed := removeFillers(expand(words))
 	if !english(words) {
 		for i := range words {
 			if i > 0 && words[i].raw != "" {
-				words[i].text = words[i].raw // which may tell, as it does of the German for her and your
+				words[i].text = words[i].raw // which may distinguish words, as Ihr and ihr in German
 			}
 		}
 		q.words, q.key = words, "="+strings.Join(texts(words), " ")
@@ -61,7 +60,7 @@ func Of(question string) Question {
 		q.many = q.many || w.face == "are" || w.face == "were"
 	}
 	tense := tenses(words)
-	words = settle(words)
+	words = replaceSynonyms(words)
 	several := severalVerbs(words)
 	words, perfect := perfected(declare(genitives(existing(words)), framed, several))
 	words, moods := apart(doers(words))
@@ -77,10 +76,10 @@ func Of(question string) Question {
 	return q
 }
 
-// Key is the same for questions that mean the same, and for few others.
+// Key is equal for equivalent questions, and for few others.
 func (q Question) Key() string { return q.key }
 
-// Same tells whether two questions mean the same. Names must be the same to the letter, whatever the key makes of them.
+// Same reports whether two questions are equivalent. Names must be identical, even if their keys are equal.
 func (q Question) Same(o Question) bool {
 	if q.key != o.key || len(q.words) != len(o.words) || q.one && !q.many && o.many && !o.one || q.many && !q.one && o.one && !o.many {
 		return false
@@ -94,7 +93,7 @@ func (q Question) Same(o Question) bool {
 	return true
 }
 
-// differ tells whether words of the same form are written so that they are not the same.
+// differ reports whether words with the same canonical form have spellings with different meanings.
 func differ(w, v word) bool {
 	switch {
 	case w.face == v.face:
@@ -112,14 +111,14 @@ func differ(w, v word) bool {
 	return a+"e" == b || b+"e" == a // locale and local
 }
 
-// english tells whether a question may be one in English, so that English forms may be seen in its words.
+// english reports whether a question may be in English, so that the rules for English apply.
 func english(words []word) bool {
 	return auxiliary(word{text: base(words[0].text)}) || slices.ContainsFunc(words, func(w word) bool { return asks[w.text] || tellsEnglish[w.text] })
 }
 
 var tellsEnglish = set("the is are were did does has have")
 
-// weighty leaves out the words that add nothing.
+// weighty removes words that add nothing to a question.
 func weighty(words []word) []word {
 	var out []word
 	for i, w := range words {
@@ -131,7 +130,7 @@ func weighty(words []word) []word {
 	return out
 }
 
-// existing leaves out the there of there is, which is no place.
+// existing removes the "there" of "there is", which is not a place.
 func existing(words []word) []word {
 	var out []word
 	for i, w := range words {
@@ -142,7 +141,7 @@ func existing(words []word) []word {
 	return out
 }
 
-// severalVerbs tells whether there is a verb beside that of the question, as in "the man born in 1990", to which a phrase may belong.
+// severalVerbs reports whether there is another verb than that of the question, as in "the man born in 1990", to which a phrase may belong.
 func severalVerbs(words []word) bool {
 	n, helped := 0, 0
 	for _, w := range words {
@@ -157,7 +156,7 @@ func severalVerbs(words []word) bool {
 	return n+helped > 1
 }
 
-// perfected takes have out before a participle, wherever they stand, and tells that it did.
+// perfected removes the "have" of a perfect tense, and returns a mark for the tense.
 func perfected(words []word) ([]word, string) {
 	for i, w := range words {
 		if w.text != "have" || w.name || severalClauses(words) {
@@ -174,7 +173,7 @@ func perfected(words []word) ([]word, string) {
 	return words, ""
 }
 
-// Similarity tells how many of their words two questions share, 0..1: Dice's coefficient, halved towards 1, since they mean the same.
+// Similarity is the similarity of the wording of two equivalent questions, 0.5..1: Dice's coefficient of their words, mapped to that range.
 func (q Question) Similarity(o Question) float64 {
 	if len(q.said)+len(o.said) == 0 {
 		return 1
@@ -188,7 +187,7 @@ func (q Question) Similarity(o Question) float64 {
 	return 0.5 + float64(both)/float64(len(q.said)+len(o.said))
 }
 
-// tenses tells of which times a question speaks: by its auxiliaries, and where it has none, by its verbs.
+// tenses returns the tenses of a question: those of its auxiliaries or, without auxiliaries, that of its verbs.
 func tenses(words []word) string {
 	was, is, by, bare, open := 0, 0, false, false, false
 	for _, w := range words {
@@ -198,7 +197,7 @@ func tenses(words []word) string {
 		switch w.text {
 		case "did", "was", "were", "had":
 			was++
-		case "do", "have": // of which "did" and "will" tell more
+		case "do", "have": // the tense follows from the other words
 			bare = true
 		case "does", "is", "are", "am", "has":
 			is++
@@ -220,10 +219,10 @@ func tenses(words []word) string {
 // empty are words that add nothing to a question.
 var empty = set("exactly precisely actually really")
 
-// births are things by which one asks where and when somebody was born.
+// births are nouns that ask where or when somebody was born.
 var births = map[string]string{"birthplac": "?where", "birthdat": "?when", "birthday": "?when"}
 
-// born asks for the place of birth of somebody as where somebody was born. It tells whether it did, as it is the past then.
+// born rewrites "what is the birthplace of X" to "where was X born" in place, and reports whether it did: the tense is then the past.
 func born(words []word) bool {
 	n := len(words)
 	if n < 4 || births[words[0].text] == "" || words[1].text != "of" || words[n-1].text != "?what" {
@@ -235,7 +234,7 @@ func born(words []word) bool {
 	return true
 }
 
-// placed asks where something is located as where it is.
+// placed rewrites "where is X located" to "where is X".
 func placed(words []word) []word {
 	for i := 0; i+2 < len(words); i++ {
 		next := words[i+2].text
@@ -246,7 +245,7 @@ func placed(words []word) []word {
 	return words
 }
 
-// defined asks what something means as what its meaning is.
+// defined rewrites "what does X mean" to "what is the meaning of X".
 func defined(words []word) []word {
 	n := len(words)
 	switch {
@@ -258,7 +257,7 @@ func defined(words []word) []word {
 	return words
 }
 
-// doers turns the first clause in the passive whose doer is told into the active, and marks one whose doer is not.
+// doers rewrites the first passive clause with an agent ("by X") to the active voice, and marks one without an agent.
 func doers(words []word) []word {
 	for b, w := range words {
 		if w.text != "be" || b == 0 || words[b-1].text == "who" {
@@ -288,8 +287,8 @@ func doers(words []word) []word {
 	return words
 }
 
-// apart takes out the words that say nothing, and the moods and negations of a question of one clause, whose place is of no
-// consequence.
+// apart removes words without meaning and, if the question has one clause, its modal verbs and negations, whose position does not matter. It returns
+// those separately.
 func apart(words []word) ([]word, string) {
 	clauses := severalClauses(words)
 	moods, not := []string{}, 0
@@ -313,10 +312,10 @@ func apart(words []word) ([]word, string) {
 	return out, strings.Join(moods, " ") + strings.Repeat(" not", not)
 }
 
-// quantities are words of which a negation or a mood may say another thing than of the whole: not all, all not.
+// quantities are words with which the position of a negation or modal verb matters: not all, all not.
 var quantities = set("all every each any some most many much both only always either neither few several half everyone everybody everything anyone anybody anything")
 
-// ofWhole tells whether the negation or mood at i is that of the whole question: only a subject stands before it.
+// ofWhole reports whether the negation or modal verb at i belongs to the whole question: only a subject is before it.
 func ofWhole(words []word, i int) bool {
 	if i+1 < len(words) && (words[i+1].text == "to" || strings.HasSuffix(words[i+1].face, "ing")) {
 		return false
@@ -329,8 +328,7 @@ func ofWhole(words []word, i int) bool {
 	})
 }
 
-// coordinated puts two names between which "and" or "or" stands at the end, and a comma or "between" or "both" before them, into one
-// order.
+// coordinated sorts two names joined by "and" or "or" at the end of a question if a comma, "between" or "both" is before them.
 func coordinated(words []word) []word {
 	for i, w := range words {
 		if w.text != "or" && w.text != "and" {
@@ -356,7 +354,7 @@ func coordinated(words []word) []word {
 	return words
 }
 
-// timed puts the only phrase of time to the end: in 2023, whatever happened happened in 2023.
+// timed moves the only phrase of time to the end.
 func timed(words []word) []word {
 	at, n := -1, 0
 	if severalClauses(words) {

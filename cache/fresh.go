@@ -1,0 +1,105 @@
+package cache
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+const (
+	// checked is how many of the best passages of a repeated search are looked at. They must be among the first remembered passages of the
+	// earlier search, which are more, since changes elsewhere move the last passages a little.
+	checked     = 20
+	remembered  = 2 * checked
+	maxSearches = 4 // searches that are repeated for one answer, that of the question first
+
+	// relevant is the score, 0..1, from which on a passage may change the answer. It is relative to the score of the best passage: see
+	// [index.Fuse].
+	relevant = 0.3
+)
+
+// Documents are the documents from which answers are made. All methods may be called at once.
+type Documents interface {
+	index.Versions
+	// Search returns the best passages that a plain search finds for a question, at most limit.
+	Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error)
+}
+
+// addDependencies sets the dependencies and searches of an entry.
+func addDependencies(ctx context.Context, docs Documents, e *Entry) error {
+	var ids []corpus.DocumentID
+	for _, s := range e.Sources {
+		ids = append(ids, s.Document)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	hashes, err := docs.Hashes(ctx, e.Scope.Collection, ids)
+	if err != nil {
+		return err
+	}
+	e.Dependencies = nil
+	for _, id := range ids {
+		e.Dependencies = append(e.Dependencies, Dependency{id, hashes[id]})
+	}
+	if e.Abstained {
+		e.Searches = nil // any change makes it stale
+		return nil
+	}
+	questions := []string{e.Question}
+	for _, s := range e.Searches {
+		if s.Question != "" && !slices.Contains(questions, s.Question) && len(questions) < maxSearches {
+			questions = append(questions, s.Question)
+		}
+	}
+	e.Searches = nil
+	for _, q := range questions {
+		hits, err := docs.Search(ctx, e.Scope.Collection, q, remembered)
+		if err != nil {
+			return err
+		}
+		s := Search{Question: q}
+		for _, h := range hits {
+			s.Chunks = append(s.Chunks, h.Chunk.ID)
+		}
+		e.Searches = append(e.Searches, s)
+	}
+	return nil
+}
+
+// fresh reports whether an answer is still valid. Even if the collection has the same version, the documents must be the same: a collection that
+// was deleted and created anew may get an earlier version number.
+func fresh(ctx context.Context, docs Documents, e *Entry, changed bool) (bool, error) {
+	ids := make([]corpus.DocumentID, len(e.Dependencies))
+	for i, r := range e.Dependencies {
+		ids[i] = r.Document
+	}
+	hashes, err := docs.Hashes(ctx, e.Scope.Collection, ids)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range e.Dependencies {
+		if now, ok := hashes[r.Document]; !ok || now != r.Hash {
+			return false, nil
+		}
+	}
+	if !changed {
+		return true, nil
+	}
+	if e.Abstained || len(e.Searches) == 0 {
+		return false, nil
+	}
+	for _, s := range e.Searches {
+		hits, err := docs.Search(ctx, e.Scope.Collection, s.Question, checked)
+		if err != nil {
+			return false, err
+		}
+		for _, h := range hits {
+			if h.Score >= relevant && !slices.Contains(s.Chunks, h.Chunk.ID) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
