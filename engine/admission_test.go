@@ -28,8 +28,8 @@ func took(t *testing.T, e *engine.Engine, client string) time.Duration {
 	return time.Since(start)
 }
 
-// TestRunsOfOneClientDoNotHoldUpAnother: with 900 runs of one client, the question of another takes at most 5 times its time alone.
-func TestRunsOfOneClientDoNotHoldUpAnother(t *testing.T) {
+// TestClientsShareWorkers checks that, with 900 runs of one client, the question of another takes at most 5 times its time alone.
+func TestClientsShareWorkers(t *testing.T) {
 	t.Parallel()
 	const work = 10 * time.Millisecond
 	for name, answering := range map[string]script{

@@ -57,7 +57,7 @@ func TestDeleteOfALiveRunCancelsIt(t *testing.T) {
 	})
 }
 
-// TestEphemeralRunExpires: who was cut off before the end finds it for a while.
+// TestEphemeralRunExpires checks that a reader whose connection broke finds the run during the grace period.
 func TestEphemeralRunExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestEphemeralRunExpires(t *testing.T) {
 	})
 }
 
-// TestEphemeralRunsAreDeletedWhenTheServerStops: those that somebody reads are left to the next server.
+// TestEphemeralRunsAreDeletedWhenTheServerStops checks that runs with readers are left to the next server.
 func TestEphemeralRunsAreDeletedWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestEphemeralRunsAreDeletedAfterACrash(t *testing.T) {
 	})
 }
 
-func TestWhatAQuestionMayBring(t *testing.T) {
+func TestLimitsOfAQuestion(t *testing.T) {
 	t.Parallel()
 	e := engine.New(saying(answered()...), engine.Options{})
 	long := strings.Repeat("x", event.MaxHistory/2+1)

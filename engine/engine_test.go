@@ -87,7 +87,7 @@ func failed(log []event.Event) fault.Code {
 	return f.Code
 }
 
-func TestRunEndsOnceWhateverHappens(t *testing.T) {
+func TestRunEndsOnce(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("secret: the disk at /dev/sda")
 	for name, c := range map[string]struct {
@@ -199,7 +199,7 @@ func TestStoreThatRefusesTheFirstEvent(t *testing.T) {
 	}
 }
 
-func TestIDGivenTwiceIsRefused(t *testing.T) {
+func TestDuplicateIDIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -235,7 +235,7 @@ func TestQuestionNeedsText(t *testing.T) {
 	}
 }
 
-func TestRunGoesOnWhenItsAskerIsGone(t *testing.T) {
+func TestRunContinuesAfterItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -306,7 +306,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-func TestGraceBeginsAnewWithTheLastReader(t *testing.T) {
+func TestGraceRestartsWithTheLastReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(script(hanging), engine.Options{Grace: 10 * time.Second, Deadline: time.Hour})
@@ -406,7 +406,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-func TestEndedIsToldOfEachRunOnce(t *testing.T) {
+func TestEndedIsCalledOncePerRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var states []event.State

@@ -183,7 +183,7 @@ func TestRecoverKeepsTheLimitOfRuns(t *testing.T) {
 	})
 }
 
-// TestEqualQuestionDoesNotJoinAResumedRun checks that the asker of a resumed run, whose name is not in the log, can still cancel it.
+// TestEqualQuestionDoesNotJoinAResumedRun checks that the caller of a resumed run, whose id is not in the log, can still cancel it.
 func TestEqualQuestionDoesNotJoinAResumedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestEqualQuestionDoesNotJoinAResumedRun(t *testing.T) {
 		if id := ask(t, e); id == "run_1" {
 			t.Error("an equal question joined the resumed run")
 		}
-		if err := e.Cancel(t.Context(), "run_1", "its asker"); err != nil {
+		if err := e.Cancel(t.Context(), "run_1", "its caller"); err != nil {
 			t.Error(err)
 		}
 		if log := logged(t, e, "run_1"); failed(log) != fault.Cancelled {

@@ -67,7 +67,7 @@ func TestEqualQuestionsShareOneRun(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotShared(t *testing.T) {
+func TestQuestionsThatShareNoRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
@@ -104,7 +104,7 @@ func TestWhatIsNotShared(t *testing.T) {
 	})
 }
 
-func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
+func TestSharedRunStopsWithoutCallers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		leave func(t *testing.T, e *engine.Engine, id event.RunID, detach []func())
@@ -147,11 +147,11 @@ func TestSharedRunStopsWhenNobodyWantsIt(t *testing.T) {
 	}
 }
 
-// TestAskerCancelsItsOwnQuestions: however often one asker cancels, the run goes on for the others.
-func TestAskerCancelsItsOwnQuestions(t *testing.T) {
+// TestCallerCancelsItsOwnQuestions checks that the run continues for the others, however often one caller cancels.
+func TestCallerCancelsItsOwnQuestions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		asked   string // askers, one letter each
+		asked   string // callers, one letter each
 		attach  string // those of them that read, and leave before the cancels
 		cancels string
 		lives   bool
@@ -209,7 +209,7 @@ func TestAskerCancelsItsOwnQuestions(t *testing.T) {
 }
 
 // A reader that leaves does not stop the run of one who asked without reading.
-func TestSharedRunWaitsForWhoHasNoReader(t *testing.T) {
+func TestSharedRunContinuesForCallerWithoutReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
@@ -231,7 +231,7 @@ func TestSharedRunWaitsForWhoHasNoReader(t *testing.T) {
 	})
 }
 
-func TestWhoJoinsARunThatCannotBeginHearsWhy(t *testing.T) {
+func TestJoinedRunThatCannotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		open, boom := make(chan struct{}), errors.New("disk full")
