@@ -49,8 +49,7 @@ type Options struct {
 	Logger     *slog.Logger     // default: silent
 }
 
-// Embedder is a [model.Embedder] that gives each model that answers under a name a space of its own. It checks the fingerprint
-// before the first use, after each failure, and at most every [Options.Every]. All methods may be called at once.
+// Embedder is a [model.Embedder] that gives each model that answers under a name its own space. It checks// before the first use, after each failure, and at most every [Options.Every]. All methods may be called at once.
 type Embedder struct {
 	inner model.Embedder
 	path  string
@@ -79,7 +78,7 @@ func New(path string, inner model.Embedder, o Options) (*Embedder, error) {
 	if errors.Is(err, errDamaged) {
 		// Nobody knows which models made the vectors in the index, so this one gets a number that none had.
 		o.Logger.Warn("the fingerprints of embedders are damaged: all documents are embedded again", "error", err)
-		all = map[string][]print{inner.Space(): {{Nth: int(o.Now().Unix())}}}
+		all = map[string][]fingerprint{inner.Space(): {{Nth: int(o.Now().Unix())}}}
 		err = write(path, all)
 	}
 	if err != nil {
@@ -123,7 +122,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) (
 	}
 }
 
-// ofText tells whether an error is about a text and not about the server.
+// ofText reports whether an error is about a text and not about the server.
 func ofText(err error) bool {
 	m, ok := errors.AsType[*model.Error](err)
 	return ok && (m.Failure == model.Rejected || m.Failure == model.TooLong)
@@ -152,7 +151,7 @@ func (e *Embedder) due() bool {
 	return e.checked.IsZero() || e.opts.Now().Sub(e.checked) >= e.opts.Every
 }
 
-// Check compares the embedder's fingerprint with the stored one now, and tells whether another model answers under the name. If it
+// Check compares the embedder's fingerprint with the stored one now, and reports whether another model answers under the name. If it
 // fails, nothing has changed.
 func (e *Embedder) Check(ctx context.Context) (replaced bool, err error) {
 	select {
@@ -170,27 +169,27 @@ func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
 		return false, fmt.Errorf("check embedder: %w", err)
 	}
 	name := e.inner.Space()
-	prints := all[name]
-	vectors, at, err := e.recognize(ctx, prints)
-	if err == nil && at < 0 && len(prints) > 0 { // a server can answer wrongly once, for instance while it loads a model
-		vectors, at, err = e.recognize(ctx, prints)
+	known := all[name]
+	vectors, at, err := e.recognize(ctx, known)
+	if err == nil && at < 0 && len(known) > 0 { // a server can answer wrongly once, for instance while it loads a model
+		vectors, at, err = e.recognize(ctx, known)
 	}
 	if err != nil {
 		return false, fmt.Errorf("check embedder: %w", err)
 	}
-	now := print{Nth: 1, Vectors: vectors}
+	now := fingerprint{Nth: 1, Vectors: vectors}
 	if at >= 0 {
-		now = prints[at]
-	} else if len(prints) > 0 {
-		now.Nth = slices.MaxFunc(prints, func(a, b print) int { return cmp.Compare(a.Nth, b.Nth) }).Nth + 1
+		now = known[at]
+	} else if len(known) > 0 {
+		now.Nth = slices.MaxFunc(known, func(a, b fingerprint) int { return cmp.Compare(a.Nth, b.Nth) }).Nth + 1
 	}
-	replaced = len(prints) > 0 && at != len(prints)-1
-	if replaced || len(prints) == 0 {
+	replaced = len(known) > 0 && at != len(known)-1
+	if replaced || len(known) == 0 {
 		if at >= 0 {
-			prints = slices.Delete(prints, at, at+1)
+			known = slices.Delete(known, at, at+1)
 		}
-		prints = append(prints, now)
-		all[name] = prints[max(len(prints)-maxPrints, 0):]
+		known = append(known, now)
+		all[name] = known[max(len(known)-maxKnown, 0):]
 		if err := write(e.path, all); err != nil {
 			return false, fmt.Errorf("check embedder: %w", err)
 		}
@@ -206,7 +205,7 @@ func (e *Embedder) check(ctx context.Context) (replaced bool, err error) {
 }
 
 // recognize embeds the probes and finds their vectors among known fingerprints; at is -1 if they are not there.
-func (e *Embedder) recognize(ctx context.Context, prints []print) (vectors [][]float32, at int, err error) {
+func (e *Embedder) recognize(ctx context.Context, known []fingerprint) (vectors [][]float32, at int, err error) {
 	vectors, err = e.inner.Embed(ctx, probes, model.ForPassage)
 	if err == nil && len(vectors) != len(probes) {
 		err = fault.New(fault.Model, "the embedder gave %d vectors for %d texts", len(vectors), len(probes))
@@ -214,7 +213,7 @@ func (e *Embedder) recognize(ctx context.Context, prints []print) (vectors [][]f
 	if err != nil {
 		return nil, -1, err
 	}
-	for i, p := range slices.Backward(prints) {
+	for i, p := range slices.Backward(known) {
 		if similarity(p.Vectors, vectors) >= sameModel {
 			return vectors, i, nil
 		}
@@ -222,21 +221,21 @@ func (e *Embedder) recognize(ctx context.Context, prints []print) (vectors [][]f
 	return vectors, -1, nil
 }
 
-// maxPrints is how many models of a name are remembered.
-const maxPrints = 4
+// maxKnown is how many models of a name are remembered.
+const maxKnown = 4
 
-// print is the fingerprint of a model that had a name.
-type print struct {
+// fingerprint is the fingerprint of a model that had a name.
+type fingerprint struct {
 	Nth     int         `json:"nth"` // number of the model, from 1
 	Vectors [][]float32 `json:"vectors"`
 }
 
-// last gives the number of the model that answered last; 0 if there was none.
-func last(prints []print) int {
-	if len(prints) == 0 {
+// last returns the number of the model that answered last; 0 if there was none.
+func last(known []fingerprint) int {
+	if len(known) == 0 {
 		return 0
 	}
-	return prints[len(prints)-1].Nth
+	return known[len(known)-1].Nth
 }
 
 // similarity is the mean cosine of the vectors of two fingerprints, and 0 if they cannot be compared.
@@ -273,11 +272,11 @@ func cosine(a, b []float32) float64 {
 // errDamaged says that the file holds no fingerprints.
 var errDamaged = errors.New("damaged")
 
-// read gives the fingerprints by the names of their spaces, the last model that answered last. A missing file holds none.
-func read(path string) (map[string][]print, error) {
+// read returns the fingerprints by the names of their spaces, the last model that answered last. A missing file holds none.
+func read(path string) (map[string][]fingerprint, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string][]print{}, nil
+		return map[string][]fingerprint{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -287,7 +286,7 @@ func read(path string) (map[string][]print, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][]print{}
+	out := map[string][]fingerprint{}
 	if json.Unmarshal(raw, &out) != nil || out == nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), errDamaged)
 	}
@@ -295,7 +294,7 @@ func read(path string) (map[string][]print, error) {
 }
 
 // write replaces the file as a whole.
-func write(path string, all map[string][]print) error {
+func write(path string, all map[string][]fingerprint) error {
 	raw, err := json.Marshal(all)
 	if err != nil {
 		return err
