@@ -14,7 +14,7 @@ import (
 
 // asksAccount reads the most central passages of a whole document or of a small collection if the question asks for a summary, since
 // such a question has no words to search for. Larger collections, and parts of one that are not documents, are searched.
-func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error) {
+func (j *job) asksAccount(ctx context.Context, a *catalog.Summary) (bool, error) {
 	docs, more, err := j.documents(ctx, maxWhole)
 	if err != nil {
 		return false, j.survive(ctx, "listing the documents", err)
@@ -61,7 +61,7 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Account) (bool, error)
 // called returns the document whose name the text is.
 func (j *job) called(ctx context.Context, name string) ([]corpus.Document, error) {
 	d, err := j.find1(ctx, name)
-	if err != nil || d == nil || !catalog.Is(name, *d, nameOf(d.URI)) {
+	if err != nil || d == nil || !catalog.IsName(name, *d, nameOf(d.URI)) {
 		return nil, err
 	}
 	return []corpus.Document{*d}, nil
@@ -149,7 +149,7 @@ func centrality(all []corpus.Chunk) []float64 {
 	held := map[string]int{}
 	terms := make([]map[string]struct{}, len(all))
 	for i, c := range all {
-		terms[i] = lang.Set(c.Text)
+		terms[i] = lang.TermSet(c.Text)
 		for t := range terms[i] {
 			held[t]++
 		}

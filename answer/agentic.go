@@ -26,7 +26,7 @@ const (
 
 // agentic lets the planner choose tools until it has enough.
 func (j *job) agentic(ctx context.Context) error {
-	t := &tools{job: j, asked: agent.Asked(j.q.Query)}
+	t := &tools{job: j, asked: agent.TrimQuestion(j.q.Query)}
 	view := agent.View{Collection: j.q.Collection, Question: t.asked, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
 		Chained: j.analysis.Chained, TopK: j.q.TopK}
 	for _, tool := range []string{event.ToolReadPages, event.ToolListDocuments} {
@@ -35,7 +35,7 @@ func (j *job) agentic(ctx context.Context) error {
 		}
 	}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
-		Spent: func() int { return j.spent("plan") }, Told: j.think, Logged: j.past.plan})
+		Spent: func() int { return j.spent("plan") }, OnPlan: j.think, Replay: j.past.plan})
 	if err == nil && t.worked == 0 {
 		return t.failed // an answer that rests on no search would say that there is none
 	}
@@ -58,7 +58,7 @@ func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 
 // think streams the planner's reasoning.
 func (j *job) think(ctx context.Context, p agent.Plan) error {
-	thought := strings.TrimSpace(printable(lang.Head(p.Thought, maxThought)))
+	thought := strings.TrimSpace(printable(lang.Truncate(p.Thought, maxThought)))
 	if thought == "" {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (t *tools) fail(ctx context.Context, a *tool, err error) error {
 		a.failed = fault.Wrap(fault.Timeout, err, "it took longer than there was time for searching")
 	}
 	public := fault.Public(a.failed)
-	if agent.AsSuch(a.Tool) && public.Code == fault.NotFound {
+	if agent.ReadsDocuments(a.Tool) && public.Code == fault.NotFound {
 		return nil // which its result tells
 	}
 	if a.search != nil {
@@ -314,7 +314,7 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 		case a.search != nil:
 			searches = append(searches, a.search)
 			t.worked++
-		case a.Tool == event.ToolGraphTraverse, agent.AsSuch(a.Tool):
+		case a.Tool == event.ToolGraphTraverse, agent.ReadsDocuments(a.Tool):
 			t.worked++
 		}
 	}

@@ -33,7 +33,7 @@ type documents struct {
 func (d documents) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
 	q := index.Query{Collection: collection, Text: question, Limit: limit}
 	if d.Vectors != nil {
-		placed, err := d.Vectors.SearchVector(ctx, collection, lang.Head(question, 8192), model.ForQuery)
+		placed, err := d.Vectors.SearchVector(ctx, collection, lang.Truncate(question, 8192), model.ForQuery)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (j *job) direct(ctx context.Context) error {
 			}
 			next.tool, next.words, next.near, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
 		case 2:
-			next.words = strings.Join(lang.Content(lang.Head(j.q.Query, maxQuery), maxWords), " ")
+			next.words = strings.Join(lang.ContentWords(lang.Truncate(j.q.Query, maxQuery), maxWords), " ")
 			next.near, next.levels = next.words, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
 		}
 		if next.words == "" && next.near == "" {

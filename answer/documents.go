@@ -83,14 +83,14 @@ func (j *job) plainly(ctx context.Context) (known bool, err error) {
 		return j.asksPages(ctx, w.Pages)
 	case w.List != nil && j.offered(event.ToolListDocuments):
 		return j.asksList(ctx, w.List)
-	case w.Account != nil:
-		return j.asksAccount(ctx, w.Account)
+	case w.Summary != nil:
+		return j.asksAccount(ctx, w.Summary)
 	}
 	return false, nil
 }
 
 // plainlyBefore uses the result of plainly in an earlier process; done is false if that had not finished.
-func (j *job) plainlyBefore(ctx context.Context, w catalog.Wish) (done, known bool, err error) {
+func (j *job) plainlyBefore(ctx context.Context, w catalog.Request) (done, known bool, err error) {
 	c := j.past.call(1)
 	switch {
 	case c == nil || c.Plan != nil: // the searches have begun, or nothing has
@@ -230,7 +230,7 @@ func (j *job) find1(ctx context.Context, names string) (*corpus.Document, error)
 		return &docs[0], nil
 	}
 	if more {
-		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Head(names, maxQuery), Limit: 50})
+		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(names, maxQuery), Limit: 50})
 		if err != nil {
 			return nil, err
 		}

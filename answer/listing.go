@@ -88,13 +88,13 @@ func described(d corpus.Document) document {
 
 // titled returns a title on one line, shortened if it is long.
 func titled(s string) string {
-	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(s, 4*maxName))), " "), maxName))
+	return strings.TrimSpace(lang.Truncate(strings.Join(strings.Fields(lang.Clean(lang.Truncate(s, 4*maxName))), " "), maxName))
 }
 
 // listAbout searches for the topic. A document is listed if one of its passages is useful.
 func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate, error) {
 	out := listed{Documents: []document{}}
-	s := j.search(event.ToolHybridSearch, lang.Head(about, maxQuery))
+	s := j.search(event.ToolHybridSearch, lang.Truncate(about, maxQuery))
 	s.asked, s.limit = s.words, max(4*maxListed, 2*j.q.TopK)
 	if err := j.find(ctx, s); err != nil {
 		return out, nil, err

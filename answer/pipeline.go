@@ -284,7 +284,7 @@ func (j *job) prepare(ctx context.Context) error {
 
 // shownName returns the names of a question's scope for messages: printable and not too many.
 func shownName(collection string) string {
-	names := strings.Split(printable(lang.Head(collection, maxName)), ",")
+	names := strings.Split(printable(lang.Truncate(collection, maxName)), ",")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
@@ -293,7 +293,7 @@ func shownName(collection string) string {
 
 // learn adds to the term statistics.
 func (j *job) learn(ctx context.Context, texts []string) error {
-	words := lang.Content(lang.Head(strings.Join(texts, "\n"), maxQuery), maxWords)
+	words := lang.ContentWords(lang.Truncate(strings.Join(texts, "\n"), maxQuery), maxWords)
 	words = slices.DeleteFunc(words, func(w string) bool { _, known := j.stats.DF[w]; return known })
 	if len(words) == 0 && j.stats.DF != nil {
 		return nil

@@ -130,11 +130,11 @@ func (j *job) named() []bool {
 	if j.q.Mode != event.Agentic {
 		return out
 	}
-	asked := " " + lang.Name(lang.Head(j.q.Query, maxQuery)) + " "
+	asked := " " + lang.NormalizeName(lang.Truncate(j.q.Query, maxQuery)) + " "
 	names := make([]string, len(j.pool))
 	for i, c := range j.pool {
 		base, _, _ := strings.Cut(c.Chunk.Title, " (")
-		if name := " " + lang.Name(base) + " "; len(name) > 2 && strings.Contains(asked, name) {
+		if name := " " + lang.NormalizeName(base) + " "; len(name) > 2 && strings.Contains(asked, name) {
 			names[i] = name
 		}
 	}
@@ -183,7 +183,7 @@ func (j *job) places(s *search, grades []float64) []float64 {
 // weights returns the idf of a question's terms by stem.
 func (j *job) weights(question string) map[string]float64 {
 	out := map[string]float64{}
-	for _, t := range lang.Unique(lang.Head(question, maxQuery)) {
+	for _, t := range lang.UniqueTerms(lang.Truncate(question, maxQuery)) {
 		df, ok := j.stats.DF[t.Word]
 		if !ok {
 			df = j.stats.Chunks / 100
@@ -197,7 +197,7 @@ func (j *job) weights(question string) map[string]float64 {
 func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
 	held := map[string]int{}
 	for _, h := range hits {
-		terms := lang.Set(h.Chunk.Title + "\n" + h.Chunk.Text)
+		terms := lang.TermSet(h.Chunk.Title + "\n" + h.Chunk.Text)
 		for t := range asked {
 			if _, ok := terms[t]; ok {
 				held[t]++
@@ -217,7 +217,7 @@ const common = 0.3
 
 // bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present.
 func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
-	title, base := lang.Set(c.Title), 0.0
+	title, base := lang.TermSet(c.Title), 0.0
 	for t := range title {
 		base += 0.7 * asked[t]
 	}

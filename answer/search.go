@@ -62,7 +62,7 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
 	for i, h := range s.hits {
 		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores.Scores[i],
-			Name: cmp.Or(s.names[h.Chunk.Document], lang.Head(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
+			Name: cmp.Or(s.names[h.Chunk.Document], lang.Truncate(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
 		result.Found, result.Space = append(result.Found, f), h.Space
 	}
 	return result
@@ -75,7 +75,7 @@ var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; 
 func (j *job) find(ctx context.Context, s *search) error {
 	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
 	if j.Vectors != nil && s.near != "" {
-		placed, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Head(s.near, maxQuery), s.purpose)
+		placed, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Truncate(s.near, maxQuery), s.purpose)
 		switch {
 		case err == nil:
 			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights

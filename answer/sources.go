@@ -83,7 +83,7 @@ func nameOf(uri string) string {
 	if name == "." || name == "/" {
 		return ""
 	}
-	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(name, 4*maxName))), " "), maxName))
+	return strings.TrimSpace(lang.Truncate(strings.Join(strings.Fields(lang.Clean(lang.Truncate(name, 4*maxName))), " "), maxName))
 }
 
 // file is a document's file: its name without folders, and its path below the indexed folder.
@@ -123,15 +123,15 @@ const (
 // quoted returns the sentences of a passage that hold the words of what was said, in their order. For each sentence that was said, these
 // are the sentence that holds most of its words and those that hold much of the rest; none if all of them hold less than half.
 func quoted(passage, said string) []lang.Span {
-	spans := lang.Sentences(lang.Head(passage, maxQuoted))
+	spans := lang.Sentences(lang.Truncate(passage, maxQuoted))
 	words := make([]map[string]struct{}, len(spans))
 	for i, s := range spans {
-		words[i] = lang.Set(passage[s.Start:s.End])
+		words[i] = lang.TermSet(passage[s.Start:s.End])
 	}
-	said = lang.Head(said, maxSaid)
+	said = lang.Truncate(said, maxSaid)
 	var all []int
 	for _, s := range lang.Sentences(said) {
-		all = append(all, covering(words, lang.Set(said[s.Start:s.End]))...)
+		all = append(all, covering(words, lang.TermSet(said[s.Start:s.End]))...)
 	}
 	slices.Sort(all)
 	var out []lang.Span

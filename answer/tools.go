@@ -129,7 +129,7 @@ func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, candidate{Hit: hits[i], grade: grades.Scores[i], asked: asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
-		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Document, lang.Head(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
+		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Document, lang.Truncate(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}
 	return result, nil
 }

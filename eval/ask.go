@@ -114,7 +114,7 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
 	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
-		Answer: lang.Head(string(state.Text), maxAnswer)}
+		Answer: lang.Truncate(string(state.Text), maxAnswer)}
 	if state.Failure != nil {
 		a.Failed = state.Failure.Message
 	}
@@ -160,7 +160,7 @@ func (q Question) groups(answerable bool) (out []string) {
 	if q.MultiHop {
 		out = append(out, MultiHop)
 	}
-	if kind := strings.Join(strings.Fields(lang.Clean(lang.Head(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
+	if kind := strings.Join(strings.Fields(lang.Clean(lang.Truncate(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
 		out = append(out, kind)
 	}
 	return out

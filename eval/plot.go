@@ -161,12 +161,12 @@ func short(label string) string {
 	if len(label) <= maxLabel {
 		return label
 	}
-	return lang.Head(label, maxLabel-3) + "…"
+	return lang.Truncate(label, maxLabel-3) + "…"
 }
 
 // escaped escapes the beginning of a text for XML.
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(cmp.Or(lang.Head(s, 80), "?"))) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(cmp.Or(lang.Truncate(s, 80), "?"))) // a builder takes everything
 	return b.String()
 }

@@ -2,9 +2,9 @@ package lang
 
 import "strings"
 
-// Row says whether a line is a table's row: its cells are parted by bars with blanks around them. A bar within brackets, as
-// in P(a | b), parts nothing.
-func Row(line string) bool {
+// IsTableRow reports whether a line is a table row: cells separated by vertical bars with spaces around them. A bar within
+// brackets, as in P(a | b), does not separate cells.
+func IsTableRow(line string) bool {
 	depth := 0
 	for i := range len(line) {
 		switch line[i] {
@@ -23,8 +23,8 @@ func Row(line string) bool {
 	return strings.HasPrefix(line, "|")
 }
 
-// Cells gives the cells of a row, of a Markdown table's too; empty ones stay, but for those that its outer bars make.
-func Cells(row string) []string {
+// TableCells returns the cells of a table row, including empty ones, but not those outside the outer bars of a Markdown row.
+func TableCells(row string) []string {
 	row = strings.TrimSpace(row)
 	if strings.HasPrefix(row, "|") && strings.HasSuffix(row, "|") && len(row) > 1 {
 		row = row[1 : len(row)-1]
@@ -50,8 +50,8 @@ func Cells(row string) []string {
 // maxFence is the widest fence, in characters.
 const maxFence = 20
 
-// Fence puts code between fences that are wider than any in it, as Markdown writes them; ok is false where code holds one
-// that is too wide.
+// Fence encloses code in a Markdown code fence that is wider than any fence in the code. It reports false if that would be
+// wider than maxFence.
 func Fence(code string) (fenced string, ok bool) {
 	width := 3
 	for line := range strings.Lines(code) {
@@ -64,7 +64,7 @@ func Fence(code string) (fenced string, ok bool) {
 	return mark + "\n" + code + "\n" + mark, true
 }
 
-// Unfence gives the code of a piece that [Sentences] took for fenced code.
+// Unfence returns the code inside a fence, as [Sentences] recognizes fenced code.
 func Unfence(s string) (code string, ok bool) {
 	width := fence(s)
 	first, last := strings.IndexByte(s, '\n'), strings.LastIndexByte(s, '\n')
@@ -74,7 +74,7 @@ func Unfence(s string) (code string, ok bool) {
 	return s[first+1 : max(first+1, last)], true
 }
 
-// fence gives how many backquotes s begins with, and 0 for fewer than three.
+// fence returns the number of backquotes at the start of s, or 0 if there are fewer than three.
 func fence(s string) int {
 	n := 0
 	for n < len(s) && s[n] == '`' {

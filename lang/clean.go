@@ -30,7 +30,7 @@ func Clean(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isClean says of plain ASCII whether it is clean already: most text is.
+// isClean reports of plain ASCII whether it is clean already: most text is.
 func isClean(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {

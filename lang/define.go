@@ -10,9 +10,9 @@ var defineRE = regexp.MustCompile(`(?i)^\W*(?:(?:what|who)(?:'s|’s| is| are| w
 // maxSubject is how many terms the subject of a definition has at most.
 const maxSubject = 3
 
-// Subject gives the stems of what a question asks the meaning of, such as that of cursor for "What is a cursor?". There are
-// none if it asks for something else.
-func Subject(question string) []string {
+// DefinitionSubject returns the stems of the term that a question asks to define, such as cursor in "What is a cursor?". It returns
+// nil for other questions.
+func DefinitionSubject(question string) []string {
 	if len(question) > 200 {
 		return nil
 	}
@@ -23,7 +23,7 @@ func Subject(question string) []string {
 	words := Words(m[1] + m[2] + m[3])
 	var out []string
 	for i, w := range words {
-		if Stop(w.Text) {
+		if IsStopWord(w.Text) {
 			if _, article := articles[w.Text]; !article || i > 0 {
 				return nil // there is more to it: what is kept of a run
 			}
@@ -37,22 +37,22 @@ func Subject(question string) []string {
 	return out
 }
 
-// Defines says whether a sentence opens with the subject and goes on to say what it is, as "A cursor is a place" does, or
-// says what is called by its name: "About a paragraph is a passage."
+// Defines reports whether a sentence defines the subject: it begins with the subject and a verb of definition, as "A cursor is
+// a place" does, or ends a clause with it, as "About a paragraph is a passage." does.
 func Defines(sentence string, subject []string) bool {
 	if len(sentence) > 160 {
 		sentence = strings.ToValidUTF8(sentence[:160], "")
 	}
 	words := Words(sentence)
-	return opensWith(words, subject) || calls(sentence, words, subject)
+	return opensWith(words, subject) || endsWith(sentence, words, subject)
 }
 
-// calls says whether a verb and an article part the subject, at which a clause ends, from what it is the name of.
-func calls(sentence string, words []Token, subject []string) bool {
+// endsWith reports whether the sentence defines the subject at the end of a clause: "… is a SUBJECT."
+func endsWith(sentence string, words []Token, subject []string) bool {
 	if len(words) == 0 || len(subject) == 0 {
 		return false
 	}
-	if _, what := kinds[words[0].Text]; Stop(words[0].Text) && !what && words[0].Text != "about" {
+	if _, what := kinds[words[0].Text]; IsStopWord(words[0].Text) && !what && words[0].Text != "about" {
 		return false // it is a passage
 	}
 	for k := 1; k < min(len(words), 12)-len(subject)-1; k++ {

@@ -20,7 +20,7 @@ func TestSubject(t *testing.T) {
 		"What is it?":                                "",
 		"What is " + strings.Repeat("a ", 500) + "?": "",
 	} {
-		if got := strings.Join(lang.Subject(q), " "); got != want {
+		if got := strings.Join(lang.DefinitionSubject(q), " "); got != want {
 			t.Errorf("%s: %q, want %q", q, got, want)
 		}
 	}

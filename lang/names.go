@@ -7,12 +7,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Name gives what names have in common that mean the same: their words in small letters without accents, possessive 's,
-// other apostrophes or punctuation, one space between them, and without an article before them. The name of "The Żuławskis'
-// House (film)" is "zulawskis house film"; that of a text without words is "".
-func Name(s string) string {
+// NormalizeName returns a form in which spellings of the same name are equal: its words in lower case without accents,
+// possessive 's, apostrophes, punctuation and a leading article, separated by one space. "The Żuławskis' House (film)" becomes
+// "zulawskis house film". A text without words becomes "".
+func NormalizeName(s string) string {
 	words := Words(s)
-	if len(words) > 1 && Article(words[0].Text) {
+	if len(words) > 1 && IsArticle(words[0].Text) {
 		words = words[1:]
 	}
 	var b strings.Builder
@@ -28,7 +28,7 @@ func Name(s string) string {
 	return b.String()
 }
 
-// FoldWord gives a word, lower-cased as [Words] gives it, as it stands in a [Name].
+// FoldWord returns the form that a lower-cased word of [Words] has in the result of [NormalizeName].
 func FoldWord(word string) string {
 	ascii, apostrophe := true, false
 	for i := range len(word) {
@@ -59,11 +59,11 @@ func FoldWord(word string) string {
 	return norm.NFC.String(b.String())
 }
 
-// Article says whether a lower-cased word is an English article.
-func Article(word string) bool {
+// IsArticle reports whether a lower-cased word is an English article.
+func IsArticle(word string) bool {
 	_, ok := articles[word]
 	return ok
 }
 
-// plainLetters are letters that Unicode does not take apart.
+// plainLetters are letters without a canonical decomposition in Unicode.
 var plainLetters = map[rune]string{'ł': "l", 'ø': "o", 'đ': "d", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ð': "d", 'ı': "i", 'ħ': "h"}

@@ -27,10 +27,10 @@ func TestName(t *testing.T) {
 		"A":                               "a",
 		strings.Repeat("x", 10) + "\x00y": "xxxxxxxxxx y",
 	} {
-		if got := lang.Name(in); got != want {
+		if got := lang.NormalizeName(in); got != want {
 			t.Errorf("%q is named %q, not %q", in, got, want)
 		}
-		if again := lang.Name(want); again != want && want != "the" {
+		if again := lang.NormalizeName(want); again != want && want != "the" {
 			t.Errorf("%q is named %q again", want, again)
 		}
 	}

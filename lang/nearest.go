@@ -24,7 +24,7 @@ func Nearest(word string, candidates []string, edits int) string {
 	return best
 }
 
-// plain returns a name without what spellings of it differ in.
+// plain returns a name in lower case without dashes and underscores.
 func plain(s string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s))
 }

@@ -15,10 +15,10 @@ const maxSentence = 2000
 // maxMarks is how many bytes of end marks, and of what closes after them, are taken as one.
 const maxMarks = 64
 
-// Sentences gives the sentences of s in order, without the white space around them. A sentence ends at a full stop,
+// Sentences returns the sentences of s in order, without the white space around them. A sentence ends at a full stop,
 // question or exclamation mark with what closes after it (quotes, brackets, reference marks such as [12]), unless the
 // stop belongs to an abbreviation, an initial, a number or a list's counter, or a small letter follows what may be one; at a blank line; and at a new line before a
-// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([Row]) is one
+// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([IsTableRow]) is one
 // sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than 2,000 bytes.
 func Sentences(s string) []Span {
 	c := cutter{s: s, out: make([]Span, 0, len(s)/100+1)}
@@ -52,13 +52,13 @@ func Sentences(s string) []Span {
 
 type cutter struct {
 	s     string
-	start int // of the sentence at hand, perhaps with white space before it
+	start int // of the current sentence, including leading white space
 	out   []Span
 
 	open, width int // where the last search for a fence's other end gave up, and how wide a fence it was for
 }
 
-// end makes a sentence of what stands between start and i, if anything does.
+// end appends the text between start and i as a sentence unless it is blank.
 func (c *cutter) end(i int) {
 	a, b := c.start, i
 	for a < b {
@@ -95,7 +95,7 @@ func (c *cutter) cutLong(i int) int {
 	return i
 }
 
-// newline decides about the line's end at i and gives where to go on.
+// newline handles the end of a line at i and returns where to continue.
 func (c *cutter) newline(i int) int {
 	next := i + 1
 	for next < len(c.s) && (c.s[next] == ' ' || c.s[next] == '\t') {
@@ -107,13 +107,13 @@ func (c *cutter) newline(i int) int {
 	return c.line(next)
 }
 
-// inBlock says whether the sentence at hand is a line of its own: a heading, an overlong table row or a fence.
+// inBlock reports whether the current sentence is a line of its own: a heading, an overlong table row or a fence.
 func (c *cutter) inBlock() bool {
 	line := strings.TrimLeft(c.s[c.start:min(len(c.s), c.start+64)], " \t\n")
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "```")
 }
 
-// line takes the row or the fenced code that begins at i, where a line does, and gives where to go on.
+// line consumes a table row or fenced code that begins at i, the start of a line, and returns where to continue.
 func (c *cutter) line(i int) int {
 	n, ok := c.fenced(i)
 	if !ok {
@@ -121,7 +121,7 @@ func (c *cutter) line(i int) int {
 		if n = strings.IndexByte(line, '\n'); n < 0 {
 			n = len(line)
 		}
-		if i+n < len(c.s) && c.s[i+n] != '\n' || !Row(strings.TrimRight(line[:n], " \t")) {
+		if i+n < len(c.s) && c.s[i+n] != '\n' || !IsTableRow(strings.TrimRight(line[:n], " \t")) {
 			return i
 		}
 		n += i
@@ -131,7 +131,7 @@ func (c *cutter) line(i int) int {
 	return n
 }
 
-// fenced gives where the fenced code that begins at i ends, its other fence included.
+// fenced returns where the fenced code that begins at i ends, its other fence included.
 func (c *cutter) fenced(i int) (int, bool) {
 	width := fence(c.s[i:])
 	if width == 0 {
@@ -161,7 +161,7 @@ func (c *cutter) fenced(i int) (int, bool) {
 	}
 }
 
-// marker says whether a line begins with what sets it off from the line before.
+// marker reports whether a line begins with what sets it off from the line before.
 func marker(line string) bool {
 	switch line[0] {
 	case '#', '|', '>':
@@ -186,7 +186,7 @@ func marker(line string) bool {
 	return n > 0 && n+1 < len(line) && (line[n] == '.' || line[n] == ')') && line[n+1] == ' '
 }
 
-// stop decides about the run of end marks at i and gives where to go on.
+// stop handles a run of end marks at i and returns where to continue.
 func (c *cutter) stop(i int) int {
 	after := i
 	for after < min(len(c.s), i+maxMarks) {
@@ -222,7 +222,7 @@ func (c *cutter) stop(i int) int {
 	return closed
 }
 
-// closers gives where the quotes, brackets and reference marks after i end.
+// closers returns where the quotes, brackets and reference marks after i end.
 func (c *cutter) closers(i int) int {
 	for limit := min(len(c.s), i+maxMarks); i < limit; {
 		switch b := c.s[i]; {
@@ -250,7 +250,7 @@ func (c *cutter) closers(i int) int {
 	return i
 }
 
-// ends says whether the end mark at i, after which text goes on at next, ends a sentence; single, if it is one full stop.
+// ends reports whether the end mark at i, after which text goes on at next, ends a sentence; single, if it is one full stop.
 func (c *cutter) ends(i, next int, single bool) bool {
 	if next >= len(c.s) {
 		return true
@@ -286,7 +286,7 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	return true
 }
 
-// closesPlainly says whether s ends with a word that is hardly an abbreviation: four small letters or more, and not one of
+// closesPlainly reports whether s ends with a word that is hardly an abbreviation: four small letters or more, and not one of
 // those that are known.
 func closesPlainly(s string) bool {
 	word := lastWord(s)
@@ -303,7 +303,7 @@ func closesPlainly(s string) bool {
 	return !never && !maybe && strings.ContainsAny(word, "aeiouy")
 }
 
-// lastWord gives the word that s ends with, points inside included, and no more than its last 16 bytes.
+// lastWord returns the word that s ends with, points inside included, and no more than its last 16 bytes.
 func lastWord(s string) string {
 	at := len(s)
 	for at > 0 && len(s)-at < 16 {
@@ -331,7 +331,7 @@ func isCounter(w string) bool {
 	return true
 }
 
-// isInitial says whether a word is one capital letter or several with points between, such as U.S.
+// isInitial reports whether a word is one capital letter or several with points between, such as U.S.
 func isInitial(w string) bool {
 	letterNext := true
 	for _, r := range w {
@@ -344,7 +344,7 @@ func isInitial(w string) bool {
 	return !letterNext && (unicode.IsUpper(r) || len(w) > 2)
 }
 
-// startsSentence says whether s begins with a capitalised word that commonly begins a sentence and seldom a name.
+// startsSentence reports whether s begins with a capitalised word that commonly begins a sentence and seldom a name.
 func startsSentence(s string) bool {
 	end := 0
 	for end < len(s) && end < 16 && (s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {

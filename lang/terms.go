@@ -7,7 +7,7 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// maxStem is the longest word, in bytes, that is stemmed; what is longer is no English word.
+// maxStem is the longest word, in bytes, that is stemmed; longer words are not English.
 const maxStem = 40
 
 // Stem reduces a lower-cased word, as [Words] gives it, to its stem by Snowball's English algorithm. Numbers lose their
@@ -32,20 +32,72 @@ func Stem(word string) string {
 	return word
 }
 
-// Stop says whether a lower-cased word carries too little meaning to be searched for: English function words, question
+// IsStopWord reports whether a lower-cased word carries too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.
-func Stop(word string) bool {
+func IsStopWord(word string) bool {
 	_, ok := stops[word]
 	return ok
 }
 
-// Terms gives the stems of the words of s that are no stop words, in order, repeats included.
+// Terms returns the stems of the words of s in order, with repetitions and without stop words.
 func Terms(s string) []string {
 	words := Words(s)
 	out := make([]string, 0, len(words))
 	for _, w := range words {
-		if !Stop(w.Text) {
+		if !IsStopWord(w.Text) {
 			out = append(out, Stem(w.Text))
+		}
+	}
+	return out
+}
+
+// Term is a word that carries meaning: as written, lower-cased, and its stem.
+type Term struct{ Word, Stem string }
+
+// UniqueTerms returns the terms of s with distinct stems, in order of first occurrence. Stop words are left out unless s has no
+// other words.
+func UniqueTerms(s string) []Term {
+	words := Words(s)
+	seen := make(map[string]struct{}, len(words))
+	var out []Term
+	add := func(w string) {
+		stem := Stem(w)
+		if _, ok := seen[stem]; !ok {
+			seen[stem] = struct{}{}
+			out = append(out, Term{w, stem})
+		}
+	}
+	for _, w := range words {
+		if !IsStopWord(w.Text) {
+			add(w.Text)
+		}
+	}
+	if len(out) == 0 {
+		for _, w := range words {
+			add(w.Text)
+		}
+	}
+	return out
+}
+
+// TermSet returns the stems of the terms of s.
+func TermSet(s string) map[string]struct{} {
+	terms := Terms(s)
+	m := make(map[string]struct{}, len(terms))
+	for _, t := range terms {
+		m[t] = struct{}{}
+	}
+	return m
+}
+
+// ContentWords returns the first distinct words of s that are not stop words, at most the given number.
+func ContentWords(s string, limit int) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, w := range Words(s) {
+		if !IsStopWord(w.Text) && !seen[w.Text] && len(out) < limit {
+			seen[w.Text] = true
+			out = append(out, w.Text)
 		}
 	}
 	return out

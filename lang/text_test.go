@@ -117,12 +117,12 @@ func TestTerms(t *testing.T) {
 		t.Error(d)
 	}
 	for _, w := range []string{"the", "what", "how", "isn't"} {
-		if !lang.Stop(w) {
+		if !lang.IsStopWord(w) {
 			t.Errorf("Stop(%q) is false", w)
 		}
 	}
-	if lang.Stop("energy") {
-		t.Error(`Stop("energy") is true`)
+	if lang.IsStopWord("energy") {
+		t.Error(`IsStopWord("energy") is true`)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestFence(t *testing.T) {
 	if _, ok := lang.Unfence("```\na"); ok {
 		t.Error("half a fence")
 	}
-	if d := cmp.Diff([]string{"a", "", "f(b | c)"}, lang.Cells("| a | | f(b | c) |")); d != "" {
+	if d := cmp.Diff([]string{"a", "", "f(b | c)"}, lang.TableCells("| a | | f(b | c) |")); d != "" {
 		t.Error(d)
 	}
 }

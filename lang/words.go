@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Token is a word of a text: Text is lower-cased and s[Start:End] is where it stands, in bytes.
+// Token is a word of a text: Text is lower-cased and s[Start:End] is its position, in bytes.
 type Token struct {
 	Text       string
 	Start, End int
 }
 
-// Words gives the words of s in order. A word is a run of letters, digits, marks and underscores. Inside a word, points
-// and commas stand between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), points in acronyms
+// Words returns the words of s in order. A word is a run of letters, digits, marks and underscores. Inside a word, points
+// and commas may stand between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), points in acronyms
 // (U.S), and hyphens in dates (2024-01-02). Where a script writes no spaces, each Han or Hiragana character is a word.
 func Words(s string) []Token {
 	out := make([]Token, 0, len(s)/6+1)
@@ -40,7 +40,7 @@ const (
 	ideograph
 )
 
-// classAt gives the class and the width of the character at i.
+// classAt returns the class and the width of the character at i.
 func classAt(s string, i int) (class, int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		switch {
@@ -70,7 +70,7 @@ func classAt(s string, i int) (class, int) {
 	return other, n
 }
 
-// wordEnd gives where the word that begins at i ends.
+// wordEnd returns where the word that begins at i ends.
 func wordEnd(s string, i int) int {
 	start := i
 	prev, n := classAt(s, i)
@@ -100,7 +100,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// joiner gives the width of the mark at i if the word that began at start goes on after it, and 0 otherwise.
+// joiner returns the width of the mark at i if the word that began at start goes on after it, and 0 otherwise.
 func joiner(s string, start, i int, prev class) int {
 	w := 1
 	if s[i] >= utf8.RuneSelf {
@@ -134,7 +134,7 @@ func joiner(s string, start, i int, prev class) int {
 	return 0
 }
 
-// acronym says whether the point at i stands between single letters, as in U.S: before it is one letter since start or
+// acronym reports whether the full stop at i is between single letters, as in U.S: before it is one letter since start or
 // since the last point, and the letter after it, which ends at end, is alone too.
 func acronym(s string, start, i, end int) bool {
 	_, size := utf8.DecodeLastRuneInString(s[start:i])
@@ -148,7 +148,7 @@ func acronym(s string, start, i, end int) bool {
 	return c == other || c == ideograph
 }
 
-// inDate says whether the hyphen at i is one of those of an ISO 8601 date that begins at start.
+// inDate reports whether the hyphen at i is one of those of an ISO 8601 date that begins at start.
 func inDate(s string, start, i int) bool {
 	if at := i - start; at != 4 && at != 7 || len(s) < start+10 {
 		return false

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	headroom     = 1024 // tokens for what a model thinks before it answers
+	headroom     = 1024 // tokens for reasoning before the reply
 	maxComplaint = 1000 // bytes
-	maxFaults    = 6    // of a schema that are told
+	maxFaults    = 6    // schema violations that are reported to the model
 	maxEcho      = 8 << 10
 )
 
-// Errors that are the causes of an [model.Error]. What a model said is in none of them.
+// Causes of a [model.Error]. None of them contains text of the model.
 var (
 	errForm = errors.New("the answer is not of the form asked for, nor is a second one")
 	errLong = errors.New("the answer is longer than any that was asked for")
 )
 
-// Ask gives what a model answers to a prompt that has a schema. It is asked for JSON of that schema at temperature 0; the
-// JSON object in what it says is held against the schema and against check, which may be nil and whose errors are told to
-// the model. Where it fits neither, the model is told so and asked once more. Errors are the chat's; a [*model.Error]
-// that is [model.Malformed] where the second answer is no better, or [model.Truncated] or [model.Rejected] where the model broke off
-// or was cut off by a filter; or that of a template. None of them holds what the model said. A [Judge] may be left alone.
+// Ask returns the reply of a model to a prompt that has a schema. It requests JSON of that schema at temperature 0. The
+// JSON object in the reply is validated against the schema and by check, which may be nil and whose errors are shown to
+// the model. An invalid reply is described to the model, which is asked once more. Errors are those of the chat; a
+// [*model.Error] that is [model.Malformed] if the second reply is invalid too, [model.Truncated] if it was cut off, or
+// [model.Rejected] if a filter stopped it; or that of a template. No error contains the reply. A [Judge] may be suspended.
 func Ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check func(*T) error) (T, error) {
 	j, ok := chat.(*Judge)
 	if !ok {
@@ -43,7 +43,7 @@ func Ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check fu
 		return none, err
 	}
 	out, err := ask(ctx, chat, set, d, check)
-	j.Saw(err)
+	j.Record(err)
 	return out, err
 }
 
@@ -88,8 +88,8 @@ func ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check fu
 	return none, &model.Error{Model: chat.Name(), Failure: model.Malformed, Cause: errForm}
 }
 
-// Text gives what a model answers to a prompt without a schema: valid UTF-8, trimmed, without control characters and without the
-// brackets of citations, and not empty. Errors are those of [Ask], and [model.Empty].
+// Text returns the reply of a model to a prompt without a schema: valid UTF-8, trimmed, without control characters and
+// citation brackets, and not empty. Errors are those of [Ask], and [model.Empty].
 func Text(ctx context.Context, chat model.Chat, set *Set, d Data) (string, error) {
 	messages, err := set.Render(d)
 	if err != nil {
@@ -102,13 +102,13 @@ func Text(ctx context.Context, chat model.Chat, set *Set, d Data) (string, error
 	if err := final(chat, stop); err != nil {
 		return "", err
 	}
-	if said = strings.TrimSpace(harmless(said, maxReply)); said == "" {
+	if said = strings.TrimSpace(sanitize(said, maxReply)); said == "" {
 		return "", &model.Error{Model: chat.Name(), Failure: model.Empty}
 	}
 	return said, nil
 }
 
-// request asks for an answer of bounded length that does not vary.
+// request returns a request for a deterministic reply of bounded length.
 func request(ctx context.Context, chat model.Chat, messages []model.Message, d Data) model.Request {
 	most := headroom + d.answer()
 	limits := chat.Limits(ctx)
@@ -121,7 +121,7 @@ func request(ctx context.Context, chat model.Chat, messages []model.Message, d D
 	return model.Request{Messages: messages, MaxTokens: most, Temperature: new(float64)}
 }
 
-// final is the error of an answer that ended in a way that asking again does not mend.
+// final returns the error of a reply that ended in a way that a second request would not change.
 func final(chat model.Chat, stop model.StopReason) error {
 	switch stop {
 	case model.StopIncomplete:
@@ -132,7 +132,7 @@ func final(chat model.Chat, stop model.StopReason) error {
 	return nil
 }
 
-// complete collects the text of an answer.
+// complete collects the text of a reply.
 func complete(ctx context.Context, chat model.Chat, r model.Request) (said string, stop model.StopReason, err error) {
 	var b strings.Builder
 	thought := 0
@@ -152,7 +152,7 @@ func complete(ctx context.Context, chat model.Chat, r model.Request) (said strin
 	return b.String(), stop, ctx.Err()
 }
 
-// read takes an answer apart. The complaint says to the model what is wrong with it, and is empty where nothing is.
+// read parses a reply. The complaint describes to the model what is wrong with it, and is empty if it is valid.
 func read[T any](said string, form *jsonschema.Schema, check func(*T) error) (out T, complaint string) {
 	raw, ok := extract(said)
 	if !ok {
@@ -172,13 +172,13 @@ func read[T any](said string, form *jsonschema.Schema, check func(*T) error) (ou
 	if check != nil {
 		if err := check(&out); err != nil {
 			var none T
-			return none, lang.Head(err.Error(), maxComplaint) + "."
+			return none, lang.Truncate(err.Error(), maxComplaint) + "."
 		}
 	}
 	return out, ""
 }
 
-// faults says in words what a schema has against an answer.
+// faults describes in words how a reply violates a schema.
 func faults(err error) string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -199,17 +199,17 @@ func faults(err error) string {
 		}
 	}
 	walk(invalid)
-	return lang.Head("its JSON does not fit the schema: "+strings.Join(out, "; "), maxComplaint) + "."
+	return lang.Truncate("its JSON does not fit the schema: "+strings.Join(out, "; "), maxComplaint) + "."
 }
 
-// again is the conversation with what the model said and what is wrong with it. An answer without text, which no model
-// takes as a message of its own, is left out.
+// again appends the reply and the complaint to the conversation. An empty reply is left out, because no model accepts an
+// empty message of its own.
 func (s *Set) again(messages []model.Message, said, complaint string, schema *model.Schema) ([]model.Message, error) {
-	ask, err := write(s.repair, repairView{harmless(complaint, 2*maxComplaint), string(schema.JSON)})
+	ask, err := write(s.repair, repairView{sanitize(complaint, 2*maxComplaint), string(schema.JSON)})
 	if err != nil {
 		return nil, fmt.Errorf("write prompt: %w", err)
 	}
-	said = strings.TrimSpace(harmless(said, maxEcho))
+	said = strings.TrimSpace(sanitize(said, maxEcho))
 	if said == "" {
 		system, user := messages[0], messages[1]
 		user.Text += "\n\n" + ask

@@ -198,7 +198,7 @@ func TestShare(t *testing.T) {
 			ctx  context.Context
 			want time.Duration
 		}{{within, 5 * time.Second}, {t.Context(), 8 * time.Second}} {
-			share, cancel := prompt.Share(c.ctx, 8*time.Second, 4)
+			share, cancel := prompt.WithShare(c.ctx, 8*time.Second, 4)
 			began := time.Now()
 			<-share.Done()
 			cancel()
@@ -206,28 +206,28 @@ func TestShare(t *testing.T) {
 				t.Errorf("a share of %v, want %v", took, c.want)
 			}
 			var late *model.Error
-			if err := prompt.Late(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.TimedOut || late.Model != "qwen" {
+			if err := prompt.ShareError(c.ctx, share, "qwen", share.Err()); !errors.As(err, &late) || late.Failure != model.TimedOut || late.Model != "qwen" {
 				t.Errorf("error %v", err)
 			}
 			own := &model.Error{Model: "other", Failure: model.ServerError}
-			if err := prompt.Late(c.ctx, share, "qwen", own); !errors.Is(err, own) {
+			if err := prompt.ShareError(c.ctx, share, "qwen", own); !errors.Is(err, own) {
 				t.Errorf("error %v", err)
 			}
-			if err := prompt.Late(c.ctx, share, "qwen", nil); err != nil {
+			if err := prompt.ShareError(c.ctx, share, "qwen", nil); err != nil {
 				t.Errorf("error %v", err)
 			}
 		}
-		share, stop := prompt.Share(within, 8*time.Second, 4)
+		share, stop := prompt.WithShare(within, 8*time.Second, 4)
 		defer stop()
 		cancel()
-		if err := prompt.Late(within, share, "qwen", &model.Error{}); !errors.Is(err, context.Canceled) {
+		if err := prompt.ShareError(within, share, "qwen", &model.Error{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	})
 }
 
 func TestEachAndFailed(t *testing.T) {
-	errs := prompt.Each(6, 2, func(i int) error {
+	errs := prompt.ForEach(6, 2, func(i int) error {
 		switch {
 		case i == 1:
 			return errors.New("odd")
@@ -238,11 +238,11 @@ func TestEachAndFailed(t *testing.T) {
 	})
 	var told []string
 	ctx := model.WithTrace(t.Context(), &model.Trace{Failed: func(err error, name, next string) { told = append(told, err.Error()+", "+name+", "+next) }})
-	prompt.Failed(ctx, errs, "qwen", "coverage")
+	prompt.ReportFailures(ctx, errs, "qwen", "coverage")
 	if d := cmp.Diff([]string{"odd, qwen, coverage", "batch: qwen failed, qwen, coverage"}, told); d != "" || len(errs) != 6 || errs[0] != nil {
 		t.Error(d, errs)
 	}
-	if errs := prompt.Each(0, 0, nil); len(errs) != 0 {
+	if errs := prompt.ForEach(0, 0, nil); len(errs) != 0 {
 		t.Error(errs)
 	}
 }

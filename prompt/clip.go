@@ -5,16 +5,16 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// maxClipped is how many bytes of a text are read to find the part of it that counts.
+// maxClipped is how many bytes of a text are searched for the best part.
 const maxClipped = 256 << 10
 
-// Clip gives at most so many bytes of s, and the dots where it was cut: the sentences in a row that hold most of the distinct
-// terms of about, the first of several that hold as many.
+// Clip returns at most the given number of bytes of s, with an ellipsis where it was cut: the consecutive sentences that
+// contain most distinct terms of about. Of equal ones the first is used.
 func Clip(s, about string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	s = lang.Head(s, maxClipped)
+	s = lang.Truncate(s, maxClipped)
 	spans := lang.Sentences(s)
 	held := termsOf(s, spans, about)
 	from, best := 0, 0
@@ -30,13 +30,13 @@ func Clip(s, about string, most int) string {
 		}
 	}
 	if best == 0 {
-		return lang.Head(s, most) + " …"
+		return lang.Truncate(s, most) + " …"
 	}
 	to := from
 	for to+1 < len(spans) && spans[to+1].End-spans[from].Start <= most {
 		to++
 	}
-	out := lang.Head(s[spans[from].Start:spans[to].End], most)
+	out := lang.Truncate(s[spans[from].Start:spans[to].End], most)
 	if from > 0 {
 		out = "… " + out
 	}
@@ -46,12 +46,12 @@ func Clip(s, about string, most int) string {
 	return out
 }
 
-// termsOf gives the distinct terms of about that each span of s holds.
+// termsOf returns the distinct terms of about in each span of s.
 func termsOf(s string, spans []lang.Span, about string) [][]string {
-	wanted := lang.Set(lang.Head(about, maxQuestion))
+	wanted := lang.TermSet(lang.Truncate(about, maxQuestion))
 	held := make([][]string, len(spans))
 	for i, sp := range spans {
-		for t := range lang.Set(s[sp.Start:sp.End]) {
+		for t := range lang.TermSet(s[sp.Start:sp.End]) {
 			if _, ok := wanted[t]; ok {
 				held[i] = append(held[i], t)
 			}
@@ -60,16 +60,16 @@ func termsOf(s string, spans []lang.Span, about string) [][]string {
 	return held
 }
 
-// The bytes of passages in one request: where nothing is known of a model's limits, and at least.
+// The number of bytes of passages in one request: for unknown limits, and the minimum.
 const (
 	mostRoom  = 12000
 	leastRoom = 1500
-	fixed     = 1500 // tokens of a request that are no passages: the rules, the question, the answer
-	perToken  = 2    // bytes, fewer than most texts have, as a request that is too long fails or is cut silently
+	fixed     = 1500 // tokens of a request besides passages: the rules, the question, the reply
+	perToken  = 2    // bytes; a low estimate, because a request that is too long fails or is cut silently
 )
 
-// Room is how many bytes of passages a request for a judgement may hold, so that it fits a model of these limits.
-func Room(l model.Limits) int {
+// PassageBudget returns how many bytes of passages a grading or verification request may contain, given the limits of a model.
+func PassageBudget(l model.Limits) int {
 	if l.Context <= 0 {
 		return mostRoom
 	}

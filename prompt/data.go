@@ -8,69 +8,68 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// Data is what one of the prompts is about. Its texts need not be clean: [Set.Render] quotes them.
+// Data is the content of a prompt. Its texts need not be clean: [Set.Render] quotes them.
 type Data interface {
 	name() string       // of the prompt
-	answer() int        // tokens that an answer of its form may take
-	fenced(f fence) any // what the template is given
+	answer() int        // tokens that a reply may take
+	fenced(f fence) any // the value for the template
 }
 
-// Analysis is what analyze.md is about. Its template is given .Question.
+// Analysis is the data of analyze.md: .Question.
 type Analysis struct{ Question string }
 
-// Hypothesis is what hyde.md is about. Its template is given .Question.
+// Hypothesis is the data of hyde.md: .Question.
 type Hypothesis struct{ Question string }
 
-// Grading is what grade.md is about. Its template is given .Question and the list .Passages.
+// Grading is the data of grade.md: .Question and the list .Passages.
 type Grading struct {
 	Question string
 	Passages []Passage
 }
 
-// Verification is what verify.md is about. Its template is given .Question and the lists .Claims and .Passages.
+// Verification is the data of verify.md: .Question and the lists .Claims and .Passages.
 type Verification struct {
 	Question string
 	Claims   []Claim
 	Passages []Passage
 }
 
-// Answer is what answer.md is about. Its template is given .Question, the lists .Passages and .History, and .Wishes, which is
-// empty where the asker has none.
+// Answer is the data of answer.md: .Question, the lists .Passages and .History, and .Instructions, which may be empty.
 type Answer struct {
-	Question string
-	Passages []Passage
-	History  []Said
-	Wishes   string // how the asker wants to be answered
+	Question     string
+	Passages     []Passage
+	History      []Message
+	Instructions string // the user's instructions for the answer
 }
 
-// Condensing is what condense.md is about. Its template is given .Question and the list .History.
+// Condensing is the data of condense.md: .Question and the list .History.
 type Condensing struct {
 	Question string
-	History  []Said
+	History  []Message
 }
 
-// Said is a turn of a conversation, the program's own answers included: they are quoted like anything else.
-type Said struct {
-	Role string // as the program says it: user or assistant
+// Message is a message of a conversation. Answers of the program are quoted like other text.
+type Message struct {
+	Role string // "user" or "assistant"
 	Text string
 }
 
-// Passage is a piece of a document as a prompt shows it.
+// Passage is a part of a document in a prompt.
 type Passage struct {
-	ID      int // in citations and judgements
+	ID      int // in citations and grades
 	Heading string
 	Text    string
 }
 
-// Claim is a statement of an answer as a prompt shows it.
+// Claim is a statement of an answer in a prompt.
 type Claim struct {
 	ID    int
 	Text  string
 	Cites []int // ids of passages
 }
 
-// PassageOf shows a chunk with its title and headings; of its text the part of at most so many bytes that holds most of
-// the words of about (see [Clip]), or all where most is 0.
+// PassageOf returns a chunk with its title and headings. Its text is cut to the given number of bytes that contain most of
+// the words of about (see [Clip]), or complete if most is 0.
 func PassageOf(id int, c corpus.Chunk, about string, most int) Passage {
 	above := make([]string, 0, len(c.Headings)+1)
 	for _, h := range append([]string{c.Title}, c.Headings...) {
@@ -87,10 +86,10 @@ func PassageOf(id int, c corpus.Chunk, about string, most int) Passage {
 
 func (p Passage) fenced(f fence) Quote { return p.quoted(f, "") }
 
-// quoted gives the passage in its fence, with attributes besides its id that are the program's.
+// quoted returns the passage in its fence, with attributes in addition to its id.
 func (p Passage) quoted(f fence, attributes string) Quote {
-	s := harmless(p.Text, maxPassage)
-	switch h := oneLine(harmless(p.Heading, maxHeading)); {
+	s := sanitize(p.Text, maxPassage)
+	switch h := oneLine(sanitize(p.Heading, maxHeading)); {
 	case s == "":
 		s = h
 	case h != "":
@@ -117,32 +116,32 @@ func (f fence) passages(ps []Passage) []Quote {
 	return out
 }
 
-// said quotes the turns of a conversation. A template may do without them.
-func (f fence) said(all []Said) []Quote {
+// history quotes the messages of a conversation. A template may leave them out.
+func (f fence) history(all []Message) []Quote {
 	out := make([]Quote, len(all))
 	for i, t := range all {
 		by := "user"
 		if t.Role == "assistant" {
 			by = t.Role
 		}
-		out[i] = f.spare("turn", fmt.Sprintf(" by=%q", by), t.Text, maxSaid)
+		out[i] = f.optional("turn", fmt.Sprintf(" by=%q", by), t.Text, maxSaid)
 	}
 	return out
 }
 
-// wishes quotes those of an asker. A template may do without them.
-func (f fence) wishes(s string) Quote {
+// instructions quotes the user's instructions. A template may leave them out.
+func (f fence) instructions(s string) Quote {
 	if strings.TrimSpace(s) == "" {
 		return ""
 	}
-	return f.spare("wishes", "", s, maxWishes)
+	return f.optional("wishes", "", s, maxInstructions)
 }
 
 type (
 	answerView struct {
 		Question          Quote
 		Passages, History []Quote
-		Wishes            Quote
+		Instructions      Quote
 	}
 	condenseView struct {
 		Question Quote
@@ -181,10 +180,10 @@ func (g Grading) fenced(f fence) any {
 	return passagesView{f.question(g.Question), f.passages(g.Passages)}
 }
 func (a Answer) fenced(f fence) any {
-	return answerView{f.question(a.Question), f.passages(a.Passages), f.said(a.History), f.wishes(a.Wishes)}
+	return answerView{f.question(a.Question), f.passages(a.Passages), f.history(a.History), f.instructions(a.Instructions)}
 }
 func (c Condensing) fenced(f fence) any {
-	return condenseView{f.question(c.Question), f.said(c.History)}
+	return condenseView{f.question(c.Question), f.history(c.History)}
 }
 func (v Verification) fenced(f fence) any {
 	view := claimsView{Question: f.question(v.Question), Passages: f.passages(v.Passages)}
@@ -194,11 +193,11 @@ func (v Verification) fenced(f fence) any {
 	return view
 }
 
-// samples are what prompts are tried on when they are loaded: much and nothing.
+// samples are data that prompts are tried with when they are loaded: large and empty.
 func samples() map[string][]Data {
 	ps := []Passage{{ID: 1, Heading: "A heading", Text: "One passage."}, {ID: 2, Text: "Another passage."}}
 	cs := []Claim{{ID: 1, Text: "One claim.", Cites: []int{1, 2}}, {ID: 2, Text: "Another claim."}}
-	said := []Said{{"user", "What was asked before?"}, {"assistant", "What was answered."}}
+	said := []Message{{"user", "What was asked before?"}, {"assistant", "What was answered."}}
 	const q = "What is asked?"
 	return map[string][]Data{
 		"analyze":  {Analysis{q}, Analysis{}},
@@ -208,7 +207,7 @@ func samples() map[string][]Data {
 		"answer":   {Answer{q, ps, said, "Briefly."}, Answer{q, ps, nil, ""}, Answer{}},
 		"condense": {Condensing{q, said}, Condensing{}},
 		"propose":  {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
-		"entities": {Naming{ps[0]}, Naming{}},
+		"entities": {Entities{ps[0]}, Entities{}},
 		"plan":     {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

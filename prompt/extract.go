@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	maxReply   = 64 << 10 // bytes of an answer that are read
-	maxThought = 1 << 20  // bytes of reasoning that are passed over
-	maxDepth   = 32       // of JSON
-	maxStarts  = 64       // braces at which an object is looked for
+	maxReply   = 64 << 10 // bytes of a reply that are read
+	maxThought = 1 << 20  // bytes of reasoning that are skipped
+	maxDepth   = 32       // nesting of JSON
+	maxStarts  = 64       // positions at which an object is tried
 )
 
-// extract gives the JSON object of a model's answer: the whole of it, what stands in the first fenced code that holds one,
-// or the first balanced object. Reasoning between marks of its own before the answer is passed over.
+// extract returns the JSON object of a model's reply: all of it, the first fenced code block that contains one, or the
+// first balanced object. Marked reasoning before the reply is skipped.
 func extract(s string) (json.RawMessage, bool) {
 	s = strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
 	if rest, ok := strings.CutPrefix(s, "<think>"); ok {
@@ -37,7 +37,7 @@ func extract(s string) (json.RawMessage, bool) {
 	return first(s)
 }
 
-// first gives the first balanced object of s.
+// first returns the first balanced object in s.
 func first(s string) (json.RawMessage, bool) {
 	for range maxStarts {
 		i := strings.IndexByte(s, '{')
@@ -52,7 +52,7 @@ func first(s string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// object gives the JSON object that s begins with; empty where it begins with none, or with one that is nested too deep.
+// object returns the JSON object at the start of s, or "" if there is none or it is nested too deeply.
 func object(s string) string {
 	if !strings.HasPrefix(s, "{") {
 		return ""

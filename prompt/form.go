@@ -6,13 +6,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxForm is how many bytes of JSON are held against a [Form].
+// maxForm is how many bytes of JSON are validated.
 const maxForm = 16 << 10
 
-// Form is a JSON Schema of an object, which what a model wrote is held against. Its methods may be called at once.
+// Form validates the JSON object that a model wrote against a JSON Schema. It is safe for concurrent use.
 type Form struct{ schema *jsonschema.Schema }
 
-// NewForm reads a JSON Schema that refers to nothing outside itself.
+// NewForm compiles a JSON Schema without external references.
 func NewForm(schema json.RawMessage) (*Form, error) {
 	s, err := compile(string(schema))
 	if err != nil {
@@ -21,8 +21,8 @@ func NewForm(schema json.RawMessage) (*Form, error) {
 	return &Form{s}, nil
 }
 
-// Read gives the object that a model wrote. The complaint says to the model what is wrong with it, in a sentence that may hold
-// words of the model's, and is empty where nothing is.
+// Read returns the object that a model wrote. The complaint describes to the model what is wrong with it, and may quote
+// it. It is empty for a valid object.
 func (f *Form) Read(raw json.RawMessage) (object map[string]any, complaint string) {
 	if len(raw) > maxForm {
 		return nil, "its JSON is too long."

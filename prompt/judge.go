@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	failuresInARow = 3               // answers of no form, after which a model is not asked for more
-	rest           = 5 * time.Minute // for which it is not
+	failuresInARow = 3               // invalid replies after which a model is suspended
+	suspension     = 5 * time.Minute // duration of a suspension
 )
 
-// errForms is why a model is not asked.
+// errForms is the reason of a suspension.
 var errForms = errors.New("it could not fill in the last forms")
 
-// Judge is a model that [Ask] asks for forms. Small models cannot fill them in, and each try costs two requests: one that
-// failed at some in a row is left alone for a while, with [model.Skipped] as the failure. Its methods may be called at once.
+// Judge is a model that [Ask] asks for JSON. Small models cannot write it, and each try costs two requests, so a model is
+// suspended for a while after some failures in a row, with [model.Skipped] as the failure. It is safe for concurrent use.
 type Judge struct {
 	model.Chat
 
@@ -29,7 +29,7 @@ type Judge struct {
 // NewJudge returns a Judge that asks chat.
 func NewJudge(chat model.Chat) *Judge { return &Judge{Chat: chat} }
 
-// Skipped gives the error that stands for asking; nil where the model is to be asked.
+// Skipped returns the error to use instead of a request, or nil if the model may be asked.
 func (j *Judge) Skipped() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -39,8 +39,8 @@ func (j *Judge) Skipped() error {
 	return nil
 }
 
-// Saw learns from how the model answered. [Ask] tells it by itself.
-func (j *Judge) Saw(err error) {
+// Record records the outcome of a request. [Ask] calls it.
+func (j *Judge) Record(err error) {
 	e, _ := errors.AsType[*model.Error](err)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -49,14 +49,14 @@ func (j *Judge) Saw(err error) {
 		j.failed = 0
 	case e != nil && e.Failure == model.Malformed:
 		if j.failed++; j.failed >= failuresInARow {
-			j.failed, j.until = 0, time.Now().Add(rest)
+			j.failed, j.until = 0, time.Now().Add(suspension)
 		}
 	}
 }
 
-// Rest leaves the model alone for a while, as one that cannot do at all what is asked of it.
-func (j *Judge) Rest() {
+// Suspend suspends the model for a while.
+func (j *Judge) Suspend() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.failed, j.until = 0, time.Now().Add(rest)
+	j.failed, j.until = 0, time.Now().Add(suspension)
 }

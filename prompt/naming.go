@@ -1,10 +1,10 @@
 package prompt
 
-// Naming is what entities.md is about. Its template is given .Passage.
-type Naming struct{ Passage Passage }
+// Entities is the data of entities.md: .Passage.
+type Entities struct{ Passage Passage }
 
-func (Naming) name() string { return "entities" }
-func (Naming) answer() int  { return 1200 }
-func (n Naming) fenced(f fence) any {
+func (Entities) name() string { return "entities" }
+func (Entities) answer() int  { return 1200 }
+func (n Entities) fenced(f fence) any {
 	return struct{ Passage Quote }{n.Passage.fenced(f)}
 }

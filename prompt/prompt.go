@@ -1,6 +1,7 @@
-// Package prompt holds what models are asked, in files that a person can read and replace, and takes their answers apart.
+// Package prompt holds the texts that models are asked with, in files that users can read and replace, and parses the
+// replies.
 //
-// A prompt is a file in the form of [text/template], with two parts, each under a line of its own:
+// A prompt is a [text/template] file with two parts, each after a line of its own:
 //
 //	[system]
 //	You judge how far passages help to answer a question. …
@@ -12,10 +13,10 @@
 //
 //	{{end}}Score each of these passages.
 //
-// The first line is [system], and what stands before and after a part is trimmed. What a template is given is told by
-// the type of the same name: [Analysis] for analyze.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification]
-// for verify.md, [Planning] for plan.md, [Proposing] for propose.md, [Naming] for entities.md, [Condensing] for condense.md and [Answer] for answer.md. Text
-// from outside comes to it in a fence already, so that no template can forget one:
+// The first line is [system]. White space around a part is trimmed. The data of a template is the type of the same name:
+// [Analysis] for analyze.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification] for verify.md, [Planning]
+// for plan.md, [Proposing] for propose.md, [Entities] for entities.md, [Condensing] for condense.md and [Answer] for
+// answer.md. Untrusted text is passed to the template inside a fence, so that no template can forget it:
 //
 //	<passage id="3" tag="f3a9c1d2e4b58607">
 //	Lighthouses › Farland
@@ -23,11 +24,11 @@
 //	The lamp was lit in 1871.
 //	</passage f3a9c1d2e4b58607>
 //
-// The tag is drawn anew for each request, so that a document cannot know it; what looks like a fence or like a control word of
-// a model is made harmless, and so are the brackets that mark citations. The file fence.md says what the fences mean; it
-// ends the system part of every prompt and is given {{.Tag}}. The file repair.md answers a model that gave something else
-// than was asked for; it is given {{.Complaint}} and {{.Schema}}. The file again.md does so where tools were to be called, and
-// is given {{.Complaint}}. The JSON Schemas of the answers stand beside the prompts.
+// The tag is random for each request, so that a document cannot know it. Text that looks like a fence or like a control
+// token of a model is made harmless, and so are the brackets that mark citations. fence.md explains the fences; it ends
+// the system part of every prompt and gets {{.Tag}}. repair.md answers a model whose reply was invalid; it gets
+// {{.Complaint}} and {{.Schema}}. again.md does so where tools should have been called; it gets {{.Complaint}}. The JSON
+// Schemas of the replies are beside the prompts.
 package prompt
 
 import (
@@ -53,18 +54,18 @@ import (
 //go:embed *.md *.json
 var shipped embed.FS
 
-// maxFile is how many bytes a file of a prompt may have.
+// maxFile is the maximum size of a prompt file in bytes.
 const maxFile = 64 << 10
 
-// Set is the prompts in use. A nil Set and the zero one are those that come with the program. It may be used at once, and
-// is not to be changed once it is used.
+// Set holds the prompts in use. A nil or zero Set holds the built-in ones. It is safe for concurrent use, and must not be
+// changed after its first use.
 type Set struct {
-	// NewTag draws the tag of a request's fences: 8 or more letters and digits that cannot be guessed. Default: 16 from
+	// NewTag returns the tag of a request's fences: 8 or more unpredictable letters and digits. Default: 16 from
 	// crypto/rand.
 	NewTag func() string
 
 	sources map[string]string // by file name
-	prompts map[string]parsed // by name without ending
+	prompts map[string]parsed // by name without extension
 	fence   *template.Template
 	repair  *template.Template
 	recall  *template.Template
@@ -73,15 +74,15 @@ type Set struct {
 // parsed is one prompt.
 type parsed struct {
 	system, user *template.Template
-	schema       *model.Schema // nil where the answer is text
+	schema       *model.Schema // nil if the reply is text
 	form         *jsonschema.Schema
 }
 
-// defaults are the prompts that come with the program.
+// defaults are the built-in prompts.
 var defaults = sync.OnceValue(func() *Set {
 	s := &Set{sources: shippedSources()}
 	if err := s.parse(func(name string) string { return name }); err != nil {
-		panic(err) // tests hold that they parse
+		panic(err) // tests check that they parse
 	}
 	return s
 })
@@ -90,7 +91,7 @@ func shippedSources() map[string]string {
 	sources := map[string]string{}
 	entries, err := shipped.ReadDir(".")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // they are embedded
 	}
 	for _, e := range entries {
 		b, err := shipped.ReadFile(e.Name())
@@ -102,10 +103,10 @@ func shippedSources() map[string]string {
 	return sources
 }
 
-// Load gives the prompts of the program, each replaced by the file of the same name in dir, if there is one; an empty dir
-// replaces none. Every file is tried. An error names the file: one that cannot be read, that no prompt goes by (names that
-// begin with a dot aside), that is no template or no JSON Schema, that asks for a field which is not there, or that
-// leaves out what it is to show.
+// Load returns the built-in prompts, each replaced by the file of the same name in dir if there is one. With an empty dir
+// none is replaced. Every file is tried. Errors name the file: one that cannot be read, that belongs to no prompt (except
+// names that begin with a dot), that is not a template or JSON Schema, that uses a field that does not exist, or that
+// leaves out required data.
 func Load(dir string) (*Set, error) {
 	s := &Set{sources: shippedSources()}
 	replaced := map[string]bool{}
@@ -158,10 +159,10 @@ func readFile(path string) (string, error) {
 	return strings.ReplaceAll(strings.TrimPrefix(string(b), "\ufeff"), "\r\n", "\n"), nil
 }
 
-// Names lists the files of the prompts.
+// Names returns the names of the prompt files.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.or().sources)) }
 
-// Source gives the text of a file as it is in use.
+// Source returns the current text of a file.
 func (s *Set) Source(name string) (string, error) {
 	if source, ok := s.or().sources[name]; ok {
 		return source, nil
@@ -169,7 +170,7 @@ func (s *Set) Source(name string) (string, error) {
 	return "", fmt.Errorf("read prompt %s: %w", name, fs.ErrNotExist)
 }
 
-// or gives the set, or the program's own for a nil or a zero one.
+// or returns s, or the built-in set if s is nil or zero.
 func (s *Set) or() *Set {
 	if s == nil || s.sources == nil {
 		return defaults()
@@ -177,7 +178,7 @@ func (s *Set) or() *Set {
 	return s
 }
 
-// parse reads the sources and tries each prompt on samples. Where gives the name of a file in errors.
+// parse parses the sources and tries each prompt on samples. where returns the name of a file for errors.
 func (s *Set) parse(where func(string) string) error {
 	s.prompts = map[string]parsed{}
 	var err error
@@ -214,7 +215,7 @@ func (s *Set) parse(where func(string) string) error {
 	return nil
 }
 
-// one parses a file of one part and holds that it shows what it is given.
+// one parses a file with one part and checks that it shows its data.
 func one(file, source string, view any, shows ...string) (*template.Template, error) {
 	t, err := template.New(file).Parse(source)
 	if err != nil {
@@ -232,7 +233,7 @@ func one(file, source string, view any, shows ...string) (*template.Template, er
 	return t, nil
 }
 
-// parts cuts a file into its two parts and parses them.
+// parts splits a file into its two parts and parses them.
 func parts(file, source string) (parsed, error) {
 	var system, user strings.Builder
 	into := (*strings.Builder)(nil)
@@ -246,7 +247,7 @@ func parts(file, source string) (parsed, error) {
 			return parsed{}, fmt.Errorf("read prompt %s: its first line is not [system]", file)
 		case mark == "[user]" && into == &system:
 			into = &user
-			user.WriteString(strings.Repeat("\n", n)) // so that errors tell the file's lines
+			user.WriteString(strings.Repeat("\n", n)) // so that line numbers in errors are those of the file
 		case mark == "[user]" || mark == "[system]":
 			return parsed{}, fmt.Errorf("read prompt %s: line %d: a second %s", file, n, mark)
 		default:
@@ -270,7 +271,7 @@ func parts(file, source string) (parsed, error) {
 	return p, nil
 }
 
-// try writes the prompt for a sample and holds that all that is quoted is shown.
+// try renders the prompt for a sample and checks that all quoted text is shown.
 func (p parsed) try(d Data) error {
 	f := newFence(sampleTag)
 	view := d.fenced(f)
@@ -301,7 +302,7 @@ func write(t *template.Template, view any) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// compile reads a JSON Schema that refers to nothing outside itself.
+// compile compiles a JSON Schema without external references.
 func compile(source string) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(source))
 	if err != nil {
@@ -311,29 +312,29 @@ func compile(source string) (*jsonschema.Schema, error) {
 		return nil, errors.New("it is not the schema of an object")
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(alone{})
+	c.UseLoader(noLoader{})
 	if err := c.AddResource("schema.json", doc); err != nil {
 		return nil, err
 	}
 	return c.Compile("schema.json")
 }
 
-// alone is the loader of schemas that loads none.
-type alone struct{}
+// noLoader is a schema loader that loads nothing.
+type noLoader struct{}
 
 // Load implements [jsonschema.URLLoader].
-func (alone) Load(string) (any, error) {
+func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("a schema may not refer to another file")
 }
 
-// Render writes the messages of a request: the system part, which ends with what the fences mean, and the user's. What is
-// quoted is bounded one by one; how many quotations there are is the caller's to bound.
+// Render returns the messages of a request: the system part, which ends with the explanation of the fences, and the user's
+// part. Each quotation is bounded; the caller bounds their number.
 func (s *Set) Render(d Data) ([]model.Message, error) {
 	messages, _, err := s.render(d)
 	return messages, err
 }
 
-// render gives the fence of the request, too, for what is quoted in further messages.
+// render also returns the fence of the request, for quotations in later messages.
 func (s *Set) render(d Data) ([]model.Message, fence, error) {
 	in := s.or()
 	p, ok := in.prompts[d.name()]

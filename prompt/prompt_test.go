@@ -172,7 +172,7 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		ps := []prompt.Passage{{ID: 1, Heading: s, Text: s}, prompt.PassageOf(2, corpus.Chunk{Title: s, Headings: []string{"", s}, Text: s}, s, 500)}
 		for _, d := range []prompt.Data{
-			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps, History: said(s), Wishes: s},
+			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps, History: said(s), Instructions: s},
 			prompt.Condensing{Question: s, History: said(s)},
 			prompt.Verification{Question: s, Claims: []prompt.Claim{{ID: 1, Text: s, Cites: []int{1, 2}}}, Passages: ps},
 		} {
@@ -202,8 +202,8 @@ func TestFences(t *testing.T) {
 }
 
 // said is a conversation in which both sides say the same.
-func said(s string) []prompt.Said {
-	return []prompt.Said{{Role: "user", Text: s}, {Role: "assistant", Text: s}}
+func said(s string) []prompt.Message {
+	return []prompt.Message{{Role: "user", Text: s}, {Role: "assistant", Text: s}}
 }
 
 // control is what models take for marks of their own.
@@ -222,7 +222,7 @@ func blank(d prompt.Data) prompt.Data {
 	case prompt.Grading:
 		return prompt.Grading{Passages: ps}
 	case prompt.Answer:
-		return prompt.Answer{Passages: ps, History: said("x"), Wishes: "x"}
+		return prompt.Answer{Passages: ps, History: said("x"), Instructions: "x"}
 	case prompt.Condensing:
 		return prompt.Condensing{History: said("x")}
 	}
@@ -273,7 +273,7 @@ func TestClip(t *testing.T) {
 func TestRoom(t *testing.T) {
 	last := 0
 	for _, n := range []int{1, 2048, 4096, 8192, 128000, 0} {
-		room := prompt.Room(model.Limits{Context: n})
+		room := prompt.PassageBudget(model.Limits{Context: n})
 		if room < last || room < 1500 || room > 12000 {
 			t.Errorf("a context of %d has room for %d", n, room)
 		}

@@ -1,9 +1,9 @@
 package prompt
 
-// Proposing is what propose.md is about. Its template is given .Before and the list .Sentences. The sentences' ids are from 1.
+// Proposing is the data of propose.md: .Before and the list .Sentences, with ids from 1.
 type Proposing struct {
-	Before    string // the title and headings over the sentences
-	Preceding string // the text before the first of them, if it is of the same section
+	Before    string // the title and headings above the sentences
+	Preceding string // the text before the first of them, if it is in the same section
 	Sentences []string
 }
 
@@ -14,7 +14,7 @@ type proposingView struct {
 
 func (Proposing) name() string { return "propose" }
 
-// answer allows each sentence about twice its length.
+// answer allows about twice the length of each sentence.
 func (p Proposing) answer() int {
 	n := 64
 	for _, s := range p.Sentences {

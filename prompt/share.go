@@ -14,18 +14,18 @@ import (
 
 var errLate = errors.New("it did not answer in its share of the time")
 
-// Share gives the context of a judgement that may take so long, and no more than one part in so many of what is left until
-// the deadline of ctx.
-func Share(ctx context.Context, most time.Duration, parts int) (context.Context, context.CancelFunc) {
+// WithShare returns the context of a model call that may take at most the given time, and at most the given fraction (1/parts)
+// of the time until the deadline of ctx.
+func WithShare(ctx context.Context, most time.Duration, parts int) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		most = min(most, time.Until(deadline)/time.Duration(parts))
 	}
 	return context.WithTimeout(ctx, most)
 }
 
-// Late gives the error of a model that was asked with a share of ctx: that of ctx where it has ended, a [*model.Error]
-// that is [model.TimedOut] where the share has, and otherwise the model's own, which may be nil.
-func Late(ctx, share context.Context, name string, err error) error {
+// ShareError returns the error of a model that was called with a share of ctx: the error of ctx if it has ended, a
+// [*model.Error] with [model.TimedOut] if the share has ended, and otherwise err, which may be nil.
+func ShareError(ctx, share context.Context, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -39,8 +39,8 @@ func Late(ctx, share context.Context, name string, err error) error {
 	return err
 }
 
-// Each calls do for 0 to n-1, so many at once, and gives each call's error. It returns when all have.
-func Each(n, parallel int, do func(i int) error) []error {
+// ForEach calls do for 0 to n-1 with the given parallelism and returns the error of each call when all have returned.
+func ForEach(n, parallel int, do func(i int) error) []error {
 	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(max(1, parallel))
@@ -50,12 +50,12 @@ func Each(n, parallel int, do func(i int) error) []error {
 			return nil
 		})
 	}
-	_ = group.Wait() // each call's error is kept
+	_ = group.Wait() // the errors are in the slice
 	return errs
 }
 
-// Failed tells the trace of ctx why requests to a model failed: each reason once, however many failed for it.
-func Failed(ctx context.Context, errs []error, name, next string) {
+// ReportFailures reports to the trace of ctx why requests to a model failed, each reason once.
+func ReportFailures(ctx context.Context, errs []error, name, next string) {
 	told := map[string]bool{}
 	for _, err := range errs {
 		if err == nil {
@@ -73,8 +73,8 @@ func Failed(ctx context.Context, errs []error, name, next string) {
 	}
 }
 
-// Names joins the names of the models that judged: of each call that did not fail, once each and in their order.
-func Names(by []string, errs []error) string {
+// JoinNames joins the distinct names of the models whose calls did not fail, in order.
+func JoinNames(by []string, errs []error) string {
 	var names []string
 	for i, name := range by {
 		if errs[i] == nil && !slices.Contains(names, name) {

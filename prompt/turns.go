@@ -9,26 +9,26 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Planning is what plan.md is about. Its template is given .Question, the list .Parts and the number .Rounds. The other fields
-// are for [Set.Converse].
+// Planning is the data of plan.md: .Question, the list .Parts and the number .Rounds. The other fields are for
+// [Set.Converse].
 type Planning struct {
 	Question  string
-	Parts     []string // questions that it may be made of
-	Rounds    int      // of calls that are left
-	Turns     []Turn   // what was called so far, oldest first
-	Plain     bool     // the turns are told in the user's message, for servers that take only what their model itself called
-	Complaint string   // what is wrong with what the model did last; empty: nothing
+	Parts     []string    // possible sub-questions
+	Rounds    int         // remaining rounds of calls
+	Turns     []ToolRound // previous calls, oldest first
+	Plain     bool        // the turns are described in the user's message, for servers that only accept tool calls of their own model
+	Complaint string      // what is wrong with the model's last reply; may be empty
 }
 
-// Turn is what was called at once.
-type Turn []Reply
+// ToolRound is a group of concurrent tool calls.
+type ToolRound []ToolResult
 
-// Reply is a call with what came of it.
-type Reply struct {
+// ToolResult is a tool call with its result.
+type ToolResult struct {
 	ID       string // of the call
-	Tool     string // the program's name for it
-	Input    any    // its arguments: an object of texts, lists of texts and whole numbers
-	Note     string // what came of it, in words of the program
+	Tool     string // internal name of the tool
+	Input    any    // arguments: an object of strings, lists of strings and integers
+	Note     string // description of the result by the program
 	Parts    []string
 	Findings []Finding
 }
@@ -36,14 +36,14 @@ type Reply struct {
 // Finding is a passage that a call found.
 type Finding struct {
 	Passage
-	Grade string   // the program's word for it
-	Path  []string // the names by which a graph led to it
+	Grade string   // the passage's class
+	Path  []string // the names in the graph that led to it
 }
 
-// The most of what is quoted of a call.
+// Limits of what is quoted of a call.
 const (
-	maxArgument = 1000 // bytes of a text
-	maxListed   = 16   // texts of a list
+	maxArgument = 1000 // bytes of a string
+	maxListed   = 16   // elements of a list
 	maxNote     = 500
 	maxPath     = 600
 )
@@ -64,9 +64,9 @@ type planView struct {
 	Rounds   int
 }
 
-// Converse writes the messages of a conversation with tools: those of [Set.Render], then each turn as a message with the calls
-// and one for each reply, unless they are told plainly. What was found stands between the marks of the same request. A complaint ends the last message, as
-// not every model takes a turn of the user's after those of tools.
+// Converse returns the messages of a conversation with tools: those of [Set.Render], then each turn as a message with the
+// calls and one message per result, unless Plain is set. Passages found are fenced with the same tag. A complaint ends the
+// last message, because not every model accepts a user message after tool results.
 func (s *Set) Converse(p Planning) ([]model.Message, error) {
 	messages, f, err := s.render(p)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Set) Converse(p Planning) ([]model.Message, error) {
 		}
 	}
 	if p.Complaint != "" {
-		ask, err := write(s.or().recall, complaintView{f.harmless(p.Complaint, 2*maxComplaint)})
+		ask, err := write(s.or().recall, complaintView{f.sanitize(p.Complaint, 2*maxComplaint)})
 		if err != nil {
 			return nil, fmt.Errorf("write prompt: %w", err)
 		}
@@ -102,10 +102,10 @@ func (s *Set) Converse(p Planning) ([]model.Message, error) {
 
 type complaintView struct{ Complaint string }
 
-// fenced writes what came of a call.
-func (r Reply) fenced(f fence) string {
+// fenced returns the result of a call.
+func (r ToolResult) fenced(f fence) string {
 	var b strings.Builder
-	b.WriteString(f.harmless(r.Note, maxNote))
+	b.WriteString(f.sanitize(r.Note, maxNote))
 	for _, s := range r.Parts[:min(len(r.Parts), maxListed)] {
 		b.WriteString("\n" + string(f.quote("question", "", s, maxArgument)))
 	}
@@ -118,7 +118,7 @@ func (r Reply) fenced(f fence) string {
 func (p Finding) fenced(f fence) Quote {
 	shown := p.Passage
 	if len(p.Path) > 0 {
-		path := oneLine(lang.Head(strings.Join(p.Path[:min(len(p.Path), maxListed)], " → "), maxPath))
+		path := oneLine(lang.Truncate(strings.Join(p.Path[:min(len(p.Path), maxListed)], " → "), maxPath))
 		shown.Text = strings.TrimSpace("By way of " + path + "\n\n" + shown.Text)
 	}
 	attributes := ""
@@ -130,17 +130,17 @@ func (p Finding) fenced(f fence) Quote {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// shownInput gives the arguments of a call as they are repeated to a model.
+// shownInput returns the arguments of a call as they are shown to a model.
 func shownInput(f fence, input any) any {
 	switch v := input.(type) {
 	case int:
 		return v
 	case string:
-		return f.harmless(v, maxArgument)
+		return f.sanitize(v, maxArgument)
 	case []string:
 		out := []string{}
 		for _, s := range v[:min(len(v), maxListed)] {
-			out = append(out, f.harmless(s, maxArgument))
+			out = append(out, f.sanitize(s, maxArgument))
 		}
 		return out
 	case map[string]any:

@@ -11,7 +11,7 @@ import (
 
 func TestConverse(t *testing.T) {
 	for _, s := range hostile {
-		ms, err := tagged().Converse(prompt.Planning{Question: "Why?", Rounds: 2, Complaint: s, Turns: []prompt.Turn{{
+		ms, err := tagged().Converse(prompt.Planning{Question: "Why?", Rounds: 2, Complaint: s, Turns: []prompt.ToolRound{{
 			{ID: "a", Tool: "hybrid_search", Input: map[string]any{"query": s, "entities": []string{s}}, Note: s,
 				Findings: []prompt.Finding{{Passage: prompt.Passage{ID: 1, Heading: s, Text: s}, Grade: "CORRECT", Path: []string{s}}}},
 			{ID: "b", Tool: "decompose_query", Input: map[string]any{}, Parts: []string{s}},

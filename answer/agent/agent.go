@@ -1,5 +1,5 @@
-// Package agent is the loop that chooses tools: a [Planner] looks at what is known so far and says what to do next, until
-// the evidence suffices or the [Budget] ends. What the tools do, and the events that tell of it, are the pipeline's.
+// Package agent is the loop that chooses tools: a [Planner] reads what is known so far and chooses the next actions, until
+// the evidence is sufficient or the [Budget] is spent. The pipeline implements the tools and writes their events.
 package agent
 
 import (
@@ -10,66 +10,66 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Action is a tool with what it is given.
+// Action is a tool with its arguments.
 type Action struct {
 	Tool     string   // one of event.Tool*
-	Query    string   // what is looked for
-	Asked    string   // the question that what it finds is judged by; empty: Query
-	Entities []string // of graph_traverse: where the walk starts; empty: at what Query names, and at the best evidence
-	Parts    []string // of decompose_query: the questions that the planner took Query apart into; empty: those of the View
-	Document string   // of page_reader: the name, title or id of a document
+	Query    string   // search text
+	Asked    string   // the question that the results are graded by; empty: Query
+	Entities []string // of graph_traverse: start of the walk; empty: names in Query and in the best evidence
+	Parts    []string // of decompose_query: the sub-questions; empty: those of the View
+	Document string   // of page_reader: name, title or id of a document
 	From, To int      // of page_reader: pages, from 1
-	Follows  string   // the name, in what was found before, that the action follows
-	Weight   float64  // how far what it finds is trusted beside what the question itself finds, up to 1; 0 is 1
-	Reason   string   // why, in a sentence, for people; may be empty
+	Follows  string   // the name, found in earlier evidence, that the action follows
+	Weight   float64  // trust in its results relative to those of the question itself, up to 1; 0 means 1
+	Reason   string   // the reason in one sentence, for people; may be empty
 }
 
-// Plan is what is to be done next. Its actions run side by side. Without any, or with one that ranks or generates, the loop
-// ends and the answer is written.
+// Plan is the next step. Its actions run concurrently. The loop ends if there are none, or if one of them ranks or
+// generates.
 type Plan struct {
 	Actions []Action
-	Thought string // what the planner thinks, which is streamed apart from the answer
-	By      string // the form that planned: rules, or a model's name
+	Thought string // reasoning of the planner, which is streamed separately from the answer
+	By      string // who planned: "rules" or the name of a model
 }
 
-// Evidence is a passage found.
+// Evidence is a retrieved passage.
 type Evidence struct {
 	Chunk corpus.Chunk
-	Score float64     // the grade, 0..1
-	Class event.Class // the grade's
-	Path  []string    // of a passage that the graph led to: how
+	Score float64     // grade, 0..1
+	Class event.Class // class of the grade
+	Path  []string    // of a passage found through the graph: the names that led to it
 }
 
-// Outcome is what came of an action.
+// Outcome is the result of an action.
 type Outcome struct {
 	Action
 	Found    []Evidence // best first
 	Parts    []string   // of decompose_query
-	Entities []string   // of graph_traverse: where the walk started
-	Count    int        // of list_documents: how many there are
-	Failed   string     // public message of a tool that failed
+	Entities []string   // of graph_traverse: start of the walk
+	Count    int        // of list_documents: number of documents
+	Failed   string     // public message if the tool failed
 }
 
-// Round is an iteration that is over.
+// Round is a finished iteration.
 type Round struct {
-	By       string // of its Plan
+	By       string // who planned it
 	Thought  string
 	Outcomes []Outcome
 }
 
-// View is what a planner sees of a run. It is not to be changed.
+// View is what a planner sees of a run. Planners must not change it.
 type View struct {
 	Collection string
 	Question   string
 	Complexity event.Complexity
-	Parts      []string // the questions that the analysis took it apart into, in the order in which they depend on each other
-	Chained    bool     // something is asked of what has to be found first
+	Parts      []string // sub-questions of the analysis, in order of dependency
+	Chained    bool     // part of the question has to be answered first
 	Rounds     []Round
-	Evidence   []Evidence // all so far, each passage once, best first
-	TopK       int        // how many passages the generator will read
-	Tools      []string   // offered besides those that search: page_reader, list_documents
+	Evidence   []Evidence // all evidence so far, each passage once, best first
+	TopK       int        // number of passages that the generator will read
+	Tools      []string   // tools offered in addition to the search tools: page_reader, list_documents
 	Left       Budget
-	Failed     func(error) // called with an error of the index after which the planner goes on; nil: not
+	Failed     func(error) // called with an index error after which the planner continues; may be nil
 }
 
 func (v View) survived(err error) {
@@ -78,21 +78,21 @@ func (v View) survived(err error) {
 	}
 }
 
-// Budget bounds a loop. Zero fields of Options' budget stand for the defaults, 6 iterations and half the run's time.
+// Budget limits a loop. Zero fields of Options.Budget mean the defaults: 6 iterations and half of the run's time.
 type Budget struct {
 	Iterations int
 	Time       time.Duration
-	Tokens     int // that planning may spend on models; 0 in Options: 20,000
+	Tokens     int // limit of model tokens for planning; 0 in Options: 20,000
 }
 
-// Planner chooses tools. Calls may run at once, for different runs. A form that asks a model falls back on one that does not
-// and tells the trace of ctx; its only error is then that of ctx.
+// Planner chooses tools. It is safe for concurrent use by different runs. An implementation that asks a model falls back
+// to one that does not and reports the failure to the trace of ctx. The only error is that of ctx.
 type Planner interface {
 	Next(ctx context.Context, v View) (Plan, error)
 }
 
-// Tools does what a planner chose. The outcomes are in the order of the actions. Its errors end the run; a tool that fails
-// is an outcome.
+// Tools executes the chosen actions. The outcomes are in the order of the actions. Errors end the run; the failure of a
+// single tool is an outcome.
 type Tools interface {
 	Do(ctx context.Context, iteration int, actions []Action) ([]Outcome, error)
 }

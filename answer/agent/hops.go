@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxHops   = 3    // rounds that follow what others found
-	readFirst = 3    // passages of the question's search whose names are followed
-	readLater = 2    // the same of another search
-	bridges   = 4    // names that are followed in a round
-	trusted   = 0.25 // of the best name's trust that the others need
-	openWords = 48   // of a question that are looked for in passages: the rarest
-	names     = 48   // of a passage that are weighed: those that it is about first
-	spots     = 16   // at which a word or a name is seen in a passage
-	followed  = 0.9  // of a search's weight that one which follows from it has
+	maxHops   = 3    // rounds that follow names found in earlier rounds
+	readFirst = 3    // passages of the question's own search whose names are followed
+	readLater = 2    // the same for other searches
+	bridges   = 4    // names followed per round
+	trusted   = 0.25 // minimum trust in a name relative to the best one
+	openWords = 48   // words of a question that are looked for in passages, the rarest first
+	names     = 48   // names of a passage that are weighed, the most central first
+	spots     = 16   // occurrences of a word or name in a passage that are examined
+	followed  = 0.9  // weight of a search relative to the one that it follows from
 )
 
-// word is one of a question's.
+// word is a word of a question.
 type word struct {
 	text, stem string
 	weight     float64
@@ -36,13 +36,13 @@ type word struct {
 type bridge struct {
 	name   string
 	trust  float64
-	asks   []string // words of the question that the passage leaves open
+	asks   []string // words of the question that the passage does not cover
 	title  string   // of the passage
 	weight float64
 }
 
-// hops gives searches for what the best evidence of the last round names: each for a name and the words of the question that
-// are not yet covered.
+// hops returns searches for the names in the best evidence of the last round: each for a name and the words of the
+// question that are not covered yet.
 func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 	outcomes := leading(v)
 	asked, err := r.weigh(ctx, v)
@@ -53,7 +53,7 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 	parted := slices.ContainsFunc(outcomes, func(o Outcome) bool { return slices.Contains(v.Parts, o.Asked) })
 	for _, o := range outcomes {
 		if !Searches(o.Tool) || len(o.Found) == 0 || parted && o.Asked == v.Question {
-			continue // parts lead on by themselves
+			continue // sub-questions are followed separately
 		}
 		most := readLater
 		if o.Asked == v.Question {
@@ -70,7 +70,7 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 	return choose(found), nil
 }
 
-// leading gives the outcomes of the last round, or, before anything was followed, of all rounds.
+// leading returns the outcomes of the last round or, before any name was followed, of all rounds.
 func leading(v View) []Outcome {
 	var out []Outcome
 	for i := len(v.Rounds) - 1; i >= 0; i-- {
@@ -82,9 +82,9 @@ func leading(v View) []Outcome {
 	return out
 }
 
-// weigh gives the question's words with their weights.
+// weigh returns the question's words with their weights.
 func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
-	terms := lang.Unique(lang.Head(v.Question, maxQuery))
+	terms := lang.UniqueTerms(lang.Truncate(v.Question, maxQuery))
 	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] || vague[t.Stem] })
 	terms = terms[:min(len(terms), maxWords)]
 	texts := make([]string, len(terms))
@@ -99,7 +99,7 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 				return nil, ctx.Err()
 			}
 			v.survived(err)
-			stats = index.TermStats{} // words of which nothing is known weigh alike
+			stats = index.TermStats{} // without statistics all words have the same weight
 		}
 	}
 	out := make([]word, len(terms))
@@ -116,19 +116,19 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 	return out, nil
 }
 
-// reading is a passage taken apart, as a question reads it.
+// reading is a tokenized passage, compared with a question.
 type reading struct {
-	folded []string // its words, as they stand in names
+	folded []string // its words, folded as in names
 	title  map[string]struct{}
 	open   []word  // of the question
-	at     [][]int // by word of open: where it stands, or one that tells of the same
+	at     [][]int // by word of open: the positions of it or of a synonym
 }
 
 func readPassage(c corpus.Chunk, open []word) reading {
-	r := reading{title: lang.Set(c.Title), open: open, at: make([][]int, len(open))}
-	for k, w := range lang.Words(lang.Head(c.Text, maxQuery)) {
+	r := reading{title: lang.TermSet(c.Title), open: open, at: make([][]int, len(open))}
+	for k, w := range lang.Words(lang.Truncate(c.Text, maxQuery)) {
 		r.folded = append(r.folded, lang.FoldWord(w.Text))
-		if lang.Stop(w.Text) {
+		if lang.IsStopWord(w.Text) {
 			continue
 		}
 		stem := lang.Stem(w.Text)
@@ -141,13 +141,13 @@ func readPassage(c corpus.Chunk, open []word) reading {
 	return r
 }
 
-// bridges gives the names that the best passages of a search lead on with.
+// bridges returns the names in the best passages of a search that may lead to further passages.
 func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, most int) ([]bridge, error) {
 	line := map[string]bool{}
-	for t := range lang.Set(o.Asked) {
+	for t := range lang.TermSet(o.Asked) {
 		line[t] = true
 	}
-	var open []word // of the question, and of what this search was for
+	var open []word // of the question and of this search
 	for _, w := range asked {
 		if line[w.stem] || o.Asked == v.Question {
 			open = append(open, w)
@@ -163,11 +163,11 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		var err error
 		if named, err = r.Graph.EntitiesOf(ctx, v.Collection, ids); err != nil {
 			v.survived(err)
-			return nil, ctx.Err() // without names, nothing is followed
+			return nil, ctx.Err() // without names there is nothing to follow
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)
-	question := " " + lang.Name(lang.Head(v.Question, maxQuery)) + " "
+	question := " " + lang.NormalizeName(lang.Truncate(v.Question, maxQuery)) + " "
 	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, question) })
 	var out []bridge
 	for i, e := range top {
@@ -176,7 +176,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 		p := readPassage(e.Chunk, open)
 		if o.Follows != "" && !p.names(o.Follows) {
-			continue // what was followed does not lead here
+			continue // the followed name did not lead to this passage
 		}
 		missing := p.missing()
 		about := titled(e.Chunk.Title, question)
@@ -187,7 +187,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			if o.Follows != "" || !about {
 				continue
 			}
-			// It may say of another what is asked of what it names.
+			// The passage may be about the answer for another name.
 			if missing = p.beside(); len(missing) == 0 {
 				continue
 			}
@@ -200,7 +200,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			}
 		}
 		for _, n := range named[i][:min(len(named[i]), names)] {
-			if inQuestion(n.Name, question) || lang.Name(n.Name) == lang.Name(e.Chunk.Title) {
+			if inQuestion(n.Name, question) || lang.NormalizeName(n.Name) == lang.NormalizeName(e.Chunk.Title) {
 				continue
 			}
 			out = append(out, bridge{name: n.Name, trust: near * p.link(n), asks: missing, title: e.Chunk.Title, weight: weight})
@@ -209,7 +209,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 	return out, nil
 }
 
-// titled tells whether a question names what a passage is about: its title, with or without what tells it from others.
+// titled reports whether a question contains the subject of a passage: its title, with or without the disambiguation.
 func titled(title, question string) bool {
 	if inQuestion(title, question) {
 		return true
@@ -218,15 +218,15 @@ func titled(title, question string) bool {
 	if !cut {
 		base, _, cut = strings.Cut(title, ", ")
 	}
-	return cut && lang.Name(base) != "" && inQuestion(base, question)
+	return cut && lang.NormalizeName(base) != "" && inQuestion(base, question)
 }
 
-// inQuestion tells whether a name stands in a question, which is given as a name too, between spaces.
+// inQuestion reports whether a name occurs in a question, which is given in normalized form between spaces.
 func inQuestion(name, question string) bool {
-	return strings.Contains(question, " "+lang.Name(name)+" ")
+	return strings.Contains(question, " "+lang.NormalizeName(name)+" ")
 }
 
-// missing gives the words that a passage does not hold.
+// missing returns the open words that the passage does not contain.
 func (p reading) missing() []string {
 	var out []string
 	for i, w := range p.open {
@@ -237,7 +237,7 @@ func (p reading) missing() []string {
 	return out
 }
 
-// beside gives the words that the passage's title does not hold.
+// beside returns the open words that the passage's title does not contain.
 func (p reading) beside() []string {
 	var out []string
 	for _, w := range p.open {
@@ -248,7 +248,7 @@ func (p reading) beside() []string {
 	return out
 }
 
-// compares are words that ask for a comparison of what passages say, and that passages do not say.
+// compares are words that ask for a comparison and do not occur in passages.
 var compares = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("first last later earlier earliest latest older oldest younger youngest longer longest shorter more most less " +
@@ -259,7 +259,7 @@ var compares = func() map[string]bool {
 	return m
 }()
 
-// vague are stems of words that questions are made with and that no passage needs to hold.
+// vague are stems of words that are common in questions and need not occur in a passage.
 var vague = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("happen mean work call know use instead say tell decid choos chosen differ") {
@@ -268,7 +268,7 @@ var vague = func() map[string]bool {
 	return m
 }()
 
-// kin are stems of words that tell of the same thing.
+// kin are groups of stems with related meaning.
 var kin = func() map[string]string {
 	m := map[string]string{}
 	for _, group := range []string{"birth birthplace born bear nativ", "death die dead", "husband wife spous marri marriag wed",
@@ -283,7 +283,7 @@ var kin = func() map[string]string {
 	return m
 }()
 
-// alike tells whether stems are the same, tell of the same thing, or in all but a short ending, as direct and director are.
+// alike reports whether stems are equal, related, or equal except for a short ending, as direct and director.
 func alike(a, b string) bool {
 	if a == b {
 		return true
@@ -298,8 +298,8 @@ func alike(a, b string) bool {
 	return len(short) >= 4 && len(long)-len(short) <= 4 && strings.HasPrefix(long, short)
 }
 
-// link says how much a name has to do with what is asked: words of the question, beside those of the passage's title, that
-// stand near it.
+// link scores how closely a name is related to the question: by words of the question, other than those of the passage's
+// title, near the name.
 func (p reading) link(n index.Entity) float64 {
 	places := p.places(n.Name)
 	prox := 0.0
@@ -322,12 +322,12 @@ func (p reading) link(n index.Entity) float64 {
 	return known / (1 + math.Log(float64(max(n.Chunks, 1)))/4) * (0.5 + prox)
 }
 
-// names tells whether a passage is about something of a name, or names it.
+// names reports whether a passage is about a name or mentions it.
 func (p reading) names(name string) bool {
 	if len(p.places(name)) > 0 {
 		return true
 	}
-	words := lang.Set(name)
+	words := lang.TermSet(name)
 	for w := range words {
 		if _, ok := p.title[w]; !ok {
 			return false
@@ -336,9 +336,9 @@ func (p reading) names(name string) bool {
 	return len(words) > 0
 }
 
-// places gives where a name stands, as half-open ranges of words.
+// places returns the positions of a name as half-open ranges of words.
 func (p reading) places(name string) (out [][2]int) {
-	words := strings.Fields(lang.Name(name))
+	words := strings.Fields(lang.NormalizeName(name))
 	if len(words) == 0 {
 		return nil
 	}
@@ -350,7 +350,7 @@ func (p reading) places(name string) (out [][2]int) {
 	return out
 }
 
-// choose makes searches of the names that are trusted most, those of each search in turn, each name once.
+// choose returns searches for the most trusted names, taking those of each search in turn, each name once.
 func choose(lines [][]bridge) []Action {
 	best := 0.0
 	for _, found := range lines {
@@ -385,10 +385,10 @@ func most(lines [][]bridge) int {
 	return n
 }
 
-// within tells whether the words of a name are among those of another.
+// within reports whether the words of a name are among those of another.
 func within(name, other string) bool {
-	have := strings.Fields(lang.Name(other))
-	for _, w := range strings.Fields(lang.Name(name)) {
+	have := strings.Fields(lang.NormalizeName(other))
+	for _, w := range strings.Fields(lang.NormalizeName(name)) {
 		if !slices.Contains(have, w) {
 			return false
 		}

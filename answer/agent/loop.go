@@ -13,48 +13,50 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// The defaults of a [Budget] and of [Options].
+// Defaults of [Budget] and [Options].
 const (
 	DefaultIterations = 6
 	DefaultTokens     = 20_000
 	DefaultActions    = 6
 )
 
-// The longest texts of an action, in bytes.
+// Maximum lengths of the texts of an action, in bytes.
 const (
 	maxQuery  = 8192
-	maxReason = 512 // which may quote titles and names of documents
+	maxReason = 512 // may quote titles and names of documents
 	maxName   = 1024
 )
 
 // Options are those of [Run]. The zero value works.
 type Options struct {
-	Budget  Budget                                  // its time is never more than half of what is left until the deadline of the run
-	Actions int                                     // in a round, at most; default 6
+	Budget  Budget                                  // its time is at most half of the time until the deadline of the run
+	Actions int                                     // maximum per round; default 6
 	Now     func() time.Time                        // default time.Now
-	Spent   func() int                              // tokens that planning has spent so far; nil: none are
-	Told    func(ctx context.Context, p Plan) error // is told each plan before it is carried out; nil: nobody is
-	// Logged gives the actions that were chosen for an iteration before the process was restarted; ok is false if it has to be
-	// planned. Actions that it gives are done whatever the planner would choose, and none end the loop. nil: there are none.
-	Logged func(iteration int) (actions []Action, ok bool)
+	Spent   func() int                              // returns the tokens spent on planning so far; may be nil
+	OnPlan  func(ctx context.Context, p Plan) error // called with each plan before it is carried out; may be nil
+	// Replay returns the actions that were chosen for an iteration before the process was restarted; ok is false if the
+	// iteration has to be planned. The returned actions are executed without asking the planner, and an empty list ends the
+	// loop. May be nil.
+	Replay func(iteration int) (actions []Action, ok bool)
 }
 
-// ErrTime is the cause of a context whose loop has used up its time, while its run goes on.
+// ErrTime is the cause of a context of a loop whose time is spent while its run continues.
 var ErrTime = errors.New("the time for searching is over")
 
-// loop is one on its way.
+// loop is a loop in progress.
 type loop struct {
 	Options
 	tools Tools
 	view  View
-	done  map[string]bool // actions that were carried out
+	done  map[string]bool // executed actions
 	until time.Time       // zero: no limit
 }
 
-// Run lets a planner choose tools until it has enough or the budget ends. V tells what is asked; its rounds, evidence and
-// budget are the loop's to fill, and the question is shown as [Asked] gives it. A question with parts is decomposed first. No action is carried out twice. A loop that
-// found nothing of use goes on by [Rules] where the planner would end it, as often as [Wanting] says, and none ends
-// without a search. Errors are those of the tools and of ctx; that the time is over is none.
+// Run lets a planner choose tools until it is finished or the budget is spent. v describes the question; the loop fills in
+// its rounds, evidence and budget, and shortens the question by [TrimQuestion]. A question with parts is decomposed first. No
+// action is executed twice. If the planner finishes without useful evidence, the loop continues with [Rules] as often as
+// [NeedsMore] says, and no loop ends without a search. Errors are those of the tools and of ctx; spending the budget is not
+// an error.
 func Run(ctx context.Context, v View, p Planner, t Tools, o Options) error {
 	o.Actions = cmp.Or(max(o.Actions, 0), DefaultActions)
 	o.Budget.Iterations = cmp.Or(max(o.Budget.Iterations, 0), DefaultIterations)
@@ -62,7 +64,7 @@ func Run(ctx context.Context, v View, p Planner, t Tools, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	v.Question, v.Parts = Asked(v.Question), each(v.Parts, maxQuery) // as actions ask for them
+	v.Question, v.Parts = TrimQuestion(v.Question), each(v.Parts, maxQuery) // as actions have them
 	l := &loop{Options: o, tools: t, view: v, done: map[string]bool{}}
 	within, cancel := l.limit(ctx)
 	defer cancel()
@@ -73,7 +75,7 @@ func Run(ctx context.Context, v View, p Planner, t Tools, o Options) error {
 	return err
 }
 
-// limit bounds the loop's time, so that some is left for the answer.
+// limit bounds the loop's time, so that there is time left for the answer.
 func (l *loop) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := l.Budget.Time
 	if deadline, ok := ctx.Deadline(); ok {
@@ -106,10 +108,10 @@ func (l *loop) run(ctx context.Context, p Planner) error {
 	return nil
 }
 
-// plan gives what is to be done next: nothing, if the loop is to end.
+// plan returns the next plan; an empty one ends the loop.
 func (l *loop) plan(ctx context.Context, p Planner, iteration int) (Plan, error) {
-	if l.Logged != nil {
-		if actions, ok := l.Logged(iteration); ok {
+	if l.Replay != nil {
+		if actions, ok := l.Replay(iteration); ok {
 			return l.allowed(Plan{Actions: actions}), nil
 		}
 	}
@@ -122,12 +124,12 @@ func (l *loop) plan(ctx context.Context, p Planner, iteration int) (Plan, error)
 	if err != nil {
 		return Plan{}, err
 	}
-	if l.Told != nil {
-		if err := l.Told(ctx, plan); err != nil {
+	if l.OnPlan != nil {
+		if err := l.OnPlan(ctx, plan); err != nil {
 			return Plan{}, err
 		}
 	}
-	if plan = l.allowed(plan); len(plan.Actions) > 0 || l.searched() && !Wanting(l.view) {
+	if plan = l.allowed(plan); len(plan.Actions) > 0 || l.searched() && !NeedsMore(l.view) {
 		return plan, nil
 	}
 	if plan, err = (Rules{}).Next(ctx, l.view); err != nil {
@@ -136,7 +138,7 @@ func (l *loop) plan(ctx context.Context, p Planner, iteration int) (Plan, error)
 	return l.allowed(plan), nil
 }
 
-// left is what of the budget a planner may still use.
+// left returns the remaining budget of the planner.
 func (l *loop) left(iteration int) Budget {
 	b := Budget{Iterations: l.Budget.Iterations - iteration + 1, Tokens: l.Budget.Tokens}
 	if l.Spent != nil {
@@ -148,8 +150,8 @@ func (l *loop) left(iteration int) Budget {
 	return b
 }
 
-// allowed gives a plan without what cannot be carried out, was carried out already, or is too much for a round. One that
-// ranks or generates ends the loop: nothing of it is left.
+// allowed returns a plan without actions that are invalid, were executed before, or exceed the limit of a round. An action
+// that ranks or generates removes all actions, which ends the loop.
 func (l *loop) allowed(p Plan) Plan {
 	var out []Action
 	round := map[string]bool{}
@@ -166,14 +168,14 @@ func (l *loop) allowed(p Plan) Plan {
 		default:
 			continue
 		}
-		a.Query, a.Document = Asked(a.Query), clean(a.Document, maxName)
+		a.Query, a.Document = TrimQuestion(a.Query), clean(a.Document, maxName)
 		if a.Tool == event.ToolReadPages && (a.Document == "" || a.From < 1 || a.To < a.From) {
 			continue
 		}
-		if a.Query == "" && !AsSuch(a.Tool) && (a.Tool != event.ToolGraphTraverse || len(a.Entities) == 0) {
+		if a.Query == "" && !ReadsDocuments(a.Tool) && (a.Tool != event.ToolGraphTraverse || len(a.Entities) == 0) {
 			continue
 		}
-		if a.Asked = Asked(a.Asked); a.Asked == "" {
+		if a.Asked = TrimQuestion(a.Asked); a.Asked == "" {
 			a.Asked = cmp.Or(a.Query, l.view.Question)
 		}
 		a.Reason = strings.Join(strings.Fields(clean(a.Reason, maxReason)), " ")
@@ -191,15 +193,15 @@ func (l *loop) allowed(p Plan) Plan {
 	return Plan{Actions: out, Thought: p.Thought, By: p.By}
 }
 
-// Asked gives a question as actions ask it: clean and trimmed, and no longer than what may be searched for. What it gave
-// it gives as it is.
-func Asked(question string) string { return clean(question, maxQuery) }
+// TrimQuestion returns a question as actions contain it: clean, trimmed, and at most as long as a search may be. It is
+// idempotent.
+func TrimQuestion(question string) string { return clean(question, maxQuery) }
 
 func clean(s string, most int) string {
-	return strings.TrimSpace(lang.Head(lang.Clean(lang.Head(s, most)), most)) // cleaning may lengthen
+	return strings.TrimSpace(lang.Truncate(lang.Clean(lang.Truncate(s, most)), most)) // cleaning may lengthen a text
 }
 
-// maxNames bounds the entities and the parts of an action.
+// maxNames is the maximum number of entities and parts of an action.
 const maxNames = 16
 
 func each(all []string, most int) []string {
@@ -212,7 +214,7 @@ func each(all []string, most int) []string {
 	return out
 }
 
-// key is the same for actions that are.
+// key is equal for equal actions.
 func (a Action) key() string {
 	from := slices.Concat(a.Entities, a.Parts)
 	for i := range from {
@@ -225,7 +227,7 @@ func (a Action) key() string {
 	return a.Tool + "\x00" + strings.ToLower(strings.Join(strings.Fields(a.Query), " ")) + "\x00" + strings.Join(slices.Compact(from), "\x00")
 }
 
-// Searches tells whether the tool is a search, which brings passages that are graded.
+// Searches reports whether the tool is a search, whose passages are graded.
 func Searches(tool string) bool {
 	switch tool {
 	case event.ToolHybridSearch, event.ToolSemanticSearch, event.ToolPropositionSearch, event.ToolHydeSearch:
@@ -234,10 +236,12 @@ func Searches(tool string) bool {
 	return false
 }
 
-// AsSuch tells whether the tool reads documents as such, and searches nothing.
-func AsSuch(tool string) bool { return tool == event.ToolReadPages || tool == event.ToolListDocuments }
+// ReadsDocuments reports whether the tool reads documents as such and does not search.
+func ReadsDocuments(tool string) bool {
+	return tool == event.ToolReadPages || tool == event.ToolListDocuments
+}
 
-// rounds counts the rounds in which something was searched.
+// rounds counts the rounds with a search.
 func rounds(rs []Round) int {
 	n := 0
 	for _, r := range rs {
@@ -248,18 +252,18 @@ func rounds(rs []Round) int {
 	return n
 }
 
-// searched tells whether something was searched, or found in documents as such.
+// searched reports whether there was a search, or a result about documents as such.
 func (l *loop) searched() bool {
 	return rounds(l.view.Rounds) > 0 || slices.ContainsFunc(l.view.Rounds, func(r Round) bool {
-		return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return AsSuch(o.Tool) && len(o.Found) > 0 })
+		return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return ReadsDocuments(o.Tool) && len(o.Found) > 0 })
 	})
 }
 
-// again is how often nothing of use leads to another search.
+// again is the maximum number of additional searches.
 const again = 2
 
-// Wanting tells whether what was searched for brought nothing of use, so that it is to be asked in another way: at most twice.
-func Wanting(v View) bool {
+// NeedsMore reports whether the searches found nothing useful, so that another one should be made: at most twice.
+func NeedsMore(v View) bool {
 	n := rounds(v.Rounds)
 	return n > 0 && n <= again && !useful(v)
 }
@@ -268,10 +272,10 @@ func useful(v View) bool {
 	return slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Class != event.Incorrect })
 }
 
-// take notes a round and what it found.
+// take records a round and its evidence.
 func (l *loop) take(r Round) {
 	l.view.Rounds = append(slices.Clip(l.view.Rounds), r)
-	evidence := slices.Clone(l.view.Evidence) // a planner may keep what it was shown
+	evidence := slices.Clone(l.view.Evidence) // a planner may keep the previous slice
 	for _, o := range r.Outcomes {
 		for _, e := range o.Found {
 			i := slices.IndexFunc(evidence, func(k Evidence) bool { return k.Chunk.ID == e.Chunk.ID })

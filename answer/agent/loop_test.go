@@ -172,7 +172,7 @@ func TestLoopTellsWhatStoppedIt(t *testing.T) {
 	if err := agent.Run(t.Context(), agent.View{Question: "q"}, agent.Rules{}, &bench{err: broken}, agent.Options{}); !errors.Is(err, broken) {
 		t.Errorf("broken: %v", err)
 	}
-	told := agent.Options{Told: func(context.Context, agent.Plan) error { return broken }}
+	told := agent.Options{OnPlan: func(context.Context, agent.Plan) error { return broken }}
 	if err := agent.Run(t.Context(), agent.View{Question: "q"}, agent.Rules{}, &bench{}, told); !errors.Is(err, broken) {
 		t.Errorf("telling: %v", err)
 	}

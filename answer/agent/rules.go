@@ -12,16 +12,16 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// rules names the form that needs no model.
+// rules is the name of this planner in events.
 const rules = "rules"
 
 // Rules is the [Planner] that needs no model. The zero value works.
 type Rules struct {
-	Index index.Reader // nil: all words of a question weigh alike
-	Graph index.Graph  // nil: nothing that was found is followed
+	Index index.Reader // nil: all words of a question have the same weight
+	Graph index.Graph  // nil: no names are followed
 }
 
-// Next implements [Planner]. A simple question is one search. The only error is that of ctx.
+// Next implements [Planner]. A simple question takes one search. The only error is that of ctx.
 func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
@@ -29,11 +29,11 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 	switch {
 	case rounds(v.Rounds) == 0:
 		return plan(first(v)...), nil
-	case Wanting(v):
+	case NeedsMore(v):
 		next, err := r.hops(ctx, v)
 		return plan(append(rewritten(v), next...)...), err
 	case !useful(v) && rounds(v.Rounds) == 3:
-		return plan(), nil // what is there leads nowhere
+		return plan(), nil // nothing left to follow
 	case rounds(v.Rounds) <= maxHops && (rounds(v.Rounds) > 1 || !satisfied(v)):
 		next, err := r.hops(ctx, v)
 		if err == nil && len(next) > 0 {
@@ -44,7 +44,8 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 	return plan(), nil
 }
 
-// walk follows the graph from what the question names and the best evidence, once, beside the first names that are followed.
+// walk follows the graph once, from the names in the question and the best evidence, together with the first followed
+// names.
 func (r Rules) walk(v View) []Action {
 	if r.Graph == nil || slices.ContainsFunc(v.Rounds, func(r Round) bool {
 		return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.Tool == event.ToolGraphTraverse })
@@ -54,10 +55,10 @@ func (r Rules) walk(v View) []Action {
 	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages that are linked with what the question names"}}
 }
 
-// explains asks for reasons or ways, which no name leads to.
+// explains matches questions for reasons or methods, to which names do not lead.
 var explains = regexp.MustCompile(`(?i)^\W*(?:why|how (?:do|does|did|can|could|should|to|is|are|was|were)|what happens)\b`)
 
-// satisfied tells whether a question that leads nowhere else has found what fits it, each of its parts by itself.
+// satisfied reports whether correct evidence was found for a question without names to follow, and for each of its parts.
 func satisfied(v View) bool {
 	switch {
 	case v.Chained:
@@ -68,7 +69,7 @@ func satisfied(v View) bool {
 	return !slices.ContainsFunc(v.Parts, func(part string) bool { return !fits(v, part) })
 }
 
-// fits tells whether something correct was found for a question.
+// fits reports whether correct evidence was found for a question.
 func fits(v View, asked string) bool {
 	for _, r := range v.Rounds {
 		for _, o := range r.Outcomes {
@@ -82,7 +83,7 @@ func fits(v View, asked string) bool {
 
 func plan(actions ...Action) Plan { return Plan{Actions: actions, By: rules} }
 
-// first searches for the question, and for its parts beside it.
+// first returns searches for the question and for its parts.
 func first(v View) []Action {
 	out := []Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "the question as it was asked"}}
 	for _, part := range v.Parts {
@@ -91,9 +92,9 @@ func first(v View) []Action {
 	return out
 }
 
-// rewritten searches, in two ways that were not tried yet, for what was not found.
+// rewritten returns two searches, not made before, for what was not found.
 func rewritten(v View) []Action {
-	words := strings.Join(lang.Content(lang.Head(v.Question, maxQuery), maxWords), " ")
+	words := strings.Join(lang.ContentWords(lang.Truncate(v.Question, maxQuery), maxWords), " ")
 	done := map[string]bool{}
 	for _, r := range v.Rounds {
 		for _, o := range r.Outcomes {
@@ -115,5 +116,5 @@ func rewritten(v View) []Action {
 	return out
 }
 
-// maxWords bounds how many words of a question are searched for.
+// maxWords is how many words of a question are searched for.
 const maxWords = 256

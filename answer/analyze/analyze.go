@@ -1,5 +1,4 @@
-// Package analyze tells what a question asks for before anything is searched: how much work it is, and which questions it
-// is made of.
+// Package analyze classifies a question before anything is searched: how complex it is and which sub-questions it has.
 package analyze
 
 import (
@@ -8,17 +7,17 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Analysis is what was made of a question.
+// Analysis is the result of analyzing a question.
 type Analysis struct {
 	Complexity event.Complexity
-	Parts      []string // questions that are searched beside the whole one; empty where it is not taken apart
-	Several    bool     // each part wants an answer of its own; otherwise they are on the way to one
-	Chained    bool     // something is asked of what has to be found first, as where somebody's father was born
-	By         string   // the form that judged: rules, or a model's name
+	Parts      []string // sub-questions that are searched in addition to the question; empty if it is not decomposed
+	Several    bool     // each part needs an answer of its own; otherwise the parts are steps towards one answer
+	Chained    bool     // part of the question has to be answered first, as in "Where was the father of X born?"
+	By         string   // who analyzed it: "rules" or the name of a model
 }
 
-// Analyzer judges questions. Calls may run at once. A form that asks a model falls back on one that does not and tells the
-// trace of ctx (see [model.Failed]); its only error is then that of ctx.
+// Analyzer analyzes questions. It is safe for concurrent use. An implementation that asks a model falls back to one that
+// does not and reports the failure to the trace of ctx (see [model.Failed]). The only error is that of ctx.
 type Analyzer interface {
 	Analyze(ctx context.Context, question string) (Analysis, error)
 }

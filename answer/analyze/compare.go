@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// sides takes a comparison apart into the same question about either side, where the two are names joined by and, or, versus.
-// It gives nil for what is none.
+// sides decomposes a comparison of two names, joined by and, or, or versus, into the same question about each of them. It
+// returns nil for other questions.
 func sides(question string, joiners []string) []string {
 	words := lang.Words(question)
 	tried := 0
@@ -33,10 +33,10 @@ func sides(question string, joiners []string) []string {
 	return nil
 }
 
-// maxJoiners bounds the places at which a question is tried to be taken apart.
+// maxJoiners is the maximum number of positions at which splitting a question is tried.
 const maxJoiners = 16
 
-// end takes in what closes a name behind its last word.
+// end extends a name by the closing punctuation after its last word.
 func end(s string, at int) int {
 	for at < len(s) && strings.IndexByte(")!\"'", s[at]) >= 0 {
 		at++
@@ -59,14 +59,14 @@ func side(head, name, tail string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// singular are verbs for one side by those for both.
+// singular maps verbs of the plural to those of the singular.
 var singular = map[string]string{"are": "Is", "were": "Was", "do": "Does", "have": "Has"}
 
-// opens are words that begin a question and no name.
+// opens are words that start a question and not a name.
 var opens = wordSet("who what which when where why how is are was were do does did has have had can could will would should in on of for between compare " +
 	"both either the that whose if")
 
-// links stand inside names.
+// links are words that occur inside names.
 var links = wordSet("of the and de la le du des von van der den a an in on at for to from with y al el da do di")
 
 func wordSet(s string) map[string]bool {
@@ -77,13 +77,13 @@ func wordSet(s string) map[string]bool {
 	return m
 }
 
-// capital tells whether a word is written as those of names are.
+// capital reports whether a word is capitalized like a word of a name.
 func capital(s string, w lang.Token) bool {
 	r, _ := utf8.DecodeRuneInString(s[w.Start:])
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
-// nameBefore gives where the name begins that ends before the word at i; i if there is none.
+// nameBefore returns the start of the name that ends before the word at i, or i if there is none.
 func nameBefore(s string, words []lang.Token, i int) int {
 	from := i
 	for k := i - 1; k >= 0; k-- {
@@ -107,7 +107,7 @@ func nameBefore(s string, words []lang.Token, i int) int {
 	return from
 }
 
-// nameAfter gives where the name ends that begins behind the word at i; i+1 if there is none.
+// nameAfter returns the end of the name that starts after the word at i, or i+1 if there is none.
 func nameAfter(s string, words []lang.Token, i int) int {
 	to := i + 1
 	for k := i + 1; k < len(words); k++ {
@@ -130,12 +130,12 @@ func nameAfter(s string, words []lang.Token, i int) int {
 	return to
 }
 
-// breaks tells whether what stands between two words, the second of which may be written as in a name, ends one.
+// breaks reports whether the gap between two words ends a name. capital says whether the second word is capitalized.
 func breaks(gap string, capital bool) bool {
 	return strings.ContainsAny(gap, "?;\n") || strings.Contains(gap, ":") && !capital
 }
 
-// inParens tells whether a word stands in parentheses, as in the name of Algiers (film).
+// inParens reports whether a word is in parentheses, as in the title Algiers (film).
 func inParens(s string, w lang.Token) bool {
 	open, closed := strings.LastIndexByte(s[:w.Start], '('), strings.LastIndexByte(s[:w.Start], ')')
 	return open > closed && strings.IndexByte(s[w.End:], ')') >= 0

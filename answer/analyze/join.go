@@ -8,25 +8,25 @@ import (
 )
 
 var (
-	// next begins another question behind one.
+	// next matches the start of a second question.
 	next = regexp.MustCompile(`(?i)(?:\?\s+(?:and\s+)?|\s*[,;]\s*(?:and|or)?\s*|\s+and\s+)(?:also\s+)?((?:who|what|when|where|why|how|which|whose)\s)`)
 	asks = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
-	// refers stands for what the question before is about.
+	// refers matches a reference to the subject of the previous question.
 	refers = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
-	// opening is what stands before that in a question; behind who, a verb follows at once.
+	// opening matches the words before the subject; after who, a verb follows directly.
 	opening = regexp.MustCompile(`(?i)^\W*(?:who['’]s|who\s+\p{L}+|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
-	// compared are two things that are to be compared, whatever they are.
+	// compared matches the two sides of a comparison of any kind.
 	compared = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
 )
 
-// leans is at the end of what says nothing without the other side.
+// leans matches the end of a phrase that is incomplete without the other side.
 var leans = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|these|those)$`)
 
-// maxJoined bounds the questions that one is made of.
+// maxJoined is the maximum number of sub-questions.
 const maxJoined = 4
 
-// joined takes apart what asks several things: "When was it built, and who built it?" A later question that speaks of what the
-// first is about is told it. It gives nil for what asks one thing.
+// joined decomposes several questions in one: "When was it built, and who built it?" References in the later ones to the
+// subject of the first are resolved. It returns nil for a single question.
 func joined(question string) []string {
 	var out []string
 	rest := strings.TrimSpace(question)
@@ -52,7 +52,7 @@ func joined(question string) []string {
 	return out
 }
 
-// either takes a comparison apart into what each side is, where they are no names.
+// either decomposes a comparison into the question what each side is, if the sides are not names.
 func either(question string) []string {
 	m := compared.FindStringSubmatch(question)
 	if m == nil || leans.MatchString(m[1]+m[2]) || leans.MatchString(m[3]) {

@@ -16,7 +16,7 @@ import (
 
 // Options are those of [NewModel]. The zero value works.
 type Options struct {
-	Timeout time.Duration // for an answer; default 8 s, and never more than an eighth of what is left of the run's time
+	Timeout time.Duration // for a reply; default 8 s, and at most an eighth of the run's remaining time
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	maxPart  = 300 // bytes
 )
 
-// asking is the form that asks a model.
+// asking is the [Analyzer] that asks a model.
 type asking struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -32,9 +32,10 @@ type asking struct {
 	Options
 }
 
-// NewModel returns the [Analyzer] that asks a model how much work a question is and which questions it is made of: none, or
-// two to four that stand alone. The model is asked only where then finds more than a simple question: a simple one costs
-// no time and no tokens. Where the model fails or is late, then's judgement stands, and the trace is told.
+// NewModel returns the [Analyzer] that asks a model for the complexity of a question and for two to four self-contained
+// sub-questions, or none. The model is only asked if the analyzer then finds the question more than simple, so that simple
+// questions cost no time and no tokens. If the model fails or is late, the result of then is used and the failure is
+// reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Analyzer, o Options) Analyzer {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	return &asking{chat, prompts, then, o}
@@ -59,12 +60,12 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 	if err != nil || judged.Complexity == event.Simple {
 		return judged, err
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 8)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
 	own, by := model.TrackModel(share)
 	r, err := prompt.Ask(own, m.chat, m.prompts, prompt.Analysis{Question: question}, (*reply).check)
 	if err != nil {
-		err = prompt.Late(ctx, share, m.chat.Name(), err)
+		err = prompt.ShareError(ctx, share, m.chat.Name(), err)
 		if ctx.Err() != nil {
 			return Analysis{}, err
 		}
@@ -80,11 +81,11 @@ func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error)
 
 var counterRE = regexp.MustCompile(`^(?:[-*•]|[0-9]{1,2}[.)])\s+`)
 
-// parts gives the questions that are of use: clean, of one line, not too long, each once and none the question itself. A
-// single one takes nothing apart.
+// parts returns the usable sub-questions: clean, on one line, not too long, distinct and different from the question. It
+// returns nil if only one is left.
 func parts(question string, all []string) []string {
 	key := func(s string) string { return strings.Join(lang.Terms(s), " ") }
-	seen := map[string]bool{"": true, key(lang.Head(question, 4096)): true}
+	seen := map[string]bool{"": true, key(lang.Truncate(question, 4096)): true}
 	var out []string
 	for _, s := range all {
 		if len(s) > 4*maxPart {

@@ -21,16 +21,15 @@ var (
 // Rules is the [Analyzer] that needs no model.
 type Rules struct{}
 
-// maxRead is how much of a question is read, in bytes.
+// maxRead is how many bytes of a question are analyzed.
 const maxRead = 4096
 
-// Analyze implements [Analyzer]. Each sign of work beyond one look-up is a point: length, a comparison, a relation between
-// things, something that is asked of what has to be found first, clauses that hang on others, several questions in one. None
-// makes a simple question, one or two a moderate one. What asks several things is taken apart into them, and a comparison into the
-// question about each side.
-// There is no error.
+// Analyze implements [Analyzer]. Each sign of complexity counts one point: length, a comparison, a relation, something
+// that has to be found first, subordinate clauses, several questions in one. No point makes a simple question, one or two
+// a moderate one, more a complex one. Several questions in one are decomposed, and so are comparisons. The error is always
+// nil.
 func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
-	q := lang.Head(question, maxRead)
+	q := lang.Truncate(question, maxRead)
 	a := Analysis{Complexity: complexity(q), Chained: chained(q), By: "rules"}
 	joiners := []string{"or", "versus", "vs"}
 	if comparison.MatchString(q) {
@@ -40,14 +39,14 @@ func (Rules) Analyze(_ context.Context, question string) (Analysis, error) {
 	case a.take(q, short(joined(q))):
 		a.Several, a.Chained = true, slices.ContainsFunc(a.Parts, chained)
 	case a.take(q, sides(q, joiners)):
-		a.Chained = true // what is compared may have to be found first
+		a.Chained = true // the sides of the comparison may have to be found first
 	default:
 		a.Several = a.take(q, either(q))
 	}
 	return a, nil
 }
 
-// short gives the questions if none is too long to be a part: one that is left out would have no answer.
+// short returns the questions unless one is too long: without it, the answer would be incomplete.
 func short(all []string) []string {
 	if slices.ContainsFunc(all, func(s string) bool { return len(s) > maxPart }) {
 		return nil
@@ -55,7 +54,7 @@ func short(all []string) []string {
 	return all
 }
 
-// take keeps parts of the question, if they are any.
+// take adds sub-questions unless there are none.
 func (a *Analysis) take(question string, all []string) bool {
 	a.Parts = parts(question, all)
 	if a.Parts != nil && a.Complexity == event.Simple {
@@ -70,8 +69,8 @@ var (
 	lookup    = regexp.MustCompile(`(?i)^\W*(?:who|what)(?:['’]s|\s+(?:is|was|are|were))\s`)
 )
 
-// chained tells whether a question asks something of what has to be found first: where somebody's father studied, or who the
-// mother of the director of a film is. Who or what somebody's father is takes one look-up.
+// chained reports whether part of the question has to be answered first: where somebody's father studied, or who the
+// mother of a film's director is. "Who is the father of X?" takes one search.
 func chained(q string) bool {
 	if clause.MatchString(q) {
 		return true

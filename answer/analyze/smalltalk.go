@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// smallTalk holds, for each language, phrases that ask nothing, and words that may stand beside them. The phrases are in the order of the
-// replies: thanks, greetings, farewells, and words that take note of something.
+// smallTalk holds, for each language, phrases that are no question, and filler words. The phrases are in the order of the
+// replies: thanks, greetings, farewells, acknowledgements.
 var smallTalk = []talk{
 	{[4]string{"thanks, thank you, thx, much appreciated", "hello, hi, hey, good morning, good afternoon, good evening, how are you, how do you do",
 		"bye, goodbye, good night, see you, see you later", "ok, okay, got it, i see, understood, well done"},
@@ -44,15 +44,14 @@ type talk struct {
 	replies [4]string
 }
 
-// maxSmallTalk is the longest sentence, in bytes, that is looked at: longer ones have something to ask.
+// maxSmallTalk is the maximum length of a sentence of small talk, in bytes.
 const maxSmallTalk = 120
 
-// SmallTalk splits a message into what it asks and, if it asks nothing, a reply to it. Sentences at its beginning and end are left out that
-// are made of phrases of one language, such as thanks or a greeting, and of words of it that say nothing by themselves. Any other word
-// makes the sentence part of the question: "Thanks for the report: who wrote it?" is one. With a question mark, it is phrases alone that
-// are left out.
+// SmallTalk splits a message into a question and, if it has none, a reply. Sentences at its start and end that consist of
+// phrases and filler words of one language are dropped. Any other word makes a sentence part of the question: "Thanks for
+// the report: who wrote it?" In a sentence with a question mark, only phrases are dropped.
 func SmallTalk(message string) (question, reply string) {
-	sentences := lang.Sentences(lang.Head(message, maxRead))
+	sentences := lang.Sentences(lang.Truncate(message, maxRead))
 	first, last := 0, len(sentences)
 	for ; first < last; first++ {
 		s := sentences[first]
@@ -106,7 +105,7 @@ func spoken(s string) []string {
 	return out
 }
 
-// kind returns the kind of the first phrase of words that are all phrases and, if they may be, fillers; -1 if they are not.
+// kind returns the kind of the first phrase if all words are phrases or, if fillers is set, filler words; otherwise -1.
 func (t talk) kind(words []string, fillers bool) int {
 	first := -1
 	for len(words) > 0 {
@@ -125,7 +124,7 @@ func (t talk) kind(words []string, fillers bool) int {
 	return first
 }
 
-// longest returns how many words the longest phrase has that the words begin with, and its kind.
+// longest returns the length in words, and the kind, of the longest phrase at the start of the words.
 func (t talk) longest(words []string) (n, kind int) {
 	for k, phrases := range t.phrases {
 		for phrase := range strings.SplitSeq(phrases, ", ") {

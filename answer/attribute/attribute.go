@@ -1,4 +1,4 @@
-// Package attribute says how much of an answer comes from each source.
+// Package attribute computes how much of an answer comes from each source.
 package attribute
 
 import (
@@ -13,16 +13,15 @@ import (
 
 var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
-// Claim is a statement of an answer with the passages that bear it out; none, if it is unsupported.
+// Claim is a statement of an answer with the passages that support it, or none.
 type Claim struct {
 	Text   string
 	Chunks []corpus.ChunkID
 }
 
-// Verified gives the share of the answer's supported claims that each chunk accounts for, in the order of chunks. The shares
-// add up to 1, or are all 0 where no claim is borne out: what the sources do not carry is nobody's. A claim counts with the
-// weight of its terms and is divided among the chunks that bear it out as [Attribute] divides a sentence, evenly where none of
-// them holds a term of it.
+// Verified returns the share of each chunk in the supported claims of the answer, in the order of the chunks. The shares
+// add up to 1, or are all 0 if no claim is supported. A claim has the weight of its terms, which is divided among its
+// supporting chunks as [Attribute] divides a sentence, or evenly if none of them contains one of its terms.
 func Verified(claims []Claim, chunks []corpus.Chunk, stats index.TermStats) []float64 {
 	d := divide(chunks, stats)
 	for _, c := range claims {
@@ -31,11 +30,11 @@ func Verified(claims []Claim, chunks []corpus.Chunk, stats index.TermStats) []fl
 	return d.normal()
 }
 
-// Attribute gives the share of the answer that each chunk accounts for, in the order of chunks, where nothing was verified. The
-// shares add up to 1, or are all 0 where no chunk holds a term of the answer. Each sentence of the answer counts with the
-// weight of its terms, and is divided among the chunks by the square of the share of those terms that each holds, so that a
-// sentence goes to where it stands and not to all that speak of the same things. Terms weigh their inverse document frequency in
-// stats, as written or stemmed; where stats are zero, all weigh the same.
+// Attribute returns the share of each chunk in an unverified answer, in the order of the chunks. The shares add up to 1,
+// or are all 0 if no chunk contains a term of the answer. Each sentence of the answer has the weight of its terms, which
+// is divided among the chunks in proportion to the square of the share of these terms that each contains. The square
+// favours the chunk that the sentence was taken from. The weight of a term is its inverse document frequency in stats, as
+// written or stemmed; with zero stats all weights are equal.
 func Attribute(answer string, chunks []corpus.Chunk, stats index.TermStats) []float64 {
 	d := divide(chunks, stats)
 	answer = markRE.ReplaceAllString(answer, " ")
@@ -45,10 +44,10 @@ func Attribute(answer string, chunks []corpus.Chunk, stats index.TermStats) []fl
 	return d.normal()
 }
 
-// division divides what is said among chunks.
+// division accumulates the shares of chunks.
 type division struct {
 	stats  index.TermStats
-	held   []map[string]struct{} // stems of each chunk
+	held   []map[string]struct{} // stems in each chunk
 	shares []float64
 	sum    float64
 }
@@ -56,14 +55,15 @@ type division struct {
 func divide(chunks []corpus.Chunk, stats index.TermStats) *division {
 	d := &division{stats: stats, held: make([]map[string]struct{}, len(chunks)), shares: make([]float64, len(chunks))}
 	for i, c := range chunks {
-		d.held[i] = lang.Set(c.Title + "\n" + strings.Join(c.Headings, "\n") + "\n" + c.Text)
+		d.held[i] = lang.TermSet(c.Title + "\n" + strings.Join(c.Headings, "\n") + "\n" + c.Text)
 	}
 	return d
 }
 
-// add divides a statement among the chunks that may have a part of it; evenly says what is done where none holds a term.
+// add divides a statement among the chunks that may allows. If none of them contains a term of it, it is divided evenly
+// or, if evenly is false, not at all.
 func (d *division) add(statement string, may func(k int) bool, evenly bool) {
-	terms := lang.Unique(statement)
+	terms := lang.UniqueTerms(statement)
 	weights := make([]float64, len(terms))
 	total := 0.0
 	for i, t := range terms {

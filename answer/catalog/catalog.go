@@ -1,5 +1,5 @@
-// Package catalog reads what a question plainly asks of documents as such: which there are, what stands on some of their pages, or
-// an account of one. It finds documents by the names that people say.
+// Package catalog recognizes questions about documents as such: which ones exist, what some of their pages say, or a
+// summary. It matches documents by the names that people use.
 package catalog
 
 import (
@@ -10,37 +10,36 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Wish is what a question asks of documents as such. At most one of its fields is set.
-type Wish struct {
+// Request is a recognized question about documents as such. At most one of its fields is set.
+type Request struct {
 	Pages   *Pages
 	List    *List
-	Account *Account
+	Summary *Summary
 }
 
-// Pages asks for what stands on pages of a document.
+// Pages asks about pages of a document.
 type Pages struct {
 	From, To int // from 1; -1 is the last page
-	// Rest is the question about what stands there, where the words that name the pages are replaced by "this text"; empty where all
-	// of it is asked for.
+	// Rest is the question with the words that name the pages replaced by "this text"; empty if all of the text is wanted.
 	Rest  string
 	Names string // the question without the words that name the pages: it may name the document
 }
 
-// List asks which documents there are.
+// List asks which documents exist.
 type List struct {
-	About  string // what they are to be about; empty: anything
-	German bool   // it asks in German
+	About  string // their subject; empty: any
+	German bool   // the question is in German
 }
 
-// Account asks for a summary of a whole document, or of all there are.
-type Account struct {
-	Names string // what may name the document; empty: none is named
+// Summary asks for a summary of one document, or of all.
+type Summary struct {
+	Names string // text that may name the document; empty: none
 }
 
-// MaxPages is how many pages are read at once.
+// MaxPages is the maximum number of pages that are read for one question.
 const MaxPages = 20
 
-const maxQuestion = 1000 // bytes of a question that plainly asks for something
+const maxQuestion = 1000 // maximum length of a recognized question, in bytes
 
 const (
 	things = `(?:documents?|files?|docs|texts?|papers?|reports?|pdfs?)`
@@ -67,19 +66,19 @@ var (
 	thatRE = regexp.MustCompile(`(?i)^(?:this|these|the|dieses?|das|die)?\s*` + things + `\s+`)
 )
 
-// Read gives what a question plainly asks of documents as such; the zero Wish where that is none of them.
-func Read(question string) Wish {
+// Read recognizes a question about documents as such. It returns the zero Request for other questions.
+func Read(question string) Request {
 	q := strings.TrimRight(strings.Join(strings.Fields(lang.Clean(question)), " "), " ?.!")
 	if q == "" || len(q) > maxQuestion {
-		return Wish{}
+		return Request{}
 	}
 	if l := list(q); l != nil {
-		return Wish{List: l}
+		return Request{List: l}
 	}
 	if p := pages(q); p != nil {
-		return Wish{Pages: p}
+		return Request{Pages: p}
 	}
-	return Wish{Account: account(q)}
+	return Request{Summary: account(q)}
 }
 
 func list(q string) *List {
@@ -123,7 +122,7 @@ func pages(q string) *Pages {
 	return p
 }
 
-// about joins what stood before the words that name pages to what replaces them.
+// about joins the text before the words that name pages to their replacement.
 func about(before string) string {
 	w := lang.Words(before)
 	if len(w) == 0 {
@@ -136,7 +135,7 @@ func about(before string) string {
 	return "in "
 }
 
-// named takes the name of a document off a text: as far as an ending of a file, a quotation's end, or a verb that follows.
+// named splits the name of a document off a text: up to a file extension, the end of a quotation, or a verb.
 func named(s string) (name, rest string) {
 	if m := fileRE.FindString(s); m != "" {
 		return m, s[len(m):]
@@ -167,7 +166,7 @@ func ordinal(s string) int {
 	return n
 }
 
-func account(q string) *Account {
+func account(q string) *Summary {
 	m := accountRE.FindStringSubmatch(q)
 	if m == nil {
 		return nil
@@ -179,7 +178,7 @@ func account(q string) *Account {
 		}
 	}
 	if thisRE.MatchString(what) {
-		return &Account{}
+		return &Summary{}
 	}
-	return &Account{Names: strings.TrimSpace(thatRE.ReplaceAllString(what, ""))}
+	return &Summary{Names: strings.TrimSpace(thatRE.ReplaceAllString(what, ""))}
 }

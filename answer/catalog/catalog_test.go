@@ -13,10 +13,10 @@ import (
 func TestRead(t *testing.T) {
 	t.Parallel()
 	type (
-		w = catalog.Wish
+		w = catalog.Request
 		p = catalog.Pages
 		l = catalog.List
-		a = catalog.Account
+		a = catalog.Summary
 	)
 	for q, want := range map[string]w{
 		"What is on page 3 of report.pdf?":                         {Pages: &p{3, 3, "", "What is report.pdf"}},
@@ -44,18 +44,18 @@ func TestRead(t *testing.T) {
 		"What documents do I need to apply?":                       {},
 		"List the documents that a keeper signs":                   {},
 		"Which files does the program write?":                      {},
-		"Summarize this document":                                  {Account: &a{}},
-		"Please summarise the uploaded file.":                      {Account: &a{}},
-		"Give me a short summary":                                  {Account: &a{}},
-		"What is this document about?":                             {Account: &a{}},
-		"What is this about?":                                      {Account: &a{}},
-		"What is report.pdf about?":                                {Account: &a{Names: "report.pdf"}},
-		"Summarize report.pdf in three sentences":                  {Account: &a{Names: "report.pdf"}},
-		"Can you summarize the document Lighthouses?":              {Account: &a{Names: "Lighthouses"}},
-		"Summarize everything":                                     {Account: &a{}},
-		"Fasse das Dokument zusammen":                              {Account: &a{}},
-		"Worum geht es?":                                           {Account: &a{}},
-		"tl;dr":                                                    {Account: &a{}},
+		"Summarize this document":                                  {Summary: &a{}},
+		"Please summarise the uploaded file.":                      {Summary: &a{}},
+		"Give me a short summary":                                  {Summary: &a{}},
+		"What is this document about?":                             {Summary: &a{}},
+		"What is this about?":                                      {Summary: &a{}},
+		"What is report.pdf about?":                                {Summary: &a{Names: "report.pdf"}},
+		"Summarize report.pdf in three sentences":                  {Summary: &a{Names: "report.pdf"}},
+		"Can you summarize the document Lighthouses?":              {Summary: &a{Names: "Lighthouses"}},
+		"Summarize everything":                                     {Summary: &a{}},
+		"Fasse das Dokument zusammen":                              {Summary: &a{}},
+		"Worum geht es?":                                           {Summary: &a{}},
+		"tl;dr":                                                    {Summary: &a{}},
 		"What is the lamp about to do?":                            {},
 		"Who is the keeper?":                                       {},
 		"How many pages does the report have?":                     {},
@@ -94,7 +94,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%q: %d", q, at)
 		}
 	}
-	if !catalog.Is("annual report", docs[0].Document, docs[0].name) || catalog.Is("report", docs[0].Document, docs[0].name) {
+	if !catalog.IsName("annual report", docs[0].Document, docs[0].name) || catalog.IsName("report", docs[0].Document, docs[0].name) {
 		t.Error("a name is not told from a part of it")
 	}
 }

@@ -1,5 +1,5 @@
-// Package condense makes questions of a conversation self-contained, so that they can be searched for: "When was it built?" is
-// told what "it" is, and "And in 2021?" what is asked.
+// Package condense makes the questions of a conversation self-contained, so that they can be searched for: in "When was it
+// built?" it replaces "it", and "And in 2021?" it completes.
 package condense
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Condenser makes a question self-contained. Calls may run at once. A form that asks a model falls back on one that does not
-// and tells the trace of ctx (see [model.Failed]); its only error is then that of ctx.
+// Condenser makes a question self-contained. It is safe for concurrent use. An implementation that asks a model falls back
+// to one that does not and reports the failure to the trace of ctx (see [model.Failed]). The only error is that of ctx.
 type Condenser interface {
-	// Condense gives the question with what it leaves to the turns before it, the oldest first, put in; and the question as it
-	// is where it says all itself.
+	// Condense returns the question with references to the earlier turns (oldest first) resolved. A question that is
+	// self-contained is returned unchanged.
 	Condense(ctx context.Context, question string, history []event.Turn) (string, error)
 }

@@ -15,17 +15,17 @@ import (
 
 // Options are those of [NewModel]. The zero value works.
 type Options struct {
-	Timeout time.Duration // for an answer; default 8 s, and never more than an eighth of what is left of the run's time
+	Timeout time.Duration // for a reply; default 8 s, and at most an eighth of the run's remaining time
 }
 
 const (
-	maxTurns    = 8    // that a model is shown
-	maxTurn     = 1200 // bytes of one
-	maxQuestion = 4000 // bytes of a question: a longer one says all itself
-	room        = 600  // bytes that a question may gain
+	maxTurns    = 8    // shown to the model
+	maxTurn     = 1200 // bytes per turn
+	maxQuestion = 4000 // bytes; longer questions are taken as self-contained
+	room        = 600  // bytes by which a question may grow
 )
 
-// asking is the form that asks a model.
+// asking is the [Condenser] that asks a model.
 type asking struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -33,8 +33,9 @@ type asking struct {
 	Options
 }
 
-// NewModel returns the [Condenser] that asks a model by the prompt condense.md; nil prompts are the program's own. Where the model
-// fails or is late, then's question stands, and the trace is told. Without history, nobody is asked.
+// NewModel returns the [Condenser] that asks a model with the prompt condense.md; nil prompts are the built-in ones. If
+// the model fails or is late, the result of then is used and the failure is reported to the trace. Without history, the
+// question is returned unchanged.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Condenser, o Options) Condenser {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	return &asking{chat, prompts, then, o}
@@ -49,12 +50,12 @@ func (m *asking) Condense(ctx context.Context, question string, history []event.
 	if len(history) == 0 || len(question) > maxQuestion {
 		return question, nil
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 8)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
 	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Condensing{Question: question, History: said(history, maxTurns, maxTurn)},
 		func(r *reply) error { return r.check(question) })
 	if err != nil {
-		err = prompt.Late(ctx, share, m.chat.Name(), err)
+		err = prompt.ShareError(ctx, share, m.chat.Name(), err)
 		if ctx.Err() != nil {
 			return "", err
 		}
@@ -69,7 +70,7 @@ func (m *asking) Condense(ctx context.Context, question string, history []event.
 
 func plain(s string) string { return strings.Join(strings.Fields(lang.Clean(s)), " ") }
 
-// check holds a question to what it may be.
+// check reports an error if a rewritten question is not acceptable.
 func (r *reply) check(asked string) error {
 	switch {
 	case len(lang.Words(r.Question)) == 0:
@@ -80,14 +81,14 @@ func (r *reply) check(asked string) error {
 	return nil
 }
 
-// said gives the last turns of a conversation as prompts show them, at most so many and each of at most so many bytes. Turns
-// without text are left out, and so are the marks of citations.
-func said(history []event.Turn, turns, bytes int) []prompt.Said {
-	var out []prompt.Said
+// said returns the last turns of a conversation for a prompt, with limits on their number and size. Empty turns and
+// citation marks are left out.
+func said(history []event.Turn, turns, bytes int) []prompt.Message {
+	var out []prompt.Message
 	for _, t := range history[max(0, len(history)-turns):] {
-		s := strings.TrimSpace(unmarked(lang.Head(t.Text, bytes)))
+		s := strings.TrimSpace(unmarked(lang.Truncate(t.Text, bytes)))
 		if s != "" {
-			out = append(out, prompt.Said{Role: t.Role, Text: s})
+			out = append(out, prompt.Message{Role: t.Role, Text: s})
 		}
 	}
 	return out

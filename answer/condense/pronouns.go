@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// form is how a word stands for something that was said.
+// form is the kind of a pronoun.
 type form int
 
 const (
@@ -22,14 +22,14 @@ const (
 	points      // this, that
 )
 
-// pronoun is a word that stands for something.
+// pronoun is a word that refers to something.
 type pronoun struct {
 	form form
-	of   bool   // it says whose something is
-	the  string // the article of what it stands for, where the word tells
+	of   bool   // it is possessive
+	the  string // article of its referent, if the pronoun determines it
 }
 
-// genders are the articles of what a German pronoun may stand for, by its own.
+// genders maps German pronouns to the articles of their possible referents.
 var genders = map[string]map[string]bool{"der": words("der den"), "die": words("die"), "das": words("das")}
 
 var english = map[string]pronoun{
@@ -46,18 +46,18 @@ var germans = map[string]pronoun{
 }
 
 var (
-	// idle is where it and there stand for nothing.
+	// idle matches "it" and "there" without a referent.
 	idle = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
 		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|what(?:['’]s| is) this about|` +
 		`(?:is|are|was|were|be|been|will|isn['’]t|aren['’]t|do|does) there|there (?:is|are|was|were|be|been|exist)|gibt es|es gibt|wird es|ist es (?:möglich|erlaubt|wahr))\b`)
-	// own are what the asker has before them, and no question before told of.
+	// own are things of the user that no earlier question mentioned.
 	own     = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
 	clauses = map[string]bool{"and": true, "or": true, "but": true, "when": true, "if": true, "because": true, "while": true, "before": true, "after": true, "since": true, "und": true, "als": true, "wenn": true, "weil": true}
-	// verbsBehind may follow a that which stands for something.
+	// verbsBehind are verbs that may follow a demonstrative "that".
 	verbsBehind = words("mean means work works cost costs happen happens happened matter matters include includes cause causes apply compare come take get made affect")
 )
 
-// resolve replaces the words of a question that stand for something said before.
+// resolve replaces the pronouns of a question that refer to the conversation.
 func (c *talk) resolve(q string) string {
 	if c.about == "" && c.last.answer == "" {
 		return q
@@ -106,8 +106,8 @@ func inside(spans [][]int, from, to int) bool {
 	return false
 }
 
-// internal tells whether the pronoun at i stands for something in the question itself: a name before it, or what an earlier
-// clause is about.
+// internal reports whether the pronoun at i refers to something in the question itself: a name before it, or the subject
+// of an earlier clause.
 func (c *talk) internal(q string, ws []lang.Token, i int, p pronoun) bool {
 	if i == 0 || p.form == points || p.form == place {
 		return false
@@ -125,7 +125,7 @@ func (c *talk) internal(q string, ws []lang.Token, i int, p pronoun) bool {
 	return false
 }
 
-// stand gives what the pronoun at i is replaced by, and the end of what is replaced; nothing where it is to stay.
+// stand returns the replacement of the pronoun at i and the end of the replaced text, or "" if it stays.
 func (c *talk) stand(q string, ws []lang.Token, i int, p pronoun) (by string, end int) {
 	w := ws[i]
 	end = w.End
@@ -136,7 +136,7 @@ func (c *talk) stand(q string, ws []lang.Token, i int, p pronoun) (by string, en
 	switch {
 	case p.form == points:
 		return c.pointed(q, ws, i, next)
-	case w.Text == "her" && next != "" && !lang.Stop(next) && !preposition(next) && !adverb(next):
+	case w.Text == "her" && next != "" && !lang.IsStopWord(next) && !preposition(next) && !adverb(next):
 		p.of = true
 	case p.form == place && (next != "" && !preposition(next) && !adverb(next) || i == 0):
 		return "", 0
@@ -151,7 +151,7 @@ func (c *talk) stand(q string, ws []lang.Token, i int, p pronoun) (by string, en
 	return c.written(by, p, w.Text, i == 0), end
 }
 
-// written gives what stands in a pronoun's place in its form.
+// written returns the replacement in the grammatical form of the pronoun.
 func (c *talk) written(by string, p pronoun, word string, opens bool) string {
 	switch {
 	case p.of && c.german:
@@ -175,7 +175,7 @@ func (c *talk) written(by string, p pronoun, word string, opens bool) string {
 	return by
 }
 
-// pointed gives what stands for this, that, these and those.
+// pointed returns the replacement of this, that, these and those.
 func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string, end int) {
 	w := ws[i]
 	plain := next == "" || auxWords[next] || verbsBehind[next] || preposition(next)
@@ -185,9 +185,9 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 	}
 	switch {
 	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || preposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
-		return "", 0 // the tower that is open
+		return "", 0 // for example "the tower that is open"
 	case w.Text == "that" && i > 0 && strings.HasSuffix(next, "ed"):
-		return "", 0 // the treaty that ended it
+		return "", 0 // for example "the treaty that ended it"
 	case w.Text == "those" && (next == "who" || next == "that"):
 		return "", 0
 	case plain:
@@ -199,7 +199,7 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 			by = capital(by)
 		}
 		return by, w.End
-	case own.MatchString(next) && next != "year" && next != "time", lang.Stop(next):
+	case own.MatchString(next) && next != "year" && next != "time", lang.IsStopWord(next):
 		return "", 0
 	case w.Text == "that" && i > 0 && !auxWords[before] && !preposition(before) && !whWords[before] && !verbish(before):
 		return "", 0 // a relative clause
@@ -215,7 +215,7 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 		return "", 0
 	}
 	by = c.antecedent(pronoun{form: thing})
-	if by == "" || strings.Contains(strings.ToLower(by), next) { // this tower: the tower of Farland
+	if by == "" || strings.Contains(strings.ToLower(by), next) { // "this tower" becomes "the tower of Farland"
 		return by, noun.End
 	}
 	if named(by) && !article(first(by)) {
@@ -228,7 +228,8 @@ func verbish(w string) bool {
 	return w == "about" || w == "find" || w == "use" || w == "built" || w == "made" || w == "wrote" || w == "does" || strings.HasSuffix(w, "ed")
 }
 
-// antecedent gives what a pronoun stands for: the name that the last answer gave where it was asked for, or what was asked about.
+// antecedent returns the referent of a pronoun: the name that the last answer gave if the question asked for one, or the
+// topic of the question.
 func (c *talk) antecedent(p pronoun) string {
 	prev := c.last.asked
 	defined := definesRE.MatchString(strings.TrimRight(prev, " .!"))
@@ -238,9 +239,9 @@ func (c *talk) antecedent(p pronoun) string {
 	switch p.form {
 	case person:
 		if c.german {
-			break // er and sie are things, too
+			break // er and sie also refer to things
 		}
-		given = slices.DeleteFunc(given, func(s string) bool { return article(first(s)) && upper(bare(s)) }) // the Kingdom of Sicily
+		given = slices.DeleteFunc(given, func(s string) bool { return article(first(s)) && upper(bare(s)) }) // for example "the Kingdom of Sicily"
 		if who && !defined && len(given) > 0 {
 			one, _, _ := strings.Cut(given[0], " at ")
 			return one
@@ -299,19 +300,19 @@ func (c *talk) antecedent(p pronoun) string {
 
 var (
 	whoRE     = regexp.MustCompile(`(?i)^\W*(?:(?:by |from )?whom?|(?:von )?we[rm])\b`)
-	oneRE     = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // one person is asked for
+	oneRE     = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // it asks for one person
 	whoseRE   = regexp.MustCompile(`(?i)^(?:its|his|her|their|seine?|ihre?)\b`)
-	madeRE    = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // what is asked of things
+	madeRE    = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // it asks about a thing
 	whichRE   = regexp.MustCompile(`(?i)^\W*(?:which|welche[rsnm]?)\s`)
 	asksWhere = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
 	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
 )
 
-// given lists the names in the last answer that the question does not have.
+// given returns the names in the last answer that are not in the question.
 func (c *talk) given() []string {
 	asked := strings.ToLower(c.last.asked)
 	var out []string
-	answer := asideRE.ReplaceAllString(lang.Head(c.last.answer, maxAnswer), "")
+	answer := asideRE.ReplaceAllString(lang.Truncate(c.last.answer, maxAnswer), "")
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range phrases(one) {
@@ -322,7 +323,7 @@ func (c *talk) given() []string {
 			n := len(out)
 			before := strings.ToLower(one[:p.from])
 			if byRE.MatchString(before) && whoRE.MatchString(c.last.asked) && strings.Contains(before, strings.ToLower(bare(c.about))) {
-				n = 0 // who did it
+				n = 0 // the agent of a passive sentence
 			}
 			out = slices.Insert(out, n, asGiven(name, p.from == 0))
 		}
@@ -336,10 +337,10 @@ func (c *talk) given() []string {
 	return out
 }
 
-// opener gives the word that opens a sentence and says who or what it is about: "Harvard has the largest."
+// opener returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
 func opener(sentence string) string {
-	ws := lang.Words(lang.Head(sentence, 200))
-	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || lang.Stop(ws[0].Text) {
+	ws := lang.Words(lang.Truncate(sentence, 200))
+	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || lang.IsStopWord(ws[0].Text) {
 		return ""
 	}
 	return sentence[ws[0].Start:ws[0].End]
@@ -350,8 +351,8 @@ var (
 	byRE    = regexp.MustCompile(`(?i)\b(?:by|von) $`)
 )
 
-// asGiven gives a name of an answer as it stands in a question: without the verb behind it, and with a small article where that
-// opened the answer and belongs to no title.
+// asGiven returns a name of an answer in the form used in a question: without a following verb, and with a lower-case
+// article if that only began the answer.
 func asGiven(name string, opens bool) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "'s"), "’s")
 	ws := strings.Fields(name)
@@ -366,7 +367,7 @@ func asGiven(name string, opens bool) string {
 
 var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
 
-// fullName gives the first name of a question that has several words and no article.
+// fullName returns the first name of a question that has several words and no article.
 func fullName(q string) string {
 	for _, p := range phrases(q) {
 		if s := q[p.from:p.to]; p.name && !article(first(s)) && len(strings.Fields(s)) > 1 {
@@ -376,7 +377,7 @@ func fullName(q string) string {
 	return ""
 }
 
-// lastName gives the last name of a question that has no article.
+// lastName returns the last name of a question that has no article.
 func lastName(q string) string {
 	all := phrases(q)
 	for i := len(all) - 1; i >= 0; i-- {

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	maxAsked    = 600  // bytes of a question that leaves something out: a longer one says all itself
-	maxAnswer   = 1200 // bytes that are read of an answer
-	maxReplayed = 8    // questions that are made self-contained one after the other, to know what the last is about
+	maxAsked    = 600  // bytes; longer questions are taken as self-contained
+	maxAnswer   = 1200 // bytes of an answer that are read
+	maxReplayed = 8    // earlier questions that are made self-contained in turn, to find the topic of the last one
 )
 
-// Rules is the [Condenser] that needs no model. Pronouns are replaced by what the last question is about, or by the name that its
-// answer gave where it asked for one; a question that is none by itself ("And in 2021?", "What about Lunden?", "Why?") changes
-// the last one. It knows English, and of German what is common; of other languages it completes short questions with
-// numbers and names. The zero value works. There is no error.
+// Rules is the [Condenser] that needs no model. It replaces pronouns by the topic of the last question, or by the name in
+// its answer if the question asked for one. An incomplete question ("And in 2021?", "What about Lunden?", "Why?") changes
+// the last one. It supports English and common German; in other languages it completes short questions with numbers and
+// names. The zero value works. The error is always nil.
 type Rules struct{}
 
-// exchange is a question that stands by itself, with its answer.
+// exchange is a self-contained question with its answer.
 type exchange struct {
 	asked, answer string
 	held
 }
 
-// held is what pronouns of a question stood for, which they go on to stand for in the next ones.
+// held are the referents of a question's pronouns, which are used for those of the next question too.
 type held struct{ who, what string }
 
 // Condense implements [Condenser].
@@ -50,11 +50,11 @@ func (Rules) Condense(_ context.Context, question string, history []event.Turn) 
 	return done, nil
 }
 
-// exchanges gives the last questions of a conversation with what was answered.
+// exchanges returns the last self-contained questions of a conversation with their answers.
 func exchanges(history []event.Turn) []exchange {
 	var out []exchange
 	for _, t := range history[max(0, len(history)-2*maxReplayed):] {
-		s := strings.Join(strings.Fields(lang.Clean(lang.Head(t.Text, maxAnswer))), " ")
+		s := strings.Join(strings.Fields(lang.Clean(lang.Truncate(t.Text, maxAnswer))), " ")
 		switch {
 		case s == "":
 		case t.Role == event.RoleUser:
@@ -66,10 +66,10 @@ func exchanges(history []event.Turn) []exchange {
 	return out
 }
 
-// unmarked gives an answer without the marks of its citations.
+// unmarked removes the citation marks from an answer.
 func unmarked(s string) string { return markRE.ReplaceAllString(s, "") }
 
-// standalone makes a question self-contained, given what was asked last and before that, and tells what its pronouns stand for.
+// standalone makes a question self-contained, given the last two exchanges, and returns the referents of its pronouns.
 func standalone(question string, last, before exchange) (string, held) {
 	q := strings.TrimSpace(question)
 	if last.asked == "" || len(last.asked) > maxAsked || len(q) > maxAsked || q == "" || !utf8.ValidString(q) || polite.MatchString(q) {
@@ -89,17 +89,17 @@ func standalone(question string, last, before exchange) (string, held) {
 	return done, c.held
 }
 
-// talk is what a question may leave to the conversation.
+// talk is the context for completing a question.
 type talk struct {
-	now          string // the question
+	now          string // the current question
 	last, before exchange
-	about        string // what the last question is about; empty: nobody knows
-	thing        string // what "it" stands for, if it is not that
-	held                // what the pronouns of this one were found to stand for
+	about        string // topic of the last question; empty: unknown
+	thing        string // referent of "it" if it differs from about
+	held                // referents found for the pronouns of the current question
 	german       bool
 }
 
-// complete gives the question with what it lacks; empty where it lacks nothing.
+// complete returns the completed question, or "" if it is complete.
 func (c *talk) complete(q string) string {
 	body, joined := cutOpening(q)
 	resolved := c.resolve(body)
@@ -125,17 +125,18 @@ func (c *talk) complete(q string) string {
 	case c.leans(body) && (!definingRE.MatchString(body) || compares.MatchString(body)):
 		return c.beside(capital(body))
 	case joined && body != q && hasVerb(body):
-		return "" // "And when is the tower open?" says all
+		return "" // "And when is the tower open?" is complete
 	}
 	return ""
 }
 
-// parts tells whether a phrase is of something ("its climate") and the last question has nothing like it that it could replace.
+// parts reports whether a phrase belongs to something ("its climate") and the last question has no similar phrase to
+// replace.
 func (c *talk) parts(phrase string) bool {
 	return whoseRE.MatchString(phrase) && !openedRE.MatchString(c.last.asked) && !strings.Contains(c.last.asked, "'s ") && !definesRE.MatchString(c.last.asked)
 }
 
-// beside puts what the last question is about behind a question that needs it and has no place for it.
+// beside appends the topic of the last question to a question that needs it and has no place for it.
 func (c *talk) beside(q string) string {
 	about := c.about
 	if compares.MatchString(q) {
@@ -153,7 +154,7 @@ func (c *talk) beside(q string) string {
 	return strings.TrimRight(q, " ?.!") + " (" + about + ")" + mark
 }
 
-// both gives the two things that were asked about, in one question or in two.
+// both returns the two things that one or two questions asked about.
 func (c *talk) both() string {
 	if two := pair(c.last.asked); two != "" {
 		return two
@@ -164,7 +165,7 @@ func (c *talk) both() string {
 	return ""
 }
 
-// more asks for more of what the last question is about.
+// more asks for more about the topic of the last question.
 func (c *talk) more(body string) string {
 	if c.about == "" {
 		return c.last.asked
@@ -179,7 +180,7 @@ func (c *talk) more(body string) string {
 	return capital(strings.TrimRight(body, " ?.!…")) + about + c.about + "."
 }
 
-// ask puts the words that ask ("why", "since when", "how tall") in the place of those of the last question.
+// ask replaces the question words of the last question ("why", "since when", "how tall").
 func (c *talk) ask(words string) string {
 	if elses.MatchString(words) {
 		return c.elses(words)
@@ -207,7 +208,7 @@ func (c *talk) ask(words string) string {
 	return c.beside(capital(words) + "?")
 }
 
-// elses asks for others than the answer gave: "who else?".
+// elses asks for others than the answer: "who else?".
 func (c *talk) elses(words string) string {
 	prev := strings.TrimRight(c.last.asked, " ?.!")
 	if m := whRE.FindStringSubmatch(prev); m != nil {
@@ -216,7 +217,7 @@ func (c *talk) elses(words string) string {
 	return c.beside(capital(words) + "?")
 }
 
-// instead puts a phrase in the place of the one in the last question that is like it.
+// instead replaces the phrase of the last question that is most similar.
 func (c *talk) instead(phrase string) string {
 	prev := strings.TrimRight(c.last.asked, " ?.!")
 	if phrase == "" {
@@ -230,7 +231,7 @@ func (c *talk) instead(phrase string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	// A year in a year's place, with or without the word before it.
+	// A year replaces a year, with or without its preposition.
 	if at := yearRE.FindStringIndex(phrase); at != nil && len(words) <= 4 {
 		if old := yearRE.FindStringIndex(prev); old != nil {
 			return prev[:old[0]] + phrase[at[0]:at[1]] + prev[old[1]:] + end
@@ -244,7 +245,7 @@ func (c *talk) instead(phrase string) string {
 		return prev[:from] + phrase + prev[to:] + end
 	}
 	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && happens(words[0].Text) && happens(old[len(old)-1].Text) {
-		return prev[:old[len(old)-1].Start] + small(phrase) + end // and repaired?
+		return prev[:old[len(old)-1].Start] + small(phrase) + end // as in "and repaired?"
 	}
 	if preposition(words[0].Text) && len(words) > 1 {
 		if from, to := sited(prev); from >= 0 && sitedRE.MatchString(phrase) {
@@ -264,10 +265,10 @@ func (c *talk) instead(phrase string) string {
 		}
 	}
 	if len(words) <= 2 && !article(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) {
-		return c.beside(capital(phrase) + "?") // what it is to stand for, nobody knows
+		return c.beside(capital(phrase) + "?") // no similar phrase
 	}
 	old := like(prev, phrase)
-	if whoRE.MatchString(prev) && named(phrase) && !named(old) { // maybe another who is meant
+	if whoRE.MatchString(prev) && named(phrase) && !named(old) { // it may refer to another person
 		return c.beside("What about " + phrase + "?")
 	}
 	if old == "" {
@@ -278,7 +279,7 @@ func (c *talk) instead(phrase string) string {
 		phrase = small(phrase)
 	}
 	if noun := bare(old); noun != old && !article(words[0].Text) && !named(phrase) {
-		// "the oven" by "lamps": the article goes with the noun; by "lamp" alone it stays.
+		// "the oven" is replaced by "lamps" with its article; with "lamp" the article stays.
 		if len(words) == 1 && !strings.HasSuffix(words[0].Text, "s") {
 			phrase = old[:len(old)-len(noun)] + phrase
 		}
@@ -286,10 +287,10 @@ func (c *talk) instead(phrase string) string {
 	return prev[:at] + phrase + prev[at+len(old):] + end
 }
 
-// happens tells whether a word says what became of something.
+// happens reports whether a word is a verb about something that happened to the topic.
 func happens(w string) bool { return predicates[w] || strings.HasSuffix(w, "ed") }
 
-// lowered gives a phrase as it stands in a sentence, where it is no name: a capital that only opened the question counts for none.
+// lowered returns a phrase in lower case unless it is a name. The capital at the start of a question does not make a name.
 func lowered(phrase string) string {
 	if strings.Contains(phrase, " ") || !upper(phrase) {
 		return phrase
@@ -302,7 +303,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// small begins with a small letter what began a sentence and is no name.
+// small lower-cases the first letter of a text that is not a name.
 func small(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if unicode.IsUpper(r) && function(strings.ToLower(first(s))) {
@@ -312,7 +313,7 @@ func small(s string) string {
 }
 
 func first(s string) string {
-	if w := lang.Words(lang.Head(s, 200)); len(w) > 0 {
+	if w := lang.Words(lang.Truncate(s, 200)); len(w) > 0 {
 		return w[0].Text
 	}
 	return ""

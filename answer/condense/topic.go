@@ -7,28 +7,28 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// phrase is a piece of a question that names something: s[from:to].
+// phrase is a noun phrase of a question: s[from:to].
 type phrase struct {
 	from, to int
-	name     bool // it holds a name
+	name     bool // it contains a name
 }
 
 var (
 	quotedRE = regexp.MustCompile(`["“„«]([^"“”„«»]{2,80})["”“»]`)
-	// kindRE is what a question asks to be told of what it is about.
+	// kindRE matches the kind of information that a question asks for.
 	kindRE = regexp.MustCompile(`(?i)^(?:(?:the|some|all|any|die|der|das)\s+)?(?:(?:different|main|first|most common|common|various|many|key|biggest|typical)\s+)*(?:types?|kinds?|sorts?|causes?|symptoms?|signs?|origins?|history|differences?|effects?|advantages?|disadvantages?|benefits?|purposes?|importance|` +
 		`uses?|examples?|features?|parts?|members?|names?|height|size|age|length|price|cost|number|population|capital|meaning|definition|role|status|` +
 		`Geschichte|Höhe|Größe|Preis|Arten|Ursachen|Symptome|Hauptstadt)\s+(?:of|for|in|between|von|des|der)\s+`)
-	// identityRE asks for something by what is known of it: its name is the answer.
+	// identityRE matches questions for the name of something.
 	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b` +
 		`|(?:who|whose|wer|wessen)\b|(?:what|which|was|wie)\s+(?:is|was|are|were|ist|war|heißt|hieß)\s+(?:the|die|der|das)\s+[\pL\s'’-]{2,60}\s(?:of|for|in|von|des|der)\s|welche[rsnm]?\s)`)
-	// definesRE asks what or who something is that it names.
+	// definesRE matches questions what or who a named thing is.
 	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?|the(?: \p{Lu}[\pL-]*)+)\s*\??$`)
 )
 
-// topic gives what a question is about: what it quotes, the name in it, or else the words behind those that ask.
+// topic returns what a question is about: its quotation, its name, or else the words after the question words.
 func topic(q string) string {
-	q = strings.TrimRight(strings.TrimSpace(lang.Head(q, maxAsked)), " ?.!")
+	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxAsked)), " ?.!")
 	if m := quotedRE.FindString(q); m != "" {
 		return m
 	}
@@ -52,8 +52,7 @@ func topic(q string) string {
 	return clip(rest)
 }
 
-// unacted gives a phrase without the verb that ends it, where it is what a question says that somebody does: in "does the Scottish
-// Parliament meet?"
+// unacted removes a verb from the end of a phrase, as in "does the Scottish Parliament meet?"
 func unacted(q string, p phrase) string {
 	s := q[p.from:p.to]
 	before, behind := lang.Words(q[:p.from]), first(q[p.to:])
@@ -62,7 +61,7 @@ func unacted(q string, p phrase) string {
 	if n < 3 || len(before) == 0 || !doing[before[len(before)-1].Text] {
 		return s
 	}
-	for i := 2; i < n-1; i++ { // did the Normans conquer England
+	for i := 2; i < n-1; i++ { // as in "did the Normans conquer England"
 		if upper(s[ws[i-1].Start:]) && !upper(s[ws[i].Start:]) && !links[ws[i].Text] && ws[i].Text != "and" && upper(s[ws[i+1].Start:]) {
 			return strings.TrimSpace(s[:ws[i].Start])
 		}
@@ -73,7 +72,7 @@ func unacted(q string, p phrase) string {
 	return s
 }
 
-// defined gives the name that a text begins with, as far as it is no predicate.
+// defined returns the name at the start of a text, without a predicate.
 func defined(s string) string {
 	for i, w := range lang.Words(s) {
 		if i > 0 && predicates[w.Text] && !upper(s[w.Start:w.End]) {
@@ -85,21 +84,21 @@ func defined(s string) string {
 
 var openedRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)(?:(?:` + wh + `)\s+)?`)
 
-// opened gives a question without the words that ask.
+// opened returns a question without its question words.
 func opened(q string) string {
 	if m := openedRE.FindString(q); m != "" {
 		return q[len(m):]
 	}
 	if m := asksRE.FindStringSubmatch(q); m != nil {
 		_, rest, _ := strings.Cut(m[2], " ")
-		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // who will pay for the quay
+		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		if doing[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
 			return unverbed(rest)
 		}
 		if noun := countedRE.ReplaceAllString(m[1], ""); noun != "" && noun != m[1] && strings.HasSuffix(first(rest), "ed") {
-			return noun // how much cargo was handled
+			return noun // as in "how much cargo was handled"
 		}
 		return rest
 	}
@@ -110,7 +109,7 @@ func opened(q string) string {
 		}
 		return rest
 	}
-	if m := whRE.FindString(q); m != "" { // who built the tower
+	if m := whRE.FindString(q); m != "" { // as in "who built the tower"
 		rest := strings.TrimSpace(q[len(m):])
 		if all := phrases(rest); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
@@ -127,7 +126,7 @@ var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie 
 
 var doing = words("do does did can could should will would may might must has have had kann können soll darf muss")
 
-// unverbed drops the verb that follows what somebody does, where it is at the end.
+// unverbed removes a verb from the end.
 func unverbed(s string) string {
 	head := s
 	for i, w := range lang.Words(s) {
@@ -143,10 +142,10 @@ func unverbed(s string) string {
 	return strings.TrimSpace(head[:ws[len(ws)-1].Start])
 }
 
-// maxTopic is how many words of a question may be what it is about.
+// maxTopic is the maximum number of words of a topic.
 const maxTopic = 6
 
-// clip gives the beginning of a text that names something: up to a word that predicates, or that tells where, when or how.
+// clip returns the noun phrase at the start of a text: up to a verb, or to words of place, time or manner.
 func clip(s string) string {
 	ws := lang.Words(s)
 	end := len(s)
@@ -155,14 +154,14 @@ func clip(s string) string {
 			continue
 		}
 		loose := preposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
-		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.Stop(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
+		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
 			end = w.Start
 			break
 		}
 	}
 	s = strings.Trim(s[:end], " ,;:")
 	switch ws := lang.Words(s); {
-	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || lang.Stop(ws[0].Text)):
+	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || lang.IsStopWord(ws[0].Text)):
 		return ""
 	case ws[len(ws)-1].Text == "of" || ws[len(ws)-1].Text == "for":
 		return strings.TrimSpace(s[:ws[len(ws)-1].Start])
@@ -170,7 +169,7 @@ func clip(s string) string {
 	return s
 }
 
-// phrases gives the names in a question, and what stands behind articles, in their order.
+// phrases returns the names in a question and the phrases after articles, in order.
 func phrases(q string) []phrase {
 	ws := lang.Words(q)
 	var out []phrase
@@ -191,13 +190,13 @@ func phrases(q string) []phrase {
 				case upper(t):
 					p.name = true
 				case p.name && germanArticles[w.Text] && !links[ws[k].Text]:
-					goto closed // where each noun has a capital
-				case p.name && ws[k].Text == "and" && k+1 < len(ws) && upper(q[ws[k+1].Start:ws[k+1].End]): // the French and Indian War
+					goto closed // in German each noun has a capital
+				case p.name && ws[k].Text == "and" && k+1 < len(ws) && upper(q[ws[k+1].Start:ws[k+1].End]): // as in "the French and Indian War"
 				case ws[k].Text == "of" && k > i+1 && !p.name && ofName(q, ws, k+1):
-					goto closed // the keeper of the Farland lighthouse: two things
+					goto closed // "the keeper of the Farland lighthouse" are two things
 				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || article(ws[k+1].Text)):
 				case article(ws[k].Text) && ws[k-1].Text == "of":
-				case predicates[ws[k].Text] || lang.Stop(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
+				case predicates[ws[k].Text] || lang.IsStopWord(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
 					goto closed
 				case k > most && !p.name:
 					goto closed
@@ -212,7 +211,7 @@ func phrases(q string) []phrase {
 				out = append(out, p)
 				i = k - 1
 			}
-		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || lang.Stop(w.Text) || imperativeRE.MatchString(q))):
+		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || lang.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
 			for ; k < len(ws) && k <= i+maxTopic+2 && adjoins(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
@@ -222,7 +221,7 @@ func phrases(q string) []phrase {
 				}
 			}
 			if begins && k == 1 && len(ws) > 1 {
-				continue // any word may open a question
+				continue // any word may start a question
 			}
 			if yearRE.MatchString(written) && k == i+1 {
 				continue
@@ -239,10 +238,10 @@ var (
 	germanArticles = words("der die das den dem des ein eine einen einem einer")
 )
 
-// links may stand within a name.
+// links may occur inside a name.
 var links = words("of the de da di del la le von van der den at du bin al dos")
 
-// ofName tells whether a name, perhaps with an article, begins at k.
+// ofName reports whether a name, perhaps with an article, starts at k.
 func ofName(q string, ws []lang.Token, k int) bool {
 	if k < len(ws) && article(ws[k].Text) {
 		k++
@@ -250,12 +249,12 @@ func ofName(q string, ws []lang.Token, k int) bool {
 	return k < len(ws) && upper(q[ws[k].Start:ws[k].End])
 }
 
-// adjoins tells whether nothing but a blank stands before the word at k.
+// adjoins reports whether only a space precedes the word at k.
 func adjoins(q string, ws []lang.Token, k int) bool {
 	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
 }
 
-// like gives the phrase of a question that another is to stand for: a name for a name, and otherwise what it is about.
+// like returns the phrase of a question that another one replaces: a name for a name, otherwise the topic.
 func like(q, by string) string {
 	all := phrases(q)
 	name := named(by)
@@ -272,7 +271,7 @@ func like(q, by string) string {
 		case name && p.name && best == "":
 			best = s
 		case !name && !p.name:
-			best = s // the last one
+			best = s // the last one wins
 		}
 	}
 	if best != "" {
@@ -288,14 +287,14 @@ func like(q, by string) string {
 	return best
 }
 
-// possessive tells whether a phrase says whose something is.
+// possessive reports whether a phrase is a possessor.
 func possessive(q string, p phrase) bool {
 	rest := q[p.to:]
 	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
 }
 
-// numbered gives the place of a noun with a number in a question, where a phrase is the same noun with another: from is below 0
-// where there is none.
+// numbered returns the position of a noun with a number in a question, for a phrase that is the same noun with another
+// number. from is negative if there is none.
 func numbered(q, phrase string) (from, to int) {
 	m := numberedRE.FindStringSubmatch(phrase)
 	if m == nil {
@@ -314,7 +313,7 @@ var (
 	numberedIn = regexp.MustCompile(`(\pL+)\s+[0-9][0-9.]*[a-z]?\b`)
 )
 
-// sited gives the place of the last phrase of a question that says where, with an article; from is below 0 if there is none.
+// sited returns the position of the last phrase of place with an article. from is negative if there is none.
 func sited(q string) (from, to int) {
 	if all := sitedRE.FindAllStringIndex(q, 8); len(all) > 0 {
 		return all[len(all)-1][0], all[len(all)-1][1]
@@ -324,7 +323,7 @@ func sited(q string) (from, to int) {
 
 var sitedRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
 
-// prepositional gives the place of the last phrase that begins with a preposition; from is below 0 if there is none.
+// prepositional returns the position of the last phrase that starts with a preposition. from is negative if there is none.
 func prepositional(q, with string) (from, to int) {
 	ws := lang.Words(q)
 	for i := len(ws) - 2; i > 0; i-- {

@@ -18,20 +18,20 @@ const (
 )
 
 var (
-	// markRE is the mark of a citation in an answer.
+	// markRE matches a citation mark in an answer.
 	markRE = regexp.MustCompile(`\s*(?:⟦+[0-9 ,;–-]*⟧+|\[[0-9]{1,3}\]|【[^】]{0,20}】)`)
-	// openingRE is what ties a question to the one before it.
+	// openingRE matches words that connect a question to the one before it.
 	openingRE = regexp.MustCompile(`(?i)^[¿¡\s]*(?:(?:ok(?:ay)?|well|thanks|thank you|danke)[\s,.!]+)?(?:(?:and|but|so|then|also|now|und|aber|also|oder|or|y|et|e|en)\b[\s,]+)*`)
 	aboutRE   = regexp.MustCompile(`(?i)^(?:(?:and|but|und) )?(?:what|how) (?:about|of)\s+|^(?:was ist|wie ist es|wie steht es|wie sieht es) (?:mit|bei)\s+|^et pour\s+|^qué (?:tal|hay de)\s+`)
-	// asksRE takes a question apart into the words that ask and what begins with a verb that goes with others.
+	// asksRE splits a question into the question words and the rest, which begins with an auxiliary verb.
 	asksRE = regexp.MustCompile(`(?i)^\W*((?:(?:` + prepositions + `)\s+)?(?:` + wh + `)(?:\s+[\pL\pN'’-]+){0,4}?)\s+((?:` + aux + `)\b.*)$`)
 	whRE   = regexp.MustCompile(`(?i)^\W*((?:(?:` + prepositions + `)\s+)?(?:` + wh + `))\b`)
 	auxRE  = regexp.MustCompile(`(?i)^\W*(?:` + aux + `)\s`)
-	// onlyRE is a question of nothing but the words that ask.
+	// onlyRE matches a question that consists of question words.
 	onlyRE = regexp.MustCompile(`(?i)^(?:(?:` + prepositions + `)\s+)?(?:(?:` + wh + `)(?:\s+(?:not|else|exactly|so|nicht|sonst|genau|noch))?` +
 		`|how\s+(?:many|much|long|often|far|tall|high|old|big|large|deep|wide|heavy|fast|expensive|hot|cold)|wie\s+(?:viele?|lang|lange|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)` +
 		`|(?:which|what|welche[rsnm]?)\s+(?:year|date|day|month|century|city|country|town|time|place|company|person|film|book|part|version|page|colou?r|size|Jahr|Stadt|Land|Ort|Tag))$`)
-	// wholeRE asks about all that was said.
+	// wholeRE matches a question about the whole conversation.
 	wholeRE   = regexp.MustCompile(`(?i)^(why|how|how come|since when|warum|wieso|seit wann)\s+(?:is|was|ist|war)\s+(?:that|this|it so|das|das so|dem so)\W*$`)
 	datedRE   = regexp.MustCompile(`(?i)^(?:the )?(?:(?:last|next|previous|following) )?(?:year|month|week|day|decade|century)(?: (?:before|after|earlier|later))?$`)
 	aboutNoun = regexp.MustCompile(`(?i)\b(?:about|for|of|on|in|against|by|with) (\p{Ll}[\pL-]+)$`)
@@ -52,20 +52,20 @@ var (
 		`|^(?:how|where|can|do|does|should|when|why)\b[^,]{0,60}\s(?:one|another|any)\W*$` +
 		`|^how (?:many|much) (?:is|are|was|were|of them|have)\b[^,]{0,40}$|^(?:please )?(?:give|show)(?: me| us)? (?:an(?:other)?|some|more)? ?examples?\W*$` +
 		`|^(?:what|how) (?:is|are|was|were) the (?:differences?|similarit(?:y|ies)|reasons?|results?|consequences?|advantages|disadvantages|effects?|purpose|meaning|symptoms|causes?)\W*$`)
-	// definingRE asks what something is that it names.
+	// definingRE matches a question what a named thing is.
 	definingRE   = regexp.MustCompile(`(?i)^what (?:is|are|was|were) [\pL-]+\W*$`)
 	imperativeRE = regexp.MustCompile(`(?i)^(?:please\s+)?(?:tell|list|name|show|describe|explain|summari[sz]e|compare|give|define|find|translate|write|search|nenne|liste|zeige?|beschreibe?|erkläre?|fasse|vergleiche?|finde|suche)\b`)
 )
 
-// pair gives the two names that a question joins.
+// pair returns two names joined by a conjunction.
 func pair(q string) string {
-	if w := lang.Words(lang.Head(q, 100)); len(w) > 0 && function(w[0].Text) && !article(w[0].Text) {
+	if w := lang.Words(lang.Truncate(q, 100)); len(w) > 0 && function(w[0].Text) && !article(w[0].Text) {
 		q = q[w[0].End:]
 	}
 	return strings.TrimSpace(pairRE.FindString(q))
 }
 
-// maxHead is how many words that ask may be replaced.
+// maxHead is the maximum number of question words that are replaced.
 const maxHead = 5
 
 func words(s string) map[string]bool {
@@ -86,7 +86,7 @@ var (
 	functionWords = words("the a an der die das den dem des ein eine and or but in on at by for since from to with of about before after during " +
 		"is are was were do does did can could should will would has have had who whom whose what which when where why how tell list describe explain " +
 		"im am an auf bei für seit von mit aus nach vor ist sind war wird wurde hat wer was wann wo warum wie this that these those it its he she they his her their")
-	// predicates end a question and are no part of what it is about.
+	// predicates end a question and are not part of its topic.
 	predicates = words("built made born found founded known written lit held won run begun made open closed available free located called named used situated " +
 		"opened invented discovered released published designed directed established created formed caused old tall high big large heavy deep wide long fast " +
 		"expensive dangerous important fought sold paid taken given lost spent sent brought caught chosen stolen gebaut erbaut geboren gegründet geschrieben gestorben eröffnet entdeckt bekannt hoch alt groß tief lang teuer offen geöffnet")
@@ -105,7 +105,7 @@ func describing(w string) bool {
 	return true
 }
 
-// german tells whether questions are.
+// german reports whether questions are in German.
 func german(asked ...string) bool {
 	n, all := 0, 0
 	for _, s := range asked {
@@ -119,7 +119,7 @@ func german(asked ...string) bool {
 	return n > 0 && 6*n >= all
 }
 
-// cutOpening takes off what ties a question to the last one.
+// cutOpening removes the words that connect a question to the last one.
 func cutOpening(q string) (body string, tied bool) {
 	body = q[len(openingRE.FindString(q)):]
 	if body == "" {
@@ -138,12 +138,12 @@ func cutOpening(q string) (body string, tied bool) {
 	return body, tied
 }
 
-// onlyAsks tells whether a question is nothing but words that ask.
+// onlyAsks reports whether a question consists of question words.
 func onlyAsks(q string) bool { return onlyRE.MatchString(strings.Trim(q, " ?.!¿")) }
 
-// hasVerb tells whether a text has a verb that can be known.
+// hasVerb reports whether a text has a known verb.
 func hasVerb(s string) bool {
-	for _, w := range lang.Words(lang.Head(s, maxAsked)) {
+	for _, w := range lang.Words(lang.Truncate(s, maxAsked)) {
 		if auxWords[w.Text] {
 			return true
 		}
@@ -151,11 +151,11 @@ func hasVerb(s string) bool {
 	return false
 }
 
-// maxFragment is how many words a question has at most that is none by itself.
+// maxFragment is the maximum number of words of an incomplete question.
 const maxFragment = 8
 
-// fragment tells whether a question is a mere phrase, to be put into the last one. One that nothing ties to the last one needs a
-// question mark, as it may also be a search by words.
+// fragment reports whether a question is only a phrase that changes the last question. Without a connecting word it needs
+// a question mark, because it may be a keyword search.
 func fragment(q string, tied bool) bool {
 	ws := lang.Words(q)
 	if len(ws) == 0 || len(ws) > maxFragment || hasVerb(q) || imperativeRE.MatchString(q) || whWords[ws[0].Text] {
@@ -171,19 +171,19 @@ func fragment(q string, tied bool) bool {
 	return len(ws) <= 5 && asks || len(ws) <= 4 && preposition(ws[0].Text)
 }
 
-// leans tells whether a question that has no pronoun still leaves out what it is about.
+// leans reports whether a question without a pronoun still leaves out its topic.
 func (c *talk) leans(q string) bool { return leaningRE.MatchString(strings.TrimSpace(q)) }
 
-// upper tells whether a word as it is written begins with a capital or holds a digit.
+// upper reports whether a word starts with a capital or contains a digit.
 func upper(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
-// named tells whether a phrase is a name: it has a capital behind its article.
+// named reports whether a phrase is a name: it has a capital after its article.
 func named(phrase string) bool { return upper(bare(phrase)) }
 
-// bare gives a phrase without the article that it begins with.
+// bare returns a phrase without its article.
 func bare(phrase string) string {
 	if head, rest, ok := strings.Cut(phrase, " "); ok && article(strings.ToLower(head)) {
 		return rest

@@ -1,26 +1,26 @@
 package generate
 
-// code follows Markdown's code over a text: spans and fences of backticks. A span ends with its line at the latest, so that a
-// stray backtick costs no more than that.
+// code tracks Markdown code in a text: spans and fenced blocks of backticks. A span ends at the end of its line at the
+// latest, so that a stray backtick has little effect.
 type code struct {
-	width int  // of the backticks that opened it; 0 outside of code
+	width int  // number of backticks that opened it; 0 outside of code
 	fence bool // it is a block and not a span
-	first bool // the line that opened it goes on
-	ticks int  // backticks at hand
-	fresh bool // nothing but white space, bullets and quotation marks stands before them in their line
-	line  bool // something else stands in the line
+	first bool // still in the opening line
+	ticks int  // current run of backticks
+	fresh bool // only white space, bullets and quotation marks precede them in the line
+	line  bool // the line has other characters
 }
 
-// in tells whether the next character stands in code.
+// in reports whether the next character is in code.
 func (c *code) in() bool {
 	c.settle()
 	return c.width > 0
 }
 
-// quiet tells whether a character that is neither a backtick nor a line's end changes nothing.
+// quiet reports whether a character that is neither a backtick nor a newline changes nothing.
 func (c *code) quiet() bool { return c.ticks == 0 && c.line }
 
-// see takes the first byte of the next character.
+// see processes the first byte of the next character.
 func (c *code) see(b byte) {
 	if b == '`' {
 		if c.ticks == 0 {
@@ -43,7 +43,7 @@ func (c *code) see(b byte) {
 	}
 }
 
-// settle opens or closes code where a row of backticks has ended.
+// settle opens or closes code at the end of a run of backticks.
 func (c *code) settle() {
 	n := c.ticks
 	c.ticks = 0

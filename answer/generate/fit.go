@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	unknownContext = 8192     // tokens, of a model that does not tell: what current ones have at least
-	maxRead        = 64 << 10 // bytes of a passage, as prompts quote no more
-	mostBytes      = 16       // of a token, on average: what has more tokens need not be counted
-	leastCut       = 200      // bytes that the cut of a passage has at least, unless it is the only one
-	uneven         = 8        // tokens that the tags of a passage may have more than the one it is measured with
+	unknownContext = 8192     // tokens; assumed for models that do not report it
+	maxRead        = 64 << 10 // bytes of a passage, the limit of prompts
+	mostBytes      = 16       // bytes per token, on average; longer texts need not be counted
+	leastCut       = 200      // minimum bytes of a shortened passage, unless it is the only one
+	uneven         = 8        // tokens by which the tags of a passage may exceed those used for measuring
 	measuringTag   = "5a3b1e0f5a3b1e0f"
 )
 
-// plan is what a model reads of a task.
+// plan is what a model reads for a task.
 type plan struct {
 	passages []prompt.Passage // best first
-	kept     []int            // where they stand in the task
+	kept     []int            // their indexes in the task
 	tokens   int              // of the passages with their fences
-	output   int              // tokens that the answer may have
-	talk     prompt.Answer    // the question with what was said before, and how it is to be answered
+	output   int              // maximum tokens of the answer
+	talk     prompt.Answer    // the question with the conversation and instructions
 }
 
-// Fit implements [model.Generator]: the best passages until the context ends that the prompt, the answer and a margin leave.
-// A passage that does not fit is read in part, around the sentences that hold the question's terms, if some fit; else it is
-// left out, and worse ones that fit may go in. The best is always read, in part if need be. The task keeps the chunks whole:
-// what is read of them is decided by the same rules when the answer is written, so that a citation names a passage that
-// can be found by its id, text and place.
+// Fit implements [model.Generator]: it selects the best passages that fit into the context beside the prompt, the answer
+// and a margin. A passage that does not fit is shortened to the sentences with the question's terms; if that is not
+// possible it is left out, and lower ranked ones that fit may be used. The best one is always used, shortened if
+// necessary. The task keeps complete chunks; the same rules shorten them when the answer is written, so that a citation
+// names a passage that can be found by its id, text and position.
 func (m *Model) Fit(ctx context.Context, t model.Task) (model.Task, int) {
 	if len(t.Passages) == 0 {
 		return t, 0
@@ -50,7 +50,7 @@ func (m *Model) Fit(ctx context.Context, t model.Task) (model.Task, int) {
 	return t, p.tokens
 }
 
-// plan chooses what is read. Prompts are measured with one tag, so that a task which was fitted fits.
+// plan selects the passages. Prompts are measured with the same tag each time, so that a fitted task fits again.
 func (m *Model) plan(ctx context.Context, t model.Task) plan {
 	limits := m.chat.Limits(ctx)
 	size := cmp.Or(limit(m.opts.Context, limits.Context), unknownContext)
@@ -63,51 +63,52 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 	output := max(1, min(limit(limit(m.opts.MaxTokens, limits.Output), max(0, t.MaxTokens)), size/4))
 	k.talk = talk(t, size)
 	k.base = k.measure(ctx, nil)
-	k.room = size - output - k.base - 64 - size/64 // servers add marks of their own
+	k.room = size - output - k.base - 64 - size/64 // servers add tokens of their own
 	p := k.pack(ctx)
 	p.output, p.talk = output, k.talk
 	return p
 }
 
 const (
-	maxTurns = 8       // of what was said before that are shown
-	maxTurn  = 2000    // bytes of one
-	maxSaid  = 8 << 10 // bytes of them together, and of how the asker wants to be answered
-	perToken = 3       // bytes, about
+	maxTurns = 8       // turns of the conversation that are shown
+	maxTurn  = 2000    // bytes per turn
+	maxSaid  = 8 << 10 // bytes of all turns, and of the instructions
+	perToken = 3       // approximate bytes
 )
 
-// talk gives the question with the last turns before it and what its asker wishes, each in an eighth of a context of so many
-// tokens at most. What an answer cited counts for nothing by now.
+// talk returns the question with the last turns and the user's instructions, each in at most an eighth of a context of the
+// given size. Citations of earlier answers are removed.
 func talk(t model.Task, size int) prompt.Answer {
 	most := min(size/8*perToken, maxSaid)
-	a := prompt.Answer{Question: t.Question, Wishes: lang.Head(t.Instructions, most)}
+	a := prompt.Answer{Question: t.Question, Instructions: lang.Truncate(t.Instructions, most)}
 	left := most
 	for _, m := range slices.Backward(t.History[max(0, len(t.History)-maxTurns):]) {
-		s := strings.TrimSpace(unmarked(lang.Clean(lang.Head(m.Text, maxTurn))))
+		s := strings.TrimSpace(unmarked(lang.Clean(lang.Truncate(m.Text, maxTurn))))
 		if left -= len(s); left < 0 {
 			break
 		}
 		if s != "" {
-			a.History = append(a.History, prompt.Said{Role: string(m.Role), Text: s})
+			a.History = append(a.History, prompt.Message{Role: string(m.Role), Text: s})
 		}
 	}
 	slices.Reverse(a.History)
 	return a
 }
 
-// packer fills a context with a task's passages.
+// packer fills a context with the passages of a task.
 type packer struct {
 	*Model
 	task  model.Task
 	set   *prompt.Set
-	fence int            // tokens of a passage without text
-	read  []corpus.Chunk // of the passages, fit to be read
+	fence int            // tokens of an empty passage
+	read  []corpus.Chunk // prepared for prompts
 	base  int            // tokens of a prompt without passages
 	room  int            // tokens for passages
 	talk  prompt.Answer
 }
 
-// measure counts the tokens of a prompt. One that cannot be written has none: writing it again tells why.
+// measure counts the tokens of a prompt. It returns 0 if the prompt cannot be rendered; the error occurs again when it is
+// sent.
 func (k *packer) measure(ctx context.Context, ps []prompt.Passage) int {
 	shown := k.talk
 	shown.Passages = ps
@@ -122,19 +123,19 @@ func (k *packer) measure(ctx context.Context, ps []prompt.Passage) int {
 	return k.chat.Count(ctx, strings.Join(all, "\n"))
 }
 
-// added counts what passages add to a prompt.
+// added returns the tokens that passages add to a prompt.
 func (k *packer) added(ctx context.Context, ps []prompt.Passage) int {
 	return max(0, k.measure(ctx, ps)-k.base)
 }
 
-// shown gives a passage as the prompt shows it, of its text at most so many bytes.
+// shown returns a passage as shown in the prompt, with at most the given number of bytes of text.
 func (k *packer) shown(i, most int) prompt.Passage {
 	return prompt.PassageOf(k.task.Passages[i].N, k.read[i], k.task.Question, most)
 }
 
-// readable is a chunk in which nothing cites.
+// readable returns a chunk without citation marks.
 func readable(c corpus.Chunk) corpus.Chunk {
-	clean := func(s string) string { return unmarked(lang.Clean(lang.Head(s, 4*maxRead))) }
+	clean := func(s string) string { return unmarked(lang.Clean(lang.Truncate(s, 4*maxRead))) }
 	c.Text, c.Title = clean(c.Text), clean(c.Title)
 	c.Headings = slices.Clone(c.Headings)
 	for i, h := range c.Headings {
@@ -143,7 +144,7 @@ func readable(c corpus.Chunk) corpus.Chunk {
 	return c
 }
 
-// pack chooses the passages. Servers that count are asked little: where all fit, once.
+// pack selects the passages. It makes few requests to servers that count tokens: one if all passages fit.
 func (k *packer) pack(ctx context.Context) plan {
 	var p plan
 	size := 0
@@ -181,19 +182,19 @@ func (k *packer) pack(ctx context.Context) plan {
 	return p
 }
 
-// fit counts the tokens of a plan and says whether there is room for them.
+// fit counts the tokens of a plan and reports whether it fits.
 func (k *packer) fit(ctx context.Context, p *plan) bool {
 	p.tokens = k.added(ctx, p.passages)
 	return p.tokens+uneven*len(p.passages) <= k.room
 }
 
-// cost is about what a passage adds to a prompt.
+// cost estimates the tokens that a passage adds to a prompt.
 func (k *packer) cost(ctx context.Context, p prompt.Passage) int {
 	return k.fence + k.chat.Count(ctx, p.Heading+"\n\n"+p.Text)
 }
 
-// cut gives the part of the passage at i that fits into so many tokens, where the whole has n, and the tokens of the part. Ok
-// is false if that would be of no use; of the best passage there is always a part.
+// cut shortens the passage at i, which has n tokens, to at most left tokens, and returns the part and its tokens. ok is
+// false if the part would be too short to be useful, except for the best passage.
 func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, tokens int, ok bool) {
 	whole := float64(len(k.shown(i, maxRead).Text))
 	best := i == 0
@@ -212,17 +213,17 @@ func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, 
 	return part, tokens, best
 }
 
-// asked tells whether a text holds a term of the question.
+// asked reports whether a text contains a term of the question.
 func (k *packer) asked(s string) bool {
-	held := lang.Set(s)
-	return slices.ContainsFunc(lang.Terms(lang.Head(k.task.Question, 8<<10)), func(t string) bool {
+	held := lang.TermSet(s)
+	return slices.ContainsFunc(lang.Terms(lang.Truncate(k.task.Question, 8<<10)), func(t string) bool {
 		_, ok := held[t]
 		return ok
 	})
 }
 
-// ends puts the best at both ends, as models overlook what stands in the middle: ranks 1, 3, 5 … 6, 4, 2 (N. Liu et al.,
-// Lost in the Middle: How Language Models Use Long Contexts, 2023).
+// ends orders passages so that the best are at both ends, because models overlook the middle: ranks 1, 3, 5 … 6, 4, 2 (N.
+// Liu et al., Lost in the Middle: How Language Models Use Long Contexts, 2023).
 func ends(best []prompt.Passage) []prompt.Passage {
 	out := make([]prompt.Passage, len(best))
 	for i, p := range best {

@@ -1,5 +1,5 @@
-// Package generate writes answers with a language model: it packs the passages into the model's context, asks, and makes text
-// and citations of what comes.
+// Package generate writes answers with a language model: it fits the passages into the model's context, sends the request,
+// and converts the reply to text and citations.
 package generate
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// NoAnswer is what is said where there is no passage to answer from. The model-free generator says the same.
+// NoAnswer is the answer if there are no passages. The generator without a model uses the same text.
 const NoAnswer = "The documents do not seem to hold an answer to this question."
 
 // temperature keeps a model close to what it reads. At 0 small models fall into loops.
 const temperature = 0.2
 
-// reserve is the time that a model which says nothing leaves to the generator behind it, which takes no more than a moment; of
-// less than four times as much, a quarter is left.
+// reserve is the time that is left for the fallback generator if the model does not start to answer, at most a quarter of
+// the remaining time.
 const reserve = time.Second
 
 var errSilent = errors.New("it said nothing while there was time for the answer")
 
-// Options are what may be said about a [Model]. The zero value works.
+// Options are options of a [Model]. The zero value works.
 type Options struct {
-	// Context is how many tokens a request and its answer may have together, where the model tells nothing or more. 0: as
-	// the model tells, and 8192 where it does not.
+	// Context limits the tokens of a request with its answer. 0: the model's limit, or 8192 if the model does not report
+	// one.
 	Context int
-	// MaxTokens is how long an answer may get, in tokens, what a model thinks included where it counts that. Models of
-	// less context than four times as much are asked for a quarter of it. 0: 1024.
+	// MaxTokens limits the tokens of an answer, including reasoning if the model counts it. At most a quarter of the model's
+	// context is used. 0: 1024.
 	MaxTokens int
 }
 
-// Model is a [model.Generator] on a language model. Its methods may be called at once.
+// Model is a [model.Generator] that uses a language model. It is safe for concurrent use.
 type Model struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -50,8 +50,8 @@ var (
 	_ model.ParameterSupport = (*Model)(nil)
 )
 
-// NewModel makes a generator that asks chat by the prompt answer.md; nil prompts are the program's own. Where the model says
-// nothing, then answers in its place, if it is not nil.
+// NewModel returns a generator that asks chat with the prompt answer.md; nil prompts are the built-in ones. If the model
+// fails before it has written anything, then answers instead, unless it is nil.
 func NewModel(chat model.Chat, prompts *prompt.Set, then model.Generator, o Options) *Model {
 	o.Context = max(o.Context, 0)
 	if o.MaxTokens <= 0 {
@@ -60,19 +60,19 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then model.Generator, o Opti
 	return &Model{chat: chat, prompts: prompts, then: then, opts: o}
 }
 
-// Name gives that of the model.
+// Name returns the name of the model.
 func (m *Model) Name() string { return m.chat.Name() }
 
 // SupportsParameters implements [model.ParameterSupport].
 func (m *Model) SupportsParameters() bool { return true }
 
-// Generate implements [model.Generator]. Of a task that [Model.Fit] has not seen, or of one that fits no longer, the model
+// Generate implements [model.Generator]. If the task was not fitted by [Model.Fit], or does not fit any more, the model
 // reads what fits.
 //
-// A model that fails before it has said anything, also by giving no text, is told to the trace of ctx, and the generator
-// that was given for this answers the task; without one, the error ends the sequence. One that fails later is told too,
-// and the answer ends with [model.StopIncomplete] and no error. So does the answer of a model that cannot go on with what was
-// said before ([model.Task.Prefix]).
+// The failure of a model before it has written text, or an empty reply, is reported to the trace of ctx, and the fallback
+// generator answers the task; without one the sequence ends with the error. A later failure is reported too, and the
+// answer ends with [model.StopIncomplete] and no error. The same applies to a model that cannot continue earlier text
+// ([model.Task.Prefix]).
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		if len(t.Passages) == 0 || t.Prefix != "" && !continues(m.chat) {
@@ -93,7 +93,7 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			}
 		case ctx.Err() != nil:
 			yield(model.Delta{}, ctx.Err())
-		case a.told:
+		case a.yielded:
 			model.Failed(ctx, err, m.failed(err), "")
 			yield(model.Delta{Stop: model.StopIncomplete}, nil)
 		case m.then == nil:
@@ -110,7 +110,7 @@ func continues(chat model.Chat) bool {
 	return ok && c.CanContinue()
 }
 
-// failed names the model that failed: of a chain, the one that the error is about.
+// failed returns the name of the model that failed; of a chain, the one in the error.
 func (m *Model) failed(err error) string {
 	if e, ok := errors.AsType[*model.Error](err); ok && e.Model != "" {
 		return e.Model
@@ -118,14 +118,14 @@ func (m *Model) failed(err error) string {
 	return m.chat.Name()
 }
 
-// answer is one that is being written.
+// answer is an answer in progress.
 type answer struct {
 	*Model
 	markers
 	stop model.StopReason
 }
 
-// ask yields what the model says. The error is how it failed; all that it said before was yielded.
+// ask yields the model's reply and returns the error that ended it, if any.
 func (a *answer) ask(ctx context.Context, t model.Task) error {
 	own, speaks, done := a.patience(ctx)
 	defer done()
@@ -141,7 +141,7 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	}
 	a.continueFrom(t.Prefix)
 	low := temperature
-	if t.Temperature != nil && *t.Temperature == *t.Temperature { // a number
+	if t.Temperature != nil && *t.Temperature == *t.Temperature { // not NaN
 		low = max(0, min(1, *t.Temperature))
 	}
 	r := model.Request{Messages: messages, MaxTokens: plan.output, Temperature: &low, Prefix: t.Prefix}
@@ -153,7 +153,7 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 		if !a.take(p) {
 			return nil
 		}
-		if a.told {
+		if a.yielded {
 			speaks()
 		}
 		if a.stop != "" {
@@ -166,15 +166,15 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	switch {
 	case a.stop == "":
 		return &model.Error{Model: a.chat.Name(), Failure: model.Truncated}
-	case !a.told:
+	case !a.yielded:
 		return &model.Error{Model: a.chat.Name(), Failure: model.Empty}
-	case a.stop == model.StopTools: // none were offered
+	case a.stop == model.StopTools: // no tools were offered
 		a.stop = model.StopIncomplete
 	}
 	return nil
 }
 
-// patience gives the context for asking, which ends before ctx does unless speaks was called by then. Done frees it.
+// patience returns the context of a request, which ends before ctx unless speaks is called by then. done releases it.
 func (a *answer) patience(ctx context.Context) (own context.Context, speaks, done func()) {
 	own, cancel := context.WithCancelCause(ctx)
 	deadline, ok := ctx.Deadline()
@@ -189,7 +189,7 @@ func (a *answer) patience(ctx context.Context) (own context.Context, speaks, don
 	}
 }
 
-// late gives the error of a model whose patience ended as one of the model.
+// late converts the error of a model that did not start in time.
 func late(ctx, own context.Context, name string, err error) error {
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(own), errSilent) {
 		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errSilent}
@@ -197,7 +197,7 @@ func late(ctx, own context.Context, name string, err error) error {
 	return err
 }
 
-// take yields what a piece holds, and says whether anybody listens still.
+// take yields the content of a piece, and reports whether the consumer wants more.
 func (a *answer) take(p model.Piece) bool {
 	switch {
 	case p.Text != "":
@@ -214,7 +214,7 @@ func (a *answer) take(p model.Piece) bool {
 	return !a.stopped
 }
 
-// visible gives s without what is never shown.
+// visible returns s without characters that are never shown.
 func visible(s string) string {
 	never := func(r rune) bool {
 		if r < utf8.RuneSelf {
@@ -233,5 +233,5 @@ func visible(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// limit is the smaller of two limits, 0 being none.
+// limit returns the smaller of two limits; 0 means no limit.
 func limit(a, b int) int { return min(cmp.Or(a, b), cmp.Or(b, a)) }

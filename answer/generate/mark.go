@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// mark is a marker as it is read. The zero value is none.
+// mark is the state of a citation marker that is being read. The zero value means no marker.
 type mark struct {
 	raw    [maxMark + len("⟦")]byte
 	n      int
-	start  int  // of what stands between the brackets; 0: no marker is open
-	digits int  // in a row
-	behind bool // of [: a number stands before, and a comma or the end is to come; of others: a dagger does
+	start  int  // of the text between the brackets; 0: no open marker
+	digits int  // consecutive digits
+	behind bool // after "[": a number was read, and a comma or the end must follow; after other brackets: a dagger was read
 }
 
-// fit is what a marker makes of a character.
+// fit is the result of adding a character to a marker.
 type fit int
 
 const (
-	waits fit = iota // it may belong to one
-	whole            // it closes one
-	fails            // there is none
+	waits fit = iota // it may be part of a marker
+	whole            // it closes the marker
+	fails            // it is not a marker
 )
 
 func (k *mark) open() bool { return k.start > 0 }
@@ -33,7 +33,7 @@ func (k *mark) begin(bracket string) {
 	k.start = k.n
 }
 
-// add takes a character. One that fails is not part of the marker.
+// add processes a character. A character that fails is not part of the marker.
 func (k *mark) add(c string) fit {
 	var f fit
 	switch k.raw[0] {
@@ -52,7 +52,7 @@ func (k *mark) add(c string) fit {
 	return waits
 }
 
-// strict reads what stands in plain brackets: numbers of one to three digits, with commas between them.
+// strict processes the content of plain brackets: numbers of one to three digits separated by commas.
 func (k *mark) strict(c string) fit {
 	switch {
 	case c == "]" && (k.digits > 0 || k.behind):
@@ -71,8 +71,8 @@ func (k *mark) strict(c string) fit {
 	return fails
 }
 
-// lenient reads what stands in brackets that prose has no use for. The letter n, copied from the instruction, is a number
-// that no passage has; what some models write behind a dagger, the place in the passage, is passed over.
+// lenient processes the content of special brackets. The letter n, copied from the instructions, is a number without a
+// passage; text after a dagger, which some models write for the position in the passage, is ignored.
 func (k *mark) lenient(c string) fit {
 	fancy := k.raw[:k.start]
 	switch {
@@ -80,7 +80,7 @@ func (k *mark) lenient(c string) fit {
 		return whole
 	case c == "⟦", c == "【", c == "\n":
 		return fails
-	case k.behind: // the dagger
+	case k.behind: // after the dagger
 		return waits
 	case c == "†" && k.digits > 0:
 		k.behind = true
@@ -97,7 +97,7 @@ func (k *mark) lenient(c string) fit {
 	return fails
 }
 
-// spans gives the numbers of a marker that is whole, each as a range: from and to, which are often the same.
+// spans returns the numbers of a complete marker as ranges; a single number has equal ends.
 func (k *mark) spans() iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		var numbers [2]int

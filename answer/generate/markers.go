@@ -11,58 +11,58 @@ import (
 )
 
 const (
-	maxMark  = 24  // bytes that a marker may have after its opening bracket
-	maxBlank = 128 // bytes of white space in a row; more is a model that is stuck
+	maxMark  = 24  // maximum bytes of a marker after its opening bracket
+	maxBlank = 128 // maximum bytes of consecutive white space; more means that the model is stuck
 )
 
-// markers reads what a model says, in pieces cut anywhere between two characters, and yields text and citations. However
-// the text is cut, the deltas are the same once texts that follow each other are joined.
+// markers parses the reply of a model, which arrives in pieces, and yields text and citations. The joined deltas do not
+// depend on how the reply is cut into pieces.
 //
-// A citation is ⟦1⟧, or ⟦1, 3⟧, or ⟦1-3⟧; and outside of code, since small models write those, also 【1】, [1] and [1, 3] of
-// one to three digits that begin with no 0: [0], [1999] and [1-3] are text. Numbers that no passage has are dropped with
-// their marker. So is the white space before a marker, but a line break there takes the place of a space behind it. A
-// citation before any text, and one that the text since the last one has already, are dropped too.
+// A citation is ⟦1⟧, ⟦1, 3⟧ or ⟦1-3⟧; outside of code also 【1】, [1] and [1, 3] with numbers of one to three digits that do
+// not start with 0, because small models write them: [0], [1999] and [1-3] are text. Markers with unknown numbers are
+// dropped, and so is the white space before a marker; a line break there replaces a space after it. A citation before any
+// text, and repeated citations of the same text, are dropped too.
 //
-// What is not known to be text yet waits: white space (for text behind it), what may be a marker (for at most [maxMark]
-// bytes), and at the very beginning what may be the label "Answer:". Everything else goes through at once, and without a
-// copy where nothing in its piece had to be taken out. Brackets of a document that were escaped for the model are given as the document has them; see
-// [unmarked]. Never given: other ⟦ and ⟧, control characters but tab and newline,
-// invisible characters that hide or reorder words, and white space at the beginning or the end.
+// Text that cannot be classified yet is held back: white space (until text follows), a possible marker (at most [maxMark]
+// bytes), and at the start the possible label "Answer:". Everything else is yielded at once, without a copy if nothing was
+// removed from the piece. Brackets of a document that were escaped for the model are restored; see [unmarked]. Never
+// yielded are other ⟦ and ⟧, control characters except tab and newline, invisible characters that hide or reorder words,
+// and white space at the start or the end.
 type markers struct {
 	numbers []int // of the passages
 	yield   func(model.Delta, error) bool
-	told    bool // some text was yielded
-	stopped bool // nobody listens any more
+	yielded bool // some text was yielded
+	stopped bool // the consumer wants no more
 
-	// What waits, in order: out, piece[from:to], space, and piece[to:] up to the character at hand. Space is empty unless
+	// Held back, in order: out, piece[from:to], space, and piece[to:] up to the current character. Space is empty unless
 	// piece[from:to] is.
 	piece    string
 	from, to int
 	out      []byte
 	space    []byte
 
-	mark   mark
-	doubt  bool   // one model began the marker and another went on: it is none or it is dropped
-	breaks []byte // white space with a line break that stood before the last marker
-	seam   bool   // another model goes on here: the white space held may come again
-	cited  []int  // since the last text
-	begun  bool   // what follows is no label
-	label  []byte // the beginning of what may be one
-	code   code
+	mark    mark
+	doubt   bool   // the marker was begun by one model and continued by another: it is text or dropped
+	breaks  []byte // white space with a line break before the last marker
+	spliced bool   // splice point: another model continues, and may repeat the held white space
+	cited   []int  // since the last text
+	begun   bool   // the start was parsed
+	label   []byte // start of a possible label
+	code    code
 }
 
-// kind is what a character is to the scanner.
+// kind is the class of a character.
 type kind uint8
 
 const (
 	plain kind = iota
 	blank
-	hidden // never given
+	hidden // never yielded
 	opener
-	other // of several bytes
+	other // multi-byte
 )
 
-// kinds gives the kind of each byte.
+// kinds returns the kind of each byte.
 var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {
@@ -91,8 +91,8 @@ func kindOf(r rune, n int) kind {
 	return plain
 }
 
-// invisible tells the characters that hide or reorder words: bidirectional controls, zero-width spaces, tags. Joiners that
-// Indic scripts, Persian and emoji need are not among them.
+// invisible reports whether a character hides or reorders words: bidirectional controls, zero-width spaces, tags. Joiners
+// that Indic scripts, Persian and emoji need are not included.
 func invisible(r rune) bool {
 	switch {
 	case r == 0xad, r == 0x61c, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f, r == 0xfeff,
@@ -102,7 +102,7 @@ func invisible(r rune) bool {
 	return false
 }
 
-// write takes the next piece, and says whether anybody listens still.
+// write processes the next piece, and reports whether the consumer wants more.
 func (m *markers) write(piece string) bool {
 	m.piece, m.from, m.to = piece, 0, 0
 	for i := 0; i < len(piece) && !m.stopped; {
@@ -113,7 +113,7 @@ func (m *markers) write(piece string) bool {
 		}
 		text := m.step(i, n, k)
 		i += n
-		if text && m.code.quiet() { // the common case, at once
+		if text && m.code.quiet() { // fast path
 			for i < len(piece) && kinds[piece[i]] == plain && piece[i] != '`' {
 				i++
 			}
@@ -126,7 +126,7 @@ func (m *markers) write(piece string) bool {
 	return !m.stopped
 }
 
-// step takes the character of n bytes at i, and says whether it was taken as text where it stands.
+// step processes the character of n bytes at i, and reports whether it stays in place as text.
 func (m *markers) step(i, n int, k kind) bool {
 	if m.mark.open() {
 		switch m.mark.add(m.piece[i : i+n]) {
@@ -161,31 +161,31 @@ func (m *markers) step(i, n int, k kind) bool {
 	return false
 }
 
-// cut leaves the n bytes at i out.
+// cut removes the n bytes at i.
 func (m *markers) cut(i, n int) {
 	m.out = append(m.out, m.piece[m.from:m.to]...)
 	m.space = append(m.space, m.piece[m.to:i]...)
 	m.from, m.to = i+n, i+n
 }
 
-// blank takes white space, which waits for text.
+// blank processes white space, which is held back until text follows.
 func (m *markers) blank(i, n int) {
 	m.settle()
 	m.code.see(m.piece[i])
 	switch {
 	case !m.begun:
 		m.from, m.to = i+n, i+n
-	case m.seam && len(m.space) > 0:
+	case m.spliced && len(m.space) > 0:
 		m.space = m.space[:0]
 	case len(m.space)+i-m.to >= maxBlank:
 		m.cut(i, n)
 	}
-	m.seam = false
+	m.spliced = false
 }
 
-// text takes the n bytes at i as text, and the white space before them. It says whether they could stay where they stand.
+// text processes the n bytes at i as text, with the white space before them. It reports whether they stay in place.
 func (m *markers) text(i, n int) bool {
-	m.seam = false
+	m.spliced = false
 	if !m.begun {
 		m.from, m.to = i+n, i+n
 		m.begin(m.piece[i : i+n])
@@ -200,14 +200,14 @@ func (m *markers) text(i, n int) bool {
 	return true
 }
 
-// put takes text that does not stand in the piece at hand.
+// put appends text that is not in the current piece.
 func (m *markers) put(s []byte) {
 	m.putSpace()
 	m.out = append(m.out, s...)
 	m.cited = m.cited[:0]
 }
 
-// putSpace gives up the white space that was held; piece[from:] is still to be read.
+// putSpace appends the held white space; piece[from:] is not read yet.
 func (m *markers) putSpace() {
 	if len(m.space) > 0 && len(m.breaks) > 0 && bytes.IndexByte(m.space, '\n') < 0 {
 		m.space = append(m.space[:0], m.breaks...)
@@ -216,10 +216,10 @@ func (m *markers) putSpace() {
 	m.space, m.breaks = m.space[:0], m.breaks[:0]
 }
 
-// labels are the beginnings of an answer that say nothing. None is the beginning of another.
+// labels are starts of an answer without content. None is a prefix of another.
 var labels = [...]string{"answer:", "**answer:**", "**answer**:"}
 
-// begin takes a character at the beginning of the answer, where a label may stand.
+// begin processes a character at the start of the answer, where a label may be.
 func (m *markers) begin(c string) {
 	m.label = append(m.label, c...)
 	for _, l := range labels {
@@ -234,7 +234,7 @@ func (m *markers) begin(c string) {
 	m.settle()
 }
 
-// settle makes text of what might have become a label.
+// settle converts a possible label to text.
 func (m *markers) settle() {
 	if len(m.label) > 0 {
 		m.begun = true
@@ -243,7 +243,7 @@ func (m *markers) settle() {
 	}
 }
 
-// cite yields the citations of the marker at hand, behind the text before it.
+// cite yields the citations of the current marker after the text before it.
 func (m *markers) cite() {
 	if m.begun && len(m.breaks) == 0 && bytes.IndexByte(m.space, '\n') >= 0 {
 		m.breaks = append(m.breaks, m.space...)
@@ -264,7 +264,7 @@ func (m *markers) cite() {
 	}
 }
 
-// release makes text of what turned out to be no marker, without a ⟦.
+// release converts an invalid marker to text, without a ⟦.
 func (m *markers) release() {
 	raw := bytes.TrimPrefix(m.mark.raw[:m.mark.n], []byte("⟦"))
 	m.mark.end()
@@ -284,7 +284,7 @@ func (m *markers) release() {
 	}
 }
 
-// flush yields the text that waits for nothing.
+// flush yields the text that need not be held back.
 func (m *markers) flush() {
 	s := m.piece[m.from:m.to]
 	if len(m.out) > 0 {
@@ -294,12 +294,12 @@ func (m *markers) flush() {
 	}
 	m.from = m.to
 	if s != "" && !m.stopped {
-		m.told = true
+		m.yielded = true
 		m.stopped = !m.yield(model.Delta{Text: restored.Replace(s)}, nil)
 	}
 }
 
-// continueFrom reads what was yielded before a restart, and yields nothing of it again.
+// continueFrom processes text that was yielded before a restart, without yielding it again.
 func (m *markers) continueFrom(said string) {
 	if said == "" {
 		return
@@ -308,20 +308,20 @@ func (m *markers) continueFrom(said string) {
 	m.yield = func(model.Delta, error) bool { return true }
 	m.write(said)
 	m.resume()
-	m.yield, m.told = yield, true
+	m.yield, m.yielded = yield, true
 }
 
-// resume says that another model goes on. It is not told of a ⟦ that was begun, which counts for nothing; of another
-// bracket it is, and may close it.
+// resume starts a continuation by another model. An open ⟦ is dropped; another open bracket is passed on, and the model
+// may close it.
 func (m *markers) resume() {
 	if bytes.HasPrefix(m.mark.raw[:m.mark.n], []byte("⟦")) {
 		m.mark.end()
 	}
 	m.doubt = m.mark.open()
-	m.seam = true
+	m.spliced = true
 }
 
-// end yields what still waits and is text, and says whether anybody listens still.
+// end yields the held text, and reports whether the consumer wants more.
 func (m *markers) end() bool {
 	m.mark.end()
 	m.settle()

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// escapes are the brackets that mark citations, or that prompts make plain ones of, with the rare ones that stand for them in
-// what models read. [restored] puts them back in what models say.
+// escapes are the brackets of citations, and the rare characters that replace them in the text that models read.
+// [restored] reverses the replacement in replies.
 var escapes = map[string]string{"[": "⁅", "]": "⁆", "⟦": "⟬", "⟧": "⟭", "〚": "❲", "〛": "❳", "【": "⦗", "】": "⦘"}
 
 var (
@@ -20,9 +20,9 @@ var (
 	}()
 )
 
-// unmarked gives text of a document in which nothing is a citation, so that a model which repeats it cites nothing that the
-// document wants cited: reference marks such as [12] get other brackets, and the answer gets the document's own back. In
-// Markdown's code they stay as they are, as code would be wrong without them.
+// unmarked escapes the brackets in a document's text that look like citations, such as [12], so that a model that repeats
+// them does not create citations; the answer gets the original brackets back. Markdown code is unchanged, because it would
+// be wrong otherwise.
 func unmarked(s string) string {
 	s = brackets.Replace(s)
 	if !strings.ContainsAny(s, "[【") {
@@ -31,7 +31,7 @@ func unmarked(s string) string {
 	var out strings.Builder
 	var in code
 	var k mark
-	done := 0 // what stands before is written
+	done := 0 // everything before is written
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if k.open() {

@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// Calibration makes of signals the probability that a passage is relevant, by a logistic function: 1/(1+exp(-(Bias + Σ
-// Weights·Signals))). It is fitted on questions with judged passages, half of the weight on what is relevant and half on what is
-// not: the odds before anything is known are even.
+// Calibration computes the probability that a passage is relevant from its signals, by logistic regression:
+// 1/(1+exp(-(Bias + Σ Weights·Signals))). It is fitted on questions with judged passages, with equal total weight for
+// relevant and irrelevant ones, so the prior odds are even.
 type Calibration struct {
-	Space   string // of the vectors; empty: no vectors count
+	Space   string // vector space; empty: no vectors
 	Bias    float64
 	Weights Signals
 }
 
-// Score gives the probability, 0..1.
+// Score returns the probability, 0..1.
 func (c Calibration) Score(s Signals) float64 {
 	z := c.Bias
 	for i, w := range c.Weights {
@@ -25,18 +25,18 @@ func (c Calibration) Score(s Signals) float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// Calibrations are those of several spaces.
+// Calibrations holds the calibrations of several vector spaces.
 type Calibrations []Calibration
 
-// builtIn are what `sluice calibrate` makes of one half of the questions of the public sets squad, scifact, hotpotqa, musique and
-// 2wiki, for the local embedder and without vectors.
+// builtIn are the results of `sluice calibrate` on one half of the questions of the public sets squad, scifact, hotpotqa,
+// musique and 2wiki, for the local embedder and without vectors.
 var builtIn = [...]Calibration{
 	{Space: "glove-6b-100-abtt2-sif", Bias: -5.05, Weights: Signals{Cover: 2.97, Close: 4.02, Rare: 1.2, Named: 0.6, Titled: 2.64, Cosine: 1.92}},
 	{Bias: -4.47, Weights: Signals{Cover: 4.1, Close: 3.77, Rare: 1.07, Named: 0.55, Titled: 2.89}},
 }
 
-// Of gives the calibration of a space, a built-in one where it is not among them. One that none is known for goes without its vectors: what a cosine means differs
-// between embedders.
+// Of returns the calibration of a space, or a built-in one. For an unknown space it returns the calibration without
+// vectors, because the meaning of a cosine differs between embedders.
 func (cs Calibrations) Of(space string) Calibration {
 	for _, name := range []string{space, ""} {
 		for _, c := range cs {
@@ -53,7 +53,7 @@ func (cs Calibrations) Of(space string) Calibration {
 	return builtIn[len(builtIn)-1]
 }
 
-// file is how calibrations are written.
+// file is the JSON format of calibrations.
 type file struct {
 	Version      int      `json:"version"`
 	Calibrations []fitted `json:"calibrations"`
@@ -62,16 +62,16 @@ type file struct {
 type fitted struct {
 	Space   string             `json:"space"` // empty: without vectors
 	Bias    float64            `json:"bias"`
-	Weights map[string]float64 `json:"weights"` // by the signal's name; what is left out counts 0
+	Weights map[string]float64 `json:"weights"` // by signal name; missing ones are 0
 }
 
 const (
 	fileVersion = 1
-	maxWeight   = 1000 // of a bias and a weight, from 0
+	maxWeight   = 1000 // absolute value of the bias and of each weight
 	maxSpaces   = 100
 )
 
-// MarshalJSON writes the file that [ParseCalibrations] reads.
+// MarshalJSON returns the file that [ParseCalibrations] reads.
 func (cs Calibrations) MarshalJSON() ([]byte, error) {
 	f := file{Version: fileVersion, Calibrations: []fitted{}}
 	for _, c := range cs {
@@ -86,8 +86,8 @@ func (cs Calibrations) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// ParseCalibrations reads what `sluice calibrate --write` wrote. A signal that is not known, a weight out of bounds and a space
-// that stands there twice are errors.
+// ParseCalibrations reads the file that `sluice calibrate --write` writes. Unknown signals, weights out of range and
+// repeated spaces are errors.
 func ParseCalibrations(data []byte) (Calibrations, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {

@@ -11,30 +11,30 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Scored is a passage as retrieval found it: its Score and Cosine are evidence too.
+// Scored is a retrieved passage. Its Score and Cosine are used as signals.
 type Scored = index.Hit
 
-// Grades are the judgement of some passages.
+// Grades are the grades of some passages.
 type Grades struct {
 	Scores []float64 // 0..1, in the order of the passages
-	By     string    // the form that judged: coverage, or a model's name
+	By     string    // who graded: "coverage" or the name of a model
 }
 
-// Grader judges passages. Calls may run at once. A form that asks a model falls back on one that does not and tells the
-// trace of ctx (see [model.Failed]); its only error is then that of ctx.
+// Grader grades passages. It is safe for concurrent use. An implementation that asks a model falls back to one that does
+// not and reports the failure to the trace of ctx (see [model.Failed]). The only error is that of ctx.
 type Grader interface {
-	// Grade judges chunks in the order of retrieval. The frequencies in stats are those of the question's words, as written
-	// or stemmed; without them all words weigh the same.
+	// Grade grades chunks in the order of retrieval. stats holds the frequencies of the question's words, as written or
+	// stemmed; without it all words have the same weight.
 	Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error)
 }
 
-// The scores from which a passage is [event.Correct] and [event.Ambiguous].
+// The lowest scores of the classes [event.Correct] and [event.Ambiguous].
 const (
 	CorrectFrom   = 0.7
 	AmbiguousFrom = 0.4
 )
 
-// Classify gives the class of a score.
+// Classify returns the class of a score.
 func Classify(score float64) event.Class {
 	switch {
 	case score >= CorrectFrom:
@@ -45,15 +45,15 @@ func Classify(score float64) event.Class {
 	return event.Incorrect
 }
 
-// Coverage is the [Grader] that needs no model: it goes by [Signals], of which a [Calibration] makes the probability that a
-// passage is relevant.
+// Coverage is the [Grader] that needs no model: a [Calibration] computes the probability that a passage is relevant from
+// its [Signals].
 type Coverage struct {
-	Fitted Calibrations // beside the built-in ones, and before them
+	Fitted Calibrations // preferred to the built-in ones
 }
 
 // Grade implements [Grader]. The only error is that of ctx.
 func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
-	subject, defined := lang.Subject(question), false
+	subject, defined := lang.DefinitionSubject(question), false
 	defines := make([]bool, len(chunks))
 	space := ""
 	for i, c := range chunks {
@@ -86,11 +86,10 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 	return Grades{out, "coverage"}, ctx.Err()
 }
 
-// mentioned is what is left of the score of a passage that speaks of what a question asks the meaning of, where another
-// one defines it.
+// mentioned is the factor for passages that mention the term of a definition question while another passage defines it.
 const mentioned = 0.39
 
-// holdsDefinition says whether a sentence of s says what the subject is.
+// holdsDefinition reports whether a sentence of s defines the subject.
 func holdsDefinition(s string, subject []string) bool {
 	for _, sp := range lang.Sentences(s) {
 		if lang.Defines(s[sp.Start:sp.End], subject) {
@@ -100,11 +99,11 @@ func holdsDefinition(s string, subject []string) bool {
 	return false
 }
 
-// vague are stems of words that questions are made with; passages that answer seldom repeat them.
+// vague are stems of words that are common in questions and rarely repeated in the passage with the answer.
 var vague = map[string]struct{}{"happen": {}, "mean": {}, "work": {}, "call": {}, "know": {}}
 
-// weight is a term's inverse document frequency. A word that no passage holds says less of what is asked for than a rare
-// one that some hold: it may be misspelt or a synonym.
+// weight is a term's inverse document frequency. A word that no passage contains has less weight than a rare word that
+// some contain: it may be a misspelling or a synonym.
 func weight(t lang.Term, stats index.TermStats) float64 {
 	df, ok := stats.DF[t.Word]
 	if !ok {

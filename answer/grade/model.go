@@ -13,23 +13,23 @@ import (
 
 // Options are those of [NewModel]. The zero value works.
 type Options struct {
-	Timeout  time.Duration // for all passages of a call; default 8 s, and never more than a quarter of what is left of the run's time
-	Parallel int           // requests at once; default 4
-	Batch    int           // passages in a request; default 5, at most 20
-	Most     int           // passages that a model judges in a call, the first ones; default 20
+	Timeout  time.Duration // for all passages of a call; default 8 s, and at most a quarter of the run's remaining time
+	Parallel int           // concurrent requests; default 4
+	Batch    int           // passages per request; default 5, at most 20
+	Most     int           // maximum number of passages per call, the first ones; default 20
 }
 
 const (
-	maxShown = 1600 // bytes of a passage that a model is shown
-	maxBatch = 20   // passages in a request
+	maxShown = 1600 // bytes of a passage shown to the model
+	maxBatch = 20   // passages per request
 )
 
-// scale maps a model's judgement to the scores of CRAG's classes: what answers or holds a part of the answer is correct, and
-// what is only about the same thing is ambiguous, so that its section is read. The judgements are TREC's, with which
-// language models agree well with people (Upadhyay et al. 2024, arXiv:2406.06519).
+// scale maps a model's judgement to the scores of CRAG's classes: passages that answer the question or a part of it are
+// correct, passages about the same subject are ambiguous, so that their section is read. The judgements are those of TREC,
+// on which language models agree well with people (Upadhyay et al. 2024, arXiv:2406.06519).
 var scale = [...]float64{0, 0.45, 0.8, 1}
 
-// asking is the form that asks a model.
+// asking is the [Grader] that asks a model.
 type asking struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -37,10 +37,10 @@ type asking struct {
 	Options
 }
 
-// NewModel returns the [Grader] that asks a model for the relevance of each passage, in batches at the same time. Of long
-// passages it shows the part that holds most of the question's words. The passages of a batch that fails or is late, and
-// those beyond the first Options.Most, are judged by then, which sees all passages; By names both forms in that case, as in
-// "qwen + coverage". The trace is told each reason once.
+// NewModel returns the [Grader] that asks a model for the relevance of each passage, in concurrent batches. Of a long
+// passage it shows the part with most of the question's words. The passages of a batch that fails or is late, and those
+// after the first Options.Most, are graded by then, which sees all passages. By names both graders in that case, as in
+// "qwen + coverage". Each reason is reported to the trace once.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Grader, o Options) Grader {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	o.Parallel = cmp.Or(o.Parallel, 4)
@@ -54,19 +54,19 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	if len(chunks) == 0 {
 		return m.then.Grade(ctx, question, chunks, stats)
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 4)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
-	shown := min(maxShown, prompt.Room(m.chat.Limits(share))/m.Batch)
+	shown := min(maxShown, prompt.PassageBudget(m.chat.Limits(share))/m.Batch)
 	out := Grades{Scores: make([]float64, len(chunks))}
 	n := min(len(chunks), m.Most)
 	batches := (n + m.Batch - 1) / m.Batch
 	by := make([]string, batches)
-	errs := prompt.Each(batches, m.Parallel, func(i int) error {
+	errs := prompt.ForEach(batches, m.Parallel, func(i int) error {
 		from, to := m.batch(i, n)
 		own, answered := model.TrackModel(share)
 		err := m.judge(own, question, chunks[from:to], out.Scores[from:to], shown)
 		by[i] = answered(m.chat.Name())
-		return prompt.Late(ctx, share, m.chat.Name(), err)
+		return prompt.ShareError(ctx, share, m.chat.Name(), err)
 	})
 	if ctx.Err() != nil {
 		return Grades{}, ctx.Err()
@@ -77,7 +77,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 			failed++
 		}
 	}
-	out.By = prompt.Names(by, errs)
+	out.By = prompt.JoinNames(by, errs)
 	if failed == 0 && n == len(chunks) {
 		return out, nil
 	}
@@ -85,7 +85,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	if err != nil {
 		return Grades{}, err
 	}
-	prompt.Failed(ctx, errs, m.chat.Name(), free.By)
+	prompt.ReportFailures(ctx, errs, m.chat.Name(), free.By)
 	if failed == batches {
 		return free, nil
 	}
@@ -100,7 +100,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	return out, nil
 }
 
-// batch gives the passages of a batch: those from the one on to before the other.
+// batch returns the range of the passages in batch i of n.
 func (m *asking) batch(i, n int) (from, to int) {
 	return i * m.Batch, min(n, (i+1)*m.Batch)
 }
@@ -128,7 +128,7 @@ func (m *asking) judge(ctx context.Context, question string, chunks []Scored, sc
 	return nil
 }
 
-// check holds that each of n passages has one score.
+// check reports an error unless each of n passages has exactly one score.
 func (r *reply) check(n int) error {
 	seen := map[int]bool{}
 	for _, g := range r.Grades {

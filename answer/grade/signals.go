@@ -10,49 +10,49 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// The signals of [Signals], each 0..1.
+// The indexes of [Signals], each a value 0..1.
 const (
-	Cover    = iota // share of the question's weighted terms in the passage; one in its title or headings only counts seven tenths
-	Close           // the greatest share within so many words in a row
-	Rare            // share of its two rarest terms, headings counting
-	Named           // share of its names and numbers, headings counting; where it has none, Cover
-	Titled          // share of the passage's title that the question holds: what the passage is about is asked for
-	Cosine          // of the vectors
+	Cover    = iota // share of the question's weighted terms in the passage; a term that occurs only in its title or headings counts seven tenths
+	Close           // the highest such share within a window of words
+	Rare            // share of the question's two rarest terms, including headings
+	Named           // share of the question's names and numbers, including headings; Cover if it has none
+	Titled          // share of the passage's title that the question contains
+	Cosine          // cosine of the vectors
 	nSignals = iota
 )
 
-// SignalNames are the names of the signals in files of calibrations, in order.
+// SignalNames are the names of the signals in calibration files, in order.
 var SignalNames = [nSignals]string{"cover", "close", "rare", "named", "titled", "cosine"}
 
-// Signals are what speaks for a passage. How it stands to the others is none of them: the first of a list where nothing is
-// relevant is first, too. With it, scores are a little better among the passages of one search, and half as many again of those
-// that answer nothing are taken for relevant.
+// Signals are the evidence that a passage is relevant. The rank of a passage is not a signal, because even a list of
+// irrelevant passages has a first one. Adding it improved the order within one search slightly, and increased the number
+// of irrelevant passages that were taken for relevant by half.
 type Signals [nSignals]float64
 
 const (
-	nearby       = 24  // words in which Close looks
-	headingShare = 0.7 // of a term that only the headings hold
-	maxNoted     = 512 // occurrences of the question's terms in a passage that are noted
+	nearby       = 24  // size of the window of Close, in words
+	headingShare = 0.7 // weight of a term that only occurs in the headings
+	maxNoted     = 512 // maximum number of occurrences of the question's terms that are recorded per passage
 )
 
-// asked is a question taken apart.
+// asked is a tokenized question.
 type asked struct {
 	terms   []lang.Term
-	weights []float64 // adding up to 1
+	weights []float64 // sum is 1
 	at      map[string]int
-	rare    []int // places of the rarest
+	rare    []int // indexes of the rarest
 	named   []int
-	stems   map[string]int // of words met so far: the term's place, -1 for others
+	stems   map[string]int // of words seen so far: index of the term, or -1
 }
 
-// Read gives the signals of passages in the order of retrieval; see [Grader.Grade] for stats. They are all 0 where the question
-// has no words.
+// Read returns the signals of passages in the order of retrieval; see [Grader.Grade] for stats. They are all 0 if the
+// question has no words.
 func Read(question string, chunks []Scored, stats index.TermStats) []Signals {
 	return take(question, stats).signals(chunks)
 }
 
 func take(question string, stats index.TermStats) *asked {
-	a := &asked{terms: lang.Unique(question), at: map[string]int{}, stems: map[string]int{}}
+	a := &asked{terms: lang.UniqueTerms(question), at: map[string]int{}, stems: map[string]int{}}
 	total := 0.0
 	for i, t := range a.terms {
 		w := weight(t, stats)
@@ -85,7 +85,7 @@ func take(question string, stats index.TermStats) *asked {
 	return a
 }
 
-// name notes which terms are names, capitalised where no sentence begins, or numbers.
+// name finds the terms that are names, capitalized words not at the start of a sentence, or numbers.
 func (a *asked) name(question string) {
 	for n, w := range lang.Words(question) {
 		r, _ := utf8.DecodeRuneInString(question[w.Start:w.End])
@@ -95,12 +95,12 @@ func (a *asked) name(question string) {
 	}
 }
 
-// term gives the place of a word among the question's terms, and -1 where it is none.
+// term returns the index of a word among the question's terms, or -1.
 func (a *asked) term(word string) int {
 	i, ok := a.stems[word]
 	if !ok {
 		i = -1
-		if !lang.Stop(word) {
+		if !lang.IsStopWord(word) {
 			if k, ok := a.at[lang.Stem(word)]; ok {
 				i = k
 			}
@@ -122,14 +122,14 @@ func (a *asked) signals(chunks []Scored) []Signals {
 	return out
 }
 
-// reading is what reading one passage after the other needs.
+// reading holds the buffers that are reused between passages.
 type reading struct {
 	*asked
-	held []float64 // what each term counts
+	held []float64 // weight of each term
 	seen []place
 }
 
-// place is an occurrence of a term, by the number of the word.
+// place is an occurrence of a term, by word number.
 type place struct{ word, term int }
 
 func (r *reading) read(c Scored) Signals {
@@ -147,7 +147,7 @@ func (r *reading) read(c Scored) Signals {
 	base, _, _ := strings.Cut(c.Chunk.Title, " (")
 	title, asked := 0, 0
 	for _, w := range lang.Words(base) {
-		if lang.Stop(w.Text) {
+		if lang.IsStopWord(w.Text) {
 			continue
 		}
 		title++
@@ -175,7 +175,7 @@ func (r *reading) read(c Scored) Signals {
 	return s
 }
 
-// above notes a word above the passage, and says whether the question holds it.
+// above records a word of the title or headings and reports whether the question contains it.
 func (r *reading) above(word string) bool {
 	i := r.term(word)
 	if i >= 0 {
@@ -184,7 +184,7 @@ func (r *reading) above(word string) bool {
 	return i >= 0
 }
 
-// share gives how many of the terms are held, none of them being 0.
+// share returns the share of the given terms that the passage contains.
 func (r *reading) share(terms []int) float64 {
 	n := 0
 	for _, i := range terms {
@@ -195,7 +195,7 @@ func (r *reading) share(terms []int) float64 {
 	return float64(n) / float64(max(1, len(terms)))
 }
 
-// densest gives the greatest weight of different terms within nearby words.
+// densest returns the highest weight of distinct terms within nearby words.
 func (r *reading) densest() float64 {
 	best, sum, from := 0.0, 0.0, 0
 	counts := make([]int16, len(r.terms))

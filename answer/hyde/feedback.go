@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	feedback    = 8    // terms that are added
-	maxWords    = 256  // of a question that are searched for
+	feedback    = 8    // number of added terms
+	maxWords    = 256  // words of a question that are searched for
 	maxQuestion = 8192 // bytes of a question that are read
 )
 
-// Feedback is the [Writer] that needs no model: the terms of the best passages stand in for the answer (pseudo-relevance
+// Feedback is the [Writer] that needs no model: it adds the terms of the best passages to the question (pseudo-relevance
 // feedback, Rocchio 1971).
 type Feedback struct{}
 
-// Write implements [Writer]. There is no error.
+// Write implements [Writer]. The error is always nil.
 func (Feedback) Write(_ context.Context, question string, hits []index.Hit) (Draft, error) {
 	q := fedBack(question, hits)
 	return Draft{Words: q, Passage: q, By: "feedback"}, nil
 }
 
-// fedBack is the question with the terms that set the best passages apart: those that are frequent in them and are not asked
-// for. It is the question's own words where nothing was found.
+// fedBack returns the question with the terms that are frequent in the best passages and not in the question. Without hits
+// it returns the words of the question.
 func fedBack(question string, hits []index.Hit) string {
 	counts := map[string]float64{}
 	asked := map[string]bool{}
-	for _, t := range lang.Terms(lang.Head(question, maxQuestion)) {
+	for _, t := range lang.Terms(lang.Truncate(question, maxQuestion)) {
 		asked[t] = true
 	}
 	first := map[string]string{}
@@ -39,7 +39,7 @@ func fedBack(question string, hits []index.Hit) string {
 		seen := map[string]bool{}
 		for _, w := range lang.Words(h.Chunk.Text) {
 			stem := lang.Stem(w.Text)
-			if len(w.Text) < 3 || lang.Stop(w.Text) || asked[stem] {
+			if len(w.Text) < 3 || lang.IsStopWord(w.Text) || asked[stem] {
 				continue
 			}
 			if first[stem] == "" {
@@ -62,7 +62,7 @@ func fedBack(question string, hits []index.Hit) string {
 		}
 		return strings.Compare(a, b)
 	})
-	query := lang.Content(question, maxWords)
+	query := lang.ContentWords(question, maxWords)
 	for _, s := range stems[:min(feedback, len(stems))] {
 		query = append(query, first[s])
 	}

@@ -1,5 +1,5 @@
-// Package hyde writes what an answer might look like, so that passages which resemble it are found where the question's own
-// words find none: hypothetical document embeddings (Gao et al. 2022, arXiv:2212.10496).
+// Package hyde writes a hypothetical answer to search with, which finds passages that do not share words with the
+// question: hypothetical document embeddings (Gao et al. 2022, arXiv:2212.10496).
 package hyde
 
 import (
@@ -8,16 +8,16 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// Draft stands in for the answer in a search.
+// Draft is a hypothetical answer.
 type Draft struct {
-	Words   string // searched for by words
-	Passage string // embedded as a passage, and compared with passages
-	By      string // the form that wrote it: feedback, or a model's name
+	Words   string // for lexical search
+	Passage string // for vector search: embedded as a passage
+	By      string // who wrote it: "feedback" or the name of a model
 }
 
-// Writer writes drafts. Calls may run at once. A form that asks a model falls back on one that does not and tells the
-// trace of ctx (see [model.Failed]); its only error is then that of ctx.
+// Writer writes drafts. It is safe for concurrent use. An implementation that asks a model falls back to one that does not
+// and reports the failure to the trace of ctx (see [model.Failed]). The only error is that of ctx.
 type Writer interface {
-	// Write gives a draft. Hits are what the question itself found, best first.
+	// Write returns a draft. hits are the results for the question itself, best first.
 	Write(ctx context.Context, question string, hits []index.Hit) (Draft, error)
 }

@@ -14,16 +14,16 @@ import (
 
 // Options are those of [NewModel]. The zero value works.
 type Options struct {
-	Timeout time.Duration // for a passage; default 8 s, and never more than an eighth of what is left of the run's time
+	Timeout time.Duration // for a passage; default 8 s, and at most an eighth of the run's remaining time
 }
 
-// What of a model's passage is used: it is asked for 120 words.
+// Limits of the part of the model's passage that is used. The prompt asks for 120 words.
 const (
 	longest   = 160  // words
 	maxPassed = 1500 // bytes
 )
 
-// asking is the form that asks a model.
+// asking is the [Writer] that asks a model.
 type asking struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -31,9 +31,9 @@ type asking struct {
 	Options
 }
 
-// NewModel returns the [Writer] that has a model write the passage, from the question alone: no document's text reaches
-// this prompt. The words are then's, so that what is searched for by words is what documents say. Where the model fails or
-// is late, then's draft stands, and the trace is told.
+// NewModel returns the [Writer] that lets a model write the passage from the question alone: no document's text is in the
+// prompt. The words for lexical search are those of then, because they occur in the documents. If the model fails or is
+// late, the draft of then is used and the failure is reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Writer, o Options) Writer {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	return &asking{chat, prompts, then, o}
@@ -45,12 +45,12 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	if err != nil {
 		return Draft{}, err
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 8)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
 	own, by := model.TrackModel(share)
 	said, err := prompt.Text(own, m.chat, m.prompts, prompt.Hypothesis{Question: question})
 	if err != nil {
-		err = prompt.Late(ctx, share, m.chat.Name(), err)
+		err = prompt.ShareError(ctx, share, m.chat.Name(), err)
 		if ctx.Err() != nil {
 			return Draft{}, err
 		}
@@ -59,5 +59,5 @@ func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (
 	}
 	words := strings.Fields(said)
 	said = strings.Join(words[:min(len(words), longest)], " ")
-	return Draft{Words: draft.Words, Passage: lang.Head(said, maxPassed), By: by(m.chat.Name())}, nil
+	return Draft{Words: draft.Words, Passage: lang.Truncate(said, maxPassed), By: by(m.chat.Name())}, nil
 }

@@ -21,19 +21,19 @@ import (
 
 // Options are those of [NewContextual]. The zero value works.
 type Options struct {
-	Timeout  time.Duration // for all passages of a call; default 8 s, and never more than a quarter of what is left of the run's time
-	Parallel int           // requests at once; default 4
-	Batch    int           // passages in a request; default 8, as each brings some hundred vectors
+	Timeout  time.Duration // for all passages of a call; default 8 s, and at most a quarter of the run's remaining time
+	Parallel int           // concurrent requests; default 4
+	Batch    int           // passages per request; default 8, as each has some hundred vectors
 }
 
-// What is read: ColBERT's own limits are 32 and 180 tokens.
+// Limits of what is read. ColBERT's own are 32 and 180 tokens.
 const (
 	maxAsked  = 2000 // bytes of a question
 	maxShown  = 2000 // bytes of a passage
 	maxTokens = 1024 // of a passage
 )
 
-// contextual is late interaction over the vectors that a model gives each token in its context.
+// contextual is late interaction over contextual token vectors of a model.
 type contextual struct {
 	tokens model.TokenEmbedder
 	name   string
@@ -41,11 +41,11 @@ type contextual struct {
 	Options
 }
 
-// NewContextual returns the [Reranker] of late interaction over contextual vectors, as in ColBERT: a passage's score is the
-// mean, over the question's tokens, of each one's greatest cosine with any token of the passage. Tokens without letters
-// and digits, and those that only a model knows, such as [CLS], do not count. Of long passages the part is read that holds most
-// of the question's words. The name is the embedding model's; the method is "colbert:" and the name. Where the embedder
-// fails, is late or gives what cannot be compared, then ranks all passages, and the trace is told.
+// NewContextual returns the [Reranker] of late interaction over contextual vectors, as in ColBERT: the score of a passage
+// is the mean, over the question's tokens, of the highest cosine with a token of the passage. Tokens without letters and
+// digits, and special tokens of a model such as [CLS], do not count. Of a long passage the part with most of the
+// question's words is read. name is the embedding model's; the method is "colbert:" and the name. If the embedder fails,
+// is late or returns vectors that cannot be compared, then ranks all passages, and the failure is reported to the trace.
 func NewContextual(e model.TokenEmbedder, name string, then Reranker, o Options) Reranker {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	o.Parallel = cmp.Or(max(o.Parallel, 0), 4)
@@ -58,13 +58,13 @@ func (m *contextual) Rerank(ctx context.Context, question string, chunks []corpu
 	if len(chunks) == 0 {
 		return m.then.Rerank(ctx, question, chunks, stats)
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 4)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
 	scores, err := m.scores(share, question, chunks)
 	if err == nil {
 		return Ranking{scores, "colbert:" + m.name}, nil
 	}
-	err = prompt.Late(ctx, share, m.name, err)
+	err = prompt.ShareError(ctx, share, m.name, err)
 	if ctx.Err() != nil {
 		return Ranking{}, err
 	}
@@ -76,10 +76,10 @@ func (m *contextual) Rerank(ctx context.Context, question string, chunks []corpu
 	return ranking, nil
 }
 
-// scores embeds the question and the passages at the same time. The first request that fails ends the others: scores of
-// two forms cannot be compared.
+// scores embeds the question and the passages concurrently. The first request that fails cancels the others, because
+// scores of two rerankers cannot be compared.
 func (m *contextual) scores(ctx context.Context, question string, chunks []corpus.Chunk) ([]float64, error) {
-	question = lang.Head(lang.Clean(question), maxAsked)
+	question = lang.Truncate(lang.Clean(question), maxAsked)
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
 		texts[i] = heading(c) + prompt.Clip(c.Text, question, maxShown)
@@ -127,7 +127,7 @@ func (m *contextual) malformed(what string) error {
 	return &model.Error{Model: m.name, Failure: model.Malformed, Cause: errors.New(what)}
 }
 
-// embed gives the vectors of the tokens that count, of each text the first so many.
+// embed returns the vectors of the counted tokens of each text, at most the given number.
 func (m *contextual) embed(ctx context.Context, texts []string, p model.Purpose, most int) ([][][]float32, error) {
 	all, err := m.tokens.EmbedTokens(ctx, texts, p)
 	if err != nil {
@@ -147,7 +147,7 @@ func (m *contextual) embed(ctx context.Context, texts []string, p model.Purpose,
 	return out, nil
 }
 
-// counts says whether a token is a piece of a text's words, and no mark of the model's own.
+// counts reports whether a token is part of a word and not a special token of the model.
 func counts(token string) bool {
 	token = strings.TrimSpace(token)
 	if strings.HasPrefix(token, "<") && strings.HasSuffix(token, ">") || strings.HasPrefix(token, "[") && strings.HasSuffix(token, "]") {
@@ -156,7 +156,8 @@ func counts(token string) bool {
 	return strings.ContainsFunc(token, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// lateInteraction is the mean of the greatest cosines, and 0 for a passage without tokens. All vectors have one length.
+// lateInteraction is the mean of the highest cosines, and 0 for a passage without tokens. All vectors have the same
+// length.
 func lateInteraction(asked, read [][]float32) float64 {
 	if len(read) == 0 {
 		return 0

@@ -1,4 +1,4 @@
-// Package rerank orders retrieved passages anew by reading each beside the question.
+// Package rerank reorders retrieved passages by comparing each with the question.
 package rerank
 
 import (
@@ -11,35 +11,35 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Ranking is what a reranker made of some passages.
+// Ranking is the result of reranking some passages.
 type Ranking struct {
-	Scores []float64 // in the order of the passages; only how scores of one call stand to each other has a meaning
+	Scores []float64 // in the order of the passages; only comparable within one call
 	Method string    // as shown to people
 }
 
-// Reranker scores passages. Calls may run at once. A form that asks a model falls back on one that does not and tells the
-// trace of ctx (see [model.Failed]).
+// Reranker scores passages. It is safe for concurrent use. An implementation that asks a model falls back to one that does
+// not and reports the failure to the trace of ctx (see [model.Failed]).
 type Reranker interface {
-	// Rerank scores chunks. The frequencies in stats are those of the question's words, as written or stemmed.
+	// Rerank scores chunks. stats holds the frequencies of the question's words, as written or stemmed.
 	Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (Ranking, error)
 }
 
-// MaxSim is late interaction: the sum, over the question's tokens, of each one's weight times its greatest cosine with any
-// token of the passage, from O. Khattab and M. Zaharia, ColBERT, 2020. A token weighs its inverse document frequency where
-// stats know it and what the embedder says otherwise; stop words are left out.
+// MaxSim is late interaction: the sum, over the question's tokens, of the token's weight times its highest cosine with a
+// token of the passage (O. Khattab and M. Zaharia, ColBERT, 2020). The weight of a token is its inverse document frequency
+// if stats has it, otherwise the embedder's weight. Stop words are left out.
 type MaxSim struct{ tokens model.TokenEmbedder }
 
-// New returns a reranker over an embedder's tokens.
+// New returns a reranker that uses an embedder's tokens.
 func New(tokens model.TokenEmbedder) *MaxSim { return &MaxSim{tokens} }
 
-// token is one of the question's.
+// token is a token of the question.
 type token struct {
 	word, stem string
 	weight     float64
 	vector     []float32
 }
 
-// maxQuestion is how many tokens of a question are compared.
+// maxQuestion is the maximum number of tokens of a question that are compared.
 const maxQuestion = 128
 
 // Rerank implements [Reranker]. Errors are the embedder's and ctx's.
@@ -90,7 +90,7 @@ func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) 
 		if ok && stats.Chunks > 0 {
 			t.weight = lang.IDF(stats.Chunks, df)
 		}
-		if lang.Stop(t.word) {
+		if lang.IsStopWord(t.word) {
 			stops = append(stops, t)
 		} else {
 			out = append(out, t)
@@ -106,7 +106,7 @@ func maxSim(asked []token, read []model.TokenVector) float64 {
 	stems := make(map[string]struct{}, len(read))
 	vectors := make([][]float32, 0, len(read))
 	for _, r := range read {
-		if lang.Stop(r.Token) {
+		if lang.IsStopWord(r.Token) {
 			continue
 		}
 		stem := lang.Stem(r.Token)
@@ -133,7 +133,7 @@ func maxSim(asked []token, read []model.TokenVector) float64 {
 	return sum
 }
 
-// dot is 0 for vectors of unlike length, such as a missing one.
+// dot returns 0 for vectors of different lengths, such as a missing one.
 func dot(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0

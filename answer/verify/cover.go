@@ -9,37 +9,37 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// What a term counts that does not stand in the run of sentences itself.
+// Partial weights of a term that does not occur in the window itself.
 const (
-	elsewhere = 0.6 // it stands in another sentence of the passage
-	ofForm    = 0.95
-	opposed   = 0.7 // its opposite stands there, or another word for the same end
-	alikeFrom = 0.6 // the cosine from which a word may stand for another; it counts that much of it
-	alikeMost = 0.8
+	elsewhere     = 0.6 // it occurs in another sentence of the passage
+	ofForm        = 0.95
+	antonymCredit = 0.7 // its antonym occurs there, or another word of the same polarity
+	alikeFrom     = 0.6 // minimum cosine of a word of similar meaning; the weight is the cosine
+	alikeMost     = 0.8
 )
 
-// window is a run of sentences of a passage, with how far the claim's terms are in it.
+// window is a range of sentences of a passage, with the coverage of the claim's terms.
 type window struct {
 	covered []float64
-	lead    []word // of the sentence in it that covers most, or of a list and what leads to it
+	lead    []word // of its best sentence, or of a list and its introduction
 	values  []value
 	from    *passage
-	shares  []float64 // of the claim, that each sentence of the passage covers
-	most    float64   // of them
+	shares  []float64 // share of the claim that each sentence of the passage covers
+	most    float64   // the highest of shares
 }
 
 const (
-	maxWindow = 3 // sentences in a row that may bear a claim out together
-	maxList   = 8 // of a list and what leads to it
+	maxWindow = 3 // consecutive sentences that may support a claim together
+	maxList   = 8 // sentences of a list with its introduction
 )
 
-// credit is what a stem of a passage counts for a term of the claim.
+// credit is the weight of a stem of a passage for a term of the claim.
 type credit struct {
 	term int
 	x    float64
 }
 
-// credits gives what each stem of a passage counts.
+// credits returns the credits of each stem of a passage.
 func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 	out := make([][]credit, len(p.stems))
 	found := make([]bool, len(s.terms))
@@ -57,8 +57,8 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 		for k, stem := range p.stems {
 			switch other, end := sides[stem]; {
 			case isEnd && end && own.axis == other.axis, contrary(t.Stem, stem):
-				out[k] = append(out[k], credit{i, opposed}) // whether it speaks for the claim is another matter
-			case !s.plain[i] || end || lang.Stop(p.words[k]):
+				out[k] = append(out[k], credit{i, antonymCredit}) // the polarity is checked elsewhere
+			case !s.plain[i] || end || lang.IsStopWord(p.words[k]):
 			case related(t.Stem, stem):
 				out[k] = append(out[k], credit{i, ofForm})
 			case like != nil && len(like[i].Vector) > 0 && k < len(p.vectors) && len(p.vectors[k].Vector) == len(like[i].Vector):
@@ -71,7 +71,7 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 	return out
 }
 
-// best finds the run of sentences that covers most of the claim; the passage's headings count with each.
+// best returns the window that covers most of the claim. The headings of the passage are part of every window.
 func (s *statement) best(p *passage, like []model.TokenVector) window {
 	credits := s.credits(p, like)
 	covers, shares, greatest := make([][]float64, len(p.sentences)), make([]float64, len(p.sentences)), 0.0
@@ -84,7 +84,7 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 			base[k] = max(base[k], elsewhere*c)
 		}
 	}
-	for _, v := range s.values { // a number may be written otherwise
+	for _, v := range s.values { // a number may be written in another form
 		if p.holds(v) {
 			for _, w := range s.words[v.at:min(len(s.words), v.at+v.n)] {
 				if k, ok := s.at[w.stem]; ok {
@@ -98,7 +98,7 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 	for i := range covers {
 		copy(sum, base)
 		lead, leadShare := i, -1.0
-		list := true // all but the first are items
+		list := true // all sentences but the first are items
 		for k := i; k < min(len(covers), i+maxList); k++ {
 			list = list && (k == i || p.sentences[k].item)
 			if k >= i+maxWindow && !list {
@@ -110,7 +110,7 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 			if x := shares[k]; x > leadShare {
 				lead, leadShare = k, x
 			}
-			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equals the shortest
+			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equal windows the shortest
 				most = x
 				out = window{covered: append(out.covered[:0], sum...), lead: p.sentences[lead].words, values: p.sentences[lead].values}
 				if list && k > i {
@@ -126,7 +126,7 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 	return out
 }
 
-// covers tells how far a sentence covers each of the claim's terms.
+// covers returns how much a sentence covers each of the claim's terms.
 func (s *statement) covers(x sentence, credits [][]credit) []float64 {
 	out := make([]float64, len(s.terms))
 	for _, t := range x.terms {
@@ -137,7 +137,7 @@ func (s *statement) covers(x sentence, credits [][]credit) []float64 {
 	return out
 }
 
-// vectors gives those of the claim's terms, and sees that the passages have theirs. They are nil where there are none to be had.
+// vectors returns the vectors of the claim's terms and sets those of the passages. It returns nil if there are none.
 func (o Overlap) vectors(ctx context.Context, s *statement, cited []*passage) []model.TokenVector {
 	if o.Tokens == nil {
 		return nil
@@ -154,14 +154,14 @@ func (o Overlap) vectors(ctx context.Context, s *statement, cited []*passage) []
 	return o.embed(ctx, words)
 }
 
-// maxVectors is how many different words of a passage are compared by meaning.
+// maxVectors is the maximum number of distinct words of a passage whose vectors are compared.
 const maxVectors = 1000
 
-// embed gives a vector for each word, without numbers for one that has none, and nil where the embedder fails.
+// embed returns a vector for each word, empty if the word has none, or nil if the embedder fails.
 func (o Overlap) embed(ctx context.Context, words []string) []model.TokenVector {
 	all, err := o.Tokens.EmbedTokens(ctx, words, model.ForPassage)
 	if err != nil || len(all) != len(words) {
-		return nil // words alone must do
+		return nil // fall back to comparing words
 	}
 	out := make([]model.TokenVector, len(words))
 	for i, tokens := range all {

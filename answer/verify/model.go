@@ -17,19 +17,19 @@ import (
 
 // Options are those of [NewModel]. The zero value works.
 type Options struct {
-	Timeout  time.Duration // for all claims of an answer; default 8 s, and never more than a quarter of what is left of the run's time
-	Parallel int           // requests at once; default 4
-	Batch    int           // claims in a request; default 4
+	Timeout  time.Duration // for all claims of an answer; default 8 s, and at most a quarter of the run's remaining time
+	Parallel int           // concurrent requests; default 4
+	Batch    int           // claims per request; default 4
 }
 
 const (
-	maxShown  = 2000 // bytes of a passage that a model is shown
+	maxShown  = 2000 // bytes of a passage shown to the model
 	leastShow = 300
-	maxCited  = 8   // passages of a claim that a model is shown
-	partially = 0.6 // the score of a claim that a model finds borne out in part
+	maxCited  = 8   // passages of a claim shown to the model
+	partially = 0.6 // score of a claim that a model judges partially supported
 )
 
-// asking is the form that asks a model.
+// asking is the [Verifier] that asks a model.
 type asking struct {
 	chat    model.Chat
 	prompts *prompt.Set
@@ -37,11 +37,11 @@ type asking struct {
 	Options
 }
 
-// NewModel returns the [Verifier] that asks a model whether the passages that a claim cites entail it, in batches at the
-// same time. What the passages contradict is unsupported. A claim that cites nothing is unsupported without asking; one with a
-// number that none of its passages holds is partially supported at best, for a model may have counted or added up, or not
-// have looked. The claims of a batch that fails or is late are judged by then; By names both forms in that case, as in
-// "qwen + overlap". The trace is told each reason once.
+// NewModel returns the [Verifier] that asks a model whether the cited passages entail a claim, in concurrent batches.
+// Contradicted claims are unsupported. A claim without citations is unsupported without asking. A claim with a number that
+// none of its passages contains is at most partially supported, because a model may miscount or overlook it. The claims of
+// a batch that fails or is late are checked by then; By names both verifiers in that case, as in "qwen + overlap". Each
+// reason is reported to the trace once.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Verifier, o Options) Verifier {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	o.Parallel = cmp.Or(o.Parallel, 4)
@@ -54,20 +54,20 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	if !slices.ContainsFunc(claims, askable) {
 		return m.then.Verify(ctx, question, claims)
 	}
-	share, cancel := prompt.Share(ctx, m.Timeout, 4)
+	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
-	room := prompt.Room(m.chat.Limits(share))
+	room := prompt.PassageBudget(m.chat.Limits(share))
 	out := Check{Verdicts: make([]Verdict, len(claims))}
 	for i, c := range claims {
 		out.Verdicts[i] = Verdict{Claim: c.Text, Verdict: event.Unsupported}
 	}
 	batches := m.batches(claims, room)
 	by := make([]string, len(batches))
-	errs := prompt.Each(len(batches), m.Parallel, func(i int) error {
+	errs := prompt.ForEach(len(batches), m.Parallel, func(i int) error {
 		own, answered := model.TrackModel(share)
 		err := m.judge(own, question, batches[i], out.Verdicts, room)
 		by[i] = answered(m.chat.Name())
-		return prompt.Late(ctx, share, m.chat.Name(), err)
+		return prompt.ShareError(ctx, share, m.chat.Name(), err)
 	})
 	if ctx.Err() != nil {
 		return Check{}, ctx.Err()
@@ -81,7 +81,7 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 			}
 		}
 	}
-	out.By = prompt.Names(by, errs)
+	out.By = prompt.JoinNames(by, errs)
 	if left == nil {
 		return out, nil
 	}
@@ -89,7 +89,7 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	if err != nil {
 		return Check{}, err
 	}
-	prompt.Failed(ctx, errs, m.chat.Name(), free.By)
+	prompt.ReportFailures(ctx, errs, m.chat.Name(), free.By)
 	for i, place := range places {
 		out.Verdicts[place] = free.Verdicts[i]
 	}
@@ -101,23 +101,23 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	return out, nil
 }
 
-// askable says whether there is something to hold the claim against, and something in it.
+// askable reports whether the claim has citations and words.
 func askable(c Claim) bool { return len(c.Cited) > 0 && len(lang.Words(c.Text)) > 0 }
 
-// batch is what one request is about.
+// batch is the content of one request.
 type batch struct {
 	claims   []asked
-	passages []corpus.Chunk // what the claims cite, each once; the id of a passage is its place here plus one
+	passages []corpus.Chunk // distinct passages that the claims cite; the id of a passage is its index plus one
 }
 
 // asked is a claim in a request.
 type asked struct {
 	Claim
-	place int   // among all claims
-	cites []int // ids of passages, in the order cited
+	place int   // index among all claims
+	cites []int // ids of passages, in order of citation
 }
 
-// add puts a claim into the batch, with the passages that it is the first to cite.
+// add adds a claim, and those passages that no earlier claim of the batch cites.
 func (b *batch) add(c Claim, place int) {
 	a := asked{Claim: c, place: place}
 	for _, chunk := range c.Cited[:min(len(c.Cited), maxCited)] {
@@ -137,7 +137,7 @@ func (b *batch) find(c corpus.Chunk) int {
 	return slices.IndexFunc(b.passages, func(o corpus.Chunk) bool { return o.ID == c.ID && o.Text == c.Text })
 }
 
-// size is how many bytes of passages the batch would show with a claim more.
+// size returns how many bytes of passages the batch would contain with one more claim.
 func (b *batch) size(c Claim) int {
 	n := 0
 	for _, p := range b.passages {
@@ -151,7 +151,7 @@ func (b *batch) size(c Claim) int {
 	return n
 }
 
-// batches divides the claims that cite something, in order.
+// batches divides the claims with citations into batches, in order.
 func (m *asking) batches(claims []Claim, room int) []*batch {
 	var out []*batch
 	last := &batch{}
@@ -175,7 +175,7 @@ type reply struct {
 	} `json:"verdicts"`
 }
 
-// judge asks for the verdicts on the claims of a batch and writes them to their places.
+// judge requests the verdicts on the claims of a batch and stores them.
 func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts []Verdict, room int) error {
 	v := prompt.Verification{Question: question}
 	about := make([]strings.Builder, len(b.passages))
@@ -200,7 +200,7 @@ func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts 
 	return nil
 }
 
-// bearing gives the passages that a model names as far as the claim cites them; the only one where it names none.
+// bearing returns those of the passages named by a model that the claim cites; if none is named, its only one.
 func (a asked) bearing(named []int) (ids []int) {
 	for _, id := range a.cites {
 		if slices.Contains(named, id) {
@@ -233,16 +233,16 @@ func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
 	return v
 }
 
-// lacksNumber says whether the claim holds a number that none of its passages does.
+// lacksNumber reports whether the claim contains a number that none of its passages contains.
 func lacksNumber(c Claim) bool {
 	said := read(c.Text)
-	return len(said.values) > 0 && said.valueVeto(passages{}.all(c.Cited), nil) >= unheld
+	return len(said.values) > 0 && said.checkValues(passages{}.all(c.Cited), nil) >= unfounded
 }
 
-// contradicted is a verdict of models that events do not know.
+// contradicted is a verdict of models. Events have no such verdict.
 const contradicted = "CONTRADICTED"
 
-// check holds that each claim has one verdict, and that what is borne out is so by a passage that it cites.
+// check reports an error unless each claim has one verdict, and each supported claim a cited passage.
 func (r *reply) check(b *batch) error {
 	seen := map[int]bool{}
 	for _, d := range r.Verdicts {

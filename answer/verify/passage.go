@@ -9,35 +9,35 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// passage is a cited chunk taken apart.
+// passage is a tokenized cited chunk.
 type passage struct {
 	sentences []sentence
-	above     sentence            // the title and the headings
-	stems     []string            // of all words, each once
-	words     []string            // one word for each of the stems
-	at        map[string]int      // of a stem among stems
-	vectors   []model.TokenVector // of the words, the first of them, once a claim has asked for them
+	above     sentence            // title and headings
+	stems     []string            // distinct stems of all words
+	words     []string            // one word per stem
+	at        map[string]int      // index of each stem
+	vectors   []model.TokenVector // vectors of the first words; computed on first use
 	embedded  bool
 }
 
-// sentence is one of a passage, or the words above it.
+// sentence is a sentence of a passage, or its title and headings.
 type sentence struct {
 	words   []word
-	terms   []int // places among the passage's stems, of those that carry meaning
+	terms   []int // indexes of the stems of its content words
 	values  []value
-	item    bool // of a list
-	asserts bool // it is no question, and does not say what is to be found out
+	item    bool // it is a list item
+	asserts bool // it is neither a question nor a statement of a research question
 }
 
 var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
 
-// inquiries are words of sentences that say what is asked and not what is so.
+// inquiries are words of sentences that state a question and not a fact.
 var inquiries = wordSet("whether objective aim aims aimed hypothesis hypothesized hypothesised investigate")
 
-// passages takes chunks apart, each once, however many claims cite it. It is for one goroutine.
+// passages tokenizes each chunk once, even if several claims cite it. It is not safe for concurrent use.
 type passages map[source]*passage
 
-// source is what tells chunks apart: they may come without an id.
+// source identifies a chunk, which may have no id.
 type source struct {
 	id   corpus.ChunkID
 	text string
@@ -53,7 +53,7 @@ func (ps passages) of(c corpus.Chunk) *passage {
 	return p
 }
 
-// all gives the passages of chunks.
+// all returns the passages of the chunks.
 func (ps passages) all(chunks []corpus.Chunk) []*passage {
 	out := make([]*passage, len(chunks))
 	for i, c := range chunks {
@@ -89,7 +89,7 @@ func (p *passage) sentence(s string) sentence {
 	return out
 }
 
-// holds says whether a value stands in a passage or in the words above it.
+// holds reports whether a value occurs in a passage or its headings.
 func (p *passage) holds(v value) bool {
 	if p.above.states(v) {
 		return true

@@ -6,14 +6,14 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// side is one of two opposites: the axis that they lie on, and which end.
+// side is a word's position on an axis between two antonyms.
 type side struct {
 	axis int8
 	sign int8
 }
 
-// opposites are words for the ends of an axis. Of one word's forms those are listed whose stems differ.
-var opposites = [...]string{
+// antonyms are grouped by axis. Of the forms of a word, those with distinct stems are listed.
+var antonyms = [...]string{
 	"increase increased rise rose risen grow grew grown growth raise raised higher high highest gain gained greater greatest more elevate elevation upregulate augment expand faster strengthen larger longer climb soar surge double boost|" +
 		"decrease decreased fall fell fallen shrink shrank decline drop dropped lower low lowest reduce reduction less fewer fewest loss downregulate diminish diminution slow slower weaken smaller shorter attenuate attenuation lessen plunge halve cut sink sank",
 	"cause promote activate activation stimulate stimulation trigger induce induction enable facilitate encourage|" +
@@ -39,7 +39,7 @@ var opposites = [...]string{
 
 var sides = func() map[string]side {
 	m := map[string]side{}
-	for i, pair := range opposites {
+	for i, pair := range antonyms {
 		left, right, _ := strings.Cut(pair, "|")
 		for sign, words := range map[int8]string{1: left, -1: right} {
 			for w := range strings.FieldsSeq(words) {
@@ -50,7 +50,7 @@ var sides = func() map[string]side {
 	return m
 }()
 
-// denials turn what they stand with into its opposite.
+// denials are words that negate.
 var denials = wordSet("not no never without cannot neither nor none nobody nothing hardly scarcely unable fail fails failed failing nowhere ineffective incapable " +
 	"unrelated useless unlikely little")
 
@@ -63,22 +63,22 @@ func denial(ws []word, i int) bool {
 		switch next := ws[i+1].text; {
 		case w == "not" && (next == "only" || next == "just" || next == "merely"), w == "no" && (next == "doubt" || next == "less" || next == "fewer"),
 			w == "little" && i > 0 && ws[i-1].text == "a":
-			return false // not only: it says the thing
+			return false // "not only" affirms
 		}
 	}
 	for k := i - 1; w == "nor" && k >= 0; k-- {
 		if ws[k].text == "neither" {
-			return false // it is counted
+			return false // counted elsewhere
 		}
 	}
 	return true
 }
 
-// scope is how many words a negation reaches.
+// scope is the number of words that a negation affects.
 const scope = 8
 
-// denied counts the negations among the words that bear on one of the stems: it stands behind the negation, in the same
-// clause, or where nothing does, before it.
+// denied counts the negations that affect one of the stems: it follows the negation in the same clause or, if nothing
+// follows, precedes it.
 func denied(ws []word, about func(stem string) bool) int {
 	n := 0
 	for i := range ws {
@@ -110,10 +110,10 @@ func bears(ws []word, i int, about func(string) bool) bool {
 	return false
 }
 
-// prefixes make a word its opposite. What begins with the longer ones, or with those that also mean within, must be longer.
+// prefixes negate a word. After the longer ones, and after those that also mean "within", the word must be longer.
 var prefixes = map[string]int{"un": 4, "non": 4, "de": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "dis": 5, "mis": 5}
 
-// contrary says whether one stem is the other behind a prefix that denies it.
+// contrary reports whether one stem is the other with a negating prefix.
 func contrary(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -123,7 +123,7 @@ func contrary(a, b string) bool {
 	return ok && least > 0 && len(a) >= least
 }
 
-// sidesOf gives, for each axis, which ends the words stand at: 1, -1 or both, 0 being both.
+// sidesOf returns the ends of each axis that occur among the words: 1, -1, or 0 for both.
 func sidesOf(ws []word) map[int8]int8 {
 	var m map[int8]int8
 	for i, w := range ws {
@@ -143,7 +143,7 @@ func sidesOf(ws []word) map[int8]int8 {
 	return m
 }
 
-// measures says whether words begin as more than 300 does, which is a number and no direction.
+// measures reports whether the words start like "more than 300", which is a number and not a direction.
 func measures(ws []word) bool {
 	return len(ws) > 2 && ws[1].text == "than" && in(amounts, ws[0].text) && numeral(ws[2])
 }
@@ -155,17 +155,17 @@ func numeral(w word) bool {
 	return letters || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// stance is what a sentence says of a claim.
+// stance is the relation of a sentence to a claim.
 type stance int8
 
 const (
 	contradicts stance = iota - 1
-	silent             // it says nothing of what the claim is about, such as whether it rose
+	neutral            // the sentence says nothing about the claim
 	agrees
 )
 
-// stance compares the claim with a sentence that is about the same. It says the opposite where an odd number of negations,
-// opposites and exchanged sides of a comparison lie between the two. Two of them cancel out: what did not rise fell, or stayed.
+// stance compares the claim with a sentence about the same subject. They disagree if they differ in an odd number of
+// negations, antonyms and exchanged sides of a comparison. Two of them cancel out: what did not rise fell, or stayed.
 func (s *statement) stance(ws []word) stance {
 	if s.quotes(ws) {
 		return agrees
@@ -194,12 +194,12 @@ func (s *statement) stance(ws []word) stance {
 	case n%2 == 1:
 		return contradicts
 	case len(s.sides) > 0 && !shared && denials == 0:
-		return silent
+		return neutral
 	}
 	return agrees
 }
 
-// quotes says whether the claim is the sentence, or most of it as it stands there.
+// quotes reports whether the claim is the sentence, or most of it, word for word.
 func (s *statement) quotes(ws []word) bool {
 	n := len(s.words)
 	if 10*n < 7*len(ws) {
@@ -217,7 +217,8 @@ func (s *statement) quotes(ws []word) bool {
 	return false
 }
 
-// clauses gives the clauses of a sentence that share a word with the claim other than an opposite; all where none does.
+// clauses returns the clauses of a sentence that share a word other than an antonym with the claim; all clauses if none
+// does.
 func (s *statement) clauses(ws []word) []word {
 	var out []word
 	for from := 0; from < len(ws); {
@@ -240,7 +241,7 @@ func (s *statement) clauses(ws []word) []word {
 	return out
 }
 
-// mentions says whether the claim speaks of a stem, of an opposite of one or of its contrary.
+// mentions reports whether the claim contains a stem, an antonym of it or its contrary.
 func (s *statement) mentions(stem string) bool {
 	if _, ok := s.at[stem]; ok {
 		return true
@@ -252,7 +253,7 @@ func (s *statement) mentions(stem string) bool {
 	return false
 }
 
-// prefixed says whether the words hold the contrary of a term of the claim, and not the term.
+// prefixed reports whether the words contain the contrary of a term of the claim and not the term.
 func (s *statement) prefixed(stem string, ws []word) bool {
 	found := false
 	for _, w := range ws {
@@ -264,19 +265,20 @@ func (s *statement) prefixed(stem string, ws []word) bool {
 	return found
 }
 
-// denies says whether the word of a stem is one of the claim's denials, which count by themselves.
+// denies reports whether the word of a stem is a negation of the claim, which is counted separately.
 func (s *statement) denies(stem string) bool {
 	i, ok := s.at[stem]
 	return ok && in(denials, s.terms[i].Word)
 }
 
-// exchanged says whether both compare with than, and the claim's first side is the other's second.
+// exchanged reports whether both are comparisons with than, and the first side of the claim is the second side of the
+// other.
 func (s *statement) exchanged(ws []word) bool {
 	at := than(ws)
 	if s.than < 0 || at < 0 {
 		return false
 	}
-	var here, there, back int // the claim's terms behind than: behind it, before it; and those before than that stand behind it
+	var here, there, back int // number of the claim's terms after than that occur after it, before it; and of those before than that occur after it
 	for i, w := range ws {
 		k, ok := s.at[w.stem]
 		if !ok || w.stop || s.both[k] {
@@ -294,8 +296,8 @@ func (s *statement) exchanged(ws []word) bool {
 	return here == 0 && there > 0 && back > 0
 }
 
-// than gives the place of the word that parts the sides of a comparison, and -1 where none does. What follows it in older
-// than 65 is no side.
+// than returns the position of the word that separates the sides of a comparison, or -1. In "older than 65", the number is
+// not a side.
 func than(ws []word) int {
 	for i, w := range ws {
 		if w.text == "than" && (i+1 == len(ws) || !numeral(ws[i+1])) {

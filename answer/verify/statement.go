@@ -8,22 +8,22 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// statement is a claim taken apart.
+// statement is a tokenized claim.
 type statement struct {
 	words   []word
 	terms   []lang.Term
 	weights []float64
 	total   float64
-	at      map[string]int // of a stem among the terms
-	plain   []bool         // of each term: neither a name nor a number nor the end of an axis, so that another word may stand for it
+	at      map[string]int // index of each stem among the terms
+	plain   []bool         // of each term: not a name, a number or an antonym, so that a synonym may replace it
 	values  []value
-	names   []int // places among the words
+	names   []int // positions of words
 	denials int
 	sides   map[int8]int8
-	than    int    // the place of the word among words; -1: none
-	left    []bool // of each term: it stands before it
-	both    []bool // of each term: on both of its sides
-	strict  bool   // it speaks of all or always
+	than    int    // position of the word "than"; -1: none
+	left    []bool // of each term: it precedes "than"
+	both    []bool // of each term: it occurs on both sides
+	strict  bool   // it says "all" or "always"
 	sure    bool   // it has no hedge
 }
 
@@ -32,10 +32,10 @@ const maxClaim = 4000
 
 var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
-// read takes a claim apart. Its terms all weigh the same until [statement.weigh].
+// read tokenizes a claim. All terms have equal weight until [statement.weigh].
 func read(claim string) *statement {
-	claim = markRE.ReplaceAllString(lang.Head(claim, maxClaim), " ")
-	s := &statement{words: wordsOf(claim), terms: lang.Unique(claim), at: map[string]int{}}
+	claim = markRE.ReplaceAllString(lang.Truncate(claim, maxClaim), " ")
+	s := &statement{words: wordsOf(claim), terms: lang.UniqueTerms(claim), at: map[string]int{}}
 	for i, t := range s.terms {
 		s.at[t.Stem] = i
 		s.weights = append(s.weights, 1)
@@ -50,8 +50,9 @@ func read(claim string) *statement {
 	return s
 }
 
-// weigh gives the terms weights by how rare they are, flatter than for search: common words carry a claim too. Where stats do
-// not know a term, vectors say how rare it is in general; where neither does, it counts as much as the rarest.
+// weigh sets the weights of the terms by rarity, less steeply than in search, because common words are part of a claim
+// too. For a term that is not in stats, the embedder's weight says how rare it is; without that it counts as much as the
+// rarest.
 func (s *statement) weigh(stats index.TermStats, vectors []model.TokenVector) {
 	if stats.Chunks == 0 && vectors == nil {
 		return
@@ -76,10 +77,10 @@ func (s *statement) weigh(stats index.TermStats, vectors []model.TokenVector) {
 	}
 }
 
-// rarest is about the inverse document frequency of a term that one passage of a few thousand holds.
+// rarest is about the inverse document frequency of a term that occurs in one of a few thousand passages.
 const rarest = 8.0
 
-// place tells where the terms stand, and which of them nothing may replace.
+// place finds the positions of the terms, and which of them cannot be replaced by synonyms.
 func (s *statement) place() {
 	s.left, s.both, s.plain = make([]bool, len(s.terms)), make([]bool, len(s.terms)), make([]bool, len(s.terms))
 	seen := make([]bool, len(s.terms))
@@ -101,7 +102,7 @@ func (s *statement) place() {
 	}
 }
 
-// absolutes say of all what their contraries say of some; hedges say that a thing may be.
+// absolutes state about all what their contraries state about some; hedges make a statement uncertain.
 var (
 	absolutes = wordSet("all every always entirely everyone everybody only solely exclusively completely")
 	partials  = wordSet("some few several many most often sometimes partly mostly largely usually")
@@ -117,25 +118,26 @@ func holds(ws []word, set map[string]struct{}) bool {
 	return false
 }
 
-// score is the share that is covered, less what is missing once more, divided by the number of terms: a word that is missing
-// says more of a short claim.
+// score is the covered share less the missing share divided by the number of terms, because a missing word matters more in
+// a short claim.
 func (s *statement) score(covered []float64) float64 {
 	share := min(1, s.share(covered))
 	return max(0, share-(1-share)/float64(max(1, len(s.terms))))
 }
 
-// phrases begin with these words, or where a clause does.
+// phrases start with these words or at the start of a clause.
 var phrases = wordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
 	"whose where if under over between among against without within upon near so until")
 
-// light are words that add nothing by themselves.
+// light words add no meaning by themselves.
 var light = wordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
 	"included occur occurs result results associated related influence influences affect affects like such known called based located")
 
-// verbatim is the score of the rest of a claim from which a phrase that is missing is an addition; less may be said in other words.
+// verbatim is the score of the rest of a claim from which a missing phrase is an addition. Below it, the claim may be a
+// paraphrase.
 const verbatim = 0.95
 
-// adds says whether a phrase of the claim is missing altogether, while the others are there.
+// adds reports whether a phrase of the claim is missing completely while the others are present.
 func (s *statement) adds(covered []float64) bool {
 	var rest, held, phrase, there float64
 	missing := false
@@ -164,7 +166,7 @@ func (s *statement) adds(covered []float64) bool {
 	return missing && held >= verbatim*rest
 }
 
-// share gives how much of the claim's weight is covered, each term to its own degree.
+// share returns how much of the claim's weight is covered.
 func (s *statement) share(covered []float64) float64 {
 	if s.total == 0 {
 		return 0

@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// value is a number, a date's part or a share that a text states.
+// value is a number, a part of a date or a fraction in a text.
 type value struct {
 	kind    kind
 	x       float64
-	figures int  // significant ones
-	rounded bool // by its own word: about, nearly
-	at, n   int  // the words that say it
+	figures int  // number of significant digits
+	rounded bool // marked as approximate: about, nearly
+	at, n   int  // position and number of its words
 }
 
-// kind tells values apart that cannot stand for each other.
+// kind distinguishes values that are not comparable.
 type kind uint8
 
 const (
@@ -26,10 +26,10 @@ const (
 	month
 	weekday
 	day      // of a month
-	spellOut // a small number in letters, which text may state without a number
+	spellOut // a small number in letters, which texts may express without a number
 )
 
-// named says whether values of the kind are names more than numbers: each is itself alone.
+// named reports whether values of the kind are names rather than numbers.
 func (k kind) named() bool { return k == month || k == weekday || k == day }
 
 var (
@@ -52,13 +52,13 @@ func numbered(words string) map[string]float64 {
 	return m
 }
 
-// valuesIn gives the values among the words of s.
+// valuesIn returns the values among the words of s.
 func valuesIn(s string, ws []word) []value {
 	var out []value
 	for i := 0; i < len(ws); i++ {
 		v, n, ok := valueAt(s, ws[i:])
 		if ok && i > 0 && ws[i].start == ws[i-1].end+1 && s[ws[i-1].end] == '-' && ws[i-1].text[0] > '9' {
-			continue // of a name: PD-1
+			continue // part of a name: PD-1
 		}
 		if !ok {
 			if n, ok := months[ws[i].text]; ok && s[ws[i].start] < 'a' {
@@ -80,7 +80,7 @@ func valuesIn(s string, ws []word) []value {
 			d, _ := strconv.Atoi(ws[i].text[8:])
 			out = append(out, value{kind: month, x: float64(m), at: i, n: 1}, value{kind: day, x: float64(d), at: i, n: 1})
 		}
-		if v.kind == count && n == 1 && i+2 < len(ws) && ws[i+1].text == "in" { // 1 in 5
+		if v.kind == count && n == 1 && i+2 < len(ws) && ws[i+1].text == "in" { // as in "1 in 5"
 			if of, m, ok := valueAt(s, ws[i+2:]); ok && of.kind == count && of.x > v.x {
 				out = append(out, value{kind: percent, x: 100 * v.x / of.x, figures: 2, rounded: v.rounded, at: i, n: 1}, v, of)
 				i += 1 + m
@@ -93,7 +93,7 @@ func valuesIn(s string, ws []word) []value {
 	return out
 }
 
-// monthAt says whether the word at i, if there is one, names a month.
+// monthAt reports whether the word at i names a month.
 func monthAt(s string, ws []word, i int) bool {
 	if i < 0 || i >= len(ws) {
 		return false
@@ -102,7 +102,7 @@ func monthAt(s string, ws []word, i int) bool {
 	return ok && s[ws[i].start] < 'a'
 }
 
-// valueAt reads the value that words of s begin with, and how many of them it takes.
+// valueAt parses the value at the start of words, and returns the number of words it takes.
 func valueAt(s string, ws []word) (v value, n int, ok bool) {
 	w := ws[0].text
 	share, isShare := fractions[w]
@@ -136,7 +136,7 @@ func valueAt(s string, ws []word) (v value, n int, ok bool) {
 	return v, n, true
 }
 
-// digits reads a number in digits, with what letters follow in the same word.
+// digits parses a number in digits and letters that follow it in the same word.
 func digits(w string) (value, bool) {
 	if w[0] < '0' || w[0] > '9' {
 		return value{}, false
@@ -164,7 +164,7 @@ func digits(w string) (value, bool) {
 	return v, true
 }
 
-// same says whether the value p of a source bears out v: it is the same, the same as a share, or what v rounds.
+// same reports whether the value p of a source supports v: they are equal, equal as fractions, or v is p rounded.
 func (v value) same(p value) bool {
 	if v.kind.named() || p.kind.named() {
 		return v.kind == p.kind && v.x == p.x
@@ -175,8 +175,8 @@ func (v value) same(p value) bool {
 	return v.kind == percent && p.kind == count && p.x < 1 && v.near(100*p.x, p) || p.kind == percent && v.kind == count && v.x < 1 && p.near(100*v.x, v)
 }
 
-// near compares numbers. One that says itself that it is rounded may be off by a twentieth; of another, the figures that it
-// has must be right, at least two.
+// near compares numbers. A number marked as approximate may differ by a twentieth; otherwise all its digits, at least two,
+// must be right.
 func (v value) near(x float64, p value) bool {
 	off := math.Abs(v.x - x)
 	switch scale := math.Abs(x); {

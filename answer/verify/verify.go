@@ -1,4 +1,4 @@
-// Package verify checks whether what an answer claims is supported by what it cites.
+// Package verify checks whether the passages that an answer cites support its claims.
 package verify
 
 import (
@@ -20,30 +20,31 @@ type Claim struct {
 	Cited []corpus.Chunk
 }
 
-// Verdict is what was found about a claim.
+// Verdict is the result for one claim.
 type Verdict struct {
 	Claim   string
 	Verdict event.Verdict
 	Score   float64          // 0..1
-	Chunks  []corpus.ChunkID // the cited passages that bear the claim out, in the order cited; empty if unsupported
-	// Contradicted says that what the claim cites speaks against it: the verdict is [event.Unsupported].
+	Chunks  []corpus.ChunkID // the cited passages that support the claim, in order of citation; empty if unsupported
+	// Contradicted means that a cited passage contradicts the claim. The verdict is [event.Unsupported].
 	Contradicted bool
 }
 
-// Check is what was found about some claims.
+// Check is the result for several claims.
 type Check struct {
 	Verdicts []Verdict // in the order of the claims
-	By       string    // the form that judged: overlap, or a model's name
+	By       string    // who checked: "overlap" or the name of a model
 }
 
-// Verifier checks claims. Calls may run at once. A form that asks a model falls back on one that does not and tells the
-// trace of ctx (see [model.Failed]); its only error is then that of ctx.
+// Verifier checks claims. It is safe for concurrent use. An implementation that asks a model falls back to one that does
+// not and reports the failure to the trace of ctx (see [model.Failed]). The only error is that of ctx.
 type Verifier interface {
-	// Verify gives each claim of an answer to the question a verdict. What is no claim ([IsClaim]) should not be given.
+	// Verify returns a verdict for each claim of an answer to the question. Sentences that are not claims (see [IsClaim])
+	// should not be passed.
 	Verify(ctx context.Context, question string, claims []Claim) (Check, error)
 }
 
-// Confidence is (supported + partially/2) / checked, and 0 where nothing was checked.
+// Confidence is (supported + partially/2) / checked, and 0 without claims.
 func Confidence(verdicts []Verdict) float64 {
 	if len(verdicts) == 0 {
 		return 0
@@ -60,11 +61,11 @@ func Confidence(verdicts []Verdict) float64 {
 	return sum / float64(len(verdicts))
 }
 
-// flaggedBelow is the confidence under which an answer is flagged: more of its claims are left in the air than borne out.
+// flaggedBelow is the confidence below which an answer is flagged: more of its claims are unsupported than supported.
 const flaggedBelow = 0.5
 
-// Flagged says whether the sources fail to carry an answer: one of its claims is contradicted by what it cites, or the
-// [Confidence] in it is below a half. An answer without claims says nothing that sources could carry, and is not flagged.
+// Flagged reports whether the sources do not support an answer: one of its claims is contradicted, or its [Confidence] is
+// below a half. An answer without claims is not flagged.
 func Flagged(verdicts []Verdict) bool {
 	return len(verdicts) > 0 && (Confidence(verdicts) < flaggedBelow ||
 		slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Contradicted }))
@@ -72,9 +73,8 @@ func Flagged(verdicts []Verdict) bool {
 
 var silentRE = regexp.MustCompile(`(?i)\b(?:do(?:es)?(?: not|n't) (?:seem to |appear to )?(?:hold|contain|provide|include|mention|have|give|say|answer|specify)\b.*\b(?:answer|information|details?|question|evidence)|(?:cannot|can't|could not|couldn't|unable to) (?:be )?(?:find|answer|determine)|(?:i|we) (?:do not|don't) know|no (?:answer|information)\b.*\b(?:found|available|given|provided))`)
 
-// IsClaim says whether a sentence states something that sources could bear out: it is no question, not the admission that
-// the documents hold no answer, and has at least two words that carry meaning, or one among three words: "There is no
-// authentication yet."
+// IsClaim reports whether a sentence states something that sources could support: it is not a question or an abstention,
+// and has at least two content words, or one among three words: "There is no authentication yet."
 func IsClaim(s string) bool {
 	s = strings.TrimSpace(s)
 	if len(s) > 2000 {
@@ -83,26 +83,28 @@ func IsClaim(s string) bool {
 	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || silentRE.MatchString(s) {
 		return false
 	}
-	return len(lang.Unique(s)) >= 2 || len(lang.Words(s)) >= 3
+	return len(lang.UniqueTerms(s)) >= 2 || len(lang.Words(s)) >= 3
 }
 
-// Overlap is the [Verifier] that needs no model. A claim's score is the share of its weighted terms in the best run of up to
-// three sentences of each passage it cites, or of a list's lead and items. A term counts in full where it or a form of it
-// stands there or in the headings, in part where it stands elsewhere in the passage or where a word of like meaning does.
-// Whatever the score, a claim is unsupported that has a number or a date that the passages do not hold, and contradicted where
-// they hold another in its place, another name in the place of one, or its opposite: a negation or an opposite (rose, fell) on
-// one side only, or the sides of a comparison exchanged. It is at best partially supported with a name that the passages lack,
-// where it adds a phrase to what they say, and where it is surer than they are (is for may be, all for most).
+// Overlap is the [Verifier] that needs no model. The score of a claim is the share of its weighted terms in the best
+// window of up to three sentences of each cited passage, or of a list and its introduction. A term counts fully if it or a
+// form of it occurs in the window or the headings, and partially if it occurs elsewhere in the passage or if a word of
+// similar meaning does. Independent of the score, a claim is unsupported if it has a number or a date that the passages do
+// not contain, and contradicted if they contain another one in its place, another name in the place of one, or the
+// reverse: a negation or an antonym (rose, fell) on one side only, or exchanged sides of a comparison. It is at most
+// partially supported if it has a name that the passages do not contain, adds a phrase to them, or is more certain than
+// they are (is for may be, all for most).
 //
-// A claim that says in other words what a passage says shares half of its words with it, and so does one that says more or
-// something else; no overlap can tell all of them apart. The thresholds are where both kinds of error are about as frequent,
-// on claims of experts about abstracts: where it matters more, a model should verify.
+// A paraphrase shares about half of its words with the passage, and so does a claim that says more or something else; no
+// overlap can distinguish all of them. The thresholds make both kinds of error equally frequent on claims of experts about
+// abstracts. If verification matters more, use a model.
 type Overlap struct {
-	Stats  index.TermStats     // weighs terms, as written or stemmed
-	Tokens model.TokenEmbedder // static vectors of words, with weights; nil: words of like meaning do not count, and those without Stats weigh the same
+	Stats  index.TermStats     // weights of terms, as written or stemmed
+	Tokens model.TokenEmbedder // static word vectors with weights; nil: no words of similar meaning, and equal weights without Stats
 }
 
-// The scores from which a claim is supported and partially supported, and the most that a claim with a veto gets.
+// The minimum scores of supported and partially supported claims, and the maximum score of a claim with a contradiction
+// check that failed.
 const (
 	supportedFrom = 0.38
 	partiallyFrom = 0.2
@@ -144,15 +146,15 @@ func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 		}
 	}
 	v.Score = said.score(covered)
-	veto := said.veto(cited, proof)
-	if veto == none && said.adds(covered) {
-		veto = unproven
+	conflict := said.checkConflicts(cited, proof)
+	if conflict == none && said.adds(covered) {
+		conflict = unproven
 	}
-	switch veto {
-	case against:
+	switch conflict {
+	case refuted:
 		v.Contradicted = len(proof) > 0
 		v.Score = min(v.Score, vetoed)
-	case unheld:
+	case unfounded:
 		v.Score = min(v.Score, vetoed)
 	case unproven:
 		v.Score = min(v.Score, supportedFrom-0.01)

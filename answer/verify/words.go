@@ -8,17 +8,17 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// word is one of a sentence.
+// word is a word of a sentence.
 type word struct {
 	text, stem string
-	start, end int  // bytes of the sentence
-	stop       bool // carries too little meaning to be looked for
-	upper      bool // capitalised where no sentence begins: part of a name
-	capitals   bool // all of it is: an abbreviation
-	cut        bool // a clause begins with it
+	start, end int  // byte offsets in the sentence
+	stop       bool // a stop word
+	upper      bool // capitalized, but not at the start of a sentence: part of a name
+	capitals   bool // all capitals: an abbreviation
+	cut        bool // a clause starts with it
 }
 
-// wordsOf takes a sentence apart.
+// wordsOf tokenizes a sentence.
 func wordsOf(s string) []word {
 	tokens := lang.Words(s)
 	out := make([]word, len(tokens))
@@ -28,7 +28,7 @@ func wordsOf(s string) []word {
 		last = t.End
 		r, _ := utf8.DecodeRuneInString(s[t.Start:t.End])
 		_, parts := conjunctions[t.Text]
-		out[i] = word{text: t.Text, stem: lang.Stem(t.Text), start: t.Start, end: t.End, stop: lang.Stop(t.Text),
+		out[i] = word{text: t.Text, stem: lang.Stem(t.Text), start: t.Start, end: t.End, stop: lang.IsStopWord(t.Text),
 			cut: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
 		if written := strings.TrimSuffix(s[t.Start:t.End], "s"); len(written) > 1 {
 			out[i].capitals = strings.ToUpper(written) == written
@@ -38,10 +38,10 @@ func wordsOf(s string) []word {
 	return out
 }
 
-// conjunctions begin a clause.
+// conjunctions start a clause.
 var conjunctions = wordSet("but whereas while although though however unless because despite instead")
 
-// opensSentence says whether what follows what stands between two words begins a sentence or a quotation.
+// opensSentence reports whether a sentence or a quotation starts after the text between two words.
 func opensSentence(between string) bool {
 	return strings.ContainsAny(between, ".:\"“!?")
 }
@@ -59,8 +59,8 @@ func in(set map[string]struct{}, w string) bool {
 	return ok
 }
 
-// related says whether two stems are forms of one word, such as glycolyt and glycolysi: they share at least five letters from
-// the beginning, and seven tenths of the longer.
+// related reports whether two stems are forms of one word, such as glycolyt and glycolysi: they share a prefix of at least
+// five letters and seven tenths of the longer one.
 func related(a, b string) bool {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

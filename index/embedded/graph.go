@@ -121,7 +121,7 @@ func (g *graph) spelling(key string, f entityStats) (string, error) {
 			return "", err
 		}
 		for _, m := range names.mentions {
-			if lang.Name(m.Name) == key {
+			if lang.NormalizeName(m.Name) == key {
 				if times[m.Name] == 0 {
 					forms = append(forms, m.Name)
 				}
@@ -157,7 +157,7 @@ func (g *graph) names(n uint32) (*passageMentions, error) {
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
 	err := x.inGraph(ctx, collection, func(g *graph) (err error) {
-		out, err = g.entities(ctx, lang.Head(s, maxQueryBytes))
+		out, err = g.entities(ctx, lang.Truncate(s, maxQueryBytes))
 		return err
 	})
 	return out, failed("find entities", err)
@@ -234,14 +234,14 @@ func (g *graph) isSingleName(s string, w lang.Token, first bool, f entityStats) 
 // canBeName reports whether words may be a name: they are on one line, probably in one sentence, and not all stop words.
 func canBeName(s string, words []lang.Token) bool {
 	first, last := words[0], words[len(words)-1]
-	if len(words) > 1 && lang.Article(first.Text) {
+	if len(words) > 1 && lang.IsArticle(first.Text) {
 		return false // names are stored without their article
 	}
 	if strings.ContainsAny(s[first.Start:last.End], "\n?") {
 		return false
 	}
 	for _, w := range words {
-		if !lang.Stop(w.Text) {
+		if !lang.IsStopWord(w.Text) {
 			return true
 		}
 	}
@@ -287,7 +287,7 @@ func (g *graph) entitiesIn(n *passageMentions) (out []index.Entity, err error) {
 	slices.SortStableFunc(sorted, func(a, b corpus.Mention) int { return cmp.Compare(a.Kind, b.Kind) })
 	seen := map[string]bool{}
 	for _, m := range sorted {
-		key := lang.Name(m.Name)
+		key := lang.NormalizeName(m.Name)
 		if seen[key] {
 			continue
 		}

@@ -37,7 +37,7 @@ const analysisVersion = "1"
 const (
 	fieldText  = "t"
 	fieldTitle = "h"
-	fieldNamed = "e" // the entities that a passage mentions, one term each; see [lang.Name]
+	fieldNamed = "e" // the entities that a passage mentions, one term each; see [lang.NormalizeName]
 	fieldAbout = "s" // the entities that it is about
 )
 

@@ -24,7 +24,7 @@ const (
 // passageMentions holds the mentions of a passage, and the relations between them by index.
 type passageMentions struct {
 	mentions  []corpus.Mention
-	names     []string // [lang.Name] of each mention; nil: not computed
+	names     []string // [lang.NormalizeName] of each mention; nil: not computed
 	relations []relation
 }
 
@@ -54,7 +54,7 @@ func mentionsOf(e *index.Entry) (*passageMentions, error) {
 		if len(out.mentions) == maxMentions {
 			break
 		}
-		key := lang.Name(m.Name)
+		key := lang.NormalizeName(m.Name)
 		if key == "" {
 			continue
 		}
@@ -84,7 +84,7 @@ func (n *passageMentions) key(i int) string {
 	if n.names != nil {
 		return n.names[i]
 	}
-	return lang.Name(n.mentions[i].Name)
+	return lang.NormalizeName(n.mentions[i].Name)
 }
 
 // keys returns all entities, and those that the passage is about, each once.

@@ -160,7 +160,7 @@ func (w *walk) begin(q index.WalkQuery) error {
 	var chunks, entities []*node
 	sum := 0.0
 	for _, name := range q.Entities[:min(len(q.Entities), maxStarts)] {
-		key := lang.Name(name)
+		key := lang.NormalizeName(name)
 		f, err := w.stats(key, true)
 		if err != nil {
 			return err
@@ -269,7 +269,7 @@ func (w *walk) steps(names *passageMentions) (out []step, err error) {
 	drawn := w.relationOverlap(names)
 	seen := map[string]int{}
 	for i, m := range names.mentions {
-		key := lang.Name(m.Name)
+		key := lang.NormalizeName(m.Name)
 		f, err := w.stats(key, false)
 		if err != nil {
 			return nil, err
@@ -296,7 +296,7 @@ func (w *walk) relationOverlap(n *passageMentions) []float64 {
 	}
 	for _, r := range n.relations {
 		shared := 0.0
-		for _, stem := range slices.Sorted(maps.Keys(lang.Set(r.says))) { // in order, on which sums depend in their last digits
+		for _, stem := range slices.Sorted(maps.Keys(lang.TermSet(r.says))) { // in order, on which sums depend in their last digits
 			shared += w.similarIDF(stem)
 		}
 		out[r.to] = max(out[r.to], shared/w.asked)
@@ -450,7 +450,7 @@ func (w *walk) path(to *node) ([]string, error) {
 			}
 			name = p.title
 		}
-		if key := lang.Name(name); key != "" && key != last {
+		if key := lang.NormalizeName(name); key != "" && key != last {
 			back = append(back, name)
 			last = key
 		}

@@ -216,7 +216,7 @@ func (r *Reader) Entities(ctx context.Context, collection, s string) ([]index.En
 			return nil, err
 		}
 		for _, e := range some {
-			key := lang.Name(e.Name)
+			key := lang.NormalizeName(e.Name)
 			if i, known := at[key]; known {
 				all[i].Chunks += e.Chunks
 				all[i].About += e.About
@@ -235,7 +235,7 @@ func (r *Reader) Entities(ctx context.Context, collection, s string) ([]index.En
 // byPosition sorts entities by their position in the text and drops those that only occur within a longer name.
 func byPosition(all []index.Entity, s string) []index.Entity {
 	var folded strings.Builder
-	for _, w := range lang.Words(lang.Head(s, 64<<10)) {
+	for _, w := range lang.Words(lang.Truncate(s, 64<<10)) {
 		if f := lang.FoldWord(w.Text); f != "" {
 			folded.WriteString(" " + f)
 		}
@@ -247,7 +247,7 @@ func byPosition(all []index.Entity, s string) []index.Entity {
 	}
 	spans := make([]span, 0, len(all))
 	for _, e := range all {
-		key := " " + lang.Name(e.Name) + " "
+		key := " " + lang.NormalizeName(e.Name) + " "
 		from := strings.Index(line, key)
 		if from < 0 {
 			from = len(line)

@@ -126,7 +126,7 @@ func check(t *testing.T, f entities.Extraction) {
 	}
 	names, keys := map[string]bool{}, map[string]bool{}
 	for _, m := range f.Mentions {
-		key := lang.Name(m.Name)
+		key := lang.NormalizeName(m.Name)
 		if key == "" || keys[key] || len(m.Name) > 200 || !utf8.ValidString(m.Name) || m.Kind < corpus.Subject || m.Kind > corpus.Phrase {
 			t.Errorf("mention %+v", m)
 		}

@@ -55,7 +55,7 @@ func namesSomething(s string) bool {
 		return false
 	}
 	for _, w := range words {
-		if !numeric(w.Text) && !lang.Stop(w.Text) && !in(linkWords, w.Text) {
+		if !numeric(w.Text) && !lang.IsStopWord(w.Text) && !in(linkWords, w.Text) {
 			return true
 		}
 	}

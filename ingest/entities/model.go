@@ -71,15 +71,15 @@ func (m *modelExtractor) Extract(ctx context.Context, chunks []corpus.Chunk, lin
 			asked = append(asked, i)
 		}
 	}
-	errs := prompt.Each(len(asked), m.Parallel, func(i int) error {
+	errs := prompt.ForEach(len(asked), m.Parallel, func(i int) error {
 		if ctx.Err() != nil || m.paused() {
 			return nil
 		}
-		share, cancel := prompt.Share(ctx, m.Timeout, 1)
+		share, cancel := prompt.WithShare(ctx, m.Timeout, 1)
 		defer cancel()
 		c := &chunks[asked[i]]
-		r, err := prompt.Ask[reply](share, m.judge, m.prompts, prompt.Naming{Passage: passageOf(c)}, nil)
-		if err = prompt.Late(ctx, share, m.judge.Name(), err); err == nil {
+		r, err := prompt.Ask[reply](share, m.judge, m.prompts, prompt.Entities{Passage: passageOf(c)}, nil)
+		if err = prompt.ShareError(ctx, share, m.judge.Name(), err); err == nil {
 			out[asked[i]] = merge(out[asked[i]], r, c)
 		} else if ctx.Err() == nil {
 			m.failed(err)
@@ -89,13 +89,13 @@ func (m *modelExtractor) Extract(ctx context.Context, chunks []corpus.Chunk, lin
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	prompt.Failed(ctx, errs, m.judge.Name(), fallbackName)
+	prompt.ReportFailures(ctx, errs, m.judge.Name(), fallbackName)
 	return out, nil
 }
 
 func passageOf(c *corpus.Chunk) prompt.Passage {
 	short := *c
-	short.Text = lang.Head(c.Text, maxRead)
+	short.Text = lang.Truncate(c.Text, maxRead)
 	return prompt.PassageOf(1, short, "", 0)
 }
 
@@ -148,7 +148,7 @@ func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 		out.add(m.Name, m.Kind)
 	}
 	known := func(name string) string {
-		if i, ok := out.index[lang.Name(lang.Head(name, maxName))]; ok {
+		if i, ok := out.index[lang.NormalizeName(lang.Truncate(name, maxName))]; ok {
 			return out.Mentions[i].Name
 		}
 		return ""
@@ -158,7 +158,7 @@ func merge(ruled Extraction, r reply, c *corpus.Chunk) Extraction {
 		from, to := known(x.From), known(x.To)
 		if pair := [2]string{from, to}; !pairs[pair] {
 			before := len(out.Relations)
-			out.relate(from, to, lang.Clean(lang.Head(x.Says, 4*maxPredicate)))
+			out.relate(from, to, lang.Clean(lang.Truncate(x.Says, 4*maxPredicate)))
 			pairs[pair] = len(out.Relations) > before
 		}
 	}
@@ -183,7 +183,7 @@ type nameFinder struct {
 const maxPlaces = 256
 
 func newFinder(s string) nameFinder {
-	s = lang.Head(s, maxRead)
+	s = lang.Truncate(s, maxRead)
 	h := nameFinder{text: s, words: lang.Words(s), at: map[string][]int{}}
 	for i, w := range h.words {
 		f := lang.FoldWord(w.Text)
@@ -200,7 +200,7 @@ func (h nameFinder) find(name string) string {
 	if len(name) > maxName {
 		return ""
 	}
-	words := strings.Fields(lang.Name(name))
+	words := strings.Fields(lang.NormalizeName(name))
 	if len(words) == 0 || len(words) > maxWords {
 		return ""
 	}

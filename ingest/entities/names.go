@@ -118,7 +118,7 @@ func adjacent(line string, a, b lang.Token) bool {
 
 // appendName appends a phrase, without leading words that are not part of the name.
 func (d *document) appendName(out []span, line string, words []lang.Token, first bool) []span {
-	for len(words) > 0 && (lang.Article(words[0].Text) || first && opens(words[0].Text)) {
+	for len(words) > 0 && (lang.IsArticle(words[0].Text) || first && opens(words[0].Text)) {
 		words, first = words[1:], false // the next word is inside the sentence
 		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 			words = words[1:]
@@ -137,7 +137,7 @@ func (d *document) appendName(out []span, line string, words []lang.Token, first
 	for len(words) > 0 && numeric(words[0].Text) {
 		words = words[1:]
 	}
-	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (lang.Stop(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
+	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (lang.IsStopWord(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
 		return out
 	}
 	whole := spanOf(line, words)
@@ -150,7 +150,7 @@ func (d *document) appendName(out []span, line string, words []lang.Token, first
 
 func numeric(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
 
-func opens(w string) bool { return lang.Stop(w) || in(openers, w) }
+func opens(w string) bool { return lang.IsStopWord(w) || in(openers, w) }
 
 func spanOf(line string, words []lang.Token) span {
 	last := words[len(words)-1]
@@ -280,7 +280,7 @@ func wordClass(line string, w lang.Token) int {
 	switch {
 	case unicode.Is(unicode.Han, r):
 		return ideographic
-	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, lang.Stop(w.Text):
+	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, lang.IsStopWord(w.Text):
 		return 0
 	}
 	return lower

@@ -140,7 +140,7 @@ func (d *document) addLastNames(ls []line) {
 			}
 			last := lang.FoldWord(strings.ToLower(n.last))
 			name := l.text[n.start:n.end]
-			if had, ok := d.lastName[last]; ok && had != name && lang.Name(had) != lang.Name(name) {
+			if had, ok := d.lastName[last]; ok && had != name && lang.NormalizeName(had) != lang.NormalizeName(name) {
 				name = ""
 			}
 			keep(d.lastName, last, name)
@@ -151,13 +151,13 @@ func (d *document) addLastNames(ls []line) {
 // collector collects the entities of a passage.
 type collector struct {
 	Extraction
-	index map[string]int // of Mentions, by lang.Name
+	index map[string]int // of Mentions, by lang.NormalizeName
 }
 
 // add adds a name, and returns the spelling of its mention, or "" if it is invalid or there are too many.
 func (c *collector) add(name string, kind corpus.MentionKind) string {
 	name = strings.Join(strings.Fields(name), " ")
-	key := lang.Name(name)
+	key := lang.NormalizeName(name)
 	if key == "" || len(name) > maxName || !utf8.ValidString(name) {
 		return ""
 	}

@@ -26,7 +26,7 @@ func appendLink(links []Link, words, target string) []Link {
 	if words == "" || len(words) > maxLink {
 		return links
 	}
-	target = strings.TrimSpace(lang.Clean(lang.Head(target, 4*maxLink)))
+	target = strings.TrimSpace(lang.Clean(lang.Truncate(target, 4*maxLink)))
 	if len(target) > maxLink {
 		target = ""
 	}

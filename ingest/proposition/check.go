@@ -49,7 +49,7 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		if has(negations, t.Text) {
 			negated++
 		}
-		if lang.Stop(t.Text) {
+		if lang.IsStopWord(t.Text) {
 			continue
 		}
 		content++
@@ -68,7 +68,7 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		if has(negations, t.Text) {
 			negated--
 		}
-		if lang.Stop(t.Text) {
+		if lang.IsStopWord(t.Text) {
 			continue
 		}
 		total++

@@ -58,7 +58,7 @@ func titled(title string) *entity {
 func significant(s string) []string {
 	var out []string
 	for _, w := range lang.Words(s) {
-		if t := strings.TrimSuffix(w.Text, "'s"); !lang.Stop(t) && !has(particles, t) {
+		if t := strings.TrimSuffix(w.Text, "'s"); !lang.IsStopWord(t) && !has(particles, t) {
 			out = append(out, t)
 		}
 	}

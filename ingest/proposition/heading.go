@@ -27,12 +27,12 @@ func (w *walker) withHeadings(c *corpus.Chunk, s string) string {
 func (w *walker) label(c *corpus.Chunk, s string) string {
 	title, heading := w.title, ""
 	if n := len(c.Headings); n > 0 {
-		heading = strings.TrimRight(strings.Join(strings.Fields(lang.Head(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
+		heading = strings.TrimRight(strings.Join(strings.Fields(lang.Truncate(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
 	}
 	if isFileName(title) {
 		title = ""
 	}
-	said := spaced(lang.Head(s, 4*maxLabel))
+	said := spaced(lang.Truncate(s, 4*maxLabel))
 	holds := func(label string) bool { return strings.Contains(said, spaced(label)) }
 	if len(title) > maxLabel || holds(title) {
 		title = ""
@@ -116,7 +116,7 @@ func isCode(s string) bool {
 	if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
 		return true
 	}
-	s = lang.Head(s, readBytes)
+	s = lang.Truncate(s, readBytes)
 	lines, code := 0, 0
 	for line := range strings.Lines(s) {
 		lines++
@@ -133,7 +133,7 @@ func isCode(s string) bool {
 
 // english reports whether a text is English, by frequent words.
 func english(s string) bool {
-	words := lang.Words(lang.Head(s, 2*readBytes))
+	words := lang.Words(lang.Truncate(s, 2*readBytes))
 	sure, fitting := 0, 0
 	for _, t := range words {
 		switch {
@@ -148,7 +148,7 @@ func english(s string) bool {
 
 // row returns a table row with the names of the columns, if the first row is a header, after the headings.
 func (w *walker) row(c *corpus.Chunk, s string) string {
-	cells := lang.Cells(s)
+	cells := lang.TableCells(s)
 	if w.header == nil {
 		w.header = cells
 		if !isHeader(cells) {

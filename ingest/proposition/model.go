@@ -66,13 +66,13 @@ func (m *modelGenerator) Generate(ctx context.Context, chunks []corpus.Chunk) er
 	}
 	all := passages(chunks)
 	all = all[:min(m.MaxPassages, len(all))]
-	errs := prompt.Each(len(all), m.Parallel, func(i int) error {
+	errs := prompt.ForEach(len(all), m.Parallel, func(i int) error {
 		if ctx.Err() != nil || m.paused() {
 			return nil
 		}
-		share, cancel := prompt.Share(ctx, m.Timeout, 1)
+		share, cancel := prompt.WithShare(ctx, m.Timeout, 1)
 		defer cancel()
-		err := prompt.Late(ctx, share, m.chat.Name(), m.ask(share, all[i]))
+		err := prompt.ShareError(ctx, share, m.chat.Name(), m.ask(share, all[i]))
 		if err != nil && ctx.Err() == nil {
 			m.failed(err)
 		}
@@ -81,7 +81,7 @@ func (m *modelGenerator) Generate(ctx context.Context, chunks []corpus.Chunk) er
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	prompt.Failed(ctx, errs, m.chat.Name(), m.fallback.Name())
+	prompt.ReportFailures(ctx, errs, m.chat.Name(), m.fallback.Name())
 	return nil
 }
 
@@ -118,7 +118,7 @@ func passages(chunks []corpus.Chunk) []passage {
 		if c.Level == corpus.Passage {
 			bodies[c.ID] = c
 		}
-		if c.Level != corpus.Sentence || isCode(c.Text) || lang.Row(c.Text) {
+		if c.Level != corpus.Sentence || isCode(c.Text) || lang.IsTableRow(c.Text) {
 			continue
 		}
 		if len(out) == 0 || c.Parent != last {

@@ -95,14 +95,14 @@ type walker struct {
 // begin sets the subject of the document and counts its pronouns.
 func (w *walker) begin(title string, chunks []corpus.Chunk) {
 	w.begun, w.first = true, true
-	w.title = strings.Join(strings.Fields(lang.Head(title, 4*maxLabel)), " ")
+	w.title = strings.Join(strings.Fields(lang.Truncate(title, 4*maxLabel)), " ")
 	w.doc = titled(w.title)
 	n := 0
 	for i := range chunks {
 		if chunks[i].Level != corpus.Sentence {
 			continue
 		}
-		for _, t := range lang.Words(lang.Head(chunks[i].Text, readBytes)) {
+		for _, t := range lang.Words(lang.Truncate(chunks[i].Text, readBytes)) {
 			switch t.Text {
 			case "he", "him", "his":
 				w.he++
@@ -127,7 +127,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		w.header = nil
 		return ""
 	}
-	if lang.Row(s) && !strings.Contains(s, "\n") {
+	if lang.IsTableRow(s) && !strings.Contains(s, "\n") {
 		w.forget()
 		return w.row(c, s)
 	}
@@ -161,7 +161,7 @@ func (w *walker) section(headings []string) {
 	w.forget()
 	w.topic = nil
 	if n := len(headings); n > 0 {
-		if h := titled(strings.Join(strings.Fields(lang.Head(headings[n-1], 4*maxLabel)), " ")); h != nil && (w.doc == nil || h.name != w.doc.name) {
+		if h := titled(strings.Join(strings.Fields(lang.Truncate(headings[n-1], 4*maxLabel)), " ")); h != nil && (w.doc == nil || h.name != w.doc.name) {
 			w.topic = h
 		}
 	}

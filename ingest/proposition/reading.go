@@ -40,7 +40,7 @@ type subject struct {
 }
 
 func read(s string, known ...*entity) *reading {
-	r := &reading{s: s, words: lang.Words(lang.Head(s, readBytes)), known: known}
+	r := &reading{s: s, words: lang.Words(lang.Truncate(s, readBytes)), known: known}
 	r.subj = r.subject()
 	return r
 }
@@ -219,7 +219,7 @@ func (r *reading) acts(i int) bool {
 // nameAt parses a subject that is a name. It skips brackets and text between commas before the verb.
 func (r *reading) nameAt(i int) subject {
 	none := subject{verb: -1}
-	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (lang.Stop(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
+	if w := r.word(i); i == 0 && r.knownEnd(i) == 0 && w != "the" && (lang.IsStopWord(w) || has(prepositions, w) || has(clauses, w) || has(adverbs, w)) {
 		return none // capitalised because it begins the sentence
 	}
 	if i == 0 && r.knownEnd(i) == 0 && r.participle(0) && (has(prepositions, r.word(1)) || has(determiners, r.word(1))) {

@@ -141,7 +141,7 @@ func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := a.expireNamed(ctx, q.Collection); err != nil {
 		return nil, err
 	}
-	p, err := a.scopes.SearchVector(ctx, q.Collection, lang.Head(q.Text, maxSearch), model.ForQuery)
+	p, err := a.scopes.SearchVector(ctx, q.Collection, lang.Truncate(q.Text, maxSearch), model.ForQuery)
 	if err == nil {
 		q.Space, q.Vector, q.Weights = p.Space, p.Vector, p.Weights
 	} else if ctx.Err() != nil {

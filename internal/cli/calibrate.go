@@ -195,7 +195,7 @@ func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate
 			if err != nil {
 				return nil, err
 			}
-			stats, err := x.Index.Terms(e.ctx, collection, lang.Content(q.Text, 256))
+			stats, err := x.Index.Terms(e.ctx, collection, lang.ContentWords(q.Text, 256))
 			if err != nil {
 				return nil, err
 			}

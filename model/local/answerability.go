@@ -158,7 +158,7 @@ func negatedStems(words []lang.Token) map[string]struct{} {
 		switch {
 		case denial(w.Text):
 			left = 2
-		case left > 0 && !lang.Stop(w.Text):
+		case left > 0 && !lang.IsStopWord(w.Text):
 			out[stem(w.Text)] = struct{}{}
 			left--
 		}

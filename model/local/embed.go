@@ -56,7 +56,7 @@ func (m *Model) embed(s string) []float32 {
 	known := false
 	for _, w := range words {
 		parts := m.find(w.Text)
-		if len(parts) == 0 && !lang.Stop(w.Text) {
+		if len(parts) == 0 && !lang.IsStopWord(w.Text) {
 			addHashed(v, lang.Stem(w.Text))
 		}
 		for _, p := range parts {
@@ -127,7 +127,7 @@ func (m *Model) embedTokens(s string) []model.TokenVector {
 }
 
 func (m *Model) weight(word string) float64 {
-	if lang.Stop(word) {
+	if lang.IsStopWord(word) {
 		return 0.1
 	}
 	if m.table != nil {

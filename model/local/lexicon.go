@@ -34,7 +34,7 @@ func stems(s string) []string {
 	words := lang.Words(s)
 	out := make([]string, 0, len(words))
 	for _, w := range words {
-		if !lang.Stop(w.Text) {
+		if !lang.IsStopWord(w.Text) {
 			out = append(out, stem(w.Text))
 		}
 	}

@@ -95,7 +95,7 @@ func (m *Model) ask(t model.Task) *question {
 	for _, w := range t.IDF {
 		most = max(most, w)
 	}
-	terms := lang.Unique(s)
+	terms := lang.UniqueTerms(s)
 	if len(terms) > 64 {
 		terms = terms[:64]
 	}
@@ -138,7 +138,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.open = len(q.terms) == 0 || t.Summary
 	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
-	if q.subject = lang.Subject(s); q.subject != nil {
+	if q.subject = lang.DefinitionSubject(s); q.subject != nil {
 		q.kind = definitionKind
 	} else if (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
@@ -246,12 +246,12 @@ func (q *question) typeFit(c *sentence) float64 {
 		if q.kind == reasonKind || q.kind == placeKind {
 			return 1
 		}
-		if q.kind == personKind && at[0] == 0 && len(c.words) > 0 && lang.Stop(c.words[0].Text) {
+		if q.kind == personKind && at[0] == 0 && len(c.words) > 0 && lang.IsStopWord(c.words[0].Text) {
 			continue
 		}
 		found := lang.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
 		for _, w := range found {
-			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == personKind && lang.Stop(w.Text)) {
+			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == personKind && lang.IsStopWord(w.Text)) {
 				return 1
 			}
 		}
@@ -338,12 +338,12 @@ func (q *question) definition(c *sentence) float64 {
 
 // isSubject reports whether the content words of s are the subject of the question.
 func (q *question) isSubject(s string) bool {
-	return q.onlyAbout(s) && len(lang.Set(s)) == len(q.terms)
+	return q.onlyAbout(s) && len(lang.TermSet(s)) == len(q.terms)
 }
 
 // onlyAbout reports whether all content words of s are in the question.
 func (q *question) onlyAbout(s string) bool {
-	found := lang.Set(s)
+	found := lang.TermSet(s)
 	for t := range found {
 		if _, ok := q.index[t]; !ok {
 			return false

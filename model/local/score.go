@@ -109,7 +109,7 @@ func (q *question) mark(dst []float64, s string) {
 
 // read finds the question's terms in a passage.
 func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView {
-	title, _, _ := strings.Cut(lang.Head(p.Chunk.Title, 400), " (")
+	title, _, _ := strings.Cut(lang.Truncate(p.Chunk.Title, 400), " (")
 	title = strings.TrimSpace(title)
 	r := &passageView{cs: cs, title: stems(title), named: titleIn(q.text, title), written: title, over: make([]float64, len(q.terms)), wide: make([]float64, len(q.terms))}
 	q.mark(r.over, p.Chunk.Title)

@@ -46,7 +46,7 @@ func sentences(p model.Passage, number int) []*sentence {
 	r := &reader{passage: p, number: number, s: dropFences(lang.Clean(s)), heading: p.Chunk.Heading()}
 	spans := lang.Sentences(r.s)
 	for i, sp := range spans {
-		r.read(sp, i+1 < len(spans) && lang.Row(r.s[spans[i+1].Start:spans[i+1].End]))
+		r.read(sp, i+1 < len(spans) && lang.IsTableRow(r.s[spans[i+1].Start:spans[i+1].End]))
 	}
 	for i, c := range r.out {
 		if strings.HasSuffix(c.text, ":") && !c.row && !c.code {
@@ -57,7 +57,7 @@ func sentences(p model.Passage, number int) []*sentence {
 		c.words = lang.Words(c.text)
 		c.stems = make([]string, len(c.words))
 		for i, w := range c.words {
-			if !lang.Stop(w.Text) {
+			if !lang.IsStopWord(w.Text) {
 				c.stems[i] = stem(w.Text)
 			}
 		}
@@ -140,7 +140,7 @@ func (r *reader) read(sp lang.Span, more bool) {
 		c.whole = !wasCode && c.text != "" && len(c.text) <= maxCode // what follows code is mostly what it prints
 	case strings.HasPrefix(raw, "```"):
 		return
-	case lang.Row(raw):
+	case lang.IsTableRow(raw):
 		r.inTable = true
 		if !wasTable {
 			r.head = ""
@@ -214,7 +214,7 @@ var verbs = wordSet("is are was were be has have had can could will would must m
 
 // looksLikeHead reports whether a first row has short names and no numbers, as a table header.
 func looksLikeHead(row string) bool {
-	for _, cell := range lang.Cells(row) {
+	for _, cell := range lang.TableCells(row) {
 		if strings.ContainsAny(cell, "0123456789") || len(strings.Fields(cell)) > 3 || strings.ToUpper(cell) == cell && cell != "" {
 			return false
 		}
@@ -226,7 +226,7 @@ func looksLikeHead(row string) bool {
 // or too much.
 func rowText(row string) (said string, ok bool) {
 	var cells []string
-	for _, cell := range lang.Cells(row) {
+	for _, cell := range lang.TableCells(row) {
 		if cell = strings.TrimRight(plain(cell), ".;:, "); cell != "" {
 			cells = append(cells, cell)
 		}

@@ -173,7 +173,7 @@ func (e *Embedder) each(
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		s = lang.Head(prefix+strings.ToValidUTF8(s, "\uFFFD"), maxText)
+		s = lang.Truncate(prefix+strings.ToValidUTF8(s, "\uFFFD"), maxText)
 		n := estimate(s)
 		if len(batch) == e.texts || size+n > tokens {
 			send()
@@ -209,7 +209,7 @@ func embedSplitting[T any](ctx context.Context, e *Embedder, batch []string, run
 		if cuts == maxCuts || len(s) < 2*utf8.UTFMax {
 			return nil, err
 		}
-		batch = []string{lang.Head(s, len(s)/2)}
+		batch = []string{lang.Truncate(s, len(s)/2)}
 		e.server.log.Debug("cut a text that is too long for the model", "model", e.model, "bytes", len(batch[0]))
 	}
 }

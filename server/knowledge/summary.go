@@ -125,7 +125,7 @@ func summarize(passages []corpus.Chunk, limit int) string {
 		}
 		b.WriteString(c.text)
 	}
-	return lang.Head(b.String(), limit)
+	return lang.Truncate(b.String(), limit)
 }
 
 // candidatesOf returns the sentences of the passages, and the weight of each term: its frequency times its inverse passage

@@ -1,9 +1,8 @@
-// Package calling is the planner that asks a model which tools to use, by the model's own calls of tools. All that it knows of
-// a run it reads from the [agent.View], so that it keeps nothing of one.
+// Package calling is the planner that lets a model choose tools by tool calls. Its only input about a run is the
+// [agent.View], so it keeps no state per run.
 //
-// What a model calls is held against the schemas in tools.json, which is what the model is told of the tools, and against
-// bounds. Documents cannot reach anything by it: what they say stands between marks (see [prompt]), and the tools search and
-// do nothing else.
+// Calls are validated against the schemas in tools.json, which are also sent to the model, and against limits. Documents
+// cannot cause actions: their text is fenced (see [prompt]), and the tools can only search.
 package calling
 
 import (
@@ -22,13 +21,13 @@ import (
 
 // Options are those of [New]. The zero value works.
 type Options struct {
-	Timeout time.Duration // for a plan; default 10 s, and never more than a quarter of what is left of the run's time
+	Timeout time.Duration // for a plan; default 10 s, and at most a quarter of the run's remaining time
 }
 
-// rules is what [agent.Plan] calls the form that asks no model.
+// rules is the name of the planner without a model in [agent.Plan].
 const rules = "rules"
 
-// Errors that are the causes of a [model.Error], but for the first. What a model said is in none of them.
+// Causes of a [model.Error], except for the first. None of them contains text of the model.
 var (
 	errSpent = errors.New("the tokens for planning are used up")
 	errCalls = errors.New("it called no tool as it should, nor did it at a second try")
@@ -36,21 +35,21 @@ var (
 	errLong  = errors.New("it said more than any plan is long")
 )
 
-// planner is the form that asks a model.
+// planner is the [agent.Planner] that asks a model.
 type planner struct {
-	judge   *prompt.Judge // remembers whether the model can call tools
+	judge   *prompt.Judge // records whether the model can call tools
 	prompts *prompt.Set
 	then    agent.Planner
 	tools   toolbox
-	plain   atomic.Bool // a server did not take calls that were told as its model's own
+	plain   atomic.Bool // a server did not accept earlier calls in its model's format
 	Options
 }
 
-// New returns the [agent.Planner] that has a model call the tools. Where what it calls makes no sense, the model is told why and
-// asked once more. Where that makes none either, or where the model fails or is late, then plans this and all further
-// rounds of the run, and the trace is told. Of a simple question then plans the first search, and the model is asked only if
-// that finds nothing which is correct: most questions cost neither its time nor tokens. A model whose server takes no tools, or that called none three times in a row, is
-// left alone for a few minutes. Once the tokens of the budget are spent, then plans without a word.
+// New returns the [agent.Planner] that lets a model call tools. Invalid calls are described to the model, which is asked
+// once more. If that fails, or the model fails or is late, then plans this and all further rounds of the run, and the
+// failure is reported to the trace. For a simple question then plans the first search, and the model is only asked if that
+// finds nothing correct, so most questions cost no tokens. A model whose server does not support tools, or that called
+// none three times in a row, is suspended for a few minutes. When the token budget is spent, then plans without a report.
 func New(chat model.Chat, prompts *prompt.Set, then agent.Planner, o Options) agent.Planner {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	return &planner{judge: prompt.NewJudge(chat), prompts: prompts, then: then, tools: newToolbox(), Options: o}
@@ -65,7 +64,7 @@ func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	if v.Left.Time > 0 {
 		most = min(most, v.Left.Time)
 	}
-	share, cancel := prompt.Share(ctx, most, 4)
+	share, cancel := prompt.WithShare(ctx, most, 4)
 	defer cancel()
 	own, by := model.TrackModel(share)
 	plan, err := m.ask(own, v)
@@ -81,19 +80,19 @@ func (m *planner) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 		return agent.Plan{}, failed
 	}
 	if !errors.Is(err, errSpent) {
-		model.Failed(ctx, prompt.Late(ctx, share, m.judge.Name(), err), m.judge.Name(), next.By)
+		model.Failed(ctx, prompt.ShareError(ctx, share, m.judge.Name(), err), m.judge.Name(), next.By)
 	}
 	return next, nil
 }
 
-// easy tells whether a model is not needed: for a simple question, as long as what was found does not show that it is none.
+// easy reports whether no model is needed: for a simple question, until the evidence shows that it is not simple.
 func easy(v agent.View) bool {
 	return v.Complexity == event.Simple && (!searched(v) ||
 		slices.ContainsFunc(v.Evidence, func(e agent.Evidence) bool { return e.Class == event.Correct }))
 }
 
-// handed tells whether the run is in the hands of the rules already. That they took the question apart, or searched for a
-// simple one first, is not meant by it.
+// handed reports whether the run has been handed to the rules. Decomposing the question, or the first search for a simple
+// one, does not count.
 func handed(v agent.View) bool {
 	n := 0
 	for _, r := range v.Rounds {
@@ -104,7 +103,7 @@ func handed(v agent.View) bool {
 	return n > 1 || n == 1 && v.Complexity != event.Simple
 }
 
-// ask asks the model, a second time where that is of use, and learns what the model can do.
+// ask asks the model, a second time if that can help, and records what the model can do.
 func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
 	if err := m.judge.Skipped(); err != nil {
 		return agent.Plan{}, err
@@ -113,16 +112,16 @@ func (m *planner) ask(ctx context.Context, v agent.View) (agent.Plan, error) {
 	e, _ := errors.AsType[*model.Error](err)
 	switch {
 	case refused(err):
-		m.judge.Rest() // most likely for the tools, as nothing else in the request is out of the ordinary
-	case e != nil && e.Failure == model.Empty: // as of a model that never ends a call
-		m.judge.Saw(&model.Error{Failure: model.Malformed})
+		m.judge.Suspend() // most likely because of the tools, the only unusual part of the request
+	case e != nil && e.Failure == model.Empty: // for example a call without an end
+		m.judge.Record(&model.Error{Failure: model.Malformed})
 	default:
-		m.judge.Saw(err)
+		m.judge.Record(err)
 	}
 	return plan, err
 }
 
-// refused tells whether a server took a request for none that can be answered.
+// refused reports whether a server rejected the request as invalid.
 func refused(err error) bool {
 	e, ok := errors.AsType[*model.Error](err)
 	return ok && e.Failure == model.Rejected && e.Status != 0
@@ -149,7 +148,7 @@ func (m *planner) plan(ctx context.Context, v agent.View) (agent.Plan, error) {
 		}
 		s, err := m.complete(own, r)
 		if refused(err) && !plain && len(r.Messages) > 2 {
-			// Some want the thoughts back that came with a call, and some templates know no replies of tools.
+			// Some servers require the reasoning before a call, and some chat templates do not support tool results.
 			m.plain.Store(true)
 			try--
 			continue

@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	unknownContext = 8192 // tokens, of a model that does not tell: what current ones have at least
-	mostRead       = 6000 // tokens of a request that tells of rounds, as each sends all that came before once more
-	mostWritten    = 1424 // tokens of a plan: what a model thinks, and the calls
+	unknownContext = 8192 // tokens; assumed for models that do not report it
+	mostRead       = 6000 // tokens of a request with earlier rounds, because each request repeats all of them
+	mostWritten    = 1424 // tokens of a plan: reasoning and calls
 	leastWritten   = 128
-	maxShown       = 12 // passages of a round, and at least leastShown and at most mostShown of a call
+	maxShown       = 12 // passages per round; leastShown and mostShown are the limits per call
 	leastShown     = 2
 	mostShown      = 5
 	mostListed     = 20       // documents
 	maxPassage     = 320      // bytes of a passage
-	maxClipped     = 16 << 10 // bytes of a passage in which they are looked for
-	maxRounds      = 12       // that are told
-	perMessage     = 8        // tokens that servers add
-	uneven         = 4        // tokens that a tag may have more than the one it is measured with
+	maxClipped     = 16 << 10 // bytes of a passage that are searched for the excerpt
+	maxRounds      = 12       // rounds that are shown
+	perMessage     = 8        // tokens that servers add to a message
+	uneven         = 4        // tokens by which a tag may exceed the one used for measuring
 	measuringTag   = "5a3b1e0f5a3b1e0f"
 )
 
-// detail is how much of a round the model is shown.
+// detail says how much of a round the model is shown.
 type detail int
 
 const (
 	absent  detail = iota // nothing
-	counted               // how much was found
-	listed                // the titles of what was found
-	quoted                // and what it says
+	counted               // the number of results
+	listed                // the titles of the results
+	quoted                // titles and text
 )
 
-// request writes what the model is asked. Of rounds for which there is no room, the oldest are shortened first. The error is
-// errSpent where the tokens that are left do not suffice, and a [*model.Error] where the model's context does not.
+// request returns the request to the model. If the rounds do not fit, the oldest are shortened first. The error is
+// errSpent if too few tokens are left, and a [*model.Error] if the model's context is too small.
 func (m *planner) request(ctx context.Context, v agent.View, tokens int, complaint string, plain bool) (model.Request, error) {
 	limits := m.judge.Limits(ctx)
 	size := cmp.Or(limits.Context, unknownContext)
@@ -81,8 +81,8 @@ func (m *planner) request(ctx context.Context, v agent.View, tokens int, complai
 	return model.Request{}, &model.Error{Model: m.judge.Name(), Failure: model.TooLong, Cause: errRoom}
 }
 
-// steps are the ways in which n rounds may be shown, the fullest first: all whole, then the older ones less and less, the
-// newest last, then the older ones not at all.
+// steps returns the ways to show n rounds, from full to short: all complete, then older rounds with less detail, then
+// without the oldest.
 func steps(n int) [][]detail {
 	now := make([]detail, n)
 	for i := range now {
@@ -108,7 +108,7 @@ func steps(n int) [][]detail {
 	return out
 }
 
-// measure counts the tokens of a request, and rather too many.
+// measure returns an upper estimate of the tokens of a request.
 func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Planning, tools []model.Tool) (int, error) {
 	messages, err := set.Converse(p)
 	if err != nil {
@@ -128,16 +128,16 @@ func (m *planner) measure(ctx context.Context, set *prompt.Set, p prompt.Plannin
 	return n + m.judge.Count(ctx, b.String()), nil
 }
 
-// writer writes what came of rounds, in one detail after the other.
+// writer describes the results of rounds with different detail.
 type writer struct {
 	question string
 	rounds   []agent.Round
-	ids      map[corpus.ChunkID]int  // of passages, in the order in which they were found
-	clipped  map[excerptOf]string    // what was found by reading a whole passage is kept
-	quoted   map[corpus.ChunkID]bool // what is shown already
+	ids      map[corpus.ChunkID]int  // of passages, in the order of retrieval
+	clipped  map[excerptOf]string    // cache of excerpts
+	quoted   map[corpus.ChunkID]bool // already shown
 }
 
-// excerptOf is a passage that is read for a query.
+// excerptOf identifies an excerpt: a passage and the query it was cut for.
 type excerptOf struct {
 	chunk corpus.ChunkID
 	query string
@@ -157,10 +157,10 @@ func newWriter(v agent.View) *writer {
 	return w
 }
 
-// turns shows the rounds, each in its detail. A passage that several calls found is quoted where it was found last.
-func (w *writer) turns(shown []detail) []prompt.Turn {
+// turns returns the rounds in the given detail. A passage found by several calls is quoted at the last one.
+func (w *writer) turns(shown []detail) []prompt.ToolRound {
 	w.quoted = map[corpus.ChunkID]bool{}
-	var out []prompt.Turn
+	var out []prompt.ToolRound
 	for i := len(w.rounds) - 1; i >= 0; i-- {
 		if shown[i] == absent {
 			continue
@@ -173,14 +173,14 @@ func (w *writer) turns(shown []detail) []prompt.Turn {
 	return out
 }
 
-func (w *writer) turn(round int, r agent.Round, d detail) prompt.Turn {
-	var t prompt.Turn
+func (w *writer) turn(round int, r agent.Round, d detail) prompt.ToolRound {
+	var t prompt.ToolRound
 	for i, o := range r.Outcomes[:min(len(r.Outcomes), maxCalls)] {
 		if o.Tool == event.ToolRerank || o.Tool == event.ToolGenerate {
 			continue
 		}
-		// Nine letters and digits: some chat templates take no other ids.
-		reply := prompt.Reply{ID: fmt.Sprintf("call%02d%03d", round+1, i+1), Tool: o.Tool, Input: input(o), Note: note(o)}
+		// Nine letters and digits: some chat templates accept no other ids.
+		reply := prompt.ToolResult{ID: fmt.Sprintf("call%02d%03d", round+1, i+1), Tool: o.Tool, Input: input(o), Note: note(o)}
 		if o.Tool == event.ToolDecomposeQuery {
 			reply.Parts = o.Parts
 		}
@@ -196,7 +196,7 @@ func (w *writer) turn(round int, r agent.Round, d detail) prompt.Turn {
 	return t
 }
 
-// input gives the arguments of a call of the action.
+// input returns the arguments of the action's call.
 func input(o agent.Outcome) map[string]any {
 	in := map[string]any{}
 	if o.Reason != "" {
@@ -217,7 +217,7 @@ func input(o agent.Outcome) map[string]any {
 	return in
 }
 
-// note says what came of an action.
+// note describes the result of an action.
 func note(o agent.Outcome) string {
 	switch {
 	case o.Failed != "":
@@ -240,7 +240,7 @@ func note(o agent.Outcome) string {
 		len(o.Found), n[event.Correct], n[event.Ambiguous], n[event.Incorrect])
 }
 
-// findings are the best of what was found, at most so many.
+// findings returns the best results, at most the given number.
 func (w *writer) findings(o agent.Outcome, most int, d detail) []prompt.Finding {
 	var out []prompt.Finding
 	for _, e := range o.Found[:min(len(o.Found), most)] {
@@ -260,12 +260,12 @@ func (w *writer) findings(o agent.Outcome, most int, d detail) []prompt.Finding 
 	return out
 }
 
-// excerpt is the part of a passage that says most of what was looked for.
+// excerpt returns the part of a passage that matches the query best.
 func (w *writer) excerpt(c corpus.Chunk, query string) string {
 	of := excerptOf{c.ID, query}
 	s, ok := w.clipped[of]
 	if !ok {
-		s = prompt.Clip(lang.Head(c.SearchText(), maxClipped), w.question+"\n"+query, maxPassage)
+		s = prompt.Clip(lang.Truncate(c.SearchText(), maxClipped), w.question+"\n"+query, maxPassage)
 		w.clipped[of] = s
 	}
 	return s

@@ -48,7 +48,7 @@ func TestToolsForDocuments(t *testing.T) {
 			}
 			var told []string
 			for _, tool := range chat.asked[0].Tools {
-				if agent.AsSuch(tool.Name) {
+				if agent.ReadsDocuments(tool.Name) {
 					told = append(told, tool.Name)
 				}
 			}

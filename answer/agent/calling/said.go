@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	maxHeard   = 1 << 20 // bytes of text and reasoning that are listened to
-	maxThought = 2000    // of them that are kept
+	maxHeard   = 1 << 20 // bytes of text and reasoning that are read
+	maxThought = 2000    // bytes of them that are kept
 )
 
-// said is what a model did.
+// said is a model's reply.
 type said struct {
-	calls   []model.ToolCall // no more than are read
-	broken  bool             // it called something in a way that cannot be read
-	prose   bool             // it wrote text
-	thought string           // what it thought and wrote
+	calls   []model.ToolCall // at most as many as are read
+	broken  bool             // a call could not be parsed
+	prose   bool             // the reply has text
+	thought string           // reasoning and text
 }
 
-// complete listens to a model. A call that is no JSON is no error of its own: the model can be told.
+// complete reads a model's reply. A call with invalid JSON is not an error, because the model can be told.
 func (m *planner) complete(ctx context.Context, r model.Request) (said, error) {
 	var s said
 	var thought strings.Builder
@@ -54,7 +54,7 @@ func (m *planner) complete(ctx context.Context, r model.Request) (said, error) {
 			stop = p.Stop
 		}
 	}
-	s.thought = lang.Head(strings.TrimSpace(lang.Clean(lang.Head(thought.String(), 4*maxThought))), maxThought)
+	s.thought = lang.Truncate(strings.TrimSpace(lang.Clean(lang.Truncate(thought.String(), 4*maxThought))), maxThought)
 	switch stop {
 	case model.StopIncomplete:
 		return said{}, &model.Error{Model: m.judge.Name(), Failure: model.Truncated}

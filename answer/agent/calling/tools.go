@@ -15,14 +15,14 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// toolsJSON is what a model is told of the tools. Lengths are not in the schemas, as grammars that are made of them slow
-// small servers down: they are held here.
+// toolsJSON describes the tools to the model. The schemas contain no length limits, because grammars generated from them
+// slow small servers down; the limits are checked here.
 //
 //go:embed tools.json
 var toolsJSON []byte
 
 const (
-	maxCalls    = 8    // in a turn, of which those behind are passed over
+	maxCalls    = 8    // per turn; further ones are ignored
 	maxQuery    = 1000 // bytes
 	maxPart     = 300
 	maxEntity   = 200
@@ -30,16 +30,16 @@ const (
 	maxReason   = 300
 	minParts    = 2
 	maxParts    = 4
-	maxFaults   = 4 // that are told
+	maxFaults   = 4 // reported to the model
 )
 
-// toolbox is the tools that a model may call.
+// toolbox holds the tools that a model may call.
 type toolbox struct {
-	all   []model.Tool // in the order in which they are told
+	all   []model.Tool // in the order shown to the model
 	forms map[string]*prompt.Form
 }
 
-// newToolbox reads the tools of the program. It panics where they are none, which tests hold that they are.
+// newToolbox parses the built-in tools. It panics if they are invalid; tests check that they are valid.
 func newToolbox() toolbox {
 	var told []struct {
 		Name, Description string
@@ -64,12 +64,12 @@ func newToolbox() toolbox {
 	return b
 }
 
-// offered gives the tools that a run may use.
+// offered returns the tools that a run may use.
 func (b toolbox) offered(v agent.View) []model.Tool {
-	return slices.DeleteFunc(slices.Clone(b.all), func(t model.Tool) bool { return agent.AsSuch(t.Name) && !slices.Contains(v.Tools, t.Name) })
+	return slices.DeleteFunc(slices.Clone(b.all), func(t model.Tool) bool { return agent.ReadsDocuments(t.Name) && !slices.Contains(v.Tools, t.Name) })
 }
 
-// size is what tools add to a request, to be counted.
+// size returns the text that tools add to a request, for counting tokens.
 func size(tools []model.Tool) string {
 	var b strings.Builder
 	for _, t := range tools {
@@ -78,8 +78,8 @@ func size(tools []model.Tool) string {
 	return b.String()
 }
 
-// read makes actions of what a model did: none where the loop is to end. Calls that cannot be used are passed over as long as
-// others can. The complaint is empty, or tells the model why nothing it did is of use.
+// read converts a reply to actions; none end the loop. Invalid calls are ignored if there are valid ones. The complaint
+// describes to the model why nothing in the reply was usable, and is empty otherwise.
 func (b toolbox) read(v agent.View, s said) (actions []agent.Action, complaint string) {
 	done := map[string]bool{}
 	for _, r := range v.Rounds {
@@ -104,7 +104,7 @@ func (b toolbox) read(v agent.View, s said) (actions []agent.Action, complaint s
 		}
 	}
 	switch {
-	case len(actions) > 0: // what it asked to end besides, it cannot have known to suffice
+	case len(actions) > 0: // a call to finish is ignored: the model has not seen the results
 		return actions, ""
 	case len(ends) > 0 && searched(v):
 		return ends[:1], ""
@@ -115,12 +115,12 @@ func (b toolbox) read(v agent.View, s said) (actions []agent.Action, complaint s
 	case s.broken:
 		return nil, "a call of a tool could not be read: arguments are one JSON object."
 	case len(v.Evidence) > 0:
-		return nil, "" // it says that it is done
+		return nil, "" // the model finished
 	}
 	return nil, "you called no tool, and nothing was found yet."
 }
 
-// searched tells whether anything was looked for.
+// searched reports whether any search was made.
 func searched(v agent.View) bool {
 	for _, r := range v.Rounds {
 		for _, o := range r.Outcomes {
@@ -132,11 +132,11 @@ func searched(v agent.View) bool {
 	return len(v.Evidence) > 0
 }
 
-// action makes an action of a call. The fault tells the model why it is none.
+// action converts a call to an action. The fault describes to the model why that failed.
 func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault string) {
 	form := b.forms[c.Name]
-	if form == nil || agent.AsSuch(c.Name) && !slices.Contains(v.Tools, c.Name) {
-		return a, fmt.Sprintf("there is no tool named %q.", lang.Head(c.Name, 64))
+	if form == nil || agent.ReadsDocuments(c.Name) && !slices.Contains(v.Tools, c.Name) {
+		return a, fmt.Sprintf("there is no tool named %q.", lang.Truncate(c.Name, 64))
 	}
 	object, fault := form.Read(c.Input)
 	if fault != "" {
@@ -167,7 +167,7 @@ func (b toolbox) action(v agent.View, c model.ToolCall) (a agent.Action, fault s
 	return a, ""
 }
 
-// number gives a whole number of JSON, 0 for what is none that a page has.
+// number returns an integer, or 0 for a value that is not a page number.
 func number(v any) int {
 	if f, ok := v.(float64); ok && f >= 1 && f <= 1e9 {
 		return int(f)
@@ -175,13 +175,13 @@ func number(v any) int {
 	return 0
 }
 
-// line gives a text of one line, clean and of at most so many bytes.
+// line returns a clean text on one line of at most the given number of bytes.
 func line(v any, most int) string {
 	s, _ := v.(string)
-	return strings.TrimSpace(lang.Head(strings.Join(strings.Fields(lang.Clean(lang.Head(s, 4*most))), " "), most))
+	return strings.TrimSpace(lang.Truncate(strings.Join(strings.Fields(lang.Clean(lang.Truncate(s, 4*most))), " "), most))
 }
 
-// lines gives the texts of a list, each once and none the same as but.
+// lines returns the distinct texts of a list other than but.
 func lines(v any, most, length int, but string) []string {
 	list, _ := v.([]any)
 	seen := map[string]bool{"": true, sense(line(but, maxQuery)): true}
@@ -196,16 +196,16 @@ func lines(v any, most, length int, but string) []string {
 	return out
 }
 
-// sense is the same for texts that a search takes for the same.
+// sense is equal for texts that are equal for a search.
 func sense(s string) string {
-	s = lang.Head(s, maxQuery)
+	s = lang.Truncate(s, maxQuery)
 	if terms := lang.Terms(s); len(terms) > 0 {
 		return strings.Join(terms, " ")
 	}
 	return strings.ToLower(s)
 }
 
-// key is the same for actions that do the same. A question is taken apart once.
+// key is equal for equivalent actions. A question is decomposed once.
 func key(a agent.Action) string {
 	if a.Tool == event.ToolDecomposeQuery {
 		return a.Tool
@@ -215,7 +215,7 @@ func key(a agent.Action) string {
 		k += fmt.Sprintf("%s\x00%d\x00%d", strings.ToLower(a.Document), a.From, a.To)
 	}
 	for _, e := range a.Entities {
-		k += "\x00" + strings.ToLower(lang.Head(e, maxEntity))
+		k += "\x00" + strings.ToLower(lang.Truncate(e, maxEntity))
 	}
 	return k
 }

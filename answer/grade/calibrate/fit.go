@@ -1,4 +1,4 @@
-// Package calibrate fits and measures what [grade.Coverage] makes of signals, on passages that were judged.
+// Package calibrate fits and evaluates the calibrations of [grade.Coverage] on judged passages.
 package calibrate
 
 import (
@@ -8,17 +8,17 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 )
 
-// Sample is a passage that a question found.
+// Sample is a passage that was retrieved for a question.
 type Sample struct {
 	Signals  grade.Signals
 	Relevant bool
-	Foreign  bool    // found among documents that hold nothing relevant to the question
-	Weight   float64 // 0: it does not count
+	Foreign  bool    // retrieved from documents without anything relevant to the question
+	Weight   float64 // 0: ignored
 }
 
-// Balance gives the samples weights by which those that are relevant count a half, and of the others those found beside them and
-// those found where nothing is relevant a quarter each; where one of the two is missing, the other counts for both. The
-// odds among the twenty passages that a search finds are none that a person would go by: of several that answer, mostly one was judged.
+// Balance sets the weights of the samples so that the relevant ones have half of the total weight, and irrelevant ones
+// from relevant and from foreign documents a quarter each; if one of these two is missing, the other has a half. The odds
+// among the top twenty passages of a search would mislead, because often only one of several relevant ones was judged.
 func Balance(samples []Sample) {
 	var count [3]float64
 	for _, s := range samples {
@@ -52,13 +52,13 @@ func (s Sample) kind() int {
 
 const (
 	rounds = 50
-	ridge  = 1e-4 // keeps weights finite where signals part the samples altogether
+	ridge  = 1e-4 // keeps weights finite if the signals separate the samples perfectly
 	n      = len(grade.Signals{})
 )
 
-// Fit gives the calibration that makes the samples likeliest: logistic regression by Newton's method. No signal speaks against a
-// passage, so one whose weight would fall below 0 is left out. Without vectors, [grade.Cosine] is left out too. It is an
-// error if none of the samples is relevant, or all are.
+// Fit returns the maximum likelihood calibration: logistic regression by Newton's method. No signal is evidence against a
+// passage, so signals whose weight would be negative are left out. Without vectors, [grade.Cosine] is left out too. It is
+// an error if no sample is relevant, or all are.
 func Fit(samples []Sample, space string) (grade.Calibration, error) {
 	var some, others bool
 	for _, s := range samples {
@@ -93,7 +93,7 @@ func Fit(samples []Sample, space string) (grade.Calibration, error) {
 
 func round(x float64) float64 { return math.Round(x*100) / 100 }
 
-// newton gives the weights of the signals that are used, and behind them the bias.
+// newton returns the weights of the used signals, followed by the bias.
 func newton(samples []Sample, used []bool) []float64 {
 	w := make([]float64, n+1)
 	for range rounds {
@@ -150,7 +150,7 @@ func row(s grade.Signals, used []bool) (x [n + 1]float64) {
 	return x
 }
 
-// solve gives x of a·x = b by elimination; a is positive definite.
+// solve returns x of a·x = b by Gaussian elimination; a is positive definite.
 func solve(a [n + 1][n + 1]float64, b [n + 1]float64) [n + 1]float64 {
 	for i := range b {
 		for k := i + 1; k < len(b); k++ {

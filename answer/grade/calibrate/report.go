@@ -9,27 +9,27 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 )
 
-// bins is how many equal parts of 0..1 a reliability diagram has.
+// bins is the number of equal intervals of 0..1 in a reliability diagram.
 const bins = 10
 
-// Bin is a part of the scores.
+// Bin is an interval of the scores.
 type Bin struct {
 	From     float64 `json:"from"`
 	Share    float64 `json:"share"`    // of the samples, by weight
-	Score    float64 `json:"score"`    // mean of the scores
-	Relevant float64 `json:"relevant"` // share that is relevant
+	Score    float64 `json:"score"`    // mean score
+	Relevant float64 `json:"relevant"` // share of relevant samples
 }
 
-// Threshold is what deciding at a score gives.
+// Threshold is the result of deciding at a score.
 type Threshold struct {
 	From      float64 `json:"from"`
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
 }
 
-// Report says how far scores are the probabilities that they are taken for. ECE is the expected calibration error (Naeini, Cooper
-// and Hauskrecht 2015): the mean, over the bins by their share, of how far the score is from what is relevant. Brier is the
-// mean square of score minus outcome (Brier 1950); always saying a half gives 0.25.
+// Report says how well scores are calibrated. ECE is the expected calibration error (Naeini, Cooper and Hauskrecht 2015):
+// the weighted mean, over the bins, of the difference between the mean score and the share of relevant samples. Brier is
+// the mean square of score minus outcome (Brier 1950); a constant score of one half gives 0.25.
 type Report struct {
 	Samples    int         `json:"samples"`
 	ECE        float64     `json:"ece"`
@@ -38,7 +38,7 @@ type Report struct {
 	Bins       []Bin       `json:"bins"`
 }
 
-// Measure tells how scores, one for each sample, stand to what is relevant.
+// Measure compares the scores, one for each sample, with the relevance of the samples.
 func Measure(samples []Sample, scores []float64) Report {
 	r := Report{Samples: len(samples), Bins: make([]Bin, bins)}
 	var total, relevant float64
@@ -89,8 +89,8 @@ func Measure(samples []Sample, scores []float64) Report {
 	return r
 }
 
-// WriteText writes a report for people: a line of figures, and a line for each bin in which a bar shows the share that is
-// relevant and a mark where it ought to be.
+// WriteText writes a report for people: a line of figures, and a line for each bin in which a bar shows the share of
+// relevant samples and a mark shows the ideal share.
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d passages, expected calibration error %.3f, Brier %.3f", r.Samples, r.ECE, r.Brier)

@@ -106,7 +106,7 @@ func (s *Set) Doc(id string) corpus.Chunk { return s.Docs[s.byID[id]] }
 // Search returns the k best passages by BM25 (k1 0.9, b 0.4). Score is Lexical divided by the best Lexical.
 func (s *Set) Search(question string, k int) []index.Hit {
 	scores := map[int]float64{}
-	for _, t := range lang.Unique(question) {
+	for _, t := range lang.UniqueTerms(question) {
 		ps := s.postings[t.Stem]
 		idf := lang.IDF(len(s.Docs), len(ps))
 		for _, p := range ps {
@@ -135,7 +135,7 @@ func (s *Set) Search(question string, k int) []index.Hit {
 func (s *Set) Stats(texts ...string) index.TermStats {
 	st := index.TermStats{Chunks: len(s.Docs), DF: map[string]int{}}
 	for _, x := range texts {
-		for _, t := range lang.Unique(x) {
+		for _, t := range lang.UniqueTerms(x) {
 			st.DF[t.Stem] = len(s.postings[t.Stem])
 			st.DF[t.Word] = st.DF[t.Stem]
 		}

@@ -2,19 +2,19 @@ package verify
 
 import "strings"
 
-// veto is what no overlap can outweigh.
-type veto uint8
+// conflict is the result of the contradiction check, which overlap cannot outweigh.
+type conflict uint8
 
 const (
-	none     veto = iota
-	unproven      // it lacks something that makes a claim more than what the passages say: a name, or certainty
-	unheld        // a number or a date that the passages do not hold
-	against       // the passages say otherwise
+	none      conflict = iota
+	unproven           // the claim says more than the passages: a name, or certainty
+	unfounded          // a number or a date that the passages do not contain
+	refuted            // the passages contradict the claim
 )
 
-// veto looks for what speaks against the claim in the passages and in the sentences of the proof.
-func (s *statement) veto(cited []*passage, proof []window) veto {
-	out := max(s.valueVeto(cited, proof), s.nameVeto(cited, proof))
+// checkConflicts checks whether the passages and the best windows contradict the claim.
+func (s *statement) checkConflicts(cited []*passage, proof []window) conflict {
+	out := max(s.checkValues(cited, proof), s.checkNames(cited, proof))
 	if len(proof) == 0 {
 		return out
 	}
@@ -29,21 +29,21 @@ func (s *statement) veto(cited []*passage, proof []window) veto {
 	}
 	switch {
 	case turned == len(proof):
-		return against
+		return refuted
 	case weaker == len(proof):
 		return max(out, unproven)
 	}
 	return out
 }
 
-// aboutIt is the share of a claim that a sentence must cover to contradict it, and alongside the part of the best sentence's
-// share from which another one counts as much: a passage that says both contradicts nothing.
+// aboutIt is the share of a claim that a sentence must cover to contradict it. alongside is the fraction of the best
+// sentence's share from which another sentence counts equally: a passage that says both contradicts nothing.
 const (
 	aboutIt   = 0.4
 	alongside = 0.6
 )
 
-// contradicted says whether a sentence of the passage says the opposite of the claim, and none the same.
+// contradicted reports whether a sentence of the passage contradicts the claim and none agrees with it.
 func (s *statement) contradicted(w window) bool {
 	against := false
 	for i, x := range w.from.sentences {
@@ -60,8 +60,9 @@ func (s *statement) contradicted(w window) bool {
 	return against
 }
 
-// valueVeto looks for a number or a date that no passage holds. Where the proof has another of its kind, that is against it.
-func (s *statement) valueVeto(cited []*passage, proof []window) veto {
+// checkValues looks for a number or a date that no passage contains. If the windows contain another one of its kind, it is a
+// contradiction.
+func (s *statement) checkValues(cited []*passage, proof []window) conflict {
 	out := none
 	for _, v := range s.values {
 		held := false
@@ -71,11 +72,11 @@ func (s *statement) valueVeto(cited []*passage, proof []window) veto {
 		if held || v.kind == spellOut && v.x <= 10 && s.counts(v, cited) {
 			continue
 		}
-		out = max(out, unheld)
+		out = max(out, unfounded)
 		for _, w := range proof {
 			for _, o := range w.values {
 				if o.kind == v.kind && !s.says(o) {
-					out = against
+					out = refuted
 				}
 			}
 		}
@@ -83,7 +84,7 @@ func (s *statement) valueVeto(cited []*passage, proof []window) veto {
 	return out
 }
 
-// counts says whether a small number in letters may be one that a reader has counted: the passages hold a list.
+// counts reports whether a small number in letters may be a count of list items in the passages.
 func (s *statement) counts(v value, cited []*passage) bool {
 	for _, p := range cited {
 		n := 0
@@ -108,9 +109,9 @@ func (s *statement) says(v value) bool {
 	return false
 }
 
-// nameVeto looks for a name that no passage holds. Where the proof has another one in its place, beside the same word, that is
-// against the claim.
-func (s *statement) nameVeto(cited []*passage, proof []window) veto {
+// checkNames looks for a name that no passage contains. If the windows contain another name at the same position, next to
+// the same word, it is a contradiction.
+func (s *statement) checkNames(cited []*passage, proof []window) conflict {
 	out := none
 	for _, i := range s.names {
 		name := s.words[i]
@@ -121,19 +122,19 @@ func (s *statement) nameVeto(cited []*passage, proof []window) veto {
 		if held {
 			continue
 		}
-		if !name.capitals && !strings.ContainsAny(name.text, "0123456789") { // the claim's own short form may be unknown to them
+		if !name.capitals && !strings.ContainsAny(name.text, "0123456789") { // the passages may not use the claim's short form
 			out = max(out, unproven)
 		}
 		for _, w := range proof {
 			if s.rival(i, w.lead) {
-				out = against
+				out = refuted
 			}
 		}
 	}
 	return out
 }
 
-// names says whether a passage holds a name, a form of it (German, Germany), or the words that it abbreviates.
+// names reports whether a passage contains a name, a form of it (German, Germany), or the words that it abbreviates.
 func (p *passage) names(w word) bool {
 	if _, ok := p.at[w.stem]; ok {
 		return true
@@ -154,7 +155,7 @@ func (p *passage) names(w word) bool {
 	return abbreviates(w, p.above.words)
 }
 
-// abbreviates says whether a name is made of the initials of words in a row, as CKD is of chronic kidney disease.
+// abbreviates reports whether a name consists of the initials of consecutive words, as CKD of chronic kidney disease.
 func abbreviates(name word, ws []word) bool {
 	letters := strings.TrimSuffix(name.text, "s")
 	if !name.capitals || len(letters) < 2 || len(letters) > 8 {
@@ -172,8 +173,8 @@ func abbreviates(name word, ws []word) bool {
 	return false
 }
 
-// rival says whether the words hold a name that the claim does not, in the place of the one at i: the word before it is the same,
-// or the word behind it.
+// rival reports whether the words contain a name that is not in the claim in the place of the word at i: the word before
+// it, or after it, is the same.
 func (s *statement) rival(i int, ws []word) bool {
 	for k, w := range ws {
 		if !w.upper || s.has(w.stem) {
