@@ -83,7 +83,8 @@ type Projection interface {
 	Project(dst []Frame, batch []event.Event) []Frame
 }
 
-// Protocol creates projections and encodes frames. Its methods are safe for concurrent use.
+// Protocol creates projections and encodes frames. Its methods are safe for concurrent use. Implementations are comparable; equal
+// protocols produce the same frames, so their streams share encoded frames.
 type Protocol interface {
 	Name() string
 	// ContentType returns the media type of a stream.

@@ -177,7 +177,7 @@ func useModel(ctx context.Context, s *session, args string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	names, err := s.c.Models(ctx)
-	if s.heard(err) != nil {
+	if s.recordReply(err) != nil {
 		return err
 	}
 	if len(names) > 0 {

@@ -19,34 +19,34 @@ import (
 // The styles use the sixteen colours of the terminal.
 var (
 	faint = lipgloss.NewStyle().Faint(true)
-	asked = lipgloss.NewStyle().Bold(true)
+	bold  = lipgloss.NewStyle().Bold(true)
 	good  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	wary  = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	warn  = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	bad   = lipgloss.NewStyle().Foreground(lipgloss.Red)
 	busy  = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
 // Messages to the model besides those of Bubble Tea.
 type (
-	printed  string // text to print
-	advanced struct {
+	printMsg    string // text to print
+	progressMsg struct {
 		text  string
 		share float64
 	}
-	asking struct {
+	questionMsg struct {
 		text  string
 		reply chan bool // receives one answer
 	}
-	unasked   struct{ reply chan bool } // the question was withdrawn
-	streaming struct{ stream *client.Stream }
-	// ended is sent at the end of a question or command.
-	ended struct {
+	withdrawMsg struct{ reply chan bool } // the question was withdrawn
+	streamMsg   struct{ stream *client.Stream }
+	// doneMsg is sent at the end of a question or command.
+	doneMsg struct {
 		answer *client.Snapshot // nil for a command
 		err    error
 		turn   bool // it was in the queue
 	}
-	tick  time.Time
-	leave struct{}
+	tickMsg time.Time
+	quitMsg struct{}
 )
 
 // maxWaiting is the maximum number of waiting questions and commands.
@@ -54,11 +54,11 @@ const maxWaiting = 20
 
 // activity is the current question or command.
 type activity struct {
-	line   string
-	cancel context.CancelFunc
-	stream *client.Stream // stream of the answer, nil before the request
-	stops  int            // number of times that ctrl-C was pressed
-	told   bool           // cancellation was requested
+	line       string
+	cancel     context.CancelFunc
+	stream     *client.Stream // stream of the answer, nil before the request
+	interrupts int            // number of times that ctrl-C was pressed
+	cancelled  bool           // cancellation was requested
 }
 
 // model is the Bubble Tea model of the terminal. Only the program's goroutine uses it. Slow operations run in goroutines that spawn
@@ -68,7 +68,7 @@ type model struct {
 	s     *session
 	host  string // of the server, for display
 	send  func(tea.Msg)
-	spawn func(func())
+	spawn func(func()) // runs a function in a goroutine
 	paint *display.Painter
 	now   func() time.Time
 
@@ -78,12 +78,12 @@ type model struct {
 	width, height int
 	running       *activity
 	waiting       []string
-	questions     []asking
-	progress      advanced
-	notice        string      // shown until the next key
-	shown         time.Time   // time of the last frame
-	late          bool        // the input has changed since the last frame
-	live          atomic.Bool // there is an animation to draw
+	questions     []questionMsg
+	progress      progressMsg
+	notice        string // shown until the next key
+	lastFrame     time.Time
+	outdated      bool        // the input has changed since the last frame
+	animated      atomic.Bool // a tick must draw a frame
 	err           error       // first write error
 }
 
@@ -110,36 +110,36 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if len(m.questions) == 0 && m.prompt.paste(msg.Content) {
 			m.notice = "the pasted text is too long and was cut"
 		}
-	case printed:
+	case printMsg:
 		m.print(xansi.Wrap(display.Clean(string(msg)), m.width, ""))
-	case advanced:
-		m.progress = advanced{display.Line(msg.text), msg.share}
-	case asking:
+	case progressMsg:
+		m.progress = progressMsg{display.Line(msg.text), msg.share}
+	case questionMsg:
 		m.questions = append(m.questions, msg)
-	case unasked:
+	case withdrawMsg:
 		for i, q := range m.questions {
 			if q.reply == msg.reply {
 				m.questions = append(m.questions[:i:i], m.questions[i+1:]...)
 				break
 			}
 		}
-	case streaming:
+	case streamMsg:
 		if m.running != nil {
 			m.running.stream = msg.stream
 		}
-	case ended:
-		cmd = m.ended(msg)
-	case tick:
+	case doneMsg:
+		cmd = m.done(msg)
+	case tickMsg:
 		m.halt()
-	case leave:
+	case quitMsg:
 		cmd = tea.Quit
 	default:
 		return m, nil
 	}
 	_, next := m.s.conn.get()
-	m.late = m.hurried(msg)
-	m.live.Store(m.running != nil || !next.IsZero() || m.late)
-	if !m.late {
+	m.outdated = m.deferDraw(msg)
+	m.animated.Store(m.running != nil || !next.IsZero() || m.outdated)
+	if !m.outdated {
 		m.draw()
 	}
 	if m.err != nil {
@@ -148,11 +148,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// hurried reports whether a key came so soon after the last frame that drawing can wait for the next tick. A pasted text can arrive as
+// deferDraw reports whether a key came so soon after the last frame that drawing can wait for the next tick. A pasted text can arrive as
 // many keys.
-func (m *model) hurried(msg tea.Msg) bool {
+func (m *model) deferDraw(msg tea.Msg) bool {
 	key, ok := msg.(tea.KeyPressMsg)
-	return ok && key.Text != "" && m.now().Sub(m.shown) < time.Second/frameRate/2
+	return ok && key.Text != "" && m.now().Sub(m.lastFrame) < time.Second/frameRate/2
 }
 
 // fail records the first write error.
@@ -164,7 +164,7 @@ func (m *model) fail(err error) {
 
 func (m *model) draw() {
 	m.fail(m.paint.Paint(m.lines()))
-	m.shown = m.now()
+	m.lastFrame = m.now()
 }
 
 // print writes text permanently, above the live panel.
@@ -248,7 +248,7 @@ func (m *model) reply(key string) {
 func (m *model) interrupt() {
 	switch {
 	case m.running != nil:
-		m.running.stops++
+		m.running.interrupts++
 		if n := len(m.waiting); n > 0 {
 			m.notice, m.waiting = count(n, "line")+" removed from the queue", nil
 		}
@@ -267,15 +267,15 @@ const cancelTimeout = 2 * time.Second
 // answer, are stopped by their context.
 func (m *model) halt() {
 	a := m.running
-	if a == nil || a.stops == 0 {
+	if a == nil || a.interrupts == 0 {
 		return
 	}
 	fault, _ := m.s.conn.get()
 	switch {
-	case a.stream == nil, a.stops > 1, fault != "":
+	case a.stream == nil, a.interrupts > 1, fault != "":
 		a.cancel()
-	case !a.told && a.stream.Run() != "":
-		a.told = true
+	case !a.cancelled && a.stream.Run() != "":
+		a.cancelled = true
 		ctx, stream, cut := m.ctx, a.stream, a.cancel
 		m.spawn(func() {
 			ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
@@ -303,7 +303,7 @@ func (m *model) submit(line string) tea.Cmd {
 		case !c.turn:
 			m.print("\n" + m.echo(line, faint))
 			ctx := m.ctx
-			m.spawn(func() { m.send(ended{err: c.run(ctx, m.s, args)}) })
+			m.spawn(func() { m.send(doneMsg{err: c.run(ctx, m.s, args)}) })
 			return nil
 		}
 	}
@@ -325,24 +325,24 @@ func (m *model) submit(line string) tea.Cmd {
 func (m *model) start(line string) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.running = &activity{line: line, cancel: cancel}
-	m.progress = advanced{}
+	m.progress = progressMsg{}
 	if isCommand(line) {
 		m.print("\n" + m.echo(line, faint))
 		c, args, _ := find(line) // submit has checked it
 		m.spawn(func() {
 			defer cancel()
-			m.send(ended{err: c.run(ctx, m.s, args), turn: true})
+			m.send(doneMsg{err: c.run(ctx, m.s, args), turn: true})
 		})
 		return
 	}
-	m.print("\n" + m.echo(line, asked))
+	m.print("\n" + m.echo(line, bold))
 	m.spawn(func() {
 		defer cancel()
 		answer, err := m.s.respond(ctx, line, func(stream *client.Stream) (client.Snapshot, error) {
-			m.send(streaming{stream})
+			m.send(streamMsg{stream})
 			return m.s.follow(stream)
 		})
-		m.send(ended{answer: &answer, err: err, turn: true})
+		m.send(doneMsg{answer: &answer, err: err, turn: true})
 	})
 }
 
@@ -359,17 +359,17 @@ func (m *model) echo(line string, style lipgloss.Style) string {
 	return strings.Join(lines, "\n")
 }
 
-// ended prints the result of a question or command, and starts the next one.
-func (m *model) ended(e ended) tea.Cmd {
+// done prints the result of a question or command, and starts the next one.
+func (m *model) done(e doneMsg) tea.Cmd {
 	if errors.Is(e.err, errLeave) {
 		return tea.Quit
 	}
-	stopped := e.turn && m.running != nil && m.running.stops > 0
+	stopped := e.turn && m.running != nil && m.running.interrupts > 0
 	switch {
 	case e.answer != nil:
 		m.print(m.final(e.answer, e.err, stopped))
 	case stopped && errors.Is(e.err, context.Canceled):
-		m.print(wary.Render("! stopped"))
+		m.print(warn.Render("! stopped"))
 	case e.err != nil && m.ctx.Err() == nil:
 		m.print(bad.Render("✗ " + reason(e.err)))
 	}
@@ -379,7 +379,7 @@ func (m *model) ended(e ended) tea.Cmd {
 	if !e.turn {
 		return nil
 	}
-	m.running, m.progress = nil, advanced{}
+	m.running, m.progress = nil, progressMsg{}
 	if len(m.waiting) > 0 {
 		line := m.waiting[0]
 		m.waiting = m.waiting[1:]
@@ -399,9 +399,9 @@ func (m *model) final(answer *client.Snapshot, err error, stopped bool) string {
 	text := m.panel.Final(answer, m.width, err)
 	switch {
 	case err != nil:
-		text += "\n" + wary.Render("! "+reason(err))
+		text += "\n" + warn.Render("! "+reason(err))
 	case stopped && answer.Failure == nil && answer.Status != client.Completed:
-		text += "\n" + wary.Render("! stopped")
+		text += "\n" + warn.Render("! stopped")
 	case answer.Failure != nil && answer.Failure.Code == "NO_DOCUMENTS":
 		text += "\n  or with: /upload PATH"
 	}
@@ -416,11 +416,11 @@ func (m *model) lines() []string {
 		below = append(below, m.bar(width))
 	}
 	if m.notice != "" {
-		below = append(below, wary.Render(display.Line(m.notice)))
+		below = append(below, warn.Render(display.Line(m.notice)))
 	}
 	if len(m.questions) > 0 {
 		for line := range strings.SplitSeq(xansi.Wrap(display.Line(m.questions[0].text)+" [y/N]", width, ""), "\n") {
-			below = append(below, asked.Render(line))
+			below = append(below, bold.Render(line))
 		}
 	} else {
 		below = append(below, m.prompt.lines()...)
@@ -460,7 +460,7 @@ func (m *model) status(width int) string {
 	var parts []string
 	if m.running != nil {
 		word := "ctrl-C stops"
-		if m.running.stops > 0 {
+		if m.running.interrupts > 0 {
 			word = "stopping"
 		}
 		parts = append(parts, word)
@@ -484,5 +484,5 @@ func (m *model) status(width int) string {
 			text += fmt.Sprintf(" in %.0f s", wait.Seconds()+0.5)
 		}
 	}
-	return wary.Render(text+": "+shorten(fault, 40)) + rest
+	return warn.Render(text+": "+shorten(fault, 40)) + rest
 }

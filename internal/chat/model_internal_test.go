@@ -93,7 +93,7 @@ func (r *rig) until(what string, ok func() bool) {
 		case msg := <-r.sent:
 			r.send(msg)
 		case <-time.After(10 * time.Millisecond):
-			r.send(tick(time.Now()))
+			r.send(tickMsg(time.Now()))
 		case <-deadline:
 			r.t.Fatalf("it never %s:\n%s\n%s", what, r.all(), r.view())
 		}
@@ -223,15 +223,15 @@ func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const evil = "x\x1b]0;title\x07\x1b[2J\u009b2J\u202ey\x1b[8mz"
-	r.send(printed(evil))
-	r.send(advanced{evil, 0.5})
+	r.send(printMsg(evil))
+	r.send(progressMsg{evil, 0.5})
 	r.m.notice = evil
 	r.m.s.choose(collection{"id", evil})
 	r.m.s.conn.set(reason(os.ErrNotExist), time.Time{})
 	r.draw()
 	s := client.Snapshot{Run: evil, Status: client.Failed, Text: evil + "\n\n```" + evil + "\n", Failure: &client.Failure{Code: "X", Message: evil},
 		Citations: []client.Citation{{N: 1, Title: evil, Heading: evil, Snippet: evil}}}
-	r.send(ended{answer: &s, turn: true})
+	r.send(doneMsg{answer: &s, turn: true})
 	r.m.s.add(turn{evil, s, time.Now()})
 	r.keys("/sources", "enter")
 	r.until("shows the sources", func() bool { return strings.Contains(r.all(), "› ") && strings.Contains(r.all(), "[1] x") })
@@ -255,7 +255,7 @@ func TestFitsEverySize(t *testing.T) {
 	r.keys("a question of some length that goes over more than one line of a terminal that is narrow", "ctrl+j", "漢字漢字漢字漢字漢字")
 	s := client.NewStream("why?", nil)
 	r.m.running = &activity{cancel: func() {}, stream: s}
-	r.m.notice, r.m.progress = strings.Repeat("notice ", 30), advanced{strings.Repeat("name ", 40), 0.5}
+	r.m.notice, r.m.progress = strings.Repeat("notice ", 30), progressMsg{strings.Repeat("name ", 40), 0.5}
 	for width := 1; width < 130; width += 4 {
 		for _, height := range []int{1, 5, 8, 12, 40} {
 			r.send(tea.WindowSizeMsg{Width: width, Height: height})

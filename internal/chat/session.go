@@ -194,13 +194,13 @@ func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
 		if err != nil {
 			return stream.Snapshot(), err
 		}
-		_ = s.heard(nil)
+		_ = s.recordReply(nil)
 	}
 	return stream.Snapshot(), nil
 }
 
-// heard records that the server answered, unless err is a connection error, and returns err.
-func (s *session) heard(err error) error {
+// recordReply records that the server answered, unless err is a connection error, and returns err.
+func (s *session) recordReply(err error) error {
 	if err == nil {
 		s.conn.set("", time.Time{})
 	}
@@ -250,7 +250,7 @@ func label(stores []collection) string {
 	return strings.Join(names, ", ")
 }
 
-// maxPages is the maximum number of maxPages of a list.
+// maxPages is the maximum number of pages of a list that are read.
 const maxPages = 20
 
 // list returns the vector stores of the server.
@@ -258,7 +258,7 @@ func (s *session) list(ctx context.Context) (all []client.VectorStore, more bool
 	after := ""
 	for range maxPages {
 		l, err := s.c.Stores(ctx, 100, after)
-		if s.heard(err) != nil {
+		if s.recordReply(err) != nil {
 			return nil, false, err
 		}
 		if all = append(all, l.Data...); !l.HasMore || l.LastID == after {

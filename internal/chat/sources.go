@@ -66,7 +66,7 @@ func (s *session) passage(ctx context.Context, c client.Citation) (string, error
 	}
 	var d client.Document
 	err := s.c.Get(ctx, "/v1/files/"+url.PathEscape(c.Document)+"/content?limit=1&start_segment="+strconv.Itoa(c.Segment), &d)
-	if s.heard(err) == nil && d.Content != nil {
+	if s.recordReply(err) == nil && d.Content != nil {
 		for _, g := range d.Content.Segments {
 			if g.Index == c.Segment && g.Content != "" {
 				return display.Clean(strings.ToValidUTF8(g.Content[:min(len(g.Content), maxPassage)], "")), nil

@@ -114,7 +114,7 @@ func (s *session) choose(c ...collection) {
 
 func (s *session) make(ctx context.Context, name string) (collection, error) {
 	v, err := s.c.CreateStore(ctx, client.VectorStoreRequest{Name: name})
-	if s.heard(err) != nil {
+	if s.recordReply(err) != nil {
 		return collection{}, err
 	}
 	c := collection{v.ID, v.Name}
@@ -162,7 +162,7 @@ func listFiles(ctx context.Context, s *session, args string) error {
 	var names, notes []string
 	for _, c := range stores {
 		l, err := s.c.StoreFiles(ctx, c.id, maxListed, "")
-		if s.heard(err) != nil {
+		if s.recordReply(err) != nil {
 			return fmt.Errorf("%s: %w", display.Line(c.name), err)
 		}
 		more = more || l.HasMore

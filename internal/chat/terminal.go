@@ -26,18 +26,18 @@ const beginPaste, endPaste = "\x1b[?2004h", "\x1b[?2004l"
 // terminalUI implements ui by messages to the model.
 type terminalUI struct{ send func(tea.Msg) }
 
-func (f *terminalUI) print(text string) { f.send(printed(text)) }
+func (f *terminalUI) print(text string) { f.send(printMsg(text)) }
 
-func (f *terminalUI) progress(text string, share float64) { f.send(advanced{text, share}) }
+func (f *terminalUI) progress(text string, share float64) { f.send(progressMsg{text, share}) }
 
 func (f *terminalUI) ask(ctx context.Context, question string) bool {
 	reply := make(chan bool, 1)
-	f.send(asking{question, reply})
+	f.send(questionMsg{question, reply})
 	select {
 	case yes := <-reply:
 		return yes
 	case <-ctx.Done():
-		f.send(unasked{reply})
+		f.send(withdrawMsg{reply})
 		return false
 	}
 }
@@ -71,7 +71,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	var p *tea.Program
 	m := newModel(ctx, s, h, out, hostOf(o.Server), func(msg tea.Msg) { p.Send(msg) }, work.Go)
 	f.send = m.send
-	s.waiting = func() { m.send(tick(o.Now())) }
+	s.waiting = func() { m.send(tickMsg(o.Now())) }
 	screen := o.Out.(*os.File) // checked by [Terminal]
 	m.size = func() (int, int, error) { return term.GetSize(int(screen.Fd())) }
 	if herr != nil {
@@ -81,7 +81,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	if _, err := io.WriteString(o.Out, beginPaste); err != nil {
 		return fmt.Errorf("chat: %w", err)
 	}
-	defer context.AfterFunc(ctx, func() { p.Send(leave{}) })()
+	defer context.AfterFunc(ctx, func() { p.Send(quitMsg{}) })()
 	stop := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {
@@ -90,8 +90,8 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 		for {
 			select {
 			case now := <-t.C:
-				if m.live.Load() {
-					p.Send(tick(now))
+				if m.animated.Load() {
+					p.Send(tickMsg(now))
 				}
 			case <-stop:
 				return
@@ -99,9 +99,9 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 		}
 	})
 	work.Go(func() {
-		m.send(printed("sluice chat with " + hostOf(o.Server) + ": ask, or /help"))
+		m.send(printMsg("sluice chat with " + hostOf(o.Server) + ": ask, or /help"))
 		s.greet(ctx)
-		m.send(tick(o.Now()))
+		m.send(tickMsg(o.Now()))
 	})
 	_, err = p.Run()
 	close(stop)
@@ -115,7 +115,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 
 // abandon requests the cancellation of the current run.
 func (m *model) abandon() {
-	if m.running == nil || m.running.stream == nil || m.running.stream.Run() == "" || m.running.told {
+	if m.running == nil || m.running.stream == nil || m.running.stream.Run() == "" || m.running.cancelled {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), cancelTimeout)

@@ -118,11 +118,11 @@ func (s *session) uploadOne(ctx context.Context, source, of string) (f client.Fi
 	} else {
 		f, err = s.send(ctx, source, of+name)
 	}
-	if s.heard(err) != nil {
+	if s.recordReply(err) != nil {
 		return f, err
 	}
 	_, err = s.c.WaitForTask(ctx, f.TaskID, func(t client.Task) {
-		_ = s.heard(nil)
+		_ = s.recordReply(nil)
 		s.ui.progress(of+name+": indexing", t.Progress/100)
 	})
 	if err == nil && f.Bytes == 0 { // the size was unknown before the server fetched the file

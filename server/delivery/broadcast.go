@@ -32,14 +32,14 @@ const beforeToken = 4 * time.Second
 // errDiscarded says that an offset is no longer kept.
 var errDiscarded = errors.New("offset no longer kept")
 
-// errPanicked is what the other streams of a broadcast get when a protocol panics in one of them.
+// errPanicked ends the other streams of a broadcast after a protocol panicked in one of them.
 var errPanicked = errors.New("protocol panicked")
 
 // syncPoint is an offset where a client may begin: the packets after it do not refer to text before it.
 type syncPoint struct {
 	offset int
 	cursor wire.Cursor // of the packet before it
-	sum    checksum    // of that too
+	sum    checksum    // of the packet before it
 }
 
 // broadcast is a buffer of the newest packets of one run in one variant. Streams read it by offset. See the package comment.
@@ -53,19 +53,19 @@ type broadcast struct {
 	mu         sync.Mutex
 	encoder    *encoder
 	pending    []event.Event // loaded and not encoded
-	urgent     bool          // one of the pending events must not be delayed
+	urgent     bool          // the pending events are due now
 	loaded     event.Seq     // of the last event loaded
 	limit      event.Seq     // of a private broadcast: stop after this event; 0: none
 	packets    []packet
 	base       int // offset of the first packet
 	bytes      int // of the packets
 	syncPoints []syncPoint
-	lastPacket time.Time // when it was added, as of the next two
-	lastFrame  time.Time
-	lastSync   time.Time
+	lastPacket time.Time     // when the last packet was added
+	lastFrame  time.Time     // when the last packet with a frame was added
+	lastSync   time.Time     // when the last sync point was made
 	waiting    bool          // a stream waits for events
-	changed    chan struct{} // closed when that one is done; nil: no other stream waits for it
-	err        error         // returned at the end of the packets; [io.EOF] after the terminal event
+	changed    chan struct{} // closed when that stream is done; nil: no other stream waits for it
+	err        error         // why no packets follow; [io.EOF] after the terminal event
 }
 
 func (h *Hub) newBroadcast(v variant, after wire.Cursor, position uint64) *broadcast {
@@ -81,7 +81,8 @@ func (b *broadcast) end() int { return b.base + len(b.packets) }
 // ended reports whether no packets follow.
 func (b *broadcast) ended() bool { return b.err != nil }
 
-// next returns the packets at an offset that fit into one write, at least one. If there are none, it waits, and may return none. Errors: errDiscarded; [io.EOF] at the end; those of [follower.next].
+// next returns the packets at an offset that fit into one write, at least one. If there are none, it waits, and may return none.
+// Errors: errDiscarded; [io.EOF] at the end; those of [follower.next].
 func (b *broadcast) next(f *follower, offset int) ([]packet, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,13 +103,13 @@ func (b *broadcast) next(f *follower, offset int) ([]packet, error) {
 		size += len(packets[n].data)
 	}
 	if b.shared {
-		return slices.Clone(packets[:n]), nil // the buffer moves
+		return slices.Clone(packets[:n]), nil // discard moves the packets of the buffer
 	}
 	return packets[:n], nil
 }
 
 // advance waits until events are due and encodes them. If nothing happens until the deadline, it adds a heartbeat. One stream does
-// this for all: if another one does already, advance waits for that. While it waits, mu is unlocked.
+// this for all: if another stream is in advance, advance waits for it. While it waits, mu is unlocked.
 func (b *broadcast) advance(f *follower) error {
 	if b.waiting {
 		return b.waitForChange(f)
@@ -122,10 +123,7 @@ func (b *broadcast) advance(f *follower) error {
 		}
 	}()
 	for !b.due() {
-		after, deadline := b.loaded, b.deadline()
-		b.mu.Unlock()
-		events, err := f.next(after, deadline)
-		b.mu.Lock()
+		events, err := b.waitForEvents(f)
 		late := errors.Is(err, errDeadline)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -141,6 +139,14 @@ func (b *broadcast) advance(f *follower) error {
 	}
 	b.add(b.encode)
 	return nil
+}
+
+// waitForEvents returns the next events, or errDeadline at the deadline. While it waits, mu is unlocked.
+func (b *broadcast) waitForEvents(f *follower) ([]event.Event, error) {
+	after, deadline := b.loaded, b.deadline()
+	b.mu.Unlock()
+	defer b.mu.Lock() // also if the log panics
+	return f.next(after, deadline)
 }
 
 // waitForChange waits until the stream in advance is done, or has left.
@@ -171,7 +177,7 @@ func (b *broadcast) load(events []event.Event) {
 	if len(b.pending) == 0 {
 		b.pending = events
 	} else {
-		b.pending = append(slices.Clip(b.pending), events...) // it may be the log's
+		b.pending = append(slices.Clip(b.pending), events...) // pending may be a slice of the log
 	}
 	b.urgent = b.urgent || b.throttled == nil || b.loaded == b.limit || slices.ContainsFunc(events, func(e event.Event) bool {
 		return !b.throttled.Coalesces(e.Body) || event.Terminal(e.Body)
@@ -216,7 +222,7 @@ func (b *broadcast) add(appendTo func([]packet) ([]packet, error)) {
 	}
 	if b.bytes > maxBuffered {
 		n, left := 0, b.bytes
-		for ; left > maxBuffered*3/4; n++ { // some more, so that not each packet moves the others
+		for ; left > maxBuffered*3/4; n++ { // leave room, so that not every new packet moves the others
 			left -= len(b.packets[n].data) + packetOverhead
 		}
 		b.discard(n)
@@ -248,7 +254,7 @@ func (b *broadcast) encode(packets []packet) ([]packet, error) {
 		b.pending, b.urgent = nil, false
 	}
 	if err == nil && event.Terminal(last) {
-		b.encoder.close() // clients that are slow to take the end need none
+		b.encoder.close() // slow clients only need the packets
 		err = io.EOF
 	}
 	return packets, err
@@ -260,8 +266,7 @@ func (b *broadcast) heartbeat(packets []packet) ([]packet, error) {
 	return append(packets, p), err
 }
 
-// stopAfter makes a private broadcast encode all events up to a number, whether they may be coalesced with later ones or not, and
-// none after it. 0: no limit.
+// stopAfter makes a private broadcast encode the events up to a sequence number without delay, and none after it. 0: no limit.
 func (b *broadcast) stopAfter(limit event.Seq) {
 	if b.limit != limit {
 		b.limit, b.pending, b.urgent, b.loaded = limit, nil, false, b.encoder.last

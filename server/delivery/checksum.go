@@ -2,7 +2,7 @@ package delivery
 
 import "hash/crc32"
 
-// checksum is the length and the CRC-32 of the uncompressed text of a body, which the trailer of gzip holds.
+// checksum is the length and the CRC-32 of an uncompressed text. The trailer of gzip holds both.
 type checksum struct {
 	n   uint64
 	crc uint32
@@ -13,9 +13,9 @@ func (s *checksum) add(b []byte) {
 	s.crc = crc32.Update(s.crc, crc32.IEEETable, b)
 }
 
-// extend adds the part of another text that lies between two of its checksums, without its bytes, as crc32_combine of zlib does:
-// the CRC of two texts in a row is the CRC of the first one, shifted by the length of the second, plus that of the second.
-// The part of the other text before from cancels out.
+// extend adds the part of another text between two of its checksums. It does not need the bytes, like crc32_combine of zlib: the CRC
+// of two texts in a row is the CRC of the first one, shifted by the length of the second one, plus the CRC of the second one. The
+// part of the other text before from cancels out.
 func (s *checksum) extend(from, to checksum) {
 	n := to.n - from.n
 	s.crc = shift(s.crc^from.crc, n) ^ to.crc

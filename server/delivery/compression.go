@@ -21,21 +21,21 @@ type compressor interface {
 }
 
 // compression is a content coding (RFC 9110, 8.4.1). A body in it is head, blocks, tail and, with checksum, a trailer. Blocks of
-// one compressor may follow those of another after a bridge, because they only refer to text of their own.
+// one compressor may follow those of another after a bridge, because they refer only to the text of their own compressor.
 type compression struct {
 	name       string
 	pool       sync.Pool // of compressors
 	skip       int       // length of the header that a compressor writes, which is not used
 	head       []byte
 	bridge     []byte // blocks between those of two compressors
-	bridgeText string // what clients decompress these to: a comment
+	bridgeText string // decompressed bridge: a comment of the protocol
 	tail       []byte // the last block
-	checksum   bool   // the trailer is the checksum
+	checksum   bool   // the body has the trailer
 }
 
-// compressions are the supported ones, the preferred one first. The window of Zstandard is 64 KiB, which holds several snapshots, at
-// the level whose frames are smallest where they repeat the one before; gzip is that of the standard library, because its small
-// flushed frames are the smallest.
+// compressions are the supported compressions, the preferred one first. The window of Zstandard is 64 KiB, which holds several
+// snapshots. Its level compresses frames that repeat the one before best. gzip is that of the standard library, because it
+// compresses small flushed frames best.
 var compressions = []*compression{
 	{name: "zstd", pool: sync.Pool{New: func() any {
 		w, err := zstd.NewWriter(nil, zstd.WithWindowSize(64<<10), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false),
@@ -86,12 +86,12 @@ func (c *compression) end(sum checksum) []byte {
 }
 
 // negotiate returns the compression for an Accept-Encoding header (RFC 9110, 12.5.3): the one with the highest weight, and of
-// equal ones the first in compressions. Nil is none, which is also for an empty header.
+// equal ones the first in compressions. It returns nil, for no compression, if the header is empty.
 func negotiate(header string) *compression {
 	var best *compression
 	bestQ, named := accepted(header, "identity")
 	if !named {
-		bestQ = 0 // acceptable, but not preferred to any that is named
+		bestQ = 0 // acceptable, but every named coding is preferred
 	}
 	for _, c := range compressions {
 		q, _ := accepted(header, c.name)

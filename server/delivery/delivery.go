@@ -13,8 +13,8 @@
 //   - An offset is the number of a packet, counted from the first one that the broadcast ever held.
 //   - A sync point is an offset where a client can begin to read. Compressed packets refer to the text before them; those after a
 //     sync point do not refer to text before it, because the compressor was reset there.
-//   - A stream sends a run to one client. It takes the packets at its offset from a broadcast and gives them to a writer, again and
-//     again until the run ends.
+//   - A stream sends a run to one client. It takes the packets at its offset from a broadcast and gives them to a writer, until
+//     the run ends.
 //
 // No goroutine encodes ahead. The first stream that has read all packets waits for events and encodes them, for all streams of the
 // broadcast. If it leaves, another stream takes its place. Events that arrive while every client is busy are encoded together.
@@ -59,7 +59,7 @@ type Options struct {
 	Registry     prometheus.Registerer
 }
 
-// Source is where events come from. An engine is one.
+// Source provides the events of runs. The engine implements it.
 type Source interface {
 	// Follow returns the log of a run for one reader, and the context for its calls. The context ends with ctx, with stop, and
 	// with its own cause when the run can get no more events although it has no terminal event.
@@ -76,7 +76,7 @@ type Hub struct {
 	broadcasts map[variant]*broadcast
 }
 
-// variant is what the streams of a shared broadcast have in common.
+// variant identifies a shared broadcast.
 type variant struct {
 	run         event.RunID
 	protocol    wire.Protocol
@@ -142,8 +142,8 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 	return s.send()
 }
 
-// shareable reports whether streams of the variant may read a shared broadcast. Streams join it by a bridge, so its text must be
-// one that clients of the protocol ignore.
+// shareable reports whether streams of the variant may read a shared broadcast. Streams join it after a bridge, whose text clients of
+// the protocol must ignore.
 func (v variant) shareable() bool {
 	return v.compression != nil && (v.compression.bridgeText == "" || comments(v.protocol))
 }

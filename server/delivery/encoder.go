@@ -19,13 +19,12 @@ const (
 	maxKeptBytes  = 16 << 10
 )
 
-// packet is the encoded form of one frame, or of what stands between frames: a heartbeat, a sync point. Those of a shared
-// broadcast are never changed.
+// packet holds the encoded bytes of a frame, a heartbeat or a sync point. The packets of a shared broadcast are immutable.
 type packet struct {
 	data   []byte
-	cursor wire.Cursor // of the last frame up to here, or the last event if its frame is complete
-	sum    checksum    // of the encoder's text up to here
-	frame  bool
+	cursor wire.Cursor // after the packet; includes later events without frames
+	sum    checksum    // of the encoder's text up to the end of the packet
+	frame  bool        // the packet is a frame
 }
 
 // encoder turns the events of a run into packets of one variant. It is for one goroutine at a time.
@@ -36,18 +35,18 @@ type encoder struct {
 	compressor  compressor   // nil: none, or closed
 	out         bytes.Buffer // of the compressor
 	header      bool         // the compressor's header comes next in out
-	pads        bool
+	pads        bool         // no frame crosses a boundary of decoderBlock
 	metrics     *metrics
 
 	last      event.Seq   // of the last event encoded
-	answering bool        // one of the events was the first of the answer's text, or comes after that
-	cursor    wire.Cursor // up to which everything is encoded
+	answering bool        // the answer's text has begun
+	cursor    wire.Cursor // everything up to here is encoded
 	sum       checksum    // of the uncompressed text
 	frames    []wire.Frame
 	text      []byte
 }
 
-// newEncoder returns an encoder of what comes after a cursor, for a text that begins at a position of a body.
+// newEncoder returns an encoder of the frames after a cursor. Its text begins at a position, in bytes, of an uncompressed body.
 func newEncoder(v variant, after wire.Cursor, position uint64, m *metrics) *encoder {
 	// Padding a snapshot would cost as much as the snapshot, which is too large for such clients anyway.
 	_, throttled := v.protocol.(wire.Throttled)
@@ -131,8 +130,8 @@ func (e *encoder) heartbeat() (packet, error) {
 	return packet{data: data, cursor: e.cursor, sum: e.sum}, err
 }
 
-// sync returns a packet after which the text of any encoder of the variant may follow, and makes this encoder independent of what
-// it compressed before. Where frames are padded, the text ends at a boundary, as it does at every sync point.
+// sync returns a packet after which the packets of any encoder of the variant may follow, and resets the compressor. If frames are
+// padded, the text of every sync point ends at a boundary.
 func (e *encoder) sync() (packet, error) {
 	var data []byte
 	if rest := (e.sum.n + uint64(len(e.compression.bridgeText))) % decoderBlock; e.pads && rest > 0 {
@@ -148,7 +147,7 @@ func (e *encoder) sync() (packet, error) {
 	return p, nil
 }
 
-// bridge returns the packet that stands between the text of another encoder and that of this one.
+// bridge returns the packet to send between the packets of another encoder and those of this one.
 func (e *encoder) bridge() packet {
 	e.sum.add([]byte(e.compression.bridgeText))
 	return packet{data: e.compression.bridge, cursor: e.cursor, sum: e.sum}

@@ -19,12 +19,12 @@ type follower struct {
 	log eventlog.Store
 	run event.RunID
 
-	wait   context.Context // ends at until
+	wait   context.Context // ends at the time until
 	until  time.Time
 	cancel context.CancelFunc
 }
 
-// next waits for events after a sequence number, until the deadline, and returns those there are. Errors: errDeadline, [io.EOF]
+// next waits for events after a sequence number, until the deadline, and returns them. Errors: errDeadline, [io.EOF]
 // after the terminal event, those of the log, and the cause with which the context ended.
 func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, error) {
 	// Most deadlines are later than the one before. So the context is not renewed for each call, but when it ends.

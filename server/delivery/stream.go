@@ -15,12 +15,12 @@ type stream struct {
 	follower *follower
 	shared   *broadcast // nil: the stream always reads a private one
 
-	source *broadcast  // is read now; nil at the start
+	source *broadcast  // the broadcast being read; nil at the start
 	offset int         // in source
 	cursor wire.Cursor // of the last packet sent
 	begun  bool        // something was sent
 
-	// The checksum of the body is sum, extended by what source made between from and to.
+	// The checksum of the body is sum, extended by the text of source between the checksums from and to.
 	sum, from, to checksum
 }
 
@@ -46,8 +46,8 @@ func (s *stream) send() error {
 	}
 }
 
-// choose decides which broadcast the stream reads next: the shared one if it has a sync point at the stream's cursor. A private one
-// is told to stop at the next sync point.
+// choose decides which broadcast the stream reads next: the shared one if it has a sync point at the stream's cursor, otherwise a
+// private one, which stops at the next sync point of the shared one.
 func (s *stream) choose() error {
 	switch {
 	case s.source == nil && s.shared == nil:
@@ -73,7 +73,7 @@ func (s *stream) choose() error {
 	return nil
 }
 
-// readShared makes the stream go on at a sync point of the shared broadcast.
+// readShared continues the stream at a sync point of the shared broadcast.
 func (s *stream) readShared(at syncPoint) error {
 	if s.begun {
 		p, err := s.source.encoder.sync()
@@ -91,7 +91,7 @@ func (s *stream) readShared(at syncPoint) error {
 	return nil
 }
 
-// readPrivate makes the stream go on with a private broadcast.
+// readPrivate continues the stream with a new private broadcast.
 func (s *stream) readPrivate() error {
 	b := s.hub.newBroadcast(s.variant, s.cursor, s.total().n)
 	s.read(b, 0, b.encoder.sum)
@@ -101,12 +101,13 @@ func (s *stream) readPrivate() error {
 	return s.write([]packet{b.encoder.bridge()})
 }
 
+// read makes b the source. The next packet is the one at the offset, and sum is the checksum of the packets before it.
 func (s *stream) read(b *broadcast, offset int, sum checksum) {
 	s.total()
 	s.source, s.offset, s.from, s.to = b, offset, sum, sum
 }
 
-// total returns the checksum of what was sent.
+// total returns the checksum of the text sent so far.
 func (s *stream) total() checksum {
 	s.sum.extend(s.from, s.to)
 	s.from = s.to
@@ -116,7 +117,7 @@ func (s *stream) total() checksum {
 // private reports whether the stream reads a private broadcast.
 func (s *stream) private() bool { return s.source != nil && s.source != s.shared }
 
-// write sends packets of source, of which there is at least one.
+// write sends packets of source. There is at least one.
 func (s *stream) write(packets []packet) error {
 	last := packets[len(packets)-1]
 	s.cursor, s.to = last.cursor, last.sum

@@ -17,7 +17,7 @@ const maxWrite = 1400
 // errDisconnected says that the client accepts no more bytes.
 var errDisconnected = errors.New("client disconnected")
 
-// A writer sends packets to the client of one stream. It is all that a stream knows of its connection.
+// A writer sends packets to the client of one stream.
 type writer interface {
 	// write sends the data of packets, if possible in one write to the network, and never a part of a packet without the rest. It
 	// returns when the network has accepted all of it. Errors wrap errDisconnected.
@@ -31,9 +31,9 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// httpWriter writes the body of a response. Over HTTP/1.1 it writes to the connection, in the chunks of that protocol and not
-// through the buffers of net/http, which would cut a frame into several writes and cost a third of what an event costs.
-// net/http writes the header before, and the last chunk when the handler returns.
+// httpWriter writes the body of a response. Over HTTP/1.1 it writes chunks directly to the connection: the buffers of net/http
+// would cut a frame into several writes and take a third of the processor time of an event. net/http writes the header before,
+// and the last chunk after the handler returns.
 type httpWriter struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
@@ -79,12 +79,12 @@ func (w *httpWriter) write(packets []packet) error {
 	return disconnected(err)
 }
 
-// extend gives the client the write timeout from now on to accept data. It spares most system calls by doing so before half of
-// the last timeout is left.
+// extend moves the write deadline to the write timeout from now. To save system calls, it only does so if less than half of the
+// last timeout is left.
 func (w *httpWriter) extend() {
 	if now := time.Now(); w.deadline.Sub(now) < w.timeout/2 {
 		w.deadline = now.Add(w.timeout)
-		_ = w.control.SetWriteDeadline(w.deadline) // fails on a server that has no deadlines
+		_ = w.control.SetWriteDeadline(w.deadline) // not supported by the recorders of tests
 	}
 }
 
@@ -106,7 +106,7 @@ func appendChunk(dst, b []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// buffers are shared, so that a stream without events holds none.
+// buffers holds buffers for writes, so that an idle stream needs no buffer.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*maxWrite); return &b }}
 
 // maxPooled bounds the buffers that are kept for later, in bytes.

@@ -53,14 +53,14 @@ type search struct {
 	ctx    context.Context
 	store  string // id of the vector store
 	filter *filter
-	known  map[corpus.DocumentID]*docInfo
+	docs   map[corpus.DocumentID]*docInfo // loaded so far
 }
 
 // docInfo is what is known about a document.
 type docInfo struct {
-	file  store.File // zero for a document of a folder
-	doc   corpus.Document
-	noted map[string]any // metadata of the file
+	file     store.File // zero for a document of a folder
+	doc      corpus.Document
+	metadata map[string]any // of the file
 }
 
 func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
@@ -96,7 +96,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.o.Files.Store(r.Context(), id); err != nil {
 		return notFound(err, "vector store")
 	}
-	x := &search{routes: s, ctx: r.Context(), store: id, filter: f, known: map[corpus.DocumentID]*docInfo{}}
+	x := &search{routes: s, ctx: r.Context(), store: id, filter: f, docs: map[corpus.DocumentID]*docInfo{}}
 	rows, more, err := x.rows(query, in.TopK)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (x *search) documents(topK int) ([]corpus.DocumentID, error) {
 	const step = 500
 	var out []corpus.DocumentID
 	after := corpus.DocumentID("")
-	for seen := 0; seen < maxFiltered; {
+	for read := 0; read < maxFiltered; {
 		limit := step
 		if x.filter == nil {
 			limit = 2*topK + 1
@@ -172,9 +172,9 @@ func (x *search) documents(topK int) ([]corpus.DocumentID, error) {
 		if err != nil {
 			return nil, err
 		}
-		var named map[string]store.File
+		var files map[string]store.File
 		if x.filter != nil {
-			if named, err = x.files(docs); err != nil {
+			if files, err = x.files(docs); err != nil {
 				return nil, err
 			}
 		}
@@ -184,13 +184,13 @@ func (x *search) documents(topK int) ([]corpus.DocumentID, error) {
 				out = append(out, after)
 				continue
 			}
-			a := describe(docs[i], named)
+			a := describe(docs[i], files)
 			if x.filter.matches(a.of(nil)) != no {
 				out = append(out, after)
-				x.known[after] = a
+				x.docs[after] = a
 			}
 		}
-		if seen += len(docs); len(docs) < limit || x.filter == nil {
+		if read += len(docs); len(docs) < limit || x.filter == nil {
 			break
 		}
 	}
@@ -203,15 +203,15 @@ func (x *search) hits(query string, want int, docs []corpus.DocumentID) ([]index
 	q := index.Query{Collection: x.store, Text: query, Limit: want}
 	if x.filter == nil {
 		if query == listing {
-			q.Limit = max(want, 4*want)
+			q.Limit = 4 * want // a file with several hits has one row
 		}
 		return x.o.Search(x.ctx, q)
 	}
 	if len(docs) == 0 {
 		return nil, nil
 	}
-	if named, ok := x.named(docs); ok {
-		q.Collection = named
+	if scope, ok := x.scope(docs); ok {
+		q.Collection = scope
 	}
 	for q.Limit = 4 * want; ; q.Limit *= 4 {
 		all, err := x.o.Search(x.ctx, q)
@@ -234,13 +234,13 @@ func (x *search) hits(query string, want int, docs []corpus.DocumentID) ([]index
 	}
 }
 
-// named returns the scope of a few files, if all documents are uploaded files.
-func (x *search) named(docs []corpus.DocumentID) (string, bool) {
+// scope returns the collection name that restricts a search to the documents, which must be few and all uploaded files.
+func (x *search) scope(docs []corpus.DocumentID) (name string, ok bool) {
 	if len(docs) > maxScoped {
 		return "", false
 	}
 	for _, d := range docs {
-		if a := x.known[d]; a == nil || a.file.ID == "" || strings.Contains(string(d), ",") {
+		if a := x.docs[d]; a == nil || a.file.ID == "" || strings.Contains(string(d), ",") {
 			return "", false
 		}
 	}
@@ -248,7 +248,7 @@ func (x *search) named(docs []corpus.DocumentID) (string, bool) {
 }
 
 func (x *search) info(id corpus.DocumentID) (*docInfo, error) {
-	if a := x.known[id]; a != nil {
+	if a := x.docs[id]; a != nil {
 		return a, nil
 	}
 	docs, err := x.o.Index.DocumentsByID(x.ctx, x.store, []corpus.DocumentID{id})
@@ -259,12 +259,12 @@ func (x *search) info(id corpus.DocumentID) (*docInfo, error) {
 	if len(docs) > 0 {
 		doc = docs[0]
 	}
-	named, err := x.files([]corpus.Document{doc})
+	files, err := x.files([]corpus.Document{doc})
 	if err != nil {
 		return nil, err
 	}
-	x.known[id] = describe(doc, named)
-	return x.known[id], nil
+	x.docs[id] = describe(doc, files)
+	return x.docs[id], nil
 }
 
 // files returns the files of the documents. Documents of folders and deleted files have none.
@@ -276,10 +276,10 @@ func (x *search) files(docs []corpus.Document) (map[string]store.File, error) {
 	return x.o.Files.FilesByID(x.ctx, ids)
 }
 
-func describe(doc corpus.Document, named map[string]store.File) *docInfo {
-	a := &docInfo{doc: doc, file: named[string(doc.ID)]}
+func describe(doc corpus.Document, files map[string]store.File) *docInfo {
+	a := &docInfo{doc: doc, file: files[string(doc.ID)]}
 	if meta := fieldsOf(a.file).Metadata; len(meta) > 0 {
-		_ = json.Unmarshal(meta, &a.noted) // an object; it was checked when it was stored
+		_ = json.Unmarshal(meta, &a.metadata) // an object; it was checked when it was stored
 	}
 	return a
 }
@@ -325,7 +325,7 @@ func (a *docInfo) of(c *corpus.Chunk) attributes {
 			}
 			return ofChunk(key, c)
 		}
-		v, ok := a.noted[key]
+		v, ok := a.metadata[key]
 		if !ok {
 			return nil, no
 		}

@@ -119,7 +119,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("content: %v", c)
 		}
 		if score := r["score"].(float64); score > last || score < 0 {
-			t.Errorf("row %d: score %v behind %v", i, score, last)
+			t.Errorf("row %d: score %v after %v", i, score, last)
 		} else {
 			last = score
 		}
@@ -127,11 +127,11 @@ func TestSearch(t *testing.T) {
 	if first := rows[0].(map[string]any); first["file_id"] != g || first["filename"] != "gold.md" {
 		t.Errorf("first row: %v", first)
 	}
-	// A store is searched alone.
+	// A search is restricted to its store.
 	if ids, _ := s.rows("one", `{"query":"Why does gold settle behind the riffles?"}`); len(ids) != 1 || ids[0] != w {
 		t.Errorf("another store's files: %v", ids)
 	}
-	// Nothing matches, and still the files are there, each once: this is how the client lists them.
+	// Nothing matches, but each file has one row: this is how the client lists the files.
 	ids, texts := s.rows("vs", `{"query":"document content text information","top_k":50}`)
 	slices.Sort(ids)
 	want := []string{g, w, n}
@@ -142,7 +142,7 @@ func TestSearch(t *testing.T) {
 	if slices.Contains(texts, "") {
 		t.Error("a row without text")
 	}
-	// Also where one of them has more passages of these words than there are rows.
+	// Each file has one row, even if one of them has more matching passages than the page has rows.
 	var many strings.Builder
 	for i := range 80 {
 		fmt.Fprintf(&many, "## Document %d\n\nThe content of this document is text and information number %d.\n\n", i, i)
@@ -155,6 +155,29 @@ func TestSearch(t *testing.T) {
 	}
 	if ids, _ := s.rows("vs", `{"query":"zzzz qqqq"}`); len(ids) < 3 {
 		t.Errorf("without a match: %v", ids)
+	}
+}
+
+// TestListingShowsBestPassages checks that a listing finds the best passage of each file, even if another file has more hits than
+// the page has rows.
+func TestListingShowsBestPassages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var many strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&many, "## Document %d\n\nDocument content, text information: %d.\n\n", i, i)
+	}
+	long := s.uploaded("long.md", many.String())
+	short := s.uploaded("short.md", "# Gold\n\n"+gold+"\n\n# Note\n\nThe last text of the page, in many other words about ponds, sun and salt.\n")
+	s.store("vs", long, short)
+	page := s.post("/v1/vector_stores/vs/search", `{"query":"document content text information","top_k":5}`)
+	for _, row := range page["data"].([]any) {
+		if r := row.(map[string]any); r["score"].(float64) == 0 {
+			t.Errorf("score of %v: 0, want that of a hit", r["filename"])
+		}
+	}
+	if n := len(page["data"].([]any)); n != 2 {
+		t.Errorf("%d rows, want 2", n)
 	}
 }
 
