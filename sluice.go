@@ -74,7 +74,7 @@ func Open(ctx context.Context, dir string, o Options) (*Library, error) {
 		_ = a.Close() // the first error is returned
 		return nil, fmt.Errorf("open library: %w", err)
 	}
-	a.KeepVectors()
+	a.StartReembedding()
 	return l, nil
 }
 

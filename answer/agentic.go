@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	maxThought = 4096 // bytes of what a planner thinks, a round
-	rewrites   = 2    // how often nothing of use leads to another search
+	maxThought  = 4096 // bytes of a planner's reasoning in one iteration
+	maxRewrites = 2    // further searches after rounds without a useful result
 )
 
 // agentic lets the planner choose tools until it has enough.
 func (j *job) agentic(ctx context.Context) error {
-	t := &tools{job: j, asked: agent.TrimQuestion(j.q.Query)}
-	view := agent.View{Collection: j.q.Collection, Question: t.asked, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
+	t := &tools{job: j, question: agent.TrimQuestion(j.q.Query)}
+	view := agent.View{Collection: j.q.Collection, Question: t.question, Complexity: j.analysis.Complexity, Parts: j.analysis.Parts,
 		Chained: j.analysis.Chained, TopK: j.q.TopK}
 	for _, tool := range []string{event.ToolReadPages, event.ToolListDocuments} {
 		if j.offered(tool) {
@@ -35,9 +35,9 @@ func (j *job) agentic(ctx context.Context) error {
 		}
 	}
 	err := agent.Run(ctx, view, planning{j}, t, agent.Options{Budget: j.Budget, Now: j.Now,
-		Spent: func() int { return j.spent("plan") }, OnPlan: j.think, Replay: j.past.plan})
-	if err == nil && t.worked == 0 {
-		return t.failed // an answer that rests on no search would say that there is none
+		Spent: func() int { return j.spent("plan") }, OnPlan: j.think, Replay: j.resumed.plan})
+	if err == nil && t.succeeded == 0 {
+		return t.lastErr // without any result, the answer would be a wrong abstention
 	}
 	return err
 }
@@ -50,8 +50,8 @@ func (p planning) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	var failed error
 	v.Failed = func(err error) { failed = cmp.Or(failed, err) }
 	plan, err := p.Planner.Next(p.traced(ctx, "plan"), v)
-	if failed != nil && err == nil && !late(ctx) {
-		err = p.survive(ctx, "planning", failed)
+	if failed != nil && err == nil && !outOfTime(ctx) {
+		err = p.warnIndexError(ctx, "planning", failed)
 	}
 	return plan, err
 }
@@ -63,8 +63,8 @@ func (j *job) think(ctx context.Context, p agent.Plan) error {
 		return nil
 	}
 	thought += "\n"
-	if strings.HasSuffix(string(j.past.Reasoning), thought) && j.past.Seq == j.rec.State().Seq {
-		return nil // the earlier process was stopped right after it
+	if strings.HasSuffix(string(j.resumed.Reasoning), thought) && j.resumed.Seq == j.rec.State().Seq {
+		return nil // the earlier process stopped right after it
 	}
 	return j.rec.Emit(ctx, event.Reasoned{Text: thought})
 }
@@ -72,26 +72,26 @@ func (j *job) think(ctx context.Context, p agent.Plan) error {
 // tools runs the tools that the planner chose.
 type tools struct {
 	*job
-	asked  string     // the question as the loop asks it
-	rounds int        // in which something was searched
-	starts sync.Mutex // held while a call is started
-	plan   []byte     // of the iteration, until it is in the log
-	worked int        // searches and walks that did not fail
-	failed error      // what the last one that failed did so with
+	question  string     // the question, as trimmed for the agent's loop
+	rounds    int        // iterations with a search
+	startMu   sync.Mutex // held while the start of a call is emitted
+	plan      []byte     // the actions of the iteration, until they are in the log
+	succeeded int        // tool calls that did not fail, without decompositions
+	lastErr   error      // the error of the last failed call
 }
 
-// tool is a running action.
-type tool struct {
+// toolCall is a running action.
+type toolCall struct {
 	agent.Action
-	call     event.CallID
-	round    int     // its iteration
-	search   *search // of a search
-	parts    []string
-	from     []string         // entities where a walk started
-	found    []candidate      // of a tool that is no search
-	count    int              // of documents
-	document *corpus.Document // whose pages are read
-	failed   error
+	call      event.CallID
+	round     int     // the iteration
+	search    *search // nil for other tools
+	parts     []string
+	entities  []string         // where a walk through the graph started
+	found     []candidate      // results of a tool that does not search
+	documents int              // number of documents in the result of a list
+	document  *corpus.Document // the document whose pages are read
+	err       error
 }
 
 // Do implements [agent.Tools]. It emits the starts in the order of the actions, and the results as they arrive.
@@ -100,91 +100,91 @@ func (t *tools) Do(ctx context.Context, iteration int, actions []agent.Action) (
 	for _, a := range actions {
 		asked = append(asked, a.Asked, a.Query)
 	}
-	if err := t.learn(ctx, asked); err != nil && !late(ctx) { // words of which nothing is known weigh alike
-		if err := t.survive(ctx, "weighing the words", err); err != nil {
+	if err := t.loadTermStats(ctx, asked); err != nil && !outOfTime(ctx) { // words without statistics have equal weights
+		if err := t.warnIndexError(ctx, "loading term statistics", err); err != nil {
 			return nil, err
 		}
 	}
-	if _, logged := t.past.plan(iteration); !logged {
-		t.plan = object(actions)
+	if _, logged := t.resumed.plan(iteration); !logged {
+		t.plan = toJSON(actions)
 	}
-	begun := make([]*tool, len(actions))
+	calls := make([]*toolCall, len(actions))
 	for i, a := range actions {
-		begun[i] = &tool{Action: a, call: t.call(), round: iteration}
-		if err := t.begin(ctx, begun[i]); err != nil {
+		calls[i] = &toolCall{Action: a, call: t.call(), round: iteration}
+		if err := t.beginTool(ctx, calls[i]); err != nil {
 			return nil, err
 		}
 	}
 	var all errgroup.Group
-	for _, a := range begun {
-		all.Go(func() error { return t.do(ctx, a) })
+	for _, a := range calls {
+		all.Go(func() error { return t.runTool(ctx, a) })
 	}
 	if err := all.Wait(); err != nil {
 		return nil, err
 	}
-	if err := t.settleRound(ctx, iteration, begun); err != nil {
+	if err := t.gradeRound(ctx, iteration, calls); err != nil {
 		return nil, err
 	}
-	return t.outcomes(begun), t.settle(ctx)
+	return t.outcomes(calls), t.flushModelCalls(ctx)
 }
 
-// begin emits the start of a tool. The start of a search by a draft is emitted when the draft exists.
-func (t *tools) begin(ctx context.Context, a *tool) error {
+// beginTool emits the start of a call. The start of a search by a draft is emitted when the draft exists.
+func (t *tools) beginTool(ctx context.Context, a *toolCall) error {
 	switch a.Tool {
 	case event.ToolGraphTraverse:
-		return t.called(ctx, a, walkInput{Query: a.Query, Entities: a.Entities})
+		return t.emitCall(ctx, a, walkInput{Query: a.Query, Entities: a.Entities})
 	case event.ToolDecomposeQuery:
-		return t.called(ctx, a, decomposeInput{Query: a.Query})
+		return t.emitCall(ctx, a, decomposeInput{Query: a.Query})
 	case event.ToolReadPages:
 		return t.beginPages(ctx, a)
 	case event.ToolListDocuments:
-		return t.called(ctx, a, listInput{a.Query})
+		return t.emitCall(ctx, a, listInput{a.Query})
 	}
 	a.search = t.search(a.Tool, a.Query)
-	a.search.call, a.search.asked, a.search.weight = a.call, t.judgedBy(a.Asked), cmp.Or(max(0, min(1, a.Weight)), 1)
-	if a.Query != t.asked {
-		a.search.limit = max(ofPart, t.q.TopK)
+	a.search.call, a.search.asked, a.search.weight = a.call, t.gradingQuestion(a.Asked), cmp.Or(max(0, min(1, a.Weight)), 1)
+	if a.Query != t.question {
+		a.search.limit = max(maxPartHits, t.q.TopK)
 	}
 	if a.Follows != "" {
-		a.search.near = "" // a name is found by its words
+		a.search.vectorText = "" // names are found by lexical search
 	}
 	switch a.Tool {
 	case event.ToolSemanticSearch:
-		a.search.words, a.search.near = "", a.Query
+		a.search.text, a.search.vectorText = "", a.Query
 	case event.ToolPropositionSearch:
 		a.search.levels = []corpus.Level{corpus.Sentence}
 	case event.ToolHydeSearch:
 		return nil
 	}
-	return t.start(ctx, a)
+	return t.emitSearchStart(ctx, a)
 }
 
-// judgedBy returns the question by which results are graded: the whole question, whatever its length.
-func (t *tools) judgedBy(asked string) string {
-	if asked == t.asked {
+// gradingQuestion returns the question by which results are graded: the whole question, whatever its length.
+func (t *tools) gradingQuestion(asked string) string {
+	if asked == t.question {
 		return t.q.Query
 	}
 	return asked
 }
 
-// start emits the start of a search.
-func (t *tools) start(ctx context.Context, a *tool) error {
+// emitSearchStart emits the start of a search.
+func (t *tools) emitSearchStart(ctx context.Context, a *toolCall) error {
 	return t.emitStart(ctx, a, func(plan []byte) event.Body {
-		return event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.shown(), Iteration: a.round, Reason: a.Reason, Plan: plan}
+		return event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.displayed(), Iteration: a.round, Reason: a.Reason, Plan: plan}
 	})
 }
 
-// called emits the start of a tool that is not a search.
-func (t *tools) called(ctx context.Context, a *tool, input any) error {
+// emitCall emits the start of a tool that is not a search.
+func (t *tools) emitCall(ctx context.Context, a *toolCall, input any) error {
 	return t.emitStart(ctx, a, func(plan []byte) event.Body {
-		return event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: object(input), Plan: plan}
+		return event.ToolCalled{Call: a.call, Tool: a.Tool, Iteration: a.round, Reason: a.Reason, Input: toJSON(input), Plan: plan}
 	})
 }
 
 // emitStart emits the start of a call, the first of an iteration with the plan.
-func (t *tools) emitStart(ctx context.Context, a *tool, start func(plan []byte) event.Body) error {
-	t.starts.Lock()
-	defer t.starts.Unlock()
+func (t *tools) emitStart(ctx context.Context, a *toolCall, start func(plan []byte) event.Body) error {
+	t.startMu.Lock()
+	defer t.startMu.Unlock()
 	if err := t.emitOnce(ctx, a.call, start(t.plan)); err != nil {
 		return err
 	}
@@ -193,12 +193,12 @@ func (t *tools) emitStart(ctx context.Context, a *tool, start func(plan []byte) 
 }
 
 // draft writes the text to search for instead of the question. If it fails, it returns the question.
-func (t *tools) draft(ctx context.Context, a *tool) error {
-	d, err := t.job.draft(ctx, a.call, a.Query, t.best())
+func (t *tools) draft(ctx context.Context, a *toolCall) error {
+	d, err := t.job.draft(ctx, a.call, a.Query, t.bestHits())
 	if err == nil && (d.Words != "" || d.Passage != "") {
-		a.search.words, a.search.near, a.search.purpose = d.Words, d.Passage, model.ForPassage
+		a.search.text, a.search.vectorText, a.search.purpose = d.Words, d.Passage, model.ForPassage
 	}
-	if err := t.start(ctx, a); err != nil {
+	if err := t.emitSearchStart(ctx, a); err != nil {
 		return err
 	}
 	if err != nil {
@@ -207,9 +207,9 @@ func (t *tools) draft(ctx context.Context, a *tool) error {
 	return t.find(ctx, a.search)
 }
 
-// do runs a tool and emits its result. Its error ends the run; the error of the tool itself is kept in the tool.
-func (t *tools) do(ctx context.Context, a *tool) error {
-	if t.recalled(a) {
+// runTool runs a tool and emits its result. Its error ends the run; the error of the tool itself is kept in the tool.
+func (t *tools) runTool(ctx context.Context, a *toolCall) error {
+	if t.restoreResult(a) {
 		return nil
 	}
 	began := t.Now()
@@ -230,7 +230,7 @@ func (t *tools) do(ctx context.Context, a *tool) error {
 		err = t.find(ctx, a.search)
 	}
 	if err != nil {
-		if ctx.Err() != nil && !late(ctx) {
+		if ctx.Err() != nil && !outOfTime(ctx) {
 			return ctx.Err()
 		}
 		if err := t.fail(ctx, a, err); err != nil {
@@ -238,84 +238,84 @@ func (t *tools) do(ctx context.Context, a *tool) error {
 		}
 	}
 	if a.search != nil {
-		return t.rec.Emit(ctx, a.search.finished(t.since(began)))
+		return t.rec.Emit(ctx, a.search.finished(t.elapsed(began)))
 	}
-	if a.failed != nil {
-		result = failure{fault.Public(a.failed).Message}
+	if a.err != nil {
+		result = failure{fault.Public(a.err).Message}
 	}
-	return t.rec.Emit(ctx, event.ToolReturned{Call: a.call, Tool: a.Tool, Result: object(result), Duration: t.since(began),
-		Passages: logged(a.found)})
+	return t.rec.Emit(ctx, event.ToolReturned{Call: a.call, Tool: a.Tool, Result: toJSON(result), Duration: t.elapsed(began),
+		Passages: passagesOf(a.found)})
 }
 
-// recalled uses the result of a call that an earlier process finished, if there is one.
-func (t *tools) recalled(a *tool) bool {
-	if s := t.past.search(a.call); s != nil && s.Result != nil && a.search != nil {
-		if a.search.failed = s.Result.Error; a.search.failed != "" {
-			a.failed = fault.New(fault.Index, "%s", a.search.failed)
+// restoreResult uses the result of a call that an earlier process finished, and reports whether there is one.
+func (t *tools) restoreResult(a *toolCall) bool {
+	if s := t.resumed.search(a.call); s != nil && s.Result != nil && a.search != nil {
+		if a.search.errText = s.Result.Error; a.search.errText != "" {
+			a.err = fault.New(fault.Index, "%s", a.search.errText)
 		}
-		a.search.hits = t.past.hits(s.Result)
+		a.search.hits = t.resumed.hits(s.Result)
 		return true
 	}
-	c := t.past.call(a.call)
+	c := t.resumed.call(a.call)
 	if c == nil || c.Result == nil {
 		return false
 	}
 	asked := t.q.Query
 	switch a.Tool {
 	case event.ToolGraphTraverse:
-		var r walked
-		a.failed = returned(c.Result, &r)
-		a.from, asked = r.Entities, t.judgedBy(a.Asked)
+		var r walkResult
+		a.err = decodeResult(c.Result, &r)
+		a.entities, asked = r.Entities, t.gradingQuestion(a.Asked)
 	case event.ToolDecomposeQuery:
-		var r decomposed
-		a.failed = returned(c.Result, &r)
+		var r decomposeResult
+		a.err = decodeResult(c.Result, &r)
 		a.parts = r.Parts
 	case event.ToolListDocuments:
-		var r listed
-		a.failed = returned(c.Result, &r)
-		a.count = r.Found
+		var r listResult
+		a.err = decodeResult(c.Result, &r)
+		a.documents = r.Found
 	default:
-		a.failed = returned(c.Result, &pagesRead{})
+		a.err = decodeResult(c.Result, &pagesResult{})
 	}
-	a.found = t.past.candidates(c.Result.Passages, asked)
+	a.found = t.resumed.candidates(c.Result.Passages, asked)
 	return true
 }
 
-// late reports whether ctx ended because the loop used up its time, while the run continues.
-func late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), agent.ErrTime) }
+// outOfTime reports whether ctx ended because the loop used up its time, while the run continues.
+func outOfTime(ctx context.Context) bool { return errors.Is(context.Cause(ctx), agent.ErrTime) }
 
 // fail emits a warning for a tool that failed.
-func (t *tools) fail(ctx context.Context, a *tool, err error) error {
-	a.failed = t.indexFault(context.WithoutCancel(ctx), err)
-	if late(ctx) {
-		a.failed = fault.Wrap(fault.Timeout, err, "it took longer than there was time for searching")
+func (t *tools) fail(ctx context.Context, a *toolCall, err error) error {
+	a.err = t.indexFault(context.WithoutCancel(ctx), err)
+	if outOfTime(ctx) {
+		a.err = fault.Wrap(fault.Timeout, err, "the time for searches is over")
 	}
-	public := fault.Public(a.failed)
+	public := fault.Public(a.err)
 	if agent.ReadsDocuments(a.Tool) && public.Code == fault.NotFound {
-		return nil // which its result tells
+		return nil // the result of the call says so
 	}
 	if a.search != nil {
-		a.search.hits, a.search.failed = nil, public.Message
+		a.search.hits, a.search.errText = nil, public.Message
 	}
 	return t.rec.Emit(ctx, event.Warned{Code: public.Code, Message: a.Tool + " failed: " + public.Message, Step: "search"})
 }
 
-// settleRound grades the results of a round and adds the passages to read to the pool.
-func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) error {
+// gradeRound grades the results of a round and adds the passages to read to the pool.
+func (t *tools) gradeRound(ctx context.Context, iteration int, calls []*toolCall) error {
 	var searches []*search
 	searched := false
-	for _, a := range begun {
-		t.take(a.found)
+	for _, a := range calls {
+		t.addAll(a.found)
 		searched = searched || a.search != nil
 		switch {
-		case a.failed != nil:
-			t.failed = a.failed
-			t.lose(a.failed)
+		case a.err != nil:
+			t.lastErr = a.err
+			t.keepIndexError(a.err)
 		case a.search != nil:
 			searches = append(searches, a.search)
-			t.worked++
+			t.succeeded++
 		case a.Tool == event.ToolGraphTraverse, agent.ReadsDocuments(a.Tool):
-			t.worked++
+			t.succeeded++
 		}
 	}
 	if searched {
@@ -324,28 +324,28 @@ func (t *tools) settleRound(ctx context.Context, iteration int, begun []*tool) e
 	if len(searches) == 0 {
 		return nil
 	}
-	most := t.Budget.Iterations
-	if most <= 0 {
-		most = agent.DefaultIterations
+	limit := t.Budget.Iterations
+	if limit <= 0 {
+		limit = agent.DefaultIterations
 	}
-	again := t.rounds <= rewrites && iteration < most && !late(ctx)
-	if late(ctx) {
-		ctx = context.WithoutCancel(ctx) // what was found in time is of use
+	mayRetry := t.rounds <= maxRewrites && iteration < limit && !outOfTime(ctx)
+	if outOfTime(ctx) {
+		ctx = context.WithoutCancel(ctx) // grade what was found in time
 		coverage := *t.job.Pipeline
 		coverage.Grader = grade.Coverage{}
 		t.job.Pipeline = &coverage
 	}
-	_, err := t.judge(t.traced(ctx, "grade"), searches, iteration, again)
+	_, err := t.gradeSearches(t.traced(ctx, "grade"), searches, iteration, mayRetry)
 	return err
 }
 
 // outcomes returns the results of a round for the planner.
-func (t *tools) outcomes(begun []*tool) []agent.Outcome {
-	out := make([]agent.Outcome, len(begun))
-	for i, a := range begun {
-		o := agent.Outcome{Action: a.Action, Parts: a.parts, Entities: a.from, Count: a.count}
-		if a.failed != nil {
-			o.Failed = fault.Public(a.failed).Message
+func (t *tools) outcomes(calls []*toolCall) []agent.Outcome {
+	out := make([]agent.Outcome, len(calls))
+	for i, a := range calls {
+		o := agent.Outcome{Action: a.Action, Parts: a.parts, Entities: a.entities, Count: a.documents}
+		if a.err != nil {
+			o.Failed = fault.Public(a.err).Message
 		}
 		if a.search != nil {
 			for _, h := range a.search.hits {
@@ -360,12 +360,12 @@ func (t *tools) outcomes(begun []*tool) []agent.Outcome {
 	return out
 }
 
-// evidence appends the text that is read of a chunk, unless it is there already.
+// evidence appends the evidence for a chunk, or for the parent that replaces it, unless out has it already.
 func (t *tools) evidence(out []agent.Evidence, id corpus.ChunkID) []agent.Evidence {
-	if parent, ok := t.instead[id]; ok {
+	if parent, ok := t.replacedBy[id]; ok {
 		id = parent
 	}
-	at, ok := t.at[id]
+	at, ok := t.poolIndex[id]
 	if !ok || slices.ContainsFunc(out, func(e agent.Evidence) bool { return e.Chunk.ID == id }) {
 		return out
 	}

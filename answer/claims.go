@@ -10,26 +10,26 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// saying is the text of an answer with the positions of its citations.
-type saying struct {
+// answerText is the text of an answer with the positions of its citations.
+type answerText struct {
 	text  strings.Builder
-	cites []cite
+	marks []citeMark
 }
 
-// cite is a citation at a byte offset of the text, after the text that it supports.
-type cite struct {
+// citeMark is a citation at a byte offset of the text, after the text that it supports.
+type citeMark struct {
 	at    int
 	chunk corpus.Chunk
 }
 
-func (s *saying) cite(c corpus.Chunk) { s.cites = append(s.cites, cite{s.text.Len(), c}) }
+func (s *answerText) cite(c corpus.Chunk) { s.marks = append(s.marks, citeMark{s.text.Len(), c}) }
 
-// since returns the text that the last citation supports: that since the previous citation, adjacent citations aside.
-func (s *saying) since() string {
-	at, from := s.cites[len(s.cites)-1].at, 0
-	for i := len(s.cites) - 1; i >= 0 && from == 0; i-- {
-		if s.cites[i].at < at {
-			from = s.cites[i].at
+// supported returns the text that the last citation supports: the text since the previous citation that is not adjacent.
+func (s *answerText) supported() string {
+	at, from := s.marks[len(s.marks)-1].at, 0
+	for i := len(s.marks) - 1; i >= 0 && from == 0; i-- {
+		if s.marks[i].at < at {
+			from = s.marks[i].at
 		}
 	}
 	return s.text.String()[from:at]
@@ -37,10 +37,10 @@ func (s *saying) since() string {
 
 // claims returns the statements of the answer. The citations within a statement and directly after it support it. If it has none, the
 // next ones of its paragraph do.
-func (s *saying) claims() []verify.Claim {
+func (s *answerText) claims() []verify.Claim {
 	all := s.text.String()
 	var out []verify.Claim
-	next := 0 // of the cites
+	next := 0 // index in marks
 	for _, part := range s.parts(all) {
 		spans := lang.Sentences(all[part.Start:part.End])
 		first := len(out)
@@ -50,8 +50,8 @@ func (s *saying) claims() []verify.Claim {
 				until = part.Start + spans[i+1].Start
 			}
 			var cited []corpus.Chunk
-			for ; next < len(s.cites) && s.cites[next].at <= until; next++ {
-				cited = append(cited, s.cites[next].chunk)
+			for ; next < len(s.marks) && s.marks[next].at <= until; next++ {
+				cited = append(cited, s.marks[next].chunk)
 			}
 			for k := len(out) - 1; k >= first && cited != nil && out[k].Cited == nil; k-- {
 				out[k].Cited = cited
@@ -69,19 +69,19 @@ func (s *saying) claims() []verify.Claim {
 
 // parts splits the answer after citations that end a statement. A citation in the middle of a sentence does not end one, and a full
 // stop after a citation belongs to the text before it.
-func (s *saying) parts(all string) []lang.Span {
+func (s *answerText) parts(all string) []lang.Span {
 	var out []lang.Span
 	start := 0
-	for i, c := range s.cites {
-		if i+1 < len(s.cites) && s.cites[i+1].at == c.at {
-			continue // the last of several in a row
+	for i, c := range s.marks {
+		if i+1 < len(s.marks) && s.marks[i+1].at == c.at {
+			continue // only the last of adjacent citations counts
 		}
 		end := c.at
 		for end < len(all) && strings.ContainsRune(".!?;:,)]\"'”’»…。！？", firstRune(all[end:])) {
 			_, n := utf8.DecodeRuneInString(all[end:])
 			end += n
 		}
-		if end > start && closes(all[start:end], all[end:]) {
+		if end > start && endsStatement(all[start:end], all[end:]) {
 			out = append(out, lang.Span{Start: start, End: end})
 			start = end
 		}
@@ -97,8 +97,8 @@ func firstRune(s string) rune {
 	return r
 }
 
-// closes reports whether a statement ends between two texts: by a mark that ends sentences, or because a line or a sentence begins.
-func closes(before, after string) bool {
+// endsStatement reports whether a statement ends between two texts: by a mark that ends sentences, or because a line or a sentence begins.
+func endsStatement(before, after string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(before, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(")]\"'”’»", r)
 	}))

@@ -26,7 +26,7 @@ func TestClaims(t *testing.T) {
 		"":    "",
 		"[1]": "",
 	} {
-		var s saying
+		var s answerText
 		for rest := said; rest != ""; {
 			before, after, found := strings.Cut(rest, "[")
 			s.text.WriteString(before)

@@ -12,18 +12,18 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// rounds is the maximum number of searches in direct mode: the question and two variants.
-const rounds = 3
+// maxSearches is the maximum number of searches in direct mode: the question and two variants.
+const maxSearches = 3
 
 // direct searches until a result is useful, at most three times: with the question, with a draft of an answer, and with the content
 // words of the question over all levels.
 func (j *job) direct(ctx context.Context) error {
 	s := j.search(event.ToolHybridSearch, j.q.Query)
 	for round := 1; ; round++ {
-		if err := j.look(ctx, s, round); err != nil {
+		if err := j.runSearch(ctx, s, round); err != nil {
 			return err
 		}
-		action, err := j.judge(j.traced(ctx, "grade"), []*search{s}, round, round < rounds)
+		action, err := j.gradeSearches(j.traced(ctx, "grade"), []*search{s}, round, round < maxSearches)
 		if err != nil {
 			return err
 		}
@@ -37,39 +37,39 @@ func (j *job) direct(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			next.tool, next.words, next.near, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
+			next.tool, next.text, next.vectorText, next.purpose = event.ToolHydeSearch, d.Words, d.Passage, model.ForPassage
 		case 2:
-			next.words = strings.Join(lang.ContentWords(lang.Truncate(j.q.Query, maxQuery), maxWords), " ")
-			next.near, next.levels = next.words, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
+			next.text = strings.Join(lang.ContentWords(lang.Truncate(j.q.Query, maxQuery), maxWords), " ")
+			next.vectorText, next.levels = next.text, []corpus.Level{corpus.Section, corpus.Passage, corpus.Sentence}
 		}
-		if next.words == "" && next.near == "" {
+		if next.text == "" && next.vectorText == "" {
 			return nil
 		}
 		s = next
 	}
 }
 
-// look searches. Its failure ends the run.
-func (j *job) look(ctx context.Context, s *search, round int) error {
+// runSearch runs a search and emits its events. A failure ends the run.
+func (j *job) runSearch(ctx context.Context, s *search, round int) error {
 	s.call = j.call()
-	if done := j.past.search(s.call); done != nil && done.Result != nil {
-		s.hits = j.past.hits(done.Result)
+	if done := j.resumed.search(s.call); done != nil && done.Result != nil {
+		s.hits = j.resumed.hits(done.Result)
 		return nil
 	}
-	if err := j.emitOnce(ctx, s.call, event.RetrievalStarted{Call: s.call, Tool: s.tool, Query: s.shown(), Iteration: round}); err != nil {
+	if err := j.emitOnce(ctx, s.call, event.RetrievalStarted{Call: s.call, Tool: s.tool, Query: s.displayed(), Iteration: round}); err != nil {
 		return err
 	}
 	began := j.Now()
 	if err := j.find(ctx, s); err != nil {
 		return j.indexFault(ctx, err)
 	}
-	return j.rec.Emit(ctx, s.finished(j.since(began)))
+	return j.rec.Emit(ctx, s.finished(j.elapsed(began)))
 }
 
-// draft returns the text for the n-th search.
+// draft returns the text to search for instead of the question. In a resumed run, it restores the text of a logged search.
 func (j *job) draft(ctx context.Context, call event.CallID, question string, hits []index.Hit) (hyde.Draft, error) {
-	if s := j.past.search(call); s != nil {
-		d, err := hyde.Feedback{}.Write(ctx, question, hits) // whose words every writer takes
+	if s := j.resumed.search(call); s != nil {
+		d, err := hyde.Feedback{}.Write(ctx, question, hits) // every drafter uses its words
 		return hyde.Draft{Words: d.Words, Passage: s.Query}, err
 	}
 	return j.Drafter.Write(j.traced(ctx, "hyde"), question, hits)

@@ -21,15 +21,15 @@ import (
 // generate streams the answer. The first citation of a passage gives it the next number.
 func (j *job) generate(ctx context.Context) error {
 	if j.listing != nil {
-		return j.enumerate(ctx)
+		return j.generateList(ctx)
 	}
-	j.requote()
-	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Summary: j.whole, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
+	j.restoreQuotes()
+	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Summary: j.summary, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
 		MaxTokens: j.q.MaxTokens}
 	for _, t := range j.q.History {
 		task.History = append(task.History, model.Message{Role: model.Role(t.Role), Text: t.Text})
 	}
-	if j.analysis.Several && !j.whole && j.focus == "" {
+	if j.analysis.Several && !j.summary && j.focus == "" {
 		task.SubQuestions = j.analysis.Parts
 	}
 	for i, c := range j.context {
@@ -39,24 +39,24 @@ func (j *job) generate(ctx context.Context) error {
 		task.IDF[lang.Stem(word)] = lang.IDF(j.stats.Chunks, df)
 	}
 	tokens := 0
-	if j.past.Generation != nil {
-		task.Passages = j.reread(task.Passages)
+	if j.resumed.Generation != nil {
+		task.Passages = j.resumedPassages(task.Passages)
 	} else {
 		task, tokens = j.Generator.Fit(ctx, task)
 	}
 	for _, p := range task.Passages {
 		j.read = append(j.read, p.N-1)
 	}
-	j.ready(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()})
-	shown := j.shown()
+	j.setGenerationStart(ctx, event.GenerationStarted{Tokens: tokens, Model: j.Generator.Name()})
+	shown := j.emittedDeltas()
 	if model.SupportsParameters(j.Generator) {
-		task.Prefix, shown = marked(shown), nil
+		task.Prefix, shown = withMarkers(shown), nil
 	}
-	return j.say(ctx, j.Generator.Generate(ctx, task), shown)
+	return j.stream(ctx, j.Generator.Generate(ctx, task), shown)
 }
 
-// ready prepares the event that starts the generation.
-func (j *job) ready(ctx context.Context, start event.GenerationStarted) {
+// setGenerationStart prepares the event that starts the generation.
+func (j *job) setGenerationStart(ctx context.Context, start event.GenerationStarted) {
 	chunks := make([]corpus.Chunk, len(j.read))
 	for i, place := range j.read {
 		chunks[i] = j.context[place].Chunk
@@ -67,28 +67,28 @@ func (j *job) ready(ctx context.Context, start event.GenerationStarted) {
 	j.start = start
 }
 
-// begin emits that event once. It is called with the first output of a model, since another model may take over before that and the
+// emitGenerationStart emits that event once. It is called with the first output of a model, since another model may take over before that and the
 // event names the model that writes.
-func (j *job) begin(ctx context.Context) error {
-	if j.past.Generation != nil || j.rec.State().Generation != nil {
+func (j *job) emitGenerationStart(ctx context.Context) error {
+	if j.resumed.Generation != nil || j.rec.State().Generation != nil {
 		return nil
 	}
-	j.start.Model = cmp.Or(j.notes.writer(), j.start.Model)
+	j.start.Model = cmp.Or(j.modelCalls.writer(), j.start.Model)
 	return j.rec.Emit(ctx, j.start)
 }
 
-// say streams the output of a generator. Text that was emitted before a restart is not emitted again: a generator that starts over
+// stream emits the output of a generator. Text that was emitted before a restart is not emitted again: a generator that starts over
 // repeats it. If its output differs, the answer ends at that point.
-func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], shown []model.Delta) error {
-	told := j.told()
-	j.claims = told.claims()
-	switch g := j.past.Generation; {
-	case j.past.Stop != "":
+func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], shown []model.Delta) error {
+	text := j.emittedText()
+	j.claims = text.claims()
+	switch g := j.resumed.Generation; {
+	case j.resumed.Stop != "":
 		return nil
 	case g == nil || len(j.read) == g.Chunks:
-	case len(j.past.Text) == 0:
+	case len(j.resumed.Text) == 0:
 		return errChanged
-	default: // what it was made from is gone in part
+	default: // some of the passages no longer exist
 		return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(model.StopIncomplete)})
 	}
 	stop := model.StopEnd
@@ -100,9 +100,9 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 			return modelFault(err)
 		}
 		if ctx.Err() != nil {
-			return ctx.Err() // whatever the model has ready
+			return ctx.Err() // even if the model has more output ready
 		}
-		if err := j.begin(ctx); err != nil {
+		if err := j.emitGenerationStart(ctx); err != nil {
 			return err
 		}
 		var b event.Body
@@ -116,25 +116,25 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 			}
 			continue
 		case d.Cite != 0 && !slices.Contains(j.read, d.Cite-1):
-			continue // a number that no passage has is never shown
+			continue // no passage has this number
 		}
 		d.Text = printable(d.Text)
 		var ok bool
-		if shown, d, ok = skip(shown, d); !ok {
+		if shown, d, ok = skipEmitted(shown, d); !ok {
 			stop = model.StopIncomplete
 			break
 		}
 		switch {
 		case d.Cite != 0:
 			chunk := j.context[d.Cite-1].Chunk
-			told.cite(chunk)
-			said := told.since()
+			text.cite(chunk)
+			supported := text.supported()
 			if j.listing != nil {
-				said = j.listing.wish.About
+				supported = j.listing.request.About
 			}
-			b = j.citation(d.Cite-1, said)
+			b = j.citePassage(d.Cite-1, supported)
 		case d.Text != "":
-			told.text.WriteString(d.Text)
+			text.text.WriteString(d.Text)
 			b = event.Token{Text: d.Text}
 		default:
 			continue
@@ -144,10 +144,10 @@ func (j *job) say(ctx context.Context, deltas iter.Seq2[model.Delta, error], sho
 		}
 	}
 	if len(shown) > 0 {
-		stop = model.StopIncomplete // it gives less than was shown
+		stop = model.StopIncomplete // the new output is shorter than the emitted text
 	}
-	j.claims = told.claims()
-	if err := j.begin(ctx); err != nil {
+	j.claims = text.claims()
+	if err := j.emitGenerationStart(ctx); err != nil {
 		return err
 	}
 	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
@@ -177,8 +177,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// number returns the number of the source at an index of the context.
-func (j *job) number(place int) int {
+// sourceNumber returns the number of the source at an index of the context.
+func (j *job) sourceNumber(place int) int {
 	if i := slices.Index(j.order, place); i >= 0 {
 		return i + 1
 	}
@@ -188,11 +188,11 @@ func (j *job) number(place int) int {
 
 // verify checks each claim against the passages that it cites.
 func (j *job) verify(ctx context.Context) error {
-	if j.past.Check != nil {
+	if j.resumed.Check != nil {
 		return nil
 	}
 	if j.listing != nil {
-		return j.attest(ctx)
+		return j.verifyList(ctx)
 	}
 	check, err := j.Verifier.Verify(ctx, j.q.Query, j.claims)
 	if err != nil {
@@ -210,13 +210,13 @@ func (j *job) verify(ctx context.Context) error {
 func (j *job) attribute(ctx context.Context) error {
 	cited := len(j.order)
 	for _, place := range j.read {
-		j.number(place)
+		j.sourceNumber(place)
 	}
 	chunks := make([]corpus.Chunk, len(j.order))
 	for i, place := range j.order {
 		chunks[i] = j.context[place].Chunk
 	}
-	weights := j.carried(chunks)
+	weights := j.sourceWeights(chunks)
 	a := event.Attributed{Sources: []event.Source{}, By: rules}
 	for i, place := range j.order {
 		s := j.sourceOf(i+1, j.context[place])
@@ -230,8 +230,8 @@ func (j *job) attribute(ctx context.Context) error {
 	return nil
 }
 
-// carried returns the share of each source: of the claims that it supports or, without a verification, of the text with citations.
-func (j *job) carried(chunks []corpus.Chunk) []float64 {
+// sourceWeights returns the share of each source: of the claims that it supports or, without a verification, of the text with citations.
+func (j *job) sourceWeights(chunks []corpus.Chunk) []float64 {
 	if check := j.rec.State().Check; check != nil {
 		var claims []attribute.Claim
 		for _, c := range check.Claims {
@@ -241,15 +241,15 @@ func (j *job) carried(chunks []corpus.Chunk) []float64 {
 	}
 	var answer strings.Builder
 	for _, c := range j.claims {
-		if c.Cited != nil { // what cites nothing says that nothing was found
+		if c.Cited != nil { // a claim without a citation says that nothing was found
 			answer.WriteString(c.Text + "\n")
 		}
 	}
 	return attribute.Attribute(answer.String(), chunks, j.stats)
 }
 
-// keep lists the sources found so far, for a run whose deadline has passed.
-func (j *job) keep(ctx context.Context) error {
+// listPartialSources lists the sources found so far, for a run whose deadline has passed.
+func (j *job) listPartialSources(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	s := j.rec.State()
 	if j.finished || s.Cache == nil {
@@ -264,8 +264,8 @@ func (j *job) keep(ctx context.Context) error {
 		slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
 		j.context = j.pool[:min(j.q.TopK, len(j.pool))]
 	}
-	j.requote()
-	if j.read == nil { // nothing was read yet
+	j.restoreQuotes()
+	if j.read == nil {
 		for i := range j.context {
 			j.read = append(j.read, i)
 		}

@@ -20,18 +20,18 @@ import (
 
 // listing is an answer that names documents.
 type listing struct {
-	wish  catalog.List
-	found int  // documents
-	more  bool // than were counted
-	docs  []document
+	request catalog.List
+	found   int  // documents
+	more    bool // there are more documents than were counted
+	docs    []listedDocument
 }
 
-// asksList lists all documents, or those about a topic, if the question asks for a list.
-func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
-	if err := j.learn(ctx, []string{l.About}); err != nil {
-		return false, j.survive(ctx, "weighing the words", err)
+// listRequested lists all documents, or those about a topic, if the question asks for a list.
+func (j *job) listRequested(ctx context.Context, l *catalog.List) (bool, error) {
+	if err := j.loadTermStats(ctx, []string{l.About}); err != nil {
+		return false, j.warnIndexError(ctx, "loading term statistics", err)
 	}
-	return j.tell(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, []candidate, error) {
+	return j.runDocumentTool(ctx, event.ToolListDocuments, "the question asks which documents there are", listInput{l.About}, func() (any, []candidate, error) {
 		out, found, err := j.list(ctx, l.About)
 		if err != nil || len(found) == 0 {
 			return out, nil, cmp.Or(err, errNoDocument)
@@ -41,11 +41,11 @@ func (j *job) asksList(ctx context.Context, l *catalog.List) (bool, error) {
 	})
 }
 
-// asListing uses the list of an earlier process, without the documents whose passage no longer exists.
-func (j *job) asListing(l catalog.List, made listed, passages []event.Passage) {
-	j.listing = &listing{wish: l, found: made.Found, more: made.More}
+// restoreListing uses the list of an earlier process, without the documents whose passage no longer exists.
+func (j *job) restoreListing(l catalog.List, made listResult, passages []event.Passage) {
+	j.listing = &listing{request: l, found: made.Found, more: made.More}
 	for i, p := range passages[:min(len(passages), len(made.Documents))] {
-		if _, ok := j.past.chunks[p.Chunk]; ok {
+		if _, ok := j.resumed.chunks[p.Chunk]; ok {
 			j.listing.docs = append(j.listing.docs, made.Documents[i])
 		}
 	}
@@ -53,15 +53,15 @@ func (j *job) asListing(l catalog.List, made listed, passages []event.Passage) {
 
 // list returns the documents about a topic, best first, each with its best passage; or all documents by their ids, each with its
 // first passage.
-func (j *job) list(ctx context.Context, about string) (listed, []candidate, error) {
+func (j *job) list(ctx context.Context, about string) (listResult, []candidate, error) {
 	if strings.TrimSpace(about) != "" {
 		return j.listAbout(ctx, about)
 	}
-	all, more, err := j.documents(ctx, maxLooked)
+	all, more, err := j.documents(ctx, maxExamined)
 	if err != nil {
-		return listed{}, nil, err
+		return listResult{}, nil, err
 	}
-	out := listed{Documents: []document{}, Found: len(all), More: more}
+	out := listResult{Documents: []listedDocument{}, Found: len(all), More: more}
 	var hits []index.Hit
 	for _, d := range all {
 		if len(hits) == maxListed {
@@ -69,33 +69,33 @@ func (j *job) list(ctx context.Context, about string) (listed, []candidate, erro
 		}
 		cs, err := j.contents().DocumentChunks(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
 		if err != nil {
-			return listed{}, nil, err
+			return listResult{}, nil, err
 		}
 		if len(cs) == 0 {
-			out.Found-- // without text: there is nothing to cite
+			out.Found-- // a document without text has nothing to cite
 			continue
 		}
 		hits = append(hits, index.Hit{Chunk: cs[0]})
-		out.Documents = append(out.Documents, described(d))
+		out.Documents = append(out.Documents, documentOf(d))
 	}
-	found, err := j.asNamed(ctx, hits, "")
+	found, err := j.pinnedCandidates(ctx, hits, "")
 	return out, found, err
 }
 
-func described(d corpus.Document) document {
-	return document{ID: d.ID, Name: nameOf(d.URI), Title: titled(d.Title), Pages: d.Pages}
+func documentOf(d corpus.Document) listedDocument {
+	return listedDocument{ID: d.ID, Name: nameOf(d.URI), Title: shortTitle(d.Title), Pages: d.Pages}
 }
 
-// titled returns a title on one line, shortened if it is long.
-func titled(s string) string {
+// shortTitle returns a title on one line, shortened if it is long.
+func shortTitle(s string) string {
 	return strings.TrimSpace(lang.Truncate(strings.Join(strings.Fields(lang.Clean(lang.Truncate(s, 4*maxName))), " "), maxName))
 }
 
 // listAbout searches for the topic. A document is listed if one of its passages is useful.
-func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate, error) {
-	out := listed{Documents: []document{}}
+func (j *job) listAbout(ctx context.Context, about string) (listResult, []candidate, error) {
+	out := listResult{Documents: []listedDocument{}}
 	s := j.search(event.ToolHybridSearch, lang.Truncate(about, maxQuery))
-	s.asked, s.limit = s.words, max(4*maxListed, 2*j.q.TopK)
+	s.asked, s.limit = s.text, max(4*maxListed, 2*j.q.TopK)
 	if err := j.find(ctx, s); err != nil {
 		return out, nil, err
 	}
@@ -106,7 +106,7 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 	var found []candidate
 	for i, h := range s.hits {
 		if grades.Scores[i] >= grade.AmbiguousFrom {
-			found = append(found, candidate{Hit: h, grade: grades.Scores[i], asked: s.asked, place: 1, kept: true})
+			found = append(found, candidate{Hit: h, grade: grades.Scores[i], asked: s.asked, place: 1, pinned: true})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.grade, a.grade) })
@@ -125,25 +125,25 @@ func (j *job) listAbout(ctx context.Context, about string) (listed, []candidate,
 	for _, d := range docs {
 		at[d.ID] = d
 	}
-	best = slices.DeleteFunc(best, func(c candidate) bool { return at[c.Chunk.Document].ID == "" }) // gone by now
+	best = slices.DeleteFunc(best, func(c candidate) bool { return at[c.Chunk.Document].ID == "" }) // deleted in the meantime
 	out.Found = len(best)
 	best = best[:min(len(best), maxListed)]
 	for _, c := range best {
-		out.Documents = append(out.Documents, described(at[c.Chunk.Document]))
+		out.Documents = append(out.Documents, documentOf(at[c.Chunk.Document]))
 	}
 	return out, best, nil
 }
 
-// enumerate writes an answer that lists documents, instead of a generator: the title of each, with a passage as its citation. It
+// generateList writes an answer that lists documents, instead of a generator: the title of each, with a passage as its citation. It
 // claims that the document exists and, if the question has a topic, that the passage is about it, with its grade as the confidence.
-func (j *job) enumerate(ctx context.Context) error {
+func (j *job) generateList(ctx context.Context) error {
 	j.context = slices.Clone(j.pool)
 	for i := range j.context {
 		j.read = append(j.read, i)
 	}
-	j.requote()
-	j.ready(ctx, event.GenerationStarted{Model: rules})
-	return j.say(ctx, j.listing.deltas(), j.shown())
+	j.restoreQuotes()
+	j.setGenerationStart(ctx, event.GenerationStarted{Model: rules})
+	return j.stream(ctx, j.listing.deltas(), j.emittedDeltas())
 }
 
 // deltas returns the text of the answer. The passages have the numbers of their documents, from 1.
@@ -171,9 +171,9 @@ func (l *listing) deltas() iter.Seq2[model.Delta, error] {
 func (l *listing) lead() string {
 	count := fmt.Sprint(l.found)
 	about := ""
-	if l.wish.German {
-		if l.wish.About != "" {
-			about = " über " + printable(l.wish.About)
+	if l.request.German {
+		if l.request.About != "" {
+			about = " über " + printable(l.request.About)
 		}
 		if l.more {
 			count = "mehr als " + count
@@ -183,8 +183,8 @@ func (l *listing) lead() string {
 		}
 		return fmt.Sprintf("Dokumente%s (%s):", about, count)
 	}
-	if l.wish.About != "" {
-		about = " about " + printable(l.wish.About)
+	if l.request.About != "" {
+		about = " about " + printable(l.request.About)
 	}
 	if l.more {
 		count = "over " + count
@@ -195,18 +195,18 @@ func (l *listing) lead() string {
 	return fmt.Sprintf("Documents%s (%s):", about, count)
 }
 
-// titlesForm is the name of the verifier of an answer that lists documents.
-const titlesForm = "titles"
+// titleVerifier is the name of the verifier of an answer that lists documents.
+const titleVerifier = "titles"
 
-// attest verifies an answer that lists documents. The index confirms that a document exists; the grade of its passage decides
+// verifyList verifies an answer that lists documents. The index confirms that a document exists; the grade of its passage decides
 // whether it is about the topic.
-func (j *job) attest(ctx context.Context) error {
+func (j *job) verifyList(ctx context.Context) error {
 	var verdicts []verify.Verdict
-	v := event.Verified{Claims: []event.Claim{}, By: titlesForm}
+	v := event.Verified{Claims: []event.Claim{}, By: titleVerifier}
 	for i, c := range j.context {
 		d := j.listing.docs[i]
 		claim := event.Claim{Text: cmp.Or(d.Title, d.Name, string(d.ID)), Verdict: event.Supported, Chunks: []corpus.ChunkID{c.Chunk.ID}}
-		if j.listing.wish.About != "" && c.grade < grade.CorrectFrom {
+		if j.listing.request.About != "" && c.grade < grade.CorrectFrom {
 			claim.Verdict = event.PartiallySupported
 		}
 		v.Claims = append(v.Claims, claim)

@@ -39,14 +39,14 @@ type Pipeline struct {
 	Drafter   hyde.Writer        // nil: by relevance feedback
 	Generator model.Generator
 	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
-	// Generator answers. It may be called at once.
+	// Generator answers. Calls may be concurrent.
 	Generators func(name string) model.Generator
 	Grader     grade.Grader // nil: the Scorer, whose scores are then the grades
 	Scorer     grade.Grader // scores search results without a model; nil: by coverage
 	Reranker   rerank.Reranker
 	Verifier   verify.Verifier
 	Planner    agent.Planner    // chooses the tools of agentic mode; nil: rules
-	Graph      index.Graph      // nil: the index, if it is one; without a graph, there are no walks
+	Graph      index.Graph      // nil: the index, if it implements it; otherwise graph traversal fails
 	Budget     agent.Budget     // of agentic mode's loop; zero fields: its defaults
 	Now        func() time.Time // for durations; default time.Now
 	Cache      *cache.Cache     // nil: answers are not cached; otherwise the index must be an [index.Versions]
@@ -58,13 +58,13 @@ type Vectors interface {
 	SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error)
 }
 
-// By returns the Vectors of one embedder for all collections, with the index's own weights.
-func By(e model.Embedder) Vectors { return one{e} }
+// OneEmbedder returns the Vectors of one embedder for all collections, with the index's own weights.
+func OneEmbedder(e model.Embedder) Vectors { return oneEmbedder{e} }
 
-type one struct{ model.Embedder }
+type oneEmbedder struct{ model.Embedder }
 
 // SearchVector implements [Vectors].
-func (o one) SearchVector(ctx context.Context, _, text string, p model.Purpose) (index.SearchVector, error) {
+func (o oneEmbedder) SearchVector(ctx context.Context, _, text string, p model.Purpose) (index.SearchVector, error) {
 	vectors, err := o.Embed(ctx, []string{text}, p)
 	if err != nil {
 		return index.SearchVector{}, err
@@ -75,40 +75,40 @@ func (o one) SearchVector(ctx context.Context, _, text string, p model.Purpose) 
 // job is one question being answered.
 type job struct {
 	*Pipeline
-	rec      *Recorder
-	past     past
-	q        event.RunStarted // its query is the standalone question
-	alone    string           // the standalone question, if it differs from the one that was asked
-	analysis analyze.Analysis
-	calls    event.CallID
-	pool     []candidate                       // results so far, each chunk once
-	at       map[corpus.ChunkID]int            // their indexes in pool
-	instead  map[corpus.ChunkID]corpus.ChunkID // the chunk that is read instead of one that was found
-	stats    index.TermStats
-	context  []candidate // passages that may be read, best first; a passage's number is its index + 1
-	read     []int       // indexes in context of the passages that the generator reads
-	order    []int       // indexes in context of the sources, by number
-	quotes   []quote     // of the sources that are cited, by number
-	claims   []verify.Claim
-	finished bool                       // the sources are listed
-	files    map[corpus.DocumentID]file // of the documents that are read
+	rec        *Recorder
+	resumed    resumedRun
+	q          event.RunStarted // its query is the standalone question
+	standalone string           // the standalone question, if it differs from the original one
+	analysis   analyze.Analysis
+	calls      event.CallID
+	pool       []candidate                       // results so far, each chunk once
+	poolIndex  map[corpus.ChunkID]int            // index in pool of each chunk
+	replacedBy map[corpus.ChunkID]corpus.ChunkID // the parent that is read instead of a chunk
+	stats      index.TermStats
+	context    []candidate // passages that may be read, best first; a passage's number is its index + 1
+	read       []int       // indexes in context of the passages that the generator reads
+	order      []int       // indexes in context of the sources, by number
+	quotes     []quote     // of the cited sources, by number
+	claims     []verify.Claim
+	finished   bool                       // the sources are in the log
+	files      map[corpus.DocumentID]file // of the documents whose passages are shown
 
-	focus   string   // the topic of a question about documents or pages that it names
-	whole   bool     // the question asks for a summary of documents that it names
+	focus   string   // the topic of a question that names documents or pages
+	summary bool     // the question asks for a summary of whole documents or pages
 	listing *listing // the question asks for a list of documents
 
-	lost error // the first failure of the index after which the run continued
+	indexErr error // the first failure of the index after which the run continued
 
-	start     event.GenerationStarted // written with the first piece of the answer
-	cacheable bool                    // the answer may be cached
-	scored    bool                    // the scores of searches are the grades of their hits
-	version   uint64                  // of the collection, before the first search
-	notes     notes
+	start      event.GenerationStarted // written with the first piece of the answer
+	cacheable  bool                    // the answer may be cached
+	scored     bool                    // the scores of searches are the grades of their hits
+	version    uint64                  // of the collection, before the first search
+	modelCalls modelCalls
 }
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
-	j := &job{Pipeline: p, rec: r, past: past{State: r.Past()}, q: r.State().RunStarted, at: map[corpus.ChunkID]int{}, instead: map[corpus.ChunkID]corpus.ChunkID{}}
+	j := &job{Pipeline: p, rec: r, resumed: resumedRun{State: r.Resumed()}, q: r.State().RunStarted, poolIndex: map[corpus.ChunkID]int{}, replacedBy: map[corpus.ChunkID]corpus.ChunkID{}}
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now
@@ -139,12 +139,12 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 		with.Budget.Iterations = min(n, cmp.Or(max(with.Budget.Iterations, 0), agent.DefaultIterations))
 	}
 	j.Pipeline = &with
-	if over, err := j.past.over(); over {
+	if over, err := j.resumed.ended(); over {
 		return err
 	}
 	err := j.answer(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.Join(err, j.keep(ctx))
+		return errors.Join(err, j.listPartialSources(ctx))
 	}
 	return err
 }
@@ -163,10 +163,10 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.chat}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.conclusive}, {"rerank", j.rerank}, {generating, j.generate},
+	}{{"analyze", j.smallTalk}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
-		if err := errors.Join(err, j.settle(ctx)); err != nil {
+		if err := errors.Join(err, j.flushModelCalls(ctx)); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -176,16 +176,16 @@ func (j *job) answer(ctx context.Context) error {
 			break
 		}
 	}
-	j.remember(ctx)
+	j.cacheAnswer(ctx)
 	return nil
 }
 
-// chat answers a message without a question, such as thanks, without a search or citations. Of a message that also asks something,
+// smallTalk answers a message without a question, such as thanks, without a search or citations. Of a message that also asks something,
 // it keeps the question.
-func (j *job) chat(ctx context.Context) error {
+func (j *job) smallTalk(ctx context.Context) error {
 	question, reply := analyze.SmallTalk(j.q.Query)
 	if question != j.q.Query && question != "" {
-		j.q.Query, j.alone = question, question
+		j.q.Query, j.standalone = question, question
 	}
 	if question != "" {
 		return nil
@@ -194,13 +194,13 @@ func (j *job) chat(ctx context.Context) error {
 		logged bool
 		body   event.Body
 	}{
-		{j.past.Analysis != nil, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: rules}},
-		{j.past.Cache != nil, event.CacheChecked{}},
-		{j.past.Generation != nil, event.GenerationStarted{Model: rules}},
-		{len(j.past.Text) > 0, event.Token{Text: reply}},
-		{j.past.Stop != "", event.GenerationFinished{Reason: string(model.StopEnd)}},
-		{j.past.Check != nil, event.Verified{Claims: []event.Claim{}, By: rules}},
-		{j.past.Sources != nil, event.Attributed{Sources: []event.Source{}, By: rules}},
+		{j.resumed.Analysis != nil, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: rules}},
+		{j.resumed.Cache != nil, event.CacheChecked{}},
+		{j.resumed.Generation != nil, event.GenerationStarted{Model: rules}},
+		{len(j.resumed.Text) > 0, event.Token{Text: reply}},
+		{j.resumed.Stop != "", event.GenerationFinished{Reason: string(model.StopEnd)}},
+		{j.resumed.Check != nil, event.Verified{Claims: []event.Claim{}, By: rules}},
+		{j.resumed.Sources != nil, event.Attributed{Sources: []event.Source{}, By: rules}},
 	} {
 		if step.logged {
 			continue
@@ -215,8 +215,8 @@ func (j *job) chat(ctx context.Context) error {
 
 // condense makes the question self-contained. The following steps work on the result.
 func (j *job) condense(ctx context.Context) error {
-	if a := j.past.Analysis; a != nil {
-		j.alone = a.Standalone
+	if a := j.resumed.Analysis; a != nil {
+		j.standalone = a.Standalone
 		j.q.Query = cmp.Or(a.Standalone, j.q.Query)
 		return nil
 	}
@@ -228,19 +228,19 @@ func (j *job) condense(ctx context.Context) error {
 		return err
 	}
 	if asked != j.q.Query {
-		j.q.Query, j.alone = asked, asked
+		j.q.Query, j.standalone = asked, asked
 	}
 	return nil
 }
 
 // analyze answers from the cache, or emits the analysis of the question and a cache miss.
 func (j *job) analyze(ctx context.Context) error {
-	if known, err := j.recall(ctx); known || err != nil {
+	if answered, err := j.answerFromCache(ctx); answered || err != nil {
 		return err
 	}
-	if a := j.past.Analysis; a != nil {
+	if a := j.resumed.Analysis; a != nil {
 		j.analysis = analyze.Analysis{Complexity: a.Complexity, Parts: a.Parts, Several: a.Several, Chained: a.Chained, By: a.By}
-		if j.past.Cache != nil {
+		if j.resumed.Cache != nil {
 			return nil
 		}
 		return j.rec.Emit(ctx, event.CacheChecked{})
@@ -249,10 +249,10 @@ func (j *job) analyze(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By, Standalone: j.alone}
+	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By, Standalone: j.standalone}
 	switch {
 	case analysis.Mode != event.Agentic:
-		a.Parts, analysis.Mode = nil, event.Direct // which is one search
+		a.Parts, analysis.Mode = nil, event.Direct // direct mode searches for the whole question
 	case j.Budget.Iterations == 1:
 		a.Parts = nil // the limit of iterations allows no decomposition
 	}
@@ -266,24 +266,24 @@ func (j *job) analyze(ctx context.Context) error {
 
 // prepare checks that there are documents and loads the statistics of the question's words.
 func (j *job) prepare(ctx context.Context) error {
-	if err := j.past.load(ctx, j.Index, j.q.Collection); err != nil {
+	if err := j.resumed.loadChunks(ctx, j.Index, j.q.Collection); err != nil {
 		return j.indexFault(ctx, err)
 	}
 	docs, err := j.Index.Documents(ctx, j.q.Collection, "", 1)
 	if err != nil {
 		return j.indexFault(ctx, err)
 	}
-	if len(docs) == 0 && j.past.Rerank == nil && j.past.Generation == nil {
-		return fault.New(fault.NoDocuments, "no documents are in %s", shownName(j.q.Collection))
+	if len(docs) == 0 && j.resumed.Rerank == nil && j.resumed.Generation == nil {
+		return fault.New(fault.NoDocuments, "no documents are in %s", scopeNames(j.q.Collection))
 	}
-	if err := j.learn(ctx, j.asked()); err != nil {
+	if err := j.loadTermStats(ctx, j.questions()); err != nil {
 		return j.indexFault(ctx, err)
 	}
 	return nil
 }
 
-// shownName returns the names of a question's scope for messages: printable and not too many.
-func shownName(collection string) string {
+// scopeNames returns the names of a question's scope for messages: printable and not too many.
+func scopeNames(collection string) string {
 	names := strings.Split(printable(lang.Truncate(collection, maxName)), ",")
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
@@ -291,8 +291,8 @@ func shownName(collection string) string {
 	return strings.Join(names, ", ")
 }
 
-// learn adds to the term statistics.
-func (j *job) learn(ctx context.Context, texts []string) error {
+// loadTermStats adds the statistics of the words in texts.
+func (j *job) loadTermStats(ctx context.Context, texts []string) error {
 	words := lang.ContentWords(lang.Truncate(strings.Join(texts, "\n"), maxQuery), maxWords)
 	words = slices.DeleteFunc(words, func(w string) bool { _, known := j.stats.DF[w]; return known })
 	if len(words) == 0 && j.stats.DF != nil {
@@ -302,7 +302,7 @@ func (j *job) learn(ctx context.Context, texts []string) error {
 	if err != nil {
 		return err
 	}
-	df := maps.Clone(j.stats.DF) // it may be read concurrently
+	df := maps.Clone(j.stats.DF) // concurrent graders may read the old map
 	if df == nil {
 		df = map[string]int{}
 	}
@@ -313,7 +313,7 @@ func (j *job) learn(ctx context.Context, texts []string) error {
 
 // retrieve runs the document tool that the question asks for explicitly, or else searches in the run's mode.
 func (j *job) retrieve(ctx context.Context) error {
-	if known, err := j.plainly(ctx); known || err != nil {
+	if answered, err := j.runExplicitTool(ctx); answered || err != nil {
 		return err
 	}
 	if j.q.Mode == event.Agentic {
@@ -322,31 +322,31 @@ func (j *job) retrieve(ctx context.Context) error {
 	return j.direct(ctx)
 }
 
-// survive records a failure of the index after which the run continues, and emits a warning.
-func (j *job) survive(ctx context.Context, what string, err error) error {
+// warnIndexError records a failure of the index after which the run continues, and emits a warning.
+func (j *job) warnIndexError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	err = j.indexFault(ctx, err)
-	j.lose(err)
+	j.keepIndexError(err)
 	public := fault.Public(err)
 	return j.rec.Emit(ctx, event.Warned{Code: public.Code, Message: what + " failed: " + public.Message, Step: "search"})
 }
 
-// lose records an error, if the index is its cause.
-func (j *job) lose(err error) {
-	if code := fault.Public(err).Code; j.lost == nil && (code == fault.Index || code == fault.NoSpace) {
-		j.lost = err
+// keepIndexError records the first error whose cause is the index.
+func (j *job) keepIndexError(err error) {
+	if code := fault.Public(err).Code; j.indexErr == nil && (code == fault.Index || code == fault.NoSpace) {
+		j.indexErr = err
 	}
 }
 
-// conclusive ends the run if the index failed and nothing useful was found: the run must not abstain as if the documents held no
+// checkIndexError ends the run if the index failed and nothing useful was found: the run must not abstain as if the documents held no
 // answer.
-func (j *job) conclusive(context.Context) error {
-	if j.lost == nil || j.listing != nil || j.whole || slices.ContainsFunc(j.pool, func(c candidate) bool { return c.kept }) || j.useful() {
+func (j *job) checkIndexError(context.Context) error {
+	if j.indexErr == nil || j.listing != nil || j.summary || slices.ContainsFunc(j.pool, func(c candidate) bool { return c.pinned }) || j.useful() {
 		return nil
 	}
-	return j.lost
+	return j.indexErr
 }
 
 // indexFault adds a code to an error of the index, unless it is the context's error.
@@ -363,12 +363,12 @@ func (j *job) indexFault(ctx context.Context, err error) error {
 // maxWords limits the words of a question that are weighted.
 const maxWords = 256
 
-// asked returns the question and the parts that it was split into.
-func (j *job) asked() []string {
+// questions returns the question and the parts that it was split into.
+func (j *job) questions() []string {
 	if j.focus != "" {
 		return []string{j.focus}
 	}
 	return append([]string{j.q.Query}, j.analysis.Parts...)
 }
 
-func (j *job) since(began time.Time) event.Millis { return event.MillisOf(j.Now().Sub(began)) }
+func (j *job) elapsed(began time.Time) event.Millis { return event.MillisOf(j.Now().Sub(began)) }

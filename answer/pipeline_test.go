@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		shared = &answer.Pipeline{Index: ix, Vectors: answer.By(l), Generator: l, Grader: grade.Coverage{}, Reranker: rerank.New(l), Verifier: verify.Overlap{}}
+		shared = &answer.Pipeline{Index: ix, Vectors: answer.OneEmbedder(l), Generator: l, Grader: grade.Coverage{}, Reranker: rerank.New(l), Verifier: verify.Overlap{}}
 		return m.Run()
 	}())
 }
@@ -265,7 +265,7 @@ func (brokenEmbedder) Embed(context.Context, []string, model.Purpose) ([][]float
 func TestEmbedderThatFailsIsSurvived(t *testing.T) {
 	t.Parallel()
 	p := library()
-	p.Vectors = answer.By(brokenEmbedder{local.New(local.Options{})})
+	p.Vectors = answer.OneEmbedder(brokenEmbedder{local.New(local.Options{})})
 	s := event.Fold(ask(t, p, "Who is the keeper of the Farland lighthouse?"))
 	if s.Status != event.Finished || len(s.Warnings) == 0 || !strings.Contains(string(s.Text), "Ada Brook") {
 		t.Errorf("%s, %v: %q", s.Status, s.Warnings, s.Text)

@@ -23,38 +23,38 @@ const sentenceWeight = 0.5
 // maxRanked is the number of passages that are reranked, or four times the number to read if that is more.
 const maxRanked = 60
 
-// titledBonus is added, in agentic mode, to the score of a passage about something that the question names.
-const titledBonus = 0.2
+// titleBonus is added, in agentic mode, to the score of a passage about something that the question names.
+const titleBonus = 0.2
 
 // rerank orders the pool and keeps as many passages as the question asks for. Passages that are graded incorrect are not read unless
 // there are no others.
 func (j *job) rerank(ctx context.Context) error {
-	if j.past.Seq > 0 && j.past.Rerank == nil && j.past.Generation == nil {
+	if j.resumed.Seq > 0 && j.resumed.Rerank == nil && j.resumed.Generation == nil {
 		if err := j.closeCalls(ctx); err != nil {
 			return err
 		}
 	}
-	if j.listing != nil || j.whole {
-		j.asTheyStand()
+	if j.listing != nil || j.summary {
+		j.keepOrder()
 		return nil
 	}
-	if j.past.Rerank != nil {
+	if j.resumed.Rerank != nil {
 		var kept []candidate
-		for _, f := range j.past.Rerank.Outputs {
-			if i, ok := j.at[f.Chunk]; ok {
+		for _, f := range j.resumed.Rerank.Outputs {
+			if i, ok := j.poolIndex[f.Chunk]; ok {
 				kept = append(kept, j.pool[i])
 			}
 		}
-		j.context = worthReading(kept)
+		j.context = withoutIncorrect(kept)
 		return nil
 	}
 	began := j.Now()
-	j.narrow()
+	j.limitPool()
 	chunks := make([]corpus.Chunk, len(j.pool))
 	for i, c := range j.pool {
 		chunks[i] = c.Chunk
 	}
-	ranking, err := j.Reranker.Rerank(ctx, strings.Join(j.asked(), "\n"), chunks, j.stats)
+	ranking, err := j.Reranker.Rerank(ctx, strings.Join(j.questions(), "\n"), chunks, j.stats)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (j *job) rerank(ctx context.Context) error {
 	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks), Outputs: []event.Found{}}
 	var kept []candidate
 	for _, i := range order {
-		if len(kept) >= j.q.TopK && !j.pool[i].kept || len(kept) == max(j.q.TopK, maxCentral) {
+		if len(kept) >= j.q.TopK && !j.pool[i].pinned || len(kept) == max(j.q.TopK, maxSummaryPassages) {
 			continue
 		}
 		if covered(j.pool[i].Chunk, kept) {
@@ -77,55 +77,55 @@ func (j *job) rerank(ctx context.Context) error {
 		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: ranking.Scores[i]})
 		r.TopScore = math.Max(r.TopScore, ranking.Scores[i])
 	}
-	j.context = worthReading(kept)
-	r.Duration = j.since(began)
+	j.context = withoutIncorrect(kept)
+	r.Duration = j.elapsed(began)
 	return j.rec.Emit(ctx, r)
 }
 
-// worthReading returns the candidates that are not graded incorrect, or all if there are no others.
-func worthReading(kept []candidate) []candidate {
-	out := slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.kept })
+// withoutIncorrect returns the candidates that are not graded incorrect, or all if there are no others.
+func withoutIncorrect(kept []candidate) []candidate {
+	out := slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.pinned })
 	if len(out) == 0 {
 		return kept
 	}
 	return out
 }
 
-// asTheyStand keeps the order of passages that were requested by name.
-func (j *job) asTheyStand() {
+// keepOrder keeps the order of passages that were requested by name.
+func (j *job) keepOrder() {
 	if j.listing == nil {
-		j.context = j.pool[:min(len(j.pool), max(j.q.TopK, maxCentral))]
+		j.context = j.pool[:min(len(j.pool), max(j.q.TopK, maxSummaryPassages))]
 	}
 }
 
-// narrow limits the pool before reranking: many searches find many passages, and reranking each takes time.
-func (j *job) narrow() {
+// limitPool limits the pool before reranking: many searches find many passages, and reranking each takes time.
+func (j *job) limitPool() {
 	slices.SortStableFunc(j.pool, func(a, b candidate) int { return cmp.Compare(b.place, a.place) })
 	j.pool = j.pool[:min(len(j.pool), max(maxRanked, 4*j.q.TopK))]
-	j.at = nil
+	j.poolIndex = nil
 }
 
-// rank returns the indexes of the pool in their order.
-func (j *job) rank(late []float64) []float64 {
-	first := make([]float64, len(j.pool))
-	named := j.named()
+// rank returns the combined score of each candidate in the pool.
+func (j *job) rank(rerankScores []float64) []float64 {
+	searchScores := make([]float64, len(j.pool))
+	named := j.namedByTitle()
 	for i, c := range j.pool {
-		first[i] = c.place
+		searchScores[i] = c.place
 		if named[i] {
-			first[i] += titledBonus
+			searchScores[i] += titleBonus
 		}
 	}
-	searched, near := scale(first), scale(late)
+	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i := range out {
-		out[i] = (1-rerankWeight)*searched(first[i]) + rerankWeight*near(late[i])
+		out[i] = (1-rerankWeight)*scaleSearch(searchScores[i]) + rerankWeight*scaleRerank(rerankScores[i])
 	}
 	return out
 }
 
-// named reports, in agentic mode, which candidates are about something that the question names, by their titles without the words
-// that distinguish them. A name within a longer name of another title does not count.
-func (j *job) named() []bool {
+// namedByTitle reports, in agentic mode, which candidates are about something that the question names, by their titles without a
+// suffix in parentheses. A name within a longer name of another title does not count.
+func (j *job) namedByTitle() []bool {
 	out := make([]bool, len(j.pool))
 	if j.q.Mode != event.Agentic {
 		return out
@@ -160,11 +160,11 @@ func covered(c corpus.Chunk, kept []candidate) bool {
 	})
 }
 
-// places returns the ranks of the hits of a search, 0..1: by its scores and the best sentence of each and, if the search was not for
+// searchRanks returns the ranks of the hits of a search, 0..1: by its scores and the best sentence of each and, if the search was not for
 // the question itself, by the grades too.
-func (j *job) places(s *search, grades []float64) []float64 {
+func (j *job) searchRanks(s *search, grades []float64) []float64 {
 	out := make([]float64, len(s.hits))
-	asked := telling(j.weights(s.asked), s.hits)
+	asked := downweightCommon(j.weights(s.asked), s.hits)
 	best := 1e-9
 	for i, h := range s.hits {
 		out[i] = bestSentence(h.Chunk, asked)
@@ -193,27 +193,27 @@ func (j *job) weights(question string) map[string]float64 {
 	return out
 }
 
-// telling reduces the weight of terms that most results have in title or text, since they do not distinguish the results.
-func telling(asked map[string]float64, hits []index.Hit) map[string]float64 {
-	held := map[string]int{}
+// downweightCommon reduces the weight of terms that most results have in title or text, since they do not distinguish the results.
+func downweightCommon(asked map[string]float64, hits []index.Hit) map[string]float64 {
+	df := map[string]int{}
 	for _, h := range hits {
 		terms := lang.TermSet(h.Chunk.Title + "\n" + h.Chunk.Text)
 		for t := range asked {
 			if _, ok := terms[t]; ok {
-				held[t]++
+				df[t]++
 			}
 		}
 	}
 	out := make(map[string]float64, len(asked))
 	rarest := lang.IDF(len(hits), 1)
 	for t, weight := range asked {
-		out[t] = weight * (common + (1-common)*min(1, lang.IDF(len(hits), max(held[t], 1))/rarest))
+		out[t] = weight * (commonTermShare + (1-commonTermShare)*min(1, lang.IDF(len(hits), max(df[t], 1))/rarest))
 	}
 	return out
 }
 
-// common is the remaining share of the weight of a term that all passages have.
-const common = 0.3
+// commonTermShare is the remaining share of the weight of a term that all passages have.
+const commonTermShare = 0.3
 
 // bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present.
 func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
@@ -224,11 +224,11 @@ func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
 	best := 0.0
 	for _, span := range lang.Sentences(c.Text) {
 		words := lang.Terms(c.Text[span.Start:span.End])
-		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(len(words))/usualSentence))
+		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(len(words))/typicalSentence))
 		sum := base
 		seen := map[string]bool{}
 		for _, w := range words {
-			if _, said := title[w]; !said && !seen[w] {
+			if _, inTitle := title[w]; !inTitle && !seen[w] {
 				seen[w] = true
 				sum += asked[w] * norm
 			}
@@ -238,5 +238,5 @@ func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
 	return best
 }
 
-// usualSentence is the typical number of terms in a sentence.
-const usualSentence = 14
+// typicalSentence is the typical number of terms in a sentence.
+const typicalSentence = 14

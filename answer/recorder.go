@@ -17,12 +17,12 @@ type Recorder struct {
 	store eventlog.Store
 	now   func() time.Time
 
-	past event.State // of a run that is resumed: what its log held before
+	resumed event.State // state of a resumed run when it was resumed
 
 	mu    sync.Mutex
 	state event.State
 	check event.Check
-	next  [1]event.Event // what is appended, so that a token needs no slice of its own
+	next  [1]event.Event // buffer for Append, to avoid an allocation for each token
 }
 
 // NewRecorder starts a run. It appends the log's first event before it returns.
@@ -35,7 +35,7 @@ func NewRecorder(ctx context.Context, store eventlog.Store, now func() time.Time
 // ResumeRecorder continues the log of a run that an earlier process left without a terminal event. A log that breaks the rules
 // of [event.Check], or has ended, is an error.
 func ResumeRecorder(store eventlog.Store, now func() time.Time, log []event.Event) (*Recorder, error) {
-	r := &Recorder{store: store, now: now, past: event.Fold(log)}
+	r := &Recorder{store: store, now: now, resumed: event.Fold(log)}
 	for _, e := range log {
 		if err := r.check.Next(e); err != nil {
 			return nil, fmt.Errorf("resume run: %w", err)
@@ -44,15 +44,15 @@ func ResumeRecorder(store eventlog.Store, now func() time.Time, log []event.Even
 	if len(log) == 0 || r.check.Ended() {
 		return nil, fmt.Errorf("resume run: %w", eventlog.ErrEnd)
 	}
-	r.state = r.past
+	r.state = r.resumed
 	r.state.Text, r.state.Reasoning, r.state.Citations, r.state.Quoted = nil, nil, nil, nil
-	r.state.Searches, r.state.Calls, r.state.Grades = slices.Clone(r.past.Searches), slices.Clone(r.past.Calls), slices.Clone(r.past.Grades)
-	r.state.Usage, r.state.Warnings, r.state.Tools = slices.Clone(r.past.Usage), slices.Clone(r.past.Warnings), slices.Clone(r.past.Tools)
+	r.state.Searches, r.state.Calls, r.state.Grades = slices.Clone(r.resumed.Searches), slices.Clone(r.resumed.Calls), slices.Clone(r.resumed.Grades)
+	r.state.Usage, r.state.Warnings, r.state.Tools = slices.Clone(r.resumed.Usage), slices.Clone(r.resumed.Warnings), slices.Clone(r.resumed.Tools)
 	return r, nil
 }
 
-// Past returns the state of a resumed run when it was resumed, with the text, and the zero state for a new run. Do not change it.
-func (r *Recorder) Past() event.State { return r.past }
+// Resumed returns the state of a resumed run when it was resumed, with the text, and the zero state for a new run. Do not change it.
+func (r *Recorder) Resumed() event.State { return r.resumed }
 
 // Emit appends an event. An event that violates the rules of [event.Check] is an error and is not written. Emit writes to the store
 // even if ctx has ended, since a run that stops still needs its terminal event.
@@ -88,7 +88,7 @@ func (r *Recorder) emit(ctx context.Context, b event.Body) error {
 	}
 	r.next[0] = e
 	if err := r.store.Append(ctx, r.state.Run, r.next[:]...); err != nil {
-		r.check = before // the run's end can still be told, if the store gets better
+		r.check = before // the terminal event can still be written if the store recovers
 		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
 	}
 	r.state.Seq, r.state.UpdatedAt = e.Seq, e.At

@@ -16,47 +16,47 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// past is the state of a resumed run from its log. A step uses its result from here if there is one. It is empty for a new run.
-type past struct {
+// resumedRun is the state of a resumed run from its log. A step uses its result from here if there is one. It is empty for a new run.
+type resumedRun struct {
 	event.State
-	chunks map[corpus.ChunkID]corpus.Chunk // that the log names and the index still holds
+	chunks map[corpus.ChunkID]corpus.Chunk // chunks that the log names and the index still has
 }
 
 // errChanged ends a resumed run whose log cannot be continued.
-var errChanged = fault.New(fault.Unavailable, "the server restarted, and what the answer was made from has changed since")
+var errChanged = fault.New(fault.Unavailable, "the server restarted, and the documents have changed since")
 
-// load reads the chunks that the log names.
-func (p *past) load(ctx context.Context, ix index.Reader, collection string) error {
-	named := map[corpus.ChunkID]bool{}
+// loadChunks reads the chunks that the log names.
+func (p *resumedRun) loadChunks(ctx context.Context, ix index.Reader, collection string) error {
+	wanted := map[corpus.ChunkID]bool{}
 	for _, s := range p.Searches {
 		if s.Result != nil {
 			for _, f := range s.Result.Found {
-				named[f.Chunk] = true
+				wanted[f.Chunk] = true
 			}
 		}
 	}
 	for _, g := range p.Grades {
 		for _, d := range g.Grades {
 			if d.Parent != "" {
-				named[d.Parent] = true
+				wanted[d.Parent] = true
 			}
 		}
 	}
 	for _, c := range p.Calls {
 		if c.Result != nil {
 			for _, r := range c.Result.Passages {
-				named[r.Chunk] = true
+				wanted[r.Chunk] = true
 			}
 		}
 	}
-	ids := make([]corpus.ChunkID, 0, len(named))
-	for id := range named {
+	ids := make([]corpus.ChunkID, 0, len(wanted))
+	for id := range wanted {
 		ids = append(ids, id)
 	}
 	p.chunks = make(map[corpus.ChunkID]corpus.Chunk, len(ids))
 	slices.Sort(ids)
-	for some := range slices.Chunk(ids, perLook) {
-		chunks, err := ix.Chunks(ctx, collection, some)
+	for batch := range slices.Chunk(ids, batchSize) {
+		chunks, err := ix.Chunks(ctx, collection, batch)
 		if err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (p *past) load(ctx context.Context, ix index.Reader, collection string) err
 	return nil
 }
 
-// over reports whether the run only has to be ended, and with which error.
-func (p *past) over() (bool, error) {
+// ended reports whether the run only needs its terminal event, and with which error.
+func (p *resumedRun) ended() (bool, error) {
 	switch {
 	case p.Sources != nil && (p.Cached() || p.Check != nil):
 		return true, nil
@@ -88,13 +88,13 @@ func (p *past) over() (bool, error) {
 	case slices.ContainsFunc(p.Grades, func(g event.Graded) bool {
 		return slices.ContainsFunc(g.Grades, func(d event.Grade) bool { return d.Call == 0 })
 	}):
-		return true, errChanged // the same: the grades do not name their searches
+		return true, errChanged // an earlier version wrote the log: the grades do not name their searches
 	}
 	return false, nil
 }
 
 // search returns the search with the call id, or nil if the log does not have it.
-func (p *past) search(id event.CallID) *event.Search {
+func (p *resumedRun) search(id event.CallID) *event.Search {
 	for i := range p.Searches {
 		if p.Searches[i].Call == id {
 			return &p.Searches[i]
@@ -104,7 +104,7 @@ func (p *past) search(id event.CallID) *event.Search {
 }
 
 // call returns the call of another tool with the id, or nil.
-func (p *past) call(id event.CallID) *event.Call {
+func (p *resumedRun) call(id event.CallID) *event.Call {
 	for i := range p.Calls {
 		if p.Calls[i].ToolCalled.Call == id {
 			return &p.Calls[i]
@@ -114,7 +114,7 @@ func (p *past) call(id event.CallID) *event.Call {
 }
 
 // graded returns the grades of a round, or nil if the log does not have them.
-func (p *past) graded(round int) *event.Graded {
+func (p *resumedRun) graded(round int) *event.Graded {
 	for i := range p.Grades {
 		if p.Grades[i].Iteration == round {
 			return &p.Grades[i]
@@ -125,7 +125,7 @@ func (p *past) graded(round int) *event.Graded {
 
 // plan returns the actions of an iteration; ok is false if the log does not have them. After the last iteration of the log there
 // are none.
-func (p *past) plan(iteration int) (actions []agent.Action, ok bool) {
+func (p *resumedRun) plan(iteration int) (actions []agent.Action, ok bool) {
 	var logged json.RawMessage
 	for _, s := range p.Searches {
 		if s.Iteration == iteration && s.Plan != nil {
@@ -144,7 +144,7 @@ func (p *past) plan(iteration int) (actions []agent.Action, ok bool) {
 }
 
 // hits returns the results of a search that still exist.
-func (p *past) hits(r *event.RetrievalFinished) []index.Hit {
+func (p *resumedRun) hits(r *event.RetrievalFinished) []index.Hit {
 	var out []index.Hit
 	for _, f := range r.Found {
 		if c, ok := p.chunks[f.Chunk]; ok {
@@ -155,7 +155,7 @@ func (p *past) hits(r *event.RetrievalFinished) []index.Hit {
 }
 
 // candidates returns the passages of a tool that still exist.
-func (p *past) candidates(passages []event.Passage, asked string) []candidate {
+func (p *resumedRun) candidates(passages []event.Passage, asked string) []candidate {
 	var out []candidate
 	for _, r := range passages {
 		c, ok := p.chunks[r.Chunk]
@@ -169,23 +169,23 @@ func (p *past) candidates(passages []event.Passage, asked string) []candidate {
 		if len(c.PageStarts) == 0 {
 			c.Pages = r.Pages
 		}
-		out = append(out, candidate{Hit: index.Hit{Chunk: c, Score: r.Score}, grade: r.Grade, asked: asked, path: r.Path, place: r.Place, kept: r.Kept})
+		out = append(out, candidate{Hit: index.Hit{Chunk: c, Score: r.Score}, grade: r.Grade, asked: asked, path: r.Path, place: r.Place, pinned: r.Kept})
 	}
 	return out
 }
 
-// logged returns candidates as the log stores them.
-func logged(cs []candidate) []event.Passage {
+// passagesOf returns candidates as the log stores them.
+func passagesOf(cs []candidate) []event.Passage {
 	var out []event.Passage
 	for _, c := range cs {
-		out = append(out, event.Passage{Chunk: c.Chunk.ID, Score: c.Score, Grade: c.grade, Place: c.place, Kept: c.kept, Path: c.path, Start: c.Chunk.Start,
+		out = append(out, event.Passage{Chunk: c.Chunk.ID, Score: c.Score, Grade: c.grade, Place: c.place, Kept: c.pinned, Path: c.path, Start: c.Chunk.Start,
 			End: c.Chunk.End, Pages: c.Chunk.Pages})
 	}
 	return out
 }
 
-// returned decodes the result of a tool into out. The error is that of the tool.
-func returned(r *event.ToolReturned, out any) error {
+// decodeResult decodes the result of a tool into out. It returns the tool's error if the tool failed.
+func decodeResult(r *event.ToolReturned, out any) error {
 	var f failure
 	if json.Unmarshal(r.Result, &f) == nil && f.Error != "" {
 		return fault.New(fault.Index, "%s", f.Error)
@@ -198,7 +198,7 @@ func returned(r *event.ToolReturned, out any) error {
 
 // emitOnce emits the start of a call unless the log has it.
 func (j *job) emitOnce(ctx context.Context, id event.CallID, b event.Body) error {
-	if j.past.search(id) != nil || j.past.call(id) != nil {
+	if j.resumed.search(id) != nil || j.resumed.call(id) != nil {
 		return nil
 	}
 	return j.rec.Emit(ctx, b)
@@ -206,11 +206,11 @@ func (j *job) emitOnce(ctx context.Context, id event.CallID, b event.Body) error
 
 // closeCalls emits results for calls of an earlier process that were not repeated, because the index has changed.
 func (j *job) closeCalls(ctx context.Context) error {
-	const message = "the server restarted before the result was there"
+	const message = "the server restarted before the call returned"
 	s := j.rec.State()
 	for _, c := range s.Calls {
 		if c.Result == nil {
-			if err := j.rec.Emit(ctx, event.ToolReturned{Call: c.ToolCalled.Call, Tool: c.Tool, Result: object(failure{message})}); err != nil {
+			if err := j.rec.Emit(ctx, event.ToolReturned{Call: c.ToolCalled.Call, Tool: c.Tool, Result: toJSON(failure{message})}); err != nil {
 				return err
 			}
 		}
@@ -225,13 +225,13 @@ func (j *job) closeCalls(ctx context.Context) error {
 	return nil
 }
 
-// requote restores the numbers of the sources that the answer has cited. The text of a source is in the log and replaces a passage
+// restoreQuotes restores the numbers of the sources that the answer has cited. The text of a source is in the log and replaces a passage
 // that no longer exists.
-func (j *job) requote() {
+func (j *job) restoreQuotes() {
 	if len(j.order) > 0 {
 		return
 	}
-	for _, c := range j.past.Citations {
+	for _, c := range j.resumed.Citations {
 		if c.Source == nil {
 			continue
 		}
@@ -245,7 +245,7 @@ func (j *job) requote() {
 			j.quotes = append(j.quotes, quote{span: lang.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}})
 		}
 		q := &j.quotes[c.N-1]
-		q.pages, q.last = ascending(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages
+		q.pages, q.last = sortedUnique(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages
 	}
 }
 
@@ -259,10 +259,10 @@ func chunkOf(s event.Source) corpus.Chunk {
 	return c
 }
 
-// reread returns the passages that the generator read, in its order.
-func (j *job) reread(all []model.Passage) []model.Passage {
+// resumedPassages returns the passages that the generator read, in its order.
+func (j *job) resumedPassages(all []model.Passage) []model.Passage {
 	var out []model.Passage
-	for _, id := range j.past.Generation.Passages {
+	for _, id := range j.resumed.Generation.Passages {
 		if i := slices.IndexFunc(all, func(p model.Passage) bool { return p.Chunk.ID == id }); i >= 0 {
 			out = append(out, all[i])
 		}
@@ -270,35 +270,35 @@ func (j *job) reread(all []model.Passage) []model.Passage {
 	return out
 }
 
-// told returns the answer so far for the extraction of claims.
-func (j *job) told() *saying {
-	told := new(saying)
-	told.text.Write(j.past.Text)
-	for _, c := range j.past.Citations {
-		told.cites = append(told.cites, cite{c.At, j.context[j.order[c.N-1]].Chunk})
+// emittedText returns the answer so far for the extraction of claims.
+func (j *job) emittedText() *answerText {
+	text := new(answerText)
+	text.text.Write(j.resumed.Text)
+	for _, c := range j.resumed.Citations {
+		text.marks = append(text.marks, citeMark{c.At, j.context[j.order[c.N-1]].Chunk})
 	}
-	return told
+	return text
 }
 
-// shown returns the answer so far as its generator produced it, with adjacent texts joined.
-func (j *job) shown() []model.Delta {
+// emittedDeltas returns the answer so far as its generator produced it, with adjacent texts joined.
+func (j *job) emittedDeltas() []model.Delta {
 	var out []model.Delta
 	from := 0
 	until := func(at int) {
 		if at > from {
-			out, from = append(out, model.Delta{Text: string(j.past.Text[from:at])}), at
+			out, from = append(out, model.Delta{Text: string(j.resumed.Text[from:at])}), at
 		}
 	}
-	for _, c := range j.past.Citations {
+	for _, c := range j.resumed.Citations {
 		until(c.At)
 		out = append(out, model.Delta{Cite: j.order[c.N-1] + 1})
 	}
-	until(len(j.past.Text))
+	until(len(j.resumed.Text))
 	return out
 }
 
-// marked returns the answer so far with its citations as models write them.
-func marked(shown []model.Delta) string {
+// withMarkers returns the answer so far with its citations as models write them.
+func withMarkers(shown []model.Delta) string {
 	var out strings.Builder
 	for _, d := range shown {
 		if out.WriteString(d.Text); d.Cite != 0 {
@@ -308,8 +308,8 @@ func marked(shown []model.Delta) string {
 	return out.String()
 }
 
-// skip removes the text that was emitted before from the output of a generator; ok is false if the output differs.
-func skip(shown []model.Delta, d model.Delta) (left []model.Delta, rest model.Delta, ok bool) {
+// skipEmitted removes the text that was emitted before from the output of a generator; ok is false if the output differs.
+func skipEmitted(shown []model.Delta, d model.Delta) (left []model.Delta, rest model.Delta, ok bool) {
 	switch {
 	case len(shown) == 0:
 		return nil, d, true

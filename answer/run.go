@@ -12,7 +12,7 @@ import (
 
 // Answerer answers a question. It emits all events between the run's first event and its terminal event, and returns the error that
 // ended it early, if any. [Pipeline] implements it. The log of a run that is resumed after a restart has events already: see
-// [Recorder.Past].
+// [Recorder.Resumed].
 type Answerer interface {
 	Answer(ctx context.Context, r *Recorder) error
 }
@@ -61,7 +61,7 @@ func end(ctx context.Context, r *Recorder, err error) error {
 	}
 	switch public.Code {
 	case fault.Cancelled, fault.Timeout, fault.NoDocuments, fault.Unavailable:
-		return nil // told in the run, and nothing for an operator to do
+		return nil // the run's log has the error, and an operator has nothing to do
 	}
 	return err
 }

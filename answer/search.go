@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	candidates = 20   // passages that a search for the question brings at least
-	ofPart     = 10   // the same of what else is searched for, and never more than so many or top_k
-	maxQuery   = 8192 // bytes of what is searched for
+	minHits     = 20   // smallest limit of a search for the question
+	maxPartHits = 10   // limit of other searches, unless top_k is higher
+	maxQuery    = 8192 // bytes of a query
 )
 
 // search is a search of the index with its results.
 type search struct {
-	call    event.CallID
-	tool    string
-	words   string // searched for by words
-	near    string // searched for by its vector
-	purpose model.Purpose
-	levels  []corpus.Level
-	limit   int
-	weight  float64 // how far it is trusted, 0..1
-	asked   string  // the question that its passages are judged by
-	hits    []index.Hit
-	scores  grade.Grades                 // how relevant the hits are to the question, comparable between searches
-	names   map[corpus.DocumentID]string // of the files of the hits' documents
-	failed  string
+	call       event.CallID
+	tool       string
+	text       string // for the lexical search
+	vectorText string // the text whose vector is searched for
+	purpose    model.Purpose
+	levels     []corpus.Level
+	limit      int
+	weight     float64 // factor of its ranks, 0..1
+	asked      string  // the question by which its passages are graded
+	hits       []index.Hit
+	scores     grade.Grades                 // relevance of the hits, comparable between searches
+	names      map[corpus.DocumentID]string // file names of the hits' documents
+	errText    string
 }
 
 // search returns a search for passages by a tool, graded by the question itself.
 func (j *job) search(tool, query string) *search {
-	return &search{tool: tool, words: query, near: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
-		limit: max(candidates, 2*j.q.TopK), asked: j.q.Query, weight: 1}
+	return &search{tool: tool, text: query, vectorText: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
+		limit: max(minHits, 2*j.q.TopK), asked: j.q.Query, weight: 1}
 }
 
 // call returns the id of the next call.
@@ -49,17 +49,17 @@ func (j *job) call() event.CallID {
 	return j.calls
 }
 
-// shown returns the query of a search as its event shows it.
-func (s *search) shown() string {
-	if s.words == "" || s.tool == event.ToolHydeSearch && s.near != "" {
-		return s.near
+// displayed returns the query of a search as its event shows it.
+func (s *search) displayed() string {
+	if s.text == "" || s.tool == event.ToolHydeSearch && s.vectorText != "" {
+		return s.vectorText
 	}
-	return s.words
+	return s.text
 }
 
 // finished returns the event with the results of a search.
 func (s *search) finished(took event.Millis) event.RetrievalFinished {
-	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.failed}
+	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.errText}
 	for i, h := range s.hits {
 		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores.Scores[i],
 			Name: cmp.Or(s.names[h.Chunk.Document], lang.Truncate(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
@@ -68,35 +68,35 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	return result
 }
 
-// wordsAlone warns that a search is lexical only, because there is no vector.
-var wordsAlone = event.Warned{Code: fault.Model, Message: "the embedder failed; the search goes by words alone", Step: "search"}
+// lexicalOnly warns that a search is lexical only, because there is no vector.
+var lexicalOnly = event.Warned{Code: fault.Model, Message: "the embedder failed; the search is lexical only", Step: "search"}
 
-// find searches. A vector search is lexical if there is no vector.
+// find runs a search. Without a vector, the search is lexical.
 func (j *job) find(ctx context.Context, s *search) error {
-	q := index.Query{Collection: j.q.Collection, Text: s.words, Levels: s.levels, Limit: s.limit}
-	if j.Vectors != nil && s.near != "" {
-		placed, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Truncate(s.near, maxQuery), s.purpose)
+	q := index.Query{Collection: j.q.Collection, Text: s.text, Levels: s.levels, Limit: s.limit}
+	if j.Vectors != nil && s.vectorText != "" {
+		v, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Truncate(s.vectorText, maxQuery), s.purpose)
 		switch {
 		case err == nil:
-			q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
+			q.Space, q.Vector, q.Weights = v.Space, v.Vector, v.Weights
 		case ctx.Err() != nil:
 			return ctx.Err()
 		default:
-			if err := j.rec.Emit(ctx, wordsAlone); err != nil {
+			if err := j.rec.Emit(ctx, lexicalOnly); err != nil {
 				return err
 			}
 		}
 	}
 	if q.Vector == nil && q.Text == "" {
-		q.Text = s.near
+		q.Text = s.vectorText
 	}
 	hits, err := j.Index.Search(ctx, q)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
 		// The server now has another embedding model under the same name, whose vectors have another length.
-		if err := j.rec.Emit(ctx, wordsAlone); err != nil {
+		if err := j.rec.Emit(ctx, lexicalOnly); err != nil {
 			return err
 		}
-		q.Vector, q.Text = nil, s.shown()
+		q.Vector, q.Text = nil, s.displayed()
 		hits, err = j.Index.Search(ctx, q)
 	}
 	for i := range hits {
@@ -110,10 +110,10 @@ func (j *job) find(ctx context.Context, s *search) error {
 	return j.score(ctx, s, hits)
 }
 
-// score grades the hits of a search by rules for the scores that the run shows. The scores of the index are relative: the best hit
+// score sets the hits of a search and grades them by rules, for the scores that the run shows. The scores of the index are relative: the best hit
 // has about the same score for any question. Grades are absolute; see [grade.Calibration].
 func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
-	grades, err := j.Scorer.Grade(ctx, s.asked, read(hits), j.stats)
+	grades, err := j.Scorer.Grade(ctx, s.asked, searchTexts(hits), j.stats)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 // maxName limits the name of a document's file, in bytes.
 const maxName = 255
 
-// contents gives the part of the index that reads documents as such; nil if it has none.
+// contents returns the index as a reader of documents, or nil if it is not one.
 func (p *Pipeline) contents() index.DocumentReader {
 	c, _ := p.Index.(index.DocumentReader)
 	return c
 }
 
-// describe reads the paths of the documents' files. After a failure they have no names, which an answer does not need.
+// describe loads the names and paths of the chunks' documents. It ignores failures, since an answer does not need names.
 func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	c := j.contents()
 	if c == nil {
@@ -93,7 +93,7 @@ type file struct{ name, path string }
 type quote struct {
 	span  lang.Span // in the source's text: of the first citation; empty if it is not known
 	pages []int     // of all citations, ascending
-	last  []int     // of the last one
+	last  []int     // of the last citation
 }
 
 // sourceOf returns a source without its weight.
@@ -102,12 +102,12 @@ func (j *job) sourceOf(n int, c candidate) event.Source {
 	s := event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: f.name, File: f.path,
 		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
 		Text: c.Chunk.Text, Score: c.grade, Path: c.path}
-	j.locate(&s)
+	j.setQuote(&s)
 	return s
 }
 
-// locate sets the quote and the pages of a source that is cited.
-func (j *job) locate(s *event.Source) {
+// setQuote sets the quote and the pages of a source that is cited.
+func (j *job) setQuote(s *event.Source) {
 	if s.N <= len(j.quotes) {
 		q := j.quotes[s.N-1]
 		s.Quote, s.QuoteEnd, s.Pages = q.span.Start, q.span.End, q.pages
@@ -116,22 +116,22 @@ func (j *job) locate(s *event.Source) {
 
 // Limits of the text that is read to find a quotation, in bytes: of the answer and of the passage.
 const (
-	maxSaid   = 2000
-	maxQuoted = 16 << 10
+	maxSupportedText = 2000
+	maxPassageText   = 16 << 10
 )
 
-// quoted returns the sentences of a passage that hold the words of what was said, in their order. For each sentence that was said, these
-// are the sentence that holds most of its words and those that hold much of the rest; none if all of them hold less than half.
-func quoted(passage, said string) []lang.Span {
-	spans := lang.Sentences(lang.Truncate(passage, maxQuoted))
+// supportingSentences returns the sentences of a passage that support a text of the answer, in their order. For each sentence of the
+// text, these are the sentence that has most of its words, and those that have many of the remaining words.
+func supportingSentences(passage, answer string) []lang.Span {
+	spans := lang.Sentences(lang.Truncate(passage, maxPassageText))
 	words := make([]map[string]struct{}, len(spans))
 	for i, s := range spans {
 		words[i] = lang.TermSet(passage[s.Start:s.End])
 	}
-	said = lang.Truncate(said, maxSaid)
+	answer = lang.Truncate(answer, maxSupportedText)
 	var all []int
-	for _, s := range lang.Sentences(said) {
-		all = append(all, covering(words, lang.TermSet(said[s.Start:s.End]))...)
+	for _, s := range lang.Sentences(answer) {
+		all = append(all, coveringSentences(words, lang.TermSet(answer[s.Start:s.End]))...)
 	}
 	slices.Sort(all)
 	var out []lang.Span
@@ -141,11 +141,12 @@ func quoted(passage, said string) []lang.Span {
 	return out
 }
 
-// covering returns the sentences that together hold at least half of the wanted words. After the first, each adds a third of them.
-func covering(sentences []map[string]struct{}, wanted map[string]struct{}) (picked []int) {
-	most, least := len(wanted), 1
+// coveringSentences returns the sentences that together have at least half of the wanted words, or none. Each sentence after the
+// first adds at least a third of the words.
+func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct{}) (picked []int) {
+	total, least := len(wanted), 1
 	for {
-		best, held := 0, 0
+		best, most := 0, 0
 		for i, words := range sentences {
 			n := 0
 			for w := range wanted {
@@ -153,28 +154,28 @@ func covering(sentences []map[string]struct{}, wanted map[string]struct{}) (pick
 					n++
 				}
 			}
-			if n > held {
-				best, held = i, n
+			if n > most {
+				best, most = i, n
 			}
 		}
-		if held < least {
+		if most < least {
 			break
 		}
-		picked, least = append(picked, best), max(3, (most+2)/3)
+		picked, least = append(picked, best), max(3, (total+2)/3)
 		for w := range sentences[best] {
 			delete(wanted, w)
 		}
 	}
-	if 2*len(wanted) > most {
+	if 2*len(wanted) > total {
 		return nil
 	}
 	return picked
 }
 
-// cite returns the citation of a source that supports the text since the last citation.
-func (j *job) cite(n int, c candidate, said string) event.Cited {
+// cite returns the citation of a source for the text that it supports.
+func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
-	spans := quoted(c.Chunk.Text, said)
+	spans := supportingSentences(c.Chunk.Text, supported)
 	var pages []int
 	for _, s := range spans {
 		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
@@ -182,7 +183,7 @@ func (j *job) cite(n int, c candidate, said string) event.Cited {
 	if len(spans) == 0 {
 		spans, pages = []lang.Span{{}}, c.Chunk.Pages
 	}
-	pages = ascending(pages)
+	pages = sortedUnique(pages)
 	known := n <= len(j.quotes)
 	if !known {
 		j.quotes = append(j.quotes, quote{span: spans[0]})
@@ -191,16 +192,16 @@ func (j *job) cite(n int, c candidate, said string) event.Cited {
 	if known && slices.Equal(pages, q.last) {
 		return cited
 	}
-	q.pages, q.last = ascending(slices.Concat(q.pages, pages)), pages
+	q.pages, q.last = sortedUnique(slices.Concat(q.pages, pages)), pages
 	s := j.sourceOf(n, c)
 	s.Quote, s.QuoteEnd, s.Pages, s.Cited = spans[0].Start, spans[0].End, pages, true
 	cited.Source = &s
 	return cited
 }
 
-func ascending(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }
+func sortedUnique(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }
 
-// citation returns the citation of the passage at an index of the context.
-func (j *job) citation(place int, said string) event.Cited {
-	return j.cite(j.number(place), j.context[place], said)
+// citePassage returns the citation of the passage at an index of the context.
+func (j *job) citePassage(place int, supported string) event.Cited {
+	return j.cite(j.sourceNumber(place), j.context[place], supported)
 }

@@ -19,19 +19,19 @@ type (
 	decomposeInput struct {
 		Query string `json:"query"`
 	}
-	decomposed struct {
+	decomposeResult struct {
 		Parts []string `json:"sub_queries"`
 	}
 	walkInput struct {
 		Query    string   `json:"query,omitempty"`
 		Entities []string `json:"entities,omitempty"`
 	}
-	walked struct {
-		Entities []string  `json:"entities"`
-		Passages []reached `json:"passages"`
-		Found    int       `json:"passages_found"`
+	walkResult struct {
+		Entities []string      `json:"entities"`
+		Passages []walkPassage `json:"passages"`
+		Found    int           `json:"passages_found"`
 	}
-	reached struct {
+	walkPassage struct {
 		Chunk    corpus.ChunkID    `json:"chunk_id"`
 		Document corpus.DocumentID `json:"document_id"`
 		Title    string            `json:"title,omitempty"`
@@ -46,7 +46,7 @@ type (
 )
 
 // object returns the JSON of one of the types above, which cannot fail.
-func object(v any) json.RawMessage {
+func toJSON(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("answer: tool: " + err.Error())
@@ -55,22 +55,22 @@ func object(v any) json.RawMessage {
 }
 
 // decompose splits a question into parts.
-func (t *tools) decompose(ctx context.Context, a *tool) (decomposed, error) {
+func (t *tools) decompose(ctx context.Context, a *toolCall) (decomposeResult, error) {
 	switch a.parts = t.analysis.Parts; {
 	case len(a.Parts) > 0:
 		a.parts = a.Parts
-	case a.Query != t.asked:
+	case a.Query != t.question:
 		analysis, err := t.Analyzer.Analyze(t.traced(ctx, "analyze"), a.Query)
 		if err != nil {
-			return decomposed{}, err
+			return decomposeResult{}, err
 		}
 		a.parts = analysis.Parts
 	}
-	return decomposed{append([]string{}, a.parts...)}, nil
+	return decomposeResult{append([]string{}, a.parts...)}, nil
 }
 
-// best returns the results of searches for the question itself, or else of any search.
-func (t *tools) best() []index.Hit {
+// bestHits returns the results of searches for the question itself, or else of any search.
+func (t *tools) bestHits() []index.Hit {
 	var own, all []index.Hit
 	for _, c := range t.pool {
 		all = append(all, c.Hit)
@@ -89,50 +89,50 @@ var errNoGraph error = fault.New(fault.NotFound, "the index has no graph")
 
 // walk follows the graph from the action's entities, those that its query names, and the best evidence. The chunks that it reaches
 // are graded like search results.
-func (t *tools) walk(ctx context.Context, a *tool) (walked, error) {
+func (t *tools) walk(ctx context.Context, a *toolCall) (walkResult, error) {
 	if t.Graph == nil {
-		return walked{}, errNoGraph
+		return walkResult{}, errNoGraph
 	}
-	a.from = a.Entities
-	if len(a.from) == 0 {
+	a.entities = a.Entities
+	if len(a.entities) == 0 {
 		named, err := t.Graph.Entities(ctx, t.q.Collection, a.Query)
 		if err != nil {
-			return walked{}, err
+			return walkResult{}, err
 		}
 		for _, e := range named {
-			a.from = append(a.from, e.Name)
+			a.entities = append(a.entities, e.Name)
 		}
 	}
-	w := index.WalkQuery{Collection: t.q.Collection, Entities: a.from, Question: a.Asked, Limit: max(ofPart, t.q.TopK)}
+	w := index.WalkQuery{Collection: t.q.Collection, Entities: a.entities, Question: a.Asked, Limit: max(maxPartHits, t.q.TopK)}
 	if len(a.Entities) == 0 {
 		for _, c := range t.pool {
-			if c.grade >= grade.CorrectFrom && len(w.Chunks) < starts {
+			if c.grade >= grade.CorrectFrom && len(w.Chunks) < maxWalkStarts {
 				w.Chunks = append(w.Chunks, c.Chunk.ID)
 			}
 		}
 	}
-	to, err := t.Graph.Walk(ctx, w)
+	reached, err := t.Graph.Walk(ctx, w)
 	if err != nil {
-		return walked{}, err
+		return walkResult{}, err
 	}
-	hits := make([]index.Hit, len(to))
-	for i, r := range to {
+	hits := make([]index.Hit, len(reached))
+	for i, r := range reached {
 		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}
 	}
-	asked := t.judgedBy(a.Asked)
+	asked := t.gradingQuestion(a.Asked)
 	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), asked, hits, t.stats)
 	if err != nil {
-		return walked{}, err
+		return walkResult{}, err
 	}
-	result := walked{Entities: append([]string{}, a.from...), Passages: []reached{}, Found: len(to)}
-	for i, r := range to {
+	result := walkResult{Entities: append([]string{}, a.entities...), Passages: []walkPassage{}, Found: len(reached)}
+	for i, r := range reached {
 		class := grade.Classify(grades.Scores[i])
 		a.found = append(a.found, candidate{Hit: hits[i], grade: grades.Scores[i], asked: asked, path: r.Path,
 			place: cmp.Or(max(0, min(1, a.Weight)), 1) * r.Score * grades.Scores[i]})
-		result.Passages = append(result.Passages, reached{r.Chunk.ID, r.Chunk.Document, lang.Truncate(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
+		result.Passages = append(result.Passages, walkPassage{r.Chunk.ID, r.Chunk.Document, lang.Truncate(r.Chunk.Title, maxName), r.Chunk.Level.String(), math.Round(grades.Scores[i]*1e4) / 1e4, class, append([]string{}, r.Path...)})
 	}
 	return result, nil
 }
 
-// starts limits the passages from which a walk starts.
-const starts = 5
+// maxWalkStarts limits the passages from which a walk starts.
+const maxWalkStarts = 5

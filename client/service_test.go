@@ -65,7 +65,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	check(err)
 	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(err)
-	reader := scope.New(ix, files.Collection, scope.Options{Vectors: answer.By(extractive)})
+	reader := scope.New(ix, files.Collection, scope.Options{Vectors: answer.OneEmbedder(extractive)})
 	o := sitting{answerer: &answer.Pipeline{Index: reader, Vectors: reader, Generator: extractive, Grader: grade.Coverage{}, Reranker: rerank.New(extractive), Verifier: verify.Overlap{}}}
 	for _, set := range settings {
 		set(&o)

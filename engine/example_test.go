@@ -49,7 +49,7 @@ func Example() {
 		panic(err)
 	}
 
-	eng := engine.New(&answer.Pipeline{Index: ix, Vectors: answer.By(m), Generator: m,
+	eng := engine.New(&answer.Pipeline{Index: ix, Vectors: answer.OneEmbedder(m), Generator: m,
 		Grader: grade.Coverage{}, Reranker: rerank.New(m), Verifier: verify.Overlap{}}, engine.Options{})
 	defer eng.Close(ctx)
 	run, err := eng.Ask(ctx, event.Question{Query: "Why does gold settle behind the riffles?"}, engine.Caller{})
@@ -101,7 +101,7 @@ func ExampleNew_models() {
 	chat := failover.New([]model.Chat{llama, claude}, failover.Options{})
 	pipeline := &answer.Pipeline{
 		Index:     ix,
-		Vectors:   answer.By(m),
+		Vectors:   answer.OneEmbedder(m),
 		Analyzer:  analyze.NewModel(chat, nil, analyze.Rules{}, analyze.Options{}),
 		Grader:    grade.NewModel(chat, nil, grade.Coverage{}, grade.Options{}),
 		Generator: generate.NewModel(chat, nil, m, generate.Options{}),

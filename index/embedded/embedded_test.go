@@ -33,4 +33,4 @@ func opener() indextest.Open {
 	}
 }
 
-func TestIndex(t *testing.T) { indextest.TestIndex(t, opener()) }
+func TestExercise(t *testing.T) { indextest.Exercise(t, opener()) }

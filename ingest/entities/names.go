@@ -11,7 +11,13 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-func set(words string) map[string]struct{} { return lang.WordSet(words) }
+func set(words string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = struct{}{}
+	}
+	return m
+}
 
 func in(m map[string]struct{}, w string) bool {
 	_, ok := m[w]

@@ -1,8 +1,14 @@
 package proposition
 
-import "github.com/sluice-rag/sluice/lang"
+import "strings"
 
-func set(words string) map[string]struct{} { return lang.WordSet(words) }
+func set(words string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = struct{}{}
+	}
+	return m
+}
 
 func has(set map[string]struct{}, w string) bool {
 	_, ok := set[w]

@@ -1,4 +1,4 @@
-// Package app makes a running program from its settings. It is the only package that imports every back end.
+// Package app builds the running program from its settings. It is the only package that imports every back end.
 //
 // [Open] wires the program: models (models.go), vectors and reranking (vectors.go), the answer cache (cache.go), the run log, the
 // index, ingestion and the engine (app.go). [App.OpenFiles] adds uploaded files (files.go), [App.Server] the HTTP server.

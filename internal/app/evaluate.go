@@ -13,15 +13,15 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// Trial is the program over an empty temporary data folder, for evaluations of answers. Close it when done.
-type Trial struct {
+// TempApp is the program over an empty temporary data folder, for evaluations of answers. Close it when done.
+type TempApp struct {
 	*App
 	dir string
 }
 
-// OpenTrial opens the program with the settings, except for the data folder.
-func OpenTrial(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Trial, error) {
-	dir, err := os.MkdirTemp("", "sluice-trial-")
+// OpenTempApp opens the program with the settings, except for the data folder.
+func OpenTempApp(ctx context.Context, cfg config.Config, logger *slog.Logger) (*TempApp, error) {
+	dir, err := os.MkdirTemp("", "sluice-app-")
 	if err != nil {
 		return nil, fmt.Errorf("make temporary data folder: %w", err)
 	}
@@ -30,19 +30,19 @@ func OpenTrial(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Tr
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Trial{App: a, dir: dir}, nil
+	return &TempApp{App: a, dir: dir}, nil
 }
 
 // Close closes the program and removes its folder.
-func (t *Trial) Close() error {
+func (t *TempApp) Close() error {
 	if err := errors.Join(t.App.Close(), os.RemoveAll(t.dir)); err != nil {
 		return fmt.Errorf("remove temporary data folder: %w", err)
 	}
 	return nil
 }
 
-// Rules returns the verifier that asks no model.
-func (t *Trial) Rules() verify.Verifier {
+// RuleVerifier returns the verifier that asks no model.
+func (t *TempApp) RuleVerifier() verify.Verifier {
 	local := *t.Models
 	local.Chats = nil
 	var p answer.Pipeline

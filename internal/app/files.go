@@ -92,7 +92,7 @@ type notifyingIngester struct {
 func (n notifyingIngester) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	taken, err := n.Ingester.IngestFile(ctx, f, progress)
 	if taken.Unembedded > 0 {
-		n.app.VectorsChanged()
+		n.app.notifyReembedding()
 	}
 	return taken, err
 }

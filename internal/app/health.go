@@ -47,7 +47,7 @@ func (a *App) parts(ctx context.Context) map[string]server.Part {
 
 func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 	out := map[string]server.Part{
-		"log":   a.part("log", "the run log does not take events", a.Log.Err()),
+		"log":   a.part("log", "the run log cannot be written", a.Log.Err()),
 		"index": a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
 		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
 	}

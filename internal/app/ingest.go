@@ -19,10 +19,10 @@ func (a *App) IngestDocuments(ctx context.Context, sources []ingest.Source) (ing
 	return r, a.afterIngest(ctx, r, err)
 }
 
-// afterIngest has missing vectors made and removes deleted text from the disk. Its last argument is the error of the ingestion.
+// afterIngest notifies the re-embedding worker and removes deleted text from the disk. Its last argument is the error of the ingestion.
 func (a *App) afterIngest(ctx context.Context, r ingest.Report, err error) error {
 	if err == nil {
-		a.VectorsChanged()
+		a.notifyReembedding()
 		if r.Updated+r.Deleted > 0 {
 			err = a.Index.Compact(ctx)
 		}

@@ -68,7 +68,7 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 			QueryPrefix: cfg.Models.EmbedQueryPrefix, PassagePrefix: cfg.Models.EmbedPassagePrefix, Logger: logger})
 		if err != nil {
 			if cfg.Models.EmbedName == "" {
-				err = fmt.Errorf("ask for its model, which embed-name would name: %w", err)
+				err = fmt.Errorf("ask the server for its model; set embed-name to avoid this: %w", err)
 			}
 			return nil, fmt.Errorf("open embedder: %w", err)
 		}
@@ -178,7 +178,7 @@ func (m *Models) proposer(how string, logger *slog.Logger) proposition.Generator
 		return proposition.None{}
 	case how == "model" && len(m.Chats) > 0:
 		chain := failover.New(m.Chats, failover.Options{Logger: logger})
-		return proposition.NewModel(chain, m.Prompts, proposition.Rules{}, prompt.PassageOptions{Logger: logger})
+		return proposition.NewModel(prompt.NewJudge(chain), m.Prompts, proposition.Rules{}, proposition.Options{Logger: logger})
 	}
 	return proposition.Rules{}
 }
@@ -189,7 +189,7 @@ func (m *Models) extractor(how string, logger *slog.Logger) entities.Extractor {
 	case how == "off":
 		return entities.None{}
 	case how == "model" && len(m.Chats) > 0:
-		return entities.NewModel(failover.New(m.Chats, failover.Options{Logger: logger}), m.Prompts, entities.Rules{}, prompt.PassageOptions{Logger: logger})
+		return entities.NewModel(failover.New(m.Chats, failover.Options{Logger: logger}), m.Prompts, entities.Rules{}, entities.Options{Logger: logger})
 	}
 	return entities.Rules{}
 }

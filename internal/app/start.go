@@ -21,7 +21,7 @@ func (a *App) Indexing(p ingest.Progress) {
 	}
 }
 
-// EndIndexing ends it.
+// EndIndexing ends what BeginIndexing began.
 func (a *App) EndIndexing() { a.indexing.Store(nil) }
 
 // progress returns how far the start of the server is, or nil when it is complete.
@@ -30,10 +30,10 @@ func (a *App) progress(ctx context.Context) *server.Progress {
 	if p == nil {
 		return nil
 	}
-	return &server.Progress{Phase: server.PhaseIndexing, Done: p.Done, Total: p.Total, Answering: a.holds(ctx, a.Config.Store.Collection)}
+	return &server.Progress{Phase: server.PhaseIndexing, Done: p.Done, Total: p.Total, Answering: a.hasDocuments(ctx, a.Config.Store.Collection)}
 }
 
-func (a *App) holds(ctx context.Context, collection string) bool {
+func (a *App) hasDocuments(ctx context.Context, collection string) bool {
 	docs, err := a.scopes.Documents(ctx, collection, "", 1)
 	return err == nil && len(docs) > 0
 }
@@ -46,7 +46,7 @@ func (a *App) accept(ctx context.Context, collection string) error {
 		return nil
 	}
 	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
-	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.holds(ctx, collection) {
+	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.hasDocuments(ctx, collection) {
 		return nil
 	}
 	return fault.New(fault.Unavailable, "the documents are being indexed (%d of %d files), and none can be searched yet; try again", p.Done, p.Total)

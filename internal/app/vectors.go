@@ -75,24 +75,24 @@ func openVectors(ctx context.Context, m *Models, ix index.Spaces, cfg config.Con
 	return v, nil
 }
 
-// KeepVectors re-embeds, in the background until the app is closed, all chunks that have no vector of the embedder of the
+// StartReembedding re-embeds, in the background until the app is closed, all chunks that have no vector of the embedder of the
 // settings. Programs that only read must not call it: they may run without the settings of the server.
-func (a *App) KeepVectors() {
+func (a *App) StartReembedding() {
 	ctx, stop := context.WithCancel(context.Background())
 	a.vectors.stop = stop
 	a.vectors.running.Go(func() { _ = a.vectors.reembed.Run(ctx) }) // its error is that of ctx
 }
 
-// CatchUpVectors does the same once and returns when it is done.
-func (a *App) CatchUpVectors(ctx context.Context) error {
+// Reembed does the same once, and returns when it is done.
+func (a *App) Reembed(ctx context.Context) error {
 	if err := a.vectors.reembed.RunOnce(ctx); err != nil {
 		return fmt.Errorf("embed documents: %w", err)
 	}
 	return nil
 }
 
-// VectorsChanged notifies the background worker of new documents.
-func (a *App) VectorsChanged() { a.vectors.reembed.Notify() }
+// notifyReembedding notifies the background worker that chunks may have no vectors.
+func (a *App) notifyReembedding() { a.vectors.reembed.Notify() }
 
 // weights returns the weights of lexical and vector search in the score of a search.
 func weights(cfg config.Models, static bool) index.Weights {

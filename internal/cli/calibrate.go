@@ -59,7 +59,7 @@ func (c *calibrateCmd) Run(e *env) (err error) {
 			sets = append(sets, set)
 		}
 	}
-	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
+	x, err := app.OpenTempIndex(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ const samplesPerQuestion = 20
 
 // collectSamples indexes and searches the sets, and returns the samples of the two halves of the questions. Each set has the
 // same weight.
-func collectSamples(e *env, x *app.Scratch, sets []*eval.Set) (train, test []calibrate.Sample, err error) {
+func collectSamples(e *env, x *app.TempIndex, sets []*eval.Set) (train, test []calibrate.Sample, err error) {
 	for _, set := range sets {
 		show, done := newProgress(e, "indexing "+set.Name)
 		put := eval.PassageIndexer(x.Index, set.Name, x.Embedder)
@@ -180,7 +180,7 @@ func collectSamples(e *env, x *app.Scratch, sets []*eval.Set) (train, test []cal
 }
 
 // samplesOf searches for the questions of a set that have a relevant document, in the set and in another one.
-func samplesOf(e *env, x *app.Scratch, set *eval.Set, other string) ([]calibrate.Sample, error) {
+func samplesOf(e *env, x *app.TempIndex, set *eval.Set, other string) ([]calibrate.Sample, error) {
 	var out []calibrate.Sample
 	for _, q := range set.Questions {
 		if set.Relevant(q.ID) == 0 {

@@ -74,7 +74,7 @@ func startServer(e *env) (url string, stop func() error, err error) {
 		return "", nil, err
 	}
 	fail := func(err error) (string, func() error, error) { return "", nil, errors.Join(err, a.Close()) }
-	a.KeepVectors()
+	a.StartReembedding()
 	if len(e.cfg.Ingest.Docs) > 0 {
 		report, err := ingestPaths(quiet.ctx, &quiet, a, e.cfg.Ingest.Docs)
 		if err != nil {

@@ -281,7 +281,7 @@ var searches = []struct {
 
 // search adds the search reports of a set and their comparison.
 func (v *evaluation) search(e *env, set *eval.Set) (err error) {
-	x, err := app.OpenScratch(e.ctx, e.cfg, e.logger)
+	x, err := app.OpenTempIndex(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // answers adds the report of a set in each mode. It compares the modes with each other and with the earlier results.
 func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int, earlier []*eval.ModeReport) (err error) {
-	t, err := app.OpenTrial(e.ctx, e.cfg, e.logger)
+	t, err := app.OpenTempApp(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 		show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
 		var mu sync.Mutex // show is not safe for concurrent use
 		r, err := eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
-			eval.AskOptions{Mode: mode, Verifier: t.Rules(), Progress: func(asked, total int) {
+			eval.AskOptions{Mode: mode, Verifier: t.RuleVerifier(), Progress: func(asked, total int) {
 				mu.Lock()
 				defer mu.Unlock()
 				show(ingest.Progress{Done: asked, Total: total})
@@ -68,7 +68,7 @@ func firstFailure(r *eval.ModeReport) string {
 }
 
 // ingestSet ingests the documents of a set.
-func ingestSet(e *env, t *app.Trial, set *eval.Set) error {
+func ingestSet(e *env, t *app.TempApp, set *eval.Set) error {
 	show, done := newProgress(e, "indexing "+set.Name)
 	report, err := set.Ingest(e.ctx, t.Ingester, corpus.DefaultCollection, show)
 	done()

@@ -48,7 +48,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	}
 	report, err := ingestPaths(e.ctx, e, a, c.Path)
 	if err == nil && report.Unembedded == 0 {
-		err = a.CatchUpVectors(e.ctx)
+		err = a.Reembed(e.ctx)
 	}
 	if err == nil && len(report.Failed) > 0 && report.Added+report.Updated+report.Unchanged == 0 {
 		return errors.New("ingest: none of the files could be read")

@@ -62,7 +62,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer func() { err = errors.Join(err, a.Close()) }()
 	write, embed := a.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
-	a.KeepVectors()
+	a.StartReembedding()
 	if err := a.OpenFiles(e.ctx); err != nil {
 		return err
 	}

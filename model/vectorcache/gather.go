@@ -5,52 +5,49 @@ import (
 	"sync"
 )
 
-// store stores values. It need not be safe for concurrent use.
+// store is what holds values. Its methods are called by one at a time.
 type store[V any] interface {
 	get(k key) (V, bool)
 	put(ks []key, vs []V)
 }
 
-// gatherer looks values up in a store and computes missing values. Concurrent calls compute each value once.
+// gatherer finds values in a store, and asks for those that are not there, each once at a time.
 type gatherer[V any] struct {
-	mu           sync.Mutex // guards the following fields and the store
+	mu           sync.Mutex // guards what follows, the store too
 	store        store[V]
-	flights      map[key]*flight[V]
+	open         map[key]*flight[V]
 	hits, misses int64
 }
 
-// flight is a value that a call is computing. When done is closed, ok reports whether it succeeded.
+// flight is a value that somebody is asking for. Once done is closed, ok says whether it came.
 type flight[V any] struct {
 	done  chan struct{}
 	value V
 	ok    bool
 }
 
-// waiting is the index of a value that another call is computing.
+// waiting is a place whose value another call is asking for.
 type waiting[V any] struct {
-	index  int
+	at     int
 	flight *flight[V]
 }
 
-// computeFunc computes the values of the keys at the given indexes.
-type computeFunc[V any] func(ctx context.Context, indexes []int) ([]V, error)
-
-// all returns the values of keys, in order. It calls compute for keys that are neither in the store nor being computed by another call. If
-// another call fails, it computes those values, too. It returns the error of compute or ctx.
-func (g *gatherer[V]) all(ctx context.Context, keys []key, compute computeFunc[V]) ([]V, error) {
+// all gives the values of keys, in order. ask is called with the places of those that are neither in the store nor asked
+// for by others; where others fail, it is called for theirs too. Its error, or ctx's, is returned.
+func (g *gatherer[V]) all(ctx context.Context, keys []key, ask func(ctx context.Context, which []int) ([]V, error)) ([]V, error) {
 	out := make([]V, len(keys))
 	first := make(map[key]int, len(keys))
 	var todo []int
 	for i, k := range keys {
-		if _, duplicate := first[k]; !duplicate {
+		if _, twice := first[k]; !twice {
 			first[k] = i
 			todo = append(todo, i)
 		}
 	}
 	for len(todo) > 0 {
-		mine, others := g.lookUp(keys, todo, out)
+		mine, others := g.look(keys, todo, out)
 		if len(mine) > 0 {
-			if err := g.compute(ctx, keys, mine, out, compute); err != nil {
+			if err := g.lead(ctx, keys, mine, out, ask); err != nil {
 				return nil, err
 			}
 		}
@@ -61,8 +58,8 @@ func (g *gatherer[V]) all(ctx context.Context, keys []key, compute computeFunc[V
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			if out[w.index] = w.flight.value; !w.flight.ok {
-				todo = append(todo, w.index)
+			if out[w.at] = w.flight.value; !w.flight.ok {
+				todo = append(todo, w.at)
 			}
 		}
 	}
@@ -72,22 +69,22 @@ func (g *gatherer[V]) all(ctx context.Context, keys []key, compute computeFunc[V
 	return out, nil
 }
 
-// lookUp sets the values that are in the store. It returns the indexes that this call must compute, and those that others are computing.
-func (g *gatherer[V]) lookUp(keys []key, todo []int, out []V) (mine []int, others []waiting[V]) {
+// look fills what the store has, and tells the rest apart: mine are to be asked for now.
+func (g *gatherer[V]) look(keys []key, todo []int, out []V) (mine []int, others []waiting[V]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, i := range todo {
 		if v, ok := g.store.get(keys[i]); ok {
 			out[i] = v
 			g.hits++
-		} else if f := g.flights[keys[i]]; f != nil {
+		} else if f := g.open[keys[i]]; f != nil {
 			others = append(others, waiting[V]{i, f})
 			g.hits++
 		} else {
-			if g.flights == nil {
-				g.flights = map[key]*flight[V]{}
+			if g.open == nil {
+				g.open = map[key]*flight[V]{}
 			}
-			g.flights[keys[i]] = &flight[V]{done: make(chan struct{})}
+			g.open[keys[i]] = &flight[V]{done: make(chan struct{})}
 			mine = append(mine, i)
 			g.misses++
 		}
@@ -95,18 +92,18 @@ func (g *gatherer[V]) lookUp(keys []key, todo []int, out []V) (mine []int, other
 	return mine, others
 }
 
-// compute computes and stores values and wakes the calls that wait for them, even if compute panics.
-func (g *gatherer[V]) compute(ctx context.Context, keys []key, mine []int, out []V, compute computeFunc[V]) error {
+// lead asks, keeps what comes, and tells those who wait, also if ask panics.
+func (g *gatherer[V]) lead(ctx context.Context, keys []key, mine []int, out []V, ask func(context.Context, []int) ([]V, error)) error {
 	var vs []V
-	err := context.Canceled // if compute panics
+	err := context.Canceled // where ask does not return
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		ks := make([]key, len(mine))
 		for j, i := range mine {
 			ks[j] = keys[i]
-			f := g.flights[keys[i]]
-			delete(g.flights, keys[i])
+			f := g.open[keys[i]]
+			delete(g.open, keys[i])
 			if err == nil {
 				out[i], f.value, f.ok = vs[j], vs[j], true
 			}
@@ -116,6 +113,6 @@ func (g *gatherer[V]) compute(ctx context.Context, keys []key, mine []int, out [
 			g.store.put(ks, vs)
 		}
 	}()
-	vs, err = compute(ctx, mine)
+	vs, err = ask(ctx, mine)
 	return err
 }

@@ -69,7 +69,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	check(t, err)
 	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(t, err)
-	vectors := answer.By(words)
+	vectors := answer.OneEmbedder(words)
 	reader := scope.New(ix, files.Collection, scope.Options{Vectors: vectors})
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{})}
 	p := parts{files: files.Options{Store: kept, Index: ix, Ingest: s.ingester}}

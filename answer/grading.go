@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	expansions = 5  // ambiguous passages whose section is read
-	statements = 10 // sentences whose passage is read in their place
+	maxExpanded     = 5  // ambiguous passages that are replaced by their section
+	maxSentenceHits = 10 // sentences that are replaced by their passage
 )
 
 // candidate is a chunk that may go to the generator.
 type candidate struct {
 	index.Hit
-	grade float64  // 0..1
-	asked string   // the question that the grade is for
-	path  []string // how the graph led to it
-	place float64  // where the searches that found it put it, 0..1
-	kept  bool     // it was asked for by name, and is read whatever its grade
+	grade  float64  // 0..1
+	asked  string   // the question that the grade is for
+	path   []string // through the graph to the chunk
+	place  float64  // best rank in the searches that found it, 0..1
+	pinned bool     // requested by name, and read whatever its grade
 }
 
-// judged is a hit with its grade.
-type judged struct {
+// gradedHit is a hit with its grade.
+type gradedHit struct {
 	index.Hit
 	event.Grade
-	asked string
-	whole *index.Hit // the parent that is read in its place
+	asked  string
+	parent *index.Hit // the parent that is read in its place
 }
 
-// judge grades the results of a round, each passage by the question that found it, and adds the passages to read to the pool. For
-// an ambiguous passage it reads the section around it, and for a sentence the passage around it. Again means that another search
-// may follow.
-func (j *job) judge(ctx context.Context, searches []*search, round int, again bool) (event.Action, error) {
-	if g := j.past.graded(round); g != nil {
-		j.collect(*g, searches, j.past.chunks)
+// gradeSearches grades the results of a round, each passage by the question that found it, and adds the passages to read to the pool. For
+// an ambiguous passage it reads the section around it, and for a sentence the passage around it. If mayRetry is set, another
+// search may follow.
+func (j *job) gradeSearches(ctx context.Context, searches []*search, round int, mayRetry bool) (event.Action, error) {
+	if g := j.resumed.graded(round); g != nil {
+		j.collect(*g, searches, j.resumed.chunks)
 		return g.Action, nil
 	}
-	all, by, err := j.graded(ctx, searches)
+	all, by, err := j.gradeHits(ctx, searches)
 	if err != nil {
 		return "", err
 	}
@@ -67,8 +67,8 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 		if d.Expanded {
 			g.Expanded++
 		}
-		if d.whole != nil {
-			parents[d.Parent] = d.whole.Chunk
+		if d.parent != nil {
+			parents[d.Parent] = d.parent.Chunk
 		}
 	}
 	switch best := j.collect(g, searches, parents); {
@@ -76,12 +76,12 @@ func (j *job) judge(ctx context.Context, searches []*search, round int, again bo
 		g.Action = event.Proceed
 	case best >= grade.AmbiguousFrom:
 		g.Action = event.Expand
-	case again && !j.useful():
+	case mayRetry && !j.useful():
 		g.Action = event.ReRetrieve
 	default:
-		g.Action = event.Proceed // with what there is; the generator may find no answer in it
+		g.Action = event.Proceed // the generator may abstain
 	}
-	if err := j.settle(ctx); err != nil {
+	if err := j.flushModelCalls(ctx); err != nil {
 		return "", err
 	}
 	return g.Action, j.rec.Emit(ctx, g)
@@ -97,12 +97,12 @@ func (j *job) collect(g event.Graded, searches []*search, parents map[corpus.Chu
 		s := searches[i]
 		at := slices.IndexFunc(s.hits, func(h index.Hit) bool { return h.Chunk.ID == d.Chunk })
 		if at < 0 {
-			continue // it is gone since the run began
+			continue // deleted since the run began
 		}
 		c := candidate{Hit: s.hits[at], grade: d.Score, asked: s.asked, place: d.Place}
 		if parent, ok := parents[d.Parent]; ok {
 			c.Chunk, c.grade = parent, max(c.grade, d.NewScore)
-			j.instead[d.Chunk] = d.Parent
+			j.replacedBy[d.Chunk] = d.Parent
 		}
 		j.add(c)
 		best = max(best, c.grade)
@@ -110,30 +110,30 @@ func (j *job) collect(g event.Graded, searches []*search, parents map[corpus.Chu
 	return best
 }
 
-// graded returns the results of searches, each chunk once with its best grade, and the name of the grader.
-func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by string, err error) {
+// gradeHits returns the results of searches, each chunk once with its best grade, and the name of the grader.
+func (j *job) gradeHits(ctx context.Context, searches []*search) (out []*gradedHit, by string, err error) {
 	grades := make([]grade.Grades, len(searches))
 	all, within := errgroup.WithContext(ctx)
 	for i, s := range searches {
-		if j.scored && s.scores.By != "" { // not for a search of an earlier process
+		if j.scored && s.scores.By != "" { // a search of an earlier process has no scores
 			grades[i] = s.scores
 			continue
 		}
 		all.Go(func() (err error) {
-			grades[i], err = j.Grader.Grade(within, s.asked, read(s.hits), j.stats)
+			grades[i], err = j.Grader.Grade(within, s.asked, searchTexts(s.hits), j.stats)
 			return err
 		})
 	}
 	if err := all.Wait(); err != nil {
 		return nil, "", err
 	}
-	at := map[corpus.ChunkID]*judged{}
+	at := map[corpus.ChunkID]*gradedHit{}
 	for k, s := range searches {
 		by = grades[k].By
-		places := j.places(s, grades[k].Scores)
+		places := j.searchRanks(s, grades[k].Scores)
 		for i, h := range s.hits {
 			score := grades[k].Scores[i]
-			d := judged{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score), Call: s.call, Place: places[i]}, asked: s.asked}
+			d := gradedHit{Hit: h, Grade: event.Grade{Chunk: h.Chunk.ID, Score: score, Class: grade.Classify(score), Call: s.call, Place: places[i]}, asked: s.asked}
 			switch known := at[h.Chunk.ID]; {
 			case known == nil:
 				at[h.Chunk.ID] = &d
@@ -149,8 +149,8 @@ func (j *job) graded(ctx context.Context, searches []*search) (out []*judged, by
 	return out, by, nil
 }
 
-// read returns hits as graders read them: sentences in their self-contained form.
-func read(hits []index.Hit) []index.Hit {
+// searchTexts returns hits with the text that graders read: sentences in their self-contained form.
+func searchTexts(hits []index.Hit) []index.Hit {
 	out := slices.Clone(hits)
 	for i := range out {
 		out[i].Chunk.Text = out[i].Chunk.SearchText()
@@ -160,13 +160,13 @@ func read(hits []index.Hit) []index.Hit {
 
 // expand grades the parents of the best ambiguous chunks and of sentences. The parent replaces a chunk if its score is higher, and
 // a sentence in any case: small chunks are searched, and large ones are read.
-func (j *job) expand(ctx context.Context, all []*judged) error {
-	var wanted []*judged
+func (j *job) expand(ctx context.Context, all []*gradedHit) error {
+	var wanted []*gradedHit
 	var ids []corpus.ChunkID
 	ambiguous, sentences := 0, 0
 	for _, d := range all {
-		d.Expanded = d.Class == event.Ambiguous && d.Hit.Chunk.Parent != "" && ambiguous < expansions
-		small := d.Hit.Chunk.Level == corpus.Sentence && d.Hit.Chunk.Parent != "" && sentences < statements
+		d.Expanded = d.Class == event.Ambiguous && d.Hit.Chunk.Parent != "" && ambiguous < maxExpanded
+		small := d.Hit.Chunk.Level == corpus.Sentence && d.Hit.Chunk.Parent != "" && sentences < maxSentenceHits
 		if d.Expanded {
 			ambiguous++
 		}
@@ -188,7 +188,7 @@ func (j *job) expand(ctx context.Context, all []*judged) error {
 	for _, c := range chunks {
 		parents[c.ID] = c
 	}
-	whole, of := map[string][]index.Hit{}, map[string][]*judged{} // by question
+	parentHits, children := map[string][]index.Hit{}, map[string][]*gradedHit{} // by question
 	var questions []string
 	for _, d := range wanted {
 		parent, ok := parents[d.Hit.Chunk.Parent]
@@ -198,22 +198,22 @@ func (j *job) expand(ctx context.Context, all []*judged) error {
 		}
 		h := d.Hit
 		h.Chunk = parent
-		if whole[d.asked] == nil {
+		if parentHits[d.asked] == nil {
 			questions = append(questions, d.asked)
 		}
-		whole[d.asked], of[d.asked] = append(whole[d.asked], h), append(of[d.asked], d)
+		parentHits[d.asked], children[d.asked] = append(parentHits[d.asked], h), append(children[d.asked], d)
 	}
 	for _, question := range questions {
-		grades, err := j.Grader.Grade(ctx, question, whole[question], j.stats)
+		grades, err := j.Grader.Grade(ctx, question, parentHits[question], j.stats)
 		if err != nil {
 			return err
 		}
-		for n, d := range of[question] {
+		for n, d := range children[question] {
 			score := grades.Scores[n]
 			better := score > d.Grade.Score && score >= grade.CorrectFrom
 			replaced := better || d.Hit.Chunk.Level == corpus.Sentence
 			if replaced {
-				d.Parent, d.whole = whole[question][n].Chunk.ID, &whole[question][n]
+				d.Parent, d.parent = parentHits[question][n].Chunk.ID, &parentHits[question][n]
 			}
 			if d.Expanded = d.Expanded && replaced; d.Expanded {
 				d.NewScore = score
@@ -230,9 +230,9 @@ func (j *job) useful() bool {
 
 // add adds a candidate to the pool. Of a chunk that is there already, it keeps the better grade.
 func (j *job) add(c candidate) {
-	i, ok := j.at[c.Chunk.ID]
+	i, ok := j.poolIndex[c.Chunk.ID]
 	if !ok {
-		j.at[c.Chunk.ID] = len(j.pool)
+		j.poolIndex[c.Chunk.ID] = len(j.pool)
 		j.pool = append(j.pool, c)
 		return
 	}
@@ -241,9 +241,9 @@ func (j *job) add(c candidate) {
 		c.path = known.path
 	}
 	c.place = max(c.place, known.place)
-	kept := c.kept || known.kept
+	kept := c.pinned || known.pinned
 	if c.grade > known.grade {
 		*known = c
 	}
-	known.path, known.place, known.kept = c.path, c.place, kept
+	known.path, known.place, known.pinned = c.path, c.place, kept
 }

@@ -23,31 +23,31 @@ import (
 // maxCached is the longest question, in bytes, whose answer is cached.
 const maxCached = 4096
 
-// documents is a pipeline's index for the cache.
-type documents struct {
+// cacheDocuments is the view of a pipeline's index that the cache needs.
+type cacheDocuments struct {
 	index.Versions
 	*Pipeline
 }
 
 // Search implements [cache.Documents].
-func (d documents) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
+func (d cacheDocuments) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
 	q := index.Query{Collection: collection, Text: question, Limit: limit}
 	if d.Vectors != nil {
-		placed, err := d.Vectors.SearchVector(ctx, collection, lang.Truncate(question, 8192), model.ForQuery)
+		v, err := d.Vectors.SearchVector(ctx, collection, lang.Truncate(question, 8192), model.ForQuery)
 		if err != nil {
 			return nil, err
 		}
-		q.Space, q.Vector, q.Weights = placed.Space, placed.Vector, placed.Weights
+		q.Space, q.Vector, q.Weights = v.Space, v.Vector, v.Weights
 	}
 	return d.Index.Search(ctx, q)
 }
 
-// caching returns the documents for the cache. It returns false if the answer cannot be cached: it depends on earlier turns by more
-// than the rewritten question, or the temperature asks for varied answers.
-func (p *Pipeline) caching(q event.RunStarted) (documents, bool) {
+// caching returns the documents for the cache. It returns false if the answer must not be cached: the caller or the settings disable
+// the cache, the question is too long, or the generator reads the earlier turns.
+func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
 	versions, ok := p.Index.(index.Versions)
-	alone := len(q.History) == 0 || !model.SupportsParameters(p.generator(q))
-	return documents{versions, p}, ok && p.Cache != nil && !q.NoCache && alone && len(q.Query) <= maxCached
+	independent := len(q.History) == 0 || !model.SupportsParameters(p.generator(q))
+	return cacheDocuments{versions, p}, ok && p.Cache != nil && !q.NoCache && independent && len(q.Query) <= maxCached
 }
 
 // scope returns what an answer depends on besides the canonical question and the documents. The session is part of it, since the
@@ -59,12 +59,12 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 		setup = append(setup, "tools", strings.Join(slices.Sorted(slices.Values(q.Tools)), " "), strconv.Itoa(q.Iterations))
 	}
 	if model.SupportsParameters(g) && (q.Instructions != "" || q.Temperature != nil || q.MaxTokens > 0) {
-		heat := -1.0
+		temperature := -1.0
 		if q.Temperature != nil {
-			heat = *q.Temperature
+			temperature = *q.Temperature
 		}
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %d", q.Instructions, heat, q.MaxTokens))
-		setup = append(setup, "wishes", hex.EncodeToString(sum[:]))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %d", q.Instructions, temperature, q.MaxTokens))
+		setup = append(setup, "parameters", hex.EncodeToString(sum[:]))
 	}
 	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
@@ -74,7 +74,7 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 // run for its caller.
 func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	asked := q
-	q.History = nil // it is compared word for word
+	q.History = nil // compared in full below
 	docs, ok := p.caching(q)
 	if !ok || q.Session != "" || len(q.Request) > 0 && !q.Ephemeral {
 		return ""
@@ -85,7 +85,7 @@ func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	}
 	asked.Run, asked.Query = "", strings.Join(strings.Fields(q.Query), " ")
 	if len(q.Request) == 0 {
-		asked.Protocol = "" // any may read it
+		asked.Protocol = "" // the protocol of the first question does not matter to the others
 	}
 	h := sha256.New()
 	err = json.NewEncoder(h).Encode([]any{p.scope(q), asked, version})
@@ -95,19 +95,19 @@ func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// recall answers from the cache on a hit. A failure counts as a miss.
-func (j *job) recall(ctx context.Context) (bool, error) {
-	if j.past.Cache != nil && !j.past.Cache.Hit {
-		return false, nil // an answer that two processes made is not kept
+// answerFromCache answers from the cache and reports whether it did. A failure counts as a miss.
+func (j *job) answerFromCache(ctx context.Context) (bool, error) {
+	if j.resumed.Cache != nil && !j.resumed.Cache.Hit {
+		return false, nil // the answer of a resumed run is not cached
 	}
-	known, err := j.lookup(ctx)
-	if err == nil && !known && j.past.Cached() {
+	hit, err := j.lookupCache(ctx)
+	if err == nil && !hit && j.resumed.Cached() {
 		return false, errChanged
 	}
-	return known, err
+	return hit, err
 }
 
-func (j *job) lookup(ctx context.Context) (bool, error) {
+func (j *job) lookupCache(ctx context.Context) (bool, error) {
 	docs, ok := j.caching(j.q)
 	if !ok {
 		return false, nil
@@ -121,25 +121,25 @@ func (j *job) lookup(ctx context.Context) (bool, error) {
 	if e == nil || err != nil {
 		return false, ctx.Err()
 	}
-	sources, ok := j.current(ctx, e.Sources)
+	sources, ok := j.currentSources(ctx, e.Sources)
 	if !ok {
 		return false, ctx.Err()
 	}
-	e.Analysis.Standalone = j.alone
+	e.Analysis.Standalone = j.standalone
 	var bodies []event.Body
-	if j.past.Analysis == nil {
+	if j.resumed.Analysis == nil {
 		bodies = append(bodies, e.Analysis)
 	}
-	if c := j.past.Cache; c == nil {
+	if c := j.resumed.Cache; c == nil {
 		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.Confidence})
 	} else if c.Query != e.Question || !c.CachedAt.Equal(e.Created) {
-		return false, nil // another answer was kept since
+		return false, nil // the entry was replaced since
 	}
 	first := len(bodies)
-	var told saying
+	var emitted answerText
 	for _, p := range e.Pieces {
 		if p.N == 0 {
-			told.text.WriteString(p.Text)
+			emitted.text.WriteString(p.Text)
 			bodies = append(bodies, event.Token{Text: p.Text})
 			continue
 		}
@@ -148,8 +148,8 @@ func (j *job) lookup(ctx context.Context) (bool, error) {
 			return false, nil // the entry is damaged
 		}
 		s := sources[p.N-1]
-		told.cite(s.Chunk)
-		bodies = append(bodies, j.cite(p.N, s, told.since()))
+		emitted.cite(s.Chunk)
+		bodies = append(bodies, j.cite(p.N, s, emitted.supported()))
 	}
 	attributed := event.Attributed{Sources: []event.Source{}, By: e.By}
 	for i, s := range sources {
@@ -157,7 +157,7 @@ func (j *job) lookup(ctx context.Context) (bool, error) {
 		now.Weight, now.Cited = e.Sources[i].Weight, e.Sources[i].Cited
 		attributed.Sources = append(attributed.Sources, now)
 	}
-	bodies = slices.Delete(bodies, first, min(first+j.past.Tokens+len(j.past.Citations), len(bodies))) // which are in the log
+	bodies = slices.Delete(bodies, first, min(first+j.resumed.Tokens+len(j.resumed.Citations), len(bodies))) // the log has them already
 	for _, b := range append(bodies, attributed) {
 		if err := ctx.Err(); err != nil {
 			return true, err
@@ -170,26 +170,26 @@ func (j *job) lookup(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// current reads the passages of sources again. It returns false if one no longer exists.
-func (j *job) current(ctx context.Context, kept []event.Source) ([]candidate, bool) {
-	ids := make([]corpus.ChunkID, len(kept))
-	for i, s := range kept {
+// currentSources reads the passages of cached sources again. It returns false if one no longer exists.
+func (j *job) currentSources(ctx context.Context, cached []event.Source) ([]candidate, bool) {
+	ids := make([]corpus.ChunkID, len(cached))
+	for i, s := range cached {
 		ids[i] = s.Chunk
 	}
 	chunks, err := j.Index.Chunks(ctx, j.q.Collection, ids)
-	if err != nil || len(chunks) != len(kept) {
+	if err != nil || len(chunks) != len(cached) {
 		return nil, false
 	}
 	j.describe(ctx, chunks)
-	out := make([]candidate, len(kept))
+	out := make([]candidate, len(cached))
 	for i, c := range chunks {
-		out[i] = candidate{Hit: index.Hit{Chunk: c}, grade: kept[i].Score, path: kept[i].Path}
+		out[i] = candidate{Hit: index.Hit{Chunk: c}, grade: cached[i].Score, path: cached[i].Path}
 	}
 	return out, true
 }
 
-// remember caches the run's answer if it is complete and no step failed. Errors are ignored: the question is then answered again.
-func (j *job) remember(ctx context.Context) {
+// cacheAnswer caches the run's answer if it is complete and no step failed. Errors are ignored: the question is then answered again.
+func (j *job) cacheAnswer(ctx context.Context) {
 	docs, ok := j.caching(j.q)
 	if !ok || !j.cacheable || j.q.Ephemeral {
 		return
@@ -214,7 +214,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 	}
 	for _, c := range s.Calls {
 		if c.Tool == event.ToolListDocuments || c.Tool == event.ToolReadPages {
-			return e, false // another document may answer tomorrow, and no search would tell
+			return e, false // a new document may change the answer, and no search of the entry would find that
 		}
 	}
 	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
@@ -222,7 +222,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false
 		}
-		if search.Tool != event.ToolHydeSearch { // whose query is a draft of an answer
+		if search.Tool != event.ToolHydeSearch { // its query is a draft of an answer
 			e.Searches = append(e.Searches, cache.Search{Question: search.Query})
 		}
 	}

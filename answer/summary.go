@@ -12,17 +12,17 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// asksAccount reads the most central passages of a whole document or of a small collection if the question asks for a summary, since
+// summarizeDocuments reads the most central passages of a whole document or of a small collection if the question asks for a summary, since
 // such a question has no words to search for. Larger collections, and parts of one that are not documents, are searched.
-func (j *job) asksAccount(ctx context.Context, a *catalog.Summary) (bool, error) {
-	docs, more, err := j.documents(ctx, maxWhole)
+func (j *job) summarizeDocuments(ctx context.Context, a *catalog.Summary) (bool, error) {
+	docs, more, err := j.documents(ctx, maxSummarized)
 	if err != nil {
-		return false, j.survive(ctx, "listing the documents", err)
+		return false, j.warnIndexError(ctx, "listing the documents", err)
 	}
 	switch {
 	case a.Names != "":
-		if docs, err = j.called(ctx, a.Names); err != nil {
-			return false, j.survive(ctx, "looking for the document", err)
+		if docs, err = j.documentNamed(ctx, a.Names); err != nil {
+			return false, j.warnIndexError(ctx, "looking for the document", err)
 		}
 		if len(docs) == 0 {
 			return false, ctx.Err()
@@ -37,19 +37,19 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Summary) (bool, error)
 	if len(docs) == 1 {
 		in.Document = docs[0].ID
 	}
-	return j.tell(ctx, event.ToolReadPages, "the question asks for an account of the whole", in, func() (any, []candidate, error) {
-		hits, pages, err := j.survey(ctx, docs)
+	return j.runDocumentTool(ctx, event.ToolReadPages, "the question asks for a summary of the whole", in, func() (any, []candidate, error) {
+		hits, pages, err := j.centralPassages(ctx, docs)
 		if err != nil || len(hits) == 0 {
 			return nil, nil, cmp.Or(err, errNoPage)
 		}
-		found, err := j.asNamed(ctx, hits, "")
+		found, err := j.pinnedCandidates(ctx, hits, "")
 		if err != nil {
 			return nil, nil, err
 		}
-		j.whole = true
-		read := pagesRead{Document: in.Document, Pages: pages, Passages: []corpus.ChunkID{}, Found: len(hits)}
+		j.summary = true
+		read := pagesResult{Document: in.Document, Pages: pages, Passages: []corpus.ChunkID{}, Found: len(hits)}
 		if len(docs) == 1 {
-			read.Name, read.Title = nameOf(docs[0].URI), titled(docs[0].Title)
+			read.Name, read.Title = nameOf(docs[0].URI), shortTitle(docs[0].Title)
 		}
 		for _, h := range hits {
 			read.Passages = append(read.Passages, h.Chunk.ID)
@@ -58,33 +58,33 @@ func (j *job) asksAccount(ctx context.Context, a *catalog.Summary) (bool, error)
 	})
 }
 
-// called returns the document whose name the text is.
-func (j *job) called(ctx context.Context, name string) ([]corpus.Document, error) {
-	d, err := j.find1(ctx, name)
+// documentNamed returns the document with exactly this name.
+func (j *job) documentNamed(ctx context.Context, name string) ([]corpus.Document, error) {
+	d, err := j.findDocument(ctx, name)
 	if err != nil || d == nil || !catalog.IsName(name, *d, nameOf(d.URI)) {
 		return nil, err
 	}
 	return []corpus.Document{*d}, nil
 }
 
-// survey returns passages of documents in their order: the first of each document, and the most central one of each of its parts. Of
+// centralPassages returns passages of documents in their order: the first of each document, and the most central one of each of its parts. Of
 // long documents, it only considers passages at equal distances.
-func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.Hit, pages []int, err error) {
-	most := max(maxCentral, j.q.TopK)
-	each := max(1, most/max(1, len(docs)))
+func (j *job) centralPassages(ctx context.Context, docs []corpus.Document) (hits []index.Hit, pages []int, err error) {
+	limit := max(maxSummaryPassages, j.q.TopK)
+	perDocument := max(1, limit/max(1, len(docs)))
 	pages = []int{}
 	for _, d := range docs {
-		chunks, err := j.sample(ctx, d.ID, max(1, maxSurvey/len(docs)))
+		chunks, err := j.sample(ctx, d.ID, max(1, maxSampled/len(docs)))
 		if err != nil {
 			return nil, nil, err
 		}
-		worth := centrality(chunks)
-		parts := min(each, len(chunks))
+		scores := centrality(chunks)
+		parts := min(perDocument, len(chunks))
 		for k := range parts {
 			from, to := k*len(chunks)/parts, (k+1)*len(chunks)/parts
 			best := from
-			for i := from; i < to && chunks[from].Ordinal > 0; i++ { // the first says what it is
-				if worth[i] > worth[best] {
+			for i := from; i < to && chunks[from].Ordinal > 0; i++ { // the first passage of a document introduces it, and is always used
+				if scores[i] > scores[best] {
 					best = i
 				}
 			}
@@ -98,16 +98,16 @@ func (j *job) survey(ctx context.Context, docs []corpus.Document) (hits []index.
 
 // sample returns a limited number of passages of a document at equal distances.
 func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]corpus.Chunk, error) {
-	within := func(from, limit int) ([]corpus.Chunk, error) {
+	passages := func(from, limit int) ([]corpus.Chunk, error) {
 		return j.contents().DocumentChunks(ctx, j.q.Collection, id, corpus.Passage, from, limit)
 	}
-	all, err := within(0, most+1)
+	all, err := passages(0, most+1)
 	if err != nil || len(all) <= most {
 		return all, err
 	}
-	end := most // some ordinal behind the last
+	end := most // an ordinal after the last one, once the loop has ended
 	for {
-		cs, err := within(end, 1)
+		cs, err := passages(end, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -116,9 +116,9 @@ func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]cor
 		}
 		end *= 2
 	}
-	low := end / 2 // there is one from here
+	low := end / 2 // a passage has at least this ordinal
 	for low+1 < end {
-		cs, err := within((low+end)/2, 1)
+		cs, err := passages((low+end)/2, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +128,10 @@ func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]cor
 			end = (low + end) / 2
 		}
 	}
-	const pieces = 8 // runs of passages
+	const pieces = 8 // groups of adjacent passages
 	out := all[:0:0]
 	for i := range pieces {
-		cs, err := within(i*(low+1)/pieces, most/pieces)
+		cs, err := passages(i*(low+1)/pieces, most/pieces)
 		if err != nil {
 			return nil, err
 		}
@@ -146,21 +146,21 @@ func (j *job) sample(ctx context.Context, id corpus.DocumentID, most int) ([]cor
 
 // centrality returns for each chunk how common its terms are among all chunks, 0..1.
 func centrality(all []corpus.Chunk) []float64 {
-	held := map[string]int{}
+	df := map[string]int{}
 	terms := make([]map[string]struct{}, len(all))
 	for i, c := range all {
 		terms[i] = lang.TermSet(c.Text)
 		for t := range terms[i] {
-			held[t]++
+			df[t]++
 		}
 	}
 	out := make([]float64, len(all))
 	for i, set := range terms {
-		others := 0 // counted in whole numbers, whose sum does not depend on the order
+		others := 0 // an integer, whose sum does not depend on the order of the map
 		for t := range set {
-			others += held[t] - 1
+			others += df[t] - 1
 		}
-		out[i] = float64(others) / float64(len(all)) / float64(len(set)+12) // a heading says little, however common
+		out[i] = float64(others) / float64(len(all)) / float64(len(set)+12) // the constant lowers the score of short chunks such as headings
 	}
 	return out
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Scratch is an empty index in a temporary folder with the embedder of the settings, for evaluations of retrieval. Close it when
+// TempIndex is an empty index in a temporary folder with the embedder of the settings, for evaluations of retrieval. Close it when
 // done.
-type Scratch struct {
+type TempIndex struct {
 	Index    *embedded.Index
 	Embedder model.Embedder
 	Weights  index.Weights // for the embedder
 	dir      string
 }
 
-// OpenScratch returns a Scratch.
-func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Scratch, error) {
+// OpenTempIndex opens a TempIndex.
+func OpenTempIndex(ctx context.Context, cfg config.Config, logger *slog.Logger) (*TempIndex, error) {
 	m, err := OpenModels(ctx, cfg, logger)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "sluice-scratch-")
+	dir, err := os.MkdirTemp("", "sluice-index-")
 	if err != nil {
 		return nil, fmt.Errorf("make temporary index: %w", err)
 	}
@@ -36,7 +36,7 @@ func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make temporary index: %w", err), os.RemoveAll(dir))
 	}
-	s := &Scratch{Index: ix, Embedder: m.Local, Weights: weights(cfg.Models, m.Embedder == nil), dir: dir}
+	s := &TempIndex{Index: ix, Embedder: m.Local, Weights: weights(cfg.Models, m.Embedder == nil), dir: dir}
 	if m.Embedder != nil {
 		s.Embedder = m.Embedder
 	}
@@ -44,7 +44,7 @@ func OpenScratch(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 }
 
 // Close closes the index and removes its folder.
-func (s *Scratch) Close() error {
+func (s *TempIndex) Close() error {
 	if err := errors.Join(s.Index.Close(), os.RemoveAll(s.dir)); err != nil {
 		return fmt.Errorf("remove temporary index: %w", err)
 	}

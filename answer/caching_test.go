@@ -76,7 +76,7 @@ func TestWhatIsNotKept(t *testing.T) {
 			p.Generator = speaking(append(whole, model.Delta{Stop: model.StopLength})...)
 		}, false},
 		"empty":         {func(p *answer.Pipeline) { p.Generator = speaking() }, false},
-		"a model fails": {func(p *answer.Pipeline) { p.Vectors = answer.By(brokenEmbedder{}) }, false},
+		"a model fails": {func(p *answer.Pipeline) { p.Vectors = answer.OneEmbedder(brokenEmbedder{}) }, false},
 		"not carried": {func(p *answer.Pipeline) {
 			p.Generator = speaking(model.Delta{Text: "The keeper of the Farland lighthouse is not Ada Brook."}, model.Delta{Cite: 1})
 		}, false},
