@@ -75,8 +75,8 @@ const maxEntry = 1 << 20 // bytes
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Cache keeps answers in an SQLite file. All methods may be called at once. One process at a time may have a file open. If the process is
-// killed, nothing is lost; after a loss of power, the newest answers may be, or all of them.
+// Cache keeps answers in an SQLite file. All methods may be called at once. One process at a time may have a file open. A crash of the process
+// loses nothing; a loss of power may lose the newest answers, or all of them.
 type Cache struct {
 	o Options
 
@@ -221,7 +221,7 @@ func (c *Cache) Put(ctx context.Context, docs Documents, e Entry, version uint64
 			return err
 		}
 		if _, err := c.db.Exec("INSERT INTO entries (question, created, version, entry) VALUES (?, ?, ?, ?)",
-			question, e.Created.UnixMicro(), int64(version), raw); err != nil { //nolint:gosec // it is read back as it was
+			question, e.Created.UnixMicro(), int64(version), raw); err != nil { //nolint:gosec // find converts it back
 			return err
 		}
 		hashes := [][]byte{runHash(e.Run)}
@@ -287,14 +287,14 @@ func (c *Cache) find(question []byte) *stored {
 		}
 		return nil
 	}
-	e.version = uint64(version) //nolint:gosec // as it was written
+	e.version = uint64(version) //nolint:gosec // Put converted it
 	age := c.o.Now().Sub(time.UnixMicro(created))
 	whole := len(raw) >= 4 && binary.LittleEndian.Uint32(raw) == crc32.Checksum(raw[4:], castagnoli)
 	if whole && age.Abs() <= c.o.MaxAge && json.Unmarshal(raw[4:], &e.Entry) == nil {
 		return e
 	}
 	if !whole {
-		c.warn("read a cached answer", errors.New("it is damaged"))
+		c.warn("read a cached answer", errors.New("the entry is damaged"))
 	}
 	c.exec("delete a cached answer", "DELETE FROM entries WHERE id = ?", e.id)
 	return nil
@@ -309,7 +309,7 @@ func (c *Cache) touch(e *stored, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exec("mark a cached answer as used", "UPDATE entries SET version = ?, id = (SELECT max(id) FROM entries) + 1 WHERE id = ? AND question = ?",
-		int64(version), e.id, e.question) //nolint:gosec // it is read back as it was
+		int64(version), e.id, e.question) //nolint:gosec // find converts it back
 }
 
 // delete deletes an entry, unless it was replaced meanwhile.
@@ -347,7 +347,7 @@ func (c *Cache) warn(what string, err error) {
 // questionHash identifies the entry of a question in a scope.
 func questionHash(s Scope, q canonical.Question) []byte {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(s) // a hash takes every write, and a scope can be encoded
+	_ = json.NewEncoder(h).Encode(s) // writes to a hash do not fail, and a scope can be encoded
 	_, _ = h.Write([]byte(q.Key()))
 	return h.Sum(nil)[:16]
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// library is a real index with one document a line of text, searched by words alone.
+// library is a real index without vectors, with one line of text per document.
 type library struct {
 	*embedded.Index
 	t *testing.T
@@ -75,7 +75,7 @@ func scope() cache.Scope {
 	return cache.Scope{Collection: corpus.DefaultCollection, Mode: event.Direct, TopK: 5, Setup: "model-a"}
 }
 
-// entry is an answer that rests on the document acme.
+// entry returns an answer that depends on the document acme.
 func entry(q string) cache.Entry {
 	return cache.Entry{Question: q, Scope: scope(), Analysis: event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"},
 		Pieces: []cache.Piece{{Text: "It "}, {Text: ""}, {Text: "grew.\n"}, {N: 1, Chunk: "c_acme_47"}}, By: "rules", Confidence: 0.75,
@@ -124,7 +124,7 @@ func lookup(t *testing.T, c *cache.Cache, docs cache.Documents, s cache.Scope, q
 	return e
 }
 
-func TestLookupGivesWhatWasKept(t *testing.T) {
+func TestLookupReturnsAnswers(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC)
@@ -137,7 +137,7 @@ func TestLookupGivesWhatWasKept(t *testing.T) {
 		t.Fatal("no answer")
 	}
 	if len(got.Dependencies) != 1 || got.Dependencies[0].Document != "acme" || len(got.Searches) != 1 || got.Searches[0].Question != question {
-		t.Errorf("it rests on %v and %v", got.Dependencies, got.Searches)
+		t.Errorf("dependencies %v, searches %v", got.Dependencies, got.Searches)
 	}
 	want.Created, want.Dependencies, want.Searches = now.Truncate(time.Microsecond), got.Dependencies, got.Searches
 	if diff := cmp.Diff(want, *got); diff != "" {
@@ -173,7 +173,7 @@ func TestScopeIsExact(t *testing.T) {
 	}
 }
 
-func TestAnswerStandsWhileWhatItRestsOnDoes(t *testing.T) {
+func TestFreshness(t *testing.T) {
 	t.Parallel()
 	abstained := func() cache.Entry {
 		e := entry(question)
@@ -188,7 +188,7 @@ func TestAnswerStandsWhileWhatItRestsOnDoes(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry  func() cache.Entry
 		change func(l library)
-		stands bool
+		fresh  bool
 	}{
 		"nothing changes":              {nil, func(library) {}, true},
 		"what is cited changes":        {nil, func(l library) { l.put("acme", "In 2023 the revenue of Acme fell.") }, false},
@@ -220,19 +220,19 @@ func TestAnswerStandsWhileWhatItRestsOnDoes(t *testing.T) {
 			}
 			keep(t, kept, docs, c.entry())
 			c.change(docs)
-			for range 2 { // what is stale is forgotten, what stands stays
-				if got := lookup(t, kept, docs, scope(), question) != nil; got != c.stands {
-					t.Errorf("stands %v, want %v", got, c.stands)
+			for range 2 { // stale answers are deleted, fresh ones are kept
+				if got := lookup(t, kept, docs, scope(), question) != nil; got != c.fresh {
+					t.Errorf("fresh %v, want %v", got, c.fresh)
 				}
 			}
-			if stale > 1 || c.stands && stale > 0 {
+			if stale > 1 || c.fresh && stale > 0 {
 				t.Errorf("counted %d stale", stale)
 			}
 		})
 	}
 }
 
-func TestWhatChangedMeanwhileIsNotKept(t *testing.T) {
+func TestPutOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
@@ -271,7 +271,7 @@ func (f failing) Search(ctx context.Context, collection, question string, limit 
 	return f.library.Search(ctx, collection, question, limit)
 }
 
-func TestWhatCannotBeCheckedIsNotGivenAndNotForgotten(t *testing.T) {
+func TestLookupThatCannotBeChecked(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
@@ -290,7 +290,7 @@ func TestWhatCannotBeCheckedIsNotGivenAndNotForgotten(t *testing.T) {
 	}
 }
 
-func TestEntriesOutliveARestart(t *testing.T) {
+func TestEntriesSurviveARestart(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	path := filepath.Join(t.TempDir(), "cache.db")
@@ -313,7 +313,7 @@ func TestEntriesOutliveARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lookup(t, c, docs, scope(), question) != nil || c.Close() != nil {
-		t.Error("a closed cache gives answers, or cannot be closed again")
+		t.Error("a closed cache returns answers, or cannot be closed again")
 	}
 	keep(t, c, docs, entry(question))
 	c = openIn(t, path, cache.Options{})
@@ -328,7 +328,7 @@ func TestEntriesOutliveARestart(t *testing.T) {
 	}
 }
 
-// TestDamagedFile opens files that are no whole cache: each is replaced by an empty one.
+// TestDamagedFile opens files that are not complete caches. Each is replaced by an empty one.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
@@ -378,7 +378,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestDamagedEntry changes the text of an answer in the file: it is not returned.
+// TestDamagedEntry changes the text of an answer in the file. The answer is not returned.
 func TestDamagedEntry(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
@@ -435,30 +435,30 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-func TestSizeIsBounded(t *testing.T) {
+func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
-	const most = 200_000
+	const maxBytes = 200_000
 	path := filepath.Join(t.TempDir(), "cache.db")
-	c := openIn(t, path, cache.Options{MaxBytes: most})
+	c := openIn(t, path, cache.Options{MaxBytes: maxBytes})
 	of := func(i int) string { return fmt.Sprintf("What did the revenue of Acme do in %d?", 1000+i) }
 	for i := range 300 {
 		keep(t, c, docs, entry(of(i)))
 		if lookup(t, c, docs, scope(), of(0)) == nil {
 			t.Fatalf("what is used all the time was dropped at %d", i)
 		}
-		if s := c.Stats(); s.Bytes > most {
+		if s := c.Stats(); s.Bytes > maxBytes {
 			t.Fatalf("%d bytes", s.Bytes)
 		}
 	}
-	if info, err := os.Stat(path); err != nil || info.Size() > most {
+	if info, err := os.Stat(path); err != nil || info.Size() > maxBytes {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 	if lookup(t, c, docs, scope(), of(299)) == nil || lookup(t, c, docs, scope(), of(1)) != nil {
 		t.Error("the newest is gone, or the oldest is not")
 	}
 	big := entry("What is large?")
-	big.Pieces[0].Text = strings.Repeat("x", most/4)
+	big.Pieces[0].Text = strings.Repeat("x", maxBytes/4)
 	keep(t, c, docs, big)
 	if lookup(t, c, docs, scope(), big.Question) != nil {
 		t.Error("an answer that would take a quarter of the room was kept")
@@ -467,8 +467,8 @@ func TestSizeIsBounded(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c = openIn(t, path, cache.Options{MaxBytes: most * 3 / 4})
-	if s := c.Stats(); s.Bytes > most*3/4 || s.Entries == 0 || s.Entries >= entries {
+	c = openIn(t, path, cache.Options{MaxBytes: maxBytes * 3 / 4})
+	if s := c.Stats(); s.Bytes > maxBytes*3/4 || s.Entries == 0 || s.Entries >= entries {
 		t.Errorf("opened with less room: %+v", s)
 	}
 	c.Clear()
@@ -477,7 +477,7 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestAgeIsBounded(t *testing.T) {
+func TestMaxAge(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -485,16 +485,16 @@ func TestAgeIsBounded(t *testing.T) {
 	keep(t, c, docs, entry(question))
 	for _, step := range []struct {
 		passes time.Duration
-		stands bool
+		fresh  bool
 	}{{time.Hour, true}, {time.Second, false}, {-2 * time.Hour, false}} {
 		now = now.Add(step.passes)
-		if got := lookup(t, c, docs, scope(), question) != nil; got != step.stands {
+		if got := lookup(t, c, docs, scope(), question) != nil; got != step.fresh {
 			t.Errorf("after %v: %v", step.passes, got)
 		}
 	}
 }
 
-func TestUsedAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{MaxBytes: 130_000})

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-// What is not to be given any more is not to be read in the file either.
-func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
+// TestErase checks that the text of a deleted answer is not in the file any more.
+func TestErase(t *testing.T) {
 	t.Parallel()
 	const secret = "grew.\\n"
 	for name, c := range map[string]struct {
-		forget func(t *testing.T, c *cache.Cache, docs library, now *time.Time)
+		delete func(t *testing.T, c *cache.Cache, docs library, now *time.Time)
 		left   int // entries
 	}{
 		"another document goes": {func(_ *testing.T, c *cache.Cache, _ library, _ *time.Time) {
@@ -37,7 +37,7 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 				keep(t, c, docs, e)
 			}
 		}, 2},
-		"it is too old when asked for": {func(t *testing.T, c *cache.Cache, docs library, now *time.Time) {
+		"it is too old at a lookup": {func(t *testing.T, c *cache.Cache, docs library, now *time.Time) {
 			*now = now.Add(time.Hour + time.Second)
 			_, _ = lookup(t, c, docs, scope(), question), lookup(t, c, docs, scope(), "Where is Acme?")
 		}, 0},
@@ -58,7 +58,7 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 			keep(t, kept, docs, entry(question))
 			keep(t, kept, docs, entry("Where is Acme?"))
 			kept = reopened(t, kept, path, o)
-			c.forget(t, kept, docs, &now)
+			c.delete(t, kept, docs, &now)
 			if n := kept.Stats().Entries; n != c.left {
 				t.Errorf("%d entries, want %d", n, c.left)
 			}
@@ -80,7 +80,7 @@ func reopened(t *testing.T, c *cache.Cache, path string, o cache.Options) *cache
 	return openIn(t, path, o)
 }
 
-func TestWhatIsTooOldIsWipedOnOpening(t *testing.T) {
+func TestOpenErasesOldAnswers(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	path := filepath.Join(t.TempDir(), "cache.db")
@@ -94,19 +94,19 @@ func TestWhatIsTooOldIsWipedOnOpening(t *testing.T) {
 	}
 }
 
-// forgetting documents lose one while an answer of it is being kept.
-type forgetting struct {
+// deleting is documents that lose a document while an answer that depends on it is being stored.
+type deleting struct {
 	library
-	forget func()
+	delete func()
 }
 
-func (f forgetting) Version(ctx context.Context, collection string) (uint64, error) {
+func (f deleting) Version(ctx context.Context, collection string) (uint64, error) {
 	v, err := f.library.Version(ctx, collection)
-	f.forget()
+	f.delete()
 	return v, err
 }
 
-func TestWhatIsForgottenMeanwhileIsNotKept(t *testing.T) {
+func TestPutDuringADeletion(t *testing.T) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
@@ -114,7 +114,7 @@ func TestWhatIsForgottenMeanwhileIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := forgetting{docs, func() { c.DeleteDependents([]corpus.DocumentID{"acme"}) }}
+	f := deleting{docs, func() { c.DeleteDependents([]corpus.DocumentID{"acme"}) }}
 	if err := c.Put(t.Context(), f, entry(question), version); err != nil || c.Stats().Entries != 0 {
 		t.Errorf("%d entries, %v", c.Stats().Entries, err)
 	}

@@ -79,51 +79,51 @@ func (p *pattern) match(words []word, place int) int {
 
 // removeFillers removes filler phrases before and after a question, as long as something is left, and reports whether the question was embedded in
 // another sentence.
-func removeFillers(words []word) (rest []word, framed bool) {
-	doubted := false
+func removeFillers(words []word) (rest []word, embedded bool) {
+	yesNo := false
 	for range 4 {
 		n := 0
 		for i := range openings {
 			k := openings[i].match(words, 0)
-			if k > n && k < len(words) && (!openings[i].asks || words[k-1].stop || asking(words[k:])) {
+			if k > n && k < len(words) && (!openings[i].asks || words[k-1].pause || startsQuestion(words[k:])) {
 				n = k
 			}
 		}
 		if n == 0 {
 			break
 		}
-		said := words[n-1].stop // what follows is a sentence of its own
-		words, framed = words[n:], true
+		said := words[n-1].pause // what follows is a sentence of its own
+		words, embedded = words[n:], true
 		if first := words[0].text; (first == "if" && !said || first == "whether") && len(words) > 1 {
-			words, doubted = words[1:], true
+			words, yesNo = words[1:], true
 		}
 	}
-	words = ending(words)
-	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && (articles[words[1].text] || counts[words[1].text] != "")) {
-		words, framed = words[1:], true
+	words = removeClosings(words)
+	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && (articles[words[1].text] || cardinals[words[1].text] != "")) {
+		words, embedded = words[1:], true
 	}
 	if len(words) > 1 && words[0].text == "define" && !words[0].name {
 		head := []word{{text: "what"}, {text: "is"}, {text: "the"}, {text: "meaning"}, {text: "of"}}
 		words = append(head, words[1:]...)
 	}
-	if framed && !doubted && (articles[words[0].text] || counts[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return asks[w.text] && !w.name }) {
-		words = append([]word{{text: "what", face: "what"}, {text: "is"}}, words...) // tell me the area of the lake
+	if embedded && !yesNo && (articles[words[0].text] || cardinals[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return questionWords[w.text] && !w.name }) {
+		words = append([]word{{text: "what", surface: "what"}, {text: "is"}}, words...) // tell me the area of the lake
 	}
-	return words, framed
+	return words, embedded
 }
 
-// imperatives ask for the following noun.
+// imperatives are verbs that ask for the noun that follows.
 var imperatives = set("name identify state specify list give find say tell provide")
 
-// ending removes filler phrases after the question.
-func ending(words []word) []word {
+// removeClosings removes filler phrases after the question.
+func removeClosings(words []word) []word {
 	for range 3 {
 		cut := false
 		for i := range closings {
 			for from := max(3, len(words)-7); from < len(words) && !cut; from++ {
 				if closings[i].match(words[from:], 0) == len(words)-from {
 					words = words[:from]
-					words[from-1].stop = true
+					words[from-1].pause = true
 					cut = true
 				}
 			}
@@ -135,11 +135,11 @@ func ending(words []word) []word {
 	return words
 }
 
-// asking reports whether a question begins here: with a question word, possibly after a preposition, or with if.
-func asking(words []word) bool {
+// startsQuestion reports whether a question begins here: with a question word, possibly after a preposition, or with if.
+func startsQuestion(words []word) bool {
 	w := words[0].text
 	if prepositions[w] && len(words) > 1 {
 		w = words[1].text
 	}
-	return asks[w] || w == "if" || w == "whether"
+	return questionWords[w] || w == "if" || w == "whether"
 }

@@ -3,7 +3,7 @@ package canonical
 import "strings"
 
 // irregular maps irregular forms to the base form.
-var irregular = forms(`
+var irregular = parseForms(`
 be am is are was were been|have has had having|do does did done|go went gone|become became|begin began begun|bear bore born|beat beaten|
 break broke broken|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cost|deal dealt|draw drew drawn
 drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fly flew flown
@@ -20,9 +20,9 @@ half halves|wolf wolves|shelf shelves|thief thieves|criterion criteria|phenomeno
 bus buses|gas gases|lens lenses|virus viruses|campus campuses|status statuses|movie movies|cookie cookies|hero heroes|potato potatoes
 `)
 
-// past are the irregular forms that tell of the past, and participles those that may follow "was" in the passive.
+// pastForms are irregular past forms; participles are irregular forms that may follow "was" in the passive voice.
 var (
-	past = set(`was were did had became began bore broke brought built bought caught chose came dealt drew drank drove ate fell fed felt fought
+	pastForms = set(`was were did had became began bore broke brought built bought caught chose came dealt drew drank drove ate fell fed felt fought
 found fled flew forgot froze got gave grew heard hid held kept knew laid led left lent lost made meant met paid rode rose ran said saw
 sought sold sent shook shone shot sang sank sat slept spoke spent sprang stood stole stuck struck swore swam took taught tore told
 thought threw understood woke wore won wrote withdrew overcame underwent undertook forbade arose went bound died`)
@@ -30,13 +30,13 @@ thought threw understood woke wore won wrote withdrew overcame underwent underto
 hidden held kept known laid led left lent lost made meant met paid run said seen sought sold sent shaken shot shown sung sunk spoken spent
 stolen struck sworn taken taught torn told thought thrown understood worn won written withdrawn overcome undertaken forbidden bound cut
 put set hit hurt cast shut split spread beaten bitten blown done read`)
-	// unchanged are verbs whose past is as their present but for the third person.
+	// unchanged are verbs with the same form in the past and, except in the third person, in the present.
 	unchanged = set("cut put set hit hurt cast shut split spread beat read let cost bet quit burst")
 	notPast   = set(`need indeed speed seed feed breed hundred sacred red bed shed united exceed succeed proceed agreed bleed greed deed weed reed
 wed fed led aged embed`)
 )
 
-func forms(text string) map[string]string {
+func parseForms(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == '\n' }) {
 		words := strings.Fields(line)
@@ -49,18 +49,18 @@ func forms(text string) map[string]string {
 	return out
 }
 
-// inPast tells whether a word may be a verb's past form by its looks.
-func inPast(w string) bool {
-	return past[w] || regularPast(w)
+// isPast reports whether a word may be the past form of a verb.
+func isPast(w string) bool {
+	return pastForms[w] || regularPast(w)
 }
 
 func regularPast(w string) bool { return len(w) > 3 && strings.HasSuffix(w, "ed") && !notPast[w] }
 
-// participle tells whether a word may be a past participle.
-func participle(w string) bool { return participles[w] || regularPast(w) }
+// isParticiple reports whether a word may be a past participle.
+func isParticiple(w string) bool { return participles[w] || regularPast(w) }
 
-// base gives the basic form of a word: the singular, the infinitive. What is derived otherwise is another word. The rules are those
-// of English inflection; a word that they take for one it is not becomes the same in each question.
+// base returns the base form of a word, the singular or infinitive, by the rules of English inflection. It keeps derived words apart. Where the
+// rules are wrong about a word, the result is at least the same in each question.
 func base(w string) string {
 	if b, ok := irregular[w]; ok {
 		return b
@@ -73,18 +73,19 @@ func base(w string) string {
 	case strings.HasSuffix(w, "ied") && len(w) > 4, strings.HasSuffix(w, "ies") && len(w) > 4:
 		return w[:len(w)-3] + "y"
 	case regularPast(w):
-		return unEnd(w[:len(w)-2])
+		return stripPast(w[:len(w)-2])
 	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "zzes"):
 		return w[:len(w)-2]
 	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"), strings.HasSuffix(w, "as"), strings.HasSuffix(w, "os"):
 		return w
 	case strings.HasSuffix(w, "s"):
-		return unEnd2(w[:len(w)-1])
+		return trimFinalE(w[:len(w)-1])
 	}
-	return unEnd2(w)
+	return trimFinalE(w)
 }
 
-// shortE are the short verbs that end in e. Of a long word, the past form does not tell, so that a final e is taken from all.
+// shortE are short verbs that end in e. The past form of a longer word does not show whether its verb ends in e, so a final e is removed from all
+// longer words.
 var shortE = set(`use name move close place score base serve solve raise cause cease issue vote rate date face force judge like live love
 note price prove rule save share shape store trade tune type unite value argue hate joke care dance cure fire hire bake code cite dine
 dive fade file fine gaze glue hope jade lace line mine pace pile pose race rise robe site size smoke stage state style taste time tire
@@ -93,7 +94,7 @@ slice solve space spare spice stare stone table title tease theme twice voice wr
 crave drive erase evade evoke grade grave guide imply plane probe prune ridge rinse shade shine skate slave slide smile snare
 stake store strike stroke surge swipe swore trade verge weave whole`)
 
-// american spells a word as in America, and some that are spelled so everywhere in a way that nobody does.
+// american replaces British spellings by American ones. It also changes some words that are not British, in the same way in each question.
 func american(w string) string {
 	n := len(w)
 	switch {
@@ -116,8 +117,8 @@ func american(w string) string {
 	return w
 }
 
-// unEnd gives the basic form for what stands before the ending of the past: stopp is stop, mov is move.
-func unEnd(w string) string {
+// stripPast returns the base form for a past form without its ending: stop for stopp, move for mov.
+func stripPast(w string) string {
 	n := len(w)
 	if n > 3 && w[n-1] == w[n-2] && (n > 5 || w[n-1] != 'l') && !strings.ContainsRune("aeiousfz", rune(w[n-1])) {
 		return w[:n-1]
@@ -125,10 +126,10 @@ func unEnd(w string) string {
 	if shortE[w+"e"] {
 		return w + "e"
 	}
-	return unEnd2(w)
+	return trimFinalE(w)
 }
 
-func unEnd2(w string) string {
+func trimFinalE(w string) string {
 	if len(w) > 5 && w[len(w)-1] == 'e' && w[len(w)-2] != 'e' {
 		return w[:len(w)-1]
 	}

@@ -6,41 +6,41 @@ import (
 )
 
 var (
-	asks         = set("what which who whom whose when where why how")
-	modals       = set("will would can could shall should may might must")
-	prepositions = set(`in on at by for from to with during since until till before after under over into onto through between among against
+	questionWords = set("what which who whom whose when where why how")
+	modals        = set("will would can could shall should may might must")
+	prepositions  = set(`in on at by for from to with during since until till before after under over into onto through between among against
 without within of about than via per across along behind beyond near upon toward towards throughout despite besides except like as off
 up down out around above below`)
-	// free are the prepositions whose phrase may be at the beginning or at the end.
-	free       = set("in on at by for from to with during since until till before after under into through between among against without within")
-	articles   = set("a an the")
-	pronouns   = set("i you he she it we they this that these those my your his her its our their him them me us")
-	adverbs    = set("not also first originally ever never still already always officially finally usually often")
-	timely     = set("in on at by during since until till before after from")
-	ofKinds    = map[string]string{"tall": "height", "high": "height", "old": "age", "big": "size", "deep": "depth", "wide": "width", "heavy": "weight"}
-	connecting = set("and or but nor")
+	// movable are the prepositions whose phrase may be at the beginning or at the end.
+	movable          = set("in on at by for from to with during since until till before after under into through between among against without within")
+	articles         = set("a an the")
+	pronouns         = set("i you he she it we they this that these those my your his her its our their him them me us")
+	adverbs          = set("not also first originally ever never still already always officially finally usually often")
+	timePrepositions = set("in on at by during since until till before after from")
+	dimensions       = map[string]string{"tall": "height", "high": "height", "old": "age", "big": "size", "deep": "depth", "wide": "width", "heavy": "weight"}
+	conjunctions     = set("and or but nor")
 )
 
-func auxiliary(w word) bool {
+func isAuxiliary(w word) bool {
 	return !w.name && (w.text == "be" || w.text == "do" || w.text == "have" || modals[w.text])
 }
 
-// function reports whether a word ends a noun phrase.
-func function(w word) bool {
-	return prepositions[w.text] || asks[w.text] || articles[w.text] || pronouns[w.text] || connecting[w.text] || auxiliary(w) || w.text[0] == '?'
+// isFunctionWord reports whether a word ends a noun phrase.
+func isFunctionWord(w word) bool {
+	return prepositions[w.text] || questionWords[w.text] || articles[w.text] || pronouns[w.text] || conjunctions[w.text] || isAuxiliary(w) || w.text[0] == '?'
 }
 
-// genitives rewrites France's capital to capital of France.
-func genitives(words []word) []word {
+// rewritePossessives rewrites France's capital to capital of France.
+func rewritePossessives(words []word) []word {
 	inverted := slices.ContainsFunc(words, func(w word) bool { return w.text == "do" })
 	for range 3 {
-		i := slices.IndexFunc(words, func(w word) bool { return w.poss })
+		i := slices.IndexFunc(words, func(w word) bool { return w.possessive })
 		if i < 0 {
 			break
 		}
-		words[i].poss = false
+		words[i].possessive = false
 		from := i
-		for from > 0 && i-from < 6 && !words[from-1].stop && !function(words[from-1]) && (!words[i].name || words[from-1].name) {
+		for from > 0 && i-from < 6 && !words[from-1].pause && !isFunctionWord(words[from-1]) && (!words[i].name || words[from-1].name) {
 			from--
 		}
 		if from > 0 && articles[words[from-1].text] {
@@ -51,21 +51,21 @@ func genitives(words []word) []word {
 			most = 1 // what follows may be the verb
 		}
 		to := i + 1
-		for to < len(words) && to-i <= most && !function(words[to]) && !words[to].part && !(to > i+1 && words[to-1].stop) {
+		for to < len(words) && to-i <= most && !isFunctionWord(words[to]) && !words[to].participle && !(to > i+1 && words[to-1].pause) {
 			to++
 		}
-		if to == i+1 || words[i].stop {
+		if to == i+1 || words[i].pause {
 			continue
 		}
 		owner, thing := slices.Clone(words[from:i+1]), slices.Clone(words[i+1:to])
-		thing[len(thing)-1].stop, owner[len(owner)-1].stop = false, thing[len(thing)-1].stop
-		words = slices.Concat(words[:from], thing, []word{{text: "of", face: "of"}}, owner, words[to:])
+		thing[len(thing)-1].pause, owner[len(owner)-1].pause = false, thing[len(thing)-1].pause
+		words = slices.Concat(words[:from], thing, []word{{text: "of", surface: "of"}}, owner, words[to:])
 	}
 	return words
 }
 
 // rewrites maps question words and phrases, in base form, to marks. The first match is used.
-var rewrites = rewriting([][2]string{
+var rewrites = parseRewrites([][2]string{
 	{"in what year", "?when"}, {"in which year", "?when"}, {"on what date", "?when"}, {"on which date", "?when"}, {"during what year", "?when"},
 	{"during which year", "?when"}, {"what year", "?when"}, {"which year", "?when"}, {"what date", "?when"}, {"which date", "?when"}, {"at what date", "?when"},
 	{"at what time", "?when"}, {"at which time", "?when"}, {"what time", "?when"}, {"in what place", "?where"}, {"in which place", "?where"},
@@ -83,7 +83,7 @@ var rewrites = rewriting([][2]string{
 
 type rewrite struct{ from, to []string }
 
-func rewriting(pairs [][2]string) []rewrite {
+func parseRewrites(pairs [][2]string) []rewrite {
 	var out []rewrite
 	for _, p := range pairs {
 		out = append(out, rewrite{strings.Fields(p[0]), strings.Fields(p[1])})
@@ -91,16 +91,16 @@ func rewriting(pairs [][2]string) []rewrite {
 	return out
 }
 
-// mark replaces the question word by a mark and returns the position of the mark, or -1 for a yes-or-no question. The position of a word decides
+// replaceQuestionWord replaces the question word by a mark and returns the position of the mark, or -1 for a yes-or-no question. The position of a word decides
 // whether it is a question word or a relative pronoun.
-func mark(words []word) ([]word, int) {
+func replaceQuestionWord(words []word) ([]word, int) {
 	at := questionWord(words)
 	if at < 0 {
 		return words, -1
 	}
-	if k := at + 1; words[at].text == "how" && k+1 < len(words) && ofKinds[words[k].text] != "" && words[k+1].text == "be" {
-		of := ofKinds[words[k].text] // how tall is: what is the height of
-		head := []word{{text: "?what"}, words[k+1], {text: of, face: of}, {text: "of", face: "of"}}
+	if k := at + 1; words[at].text == "how" && k+1 < len(words) && dimensions[words[k].text] != "" && words[k+1].text == "be" {
+		of := dimensions[words[k].text] // how tall is: what is the height of
+		head := []word{{text: "?what"}, words[k+1], {text: of, surface: of}, {text: "of", surface: "of"}}
 		return slices.Concat(words[:at], head, words[k+2:]), at
 	}
 	for _, r := range rewrites {
@@ -109,15 +109,15 @@ func mark(words []word) ([]word, int) {
 		if prepositions[from[0]] {
 			start--
 		}
-		if has(words, start, from...) && !parted(words[start:start+len(from)-1]) {
+		if hasPhrase(words, start, from...) && !hasBoundary(words[start:start+len(from)-1]) {
 			var to []word
 			for _, t := range r.to {
-				to = append(to, word{text: t, face: t})
+				to = append(to, word{text: t, surface: t})
 			}
 			if to[0].text == "?when" {
-				to[0].face = from[len(from)-1]
+				to[0].surface = from[len(from)-1]
 			}
-			to[len(to)-1].stop = words[start+len(from)-1].stop
+			to[len(to)-1].pause = words[start+len(from)-1].pause
 			return slices.Concat(words[:start], to, words[start+len(from):]), start
 		}
 	}
@@ -129,7 +129,7 @@ func mark(words []word) ([]word, int) {
 func questionWord(words []word) int {
 	weak := -1
 	for i, w := range words {
-		if !asks[w.text] || w.name && i > 0 {
+		if !questionWords[w.text] || w.name && i > 0 {
 			continue
 		}
 		before := i
@@ -137,9 +137,9 @@ func questionWord(words []word) int {
 			before = i - 1
 		}
 		switch {
-		case before == 0, words[before-1].stop:
+		case before == 0, words[before-1].pause:
 			return i
-		case prepositions[words[0].text] && i < 10 && !slices.ContainsFunc(words[:i], auxiliary):
+		case prepositions[words[0].text] && i < 10 && !slices.ContainsFunc(words[:i], isAuxiliary):
 			return i
 		}
 		end := i == len(words)-1
@@ -147,47 +147,47 @@ func questionWord(words []word) int {
 			weak = i
 		}
 	}
-	if weak >= 0 && auxiliary(words[0]) {
+	if weak >= 0 && isAuxiliary(words[0]) {
 		return -1 // is this what …?
 	}
 	return weak
 }
 
-// declare puts a question into the order of a statement, with the mark in the place of the answer.
-func declare(words []word, framed, several bool) []word {
-	words, at := mark(words)
+// toStatement puts a question into the order of a statement, with the mark in the place of the answer.
+func toStatement(words []word, embedded, several bool) []word {
+	words, at := replaceQuestionWord(words)
 	var asked []word
 	for i := range words { // who and which inside of a question relate
 		if w := &words[i]; i != at && !w.name && (w.text == "who" || w.text == "which" || w.text == "that" || w.text == "whom") {
 			w.text = "who"
 		}
 	}
-	words, front, at := fronted(words, at)
+	words, front, at := cutLeadingPhrase(words, at)
 	switch {
-	case at < 0 && len(words) > 0 && auxiliary(words[0]):
+	case at < 0 && len(words) > 0 && isAuxiliary(words[0]):
 		words, asked = uninvert(words[1:], words[0]), []word{{text: "?yn"}}
 	case at < 0:
 		asked = []word{{text: "?yn"}}
 	default:
-		words, asked = moved(words, at, framed)
+		words, asked = cutQuestionPhrase(words, at, embedded)
 	}
-	if len(front) > 0 && (several || severalClauses(words)) {
+	if len(front) > 0 && (several || hasSeveralClauses(words)) {
 		words = append(slices.Clip(words), word{text: "^"}) // of all of them, and not of the last
 	}
 	return slices.Concat(words, front, asked)
 }
 
-// severalClauses reports whether a phrase at the end may belong to only a part of the question.
-func severalClauses(words []word) bool {
-	return slices.ContainsFunc(words, func(w word) bool { return w.text == "who" || connecting[w.text] })
+// hasSeveralClauses reports whether a phrase at the end may belong to only a part of the question.
+func hasSeveralClauses(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool { return w.text == "who" || conjunctions[w.text] })
 }
 
-// fronted removes a prepositional phrase from the beginning and returns it.
-func fronted(words []word, at int) (rest, front []word, place int) {
-	if len(words) == 0 || !prepositions[words[0].text] || at == 0 || at == 1 && !words[0].stop {
+// cutLeadingPhrase removes a prepositional phrase from the beginning and returns it.
+func cutLeadingPhrase(words []word, at int) (rest, front []word, place int) {
+	if len(words) == 0 || !prepositions[words[0].text] || at == 0 || at == 1 && !words[0].pause {
 		return words, nil, at
 	}
-	end := slices.IndexFunc(words, func(w word) bool { return w.stop }) + 1
+	end := slices.IndexFunc(words, func(w word) bool { return w.pause }) + 1
 	if end == 0 || at > 0 && end > at {
 		end = at
 		if at > 1 && prepositions[words[at-1].text] {
@@ -198,15 +198,15 @@ func fronted(words []word, at int) (rest, front []word, place int) {
 		return words, nil, at
 	}
 	front = slices.Clone(words[:end])
-	front[len(front)-1].stop = false
+	front[len(front)-1].pause = false
 	if at >= 0 {
 		at -= end
 	}
 	return words[end:], front, at
 }
 
-// moved removes the interrogative phrase from the beginning if its answer would be at the end, and returns it.
-func moved(words []word, at int, framed bool) (rest, asked []word) {
+// cutQuestionPhrase removes the interrogative phrase from the beginning if its answer would be at the end, and returns it.
+func cutQuestionPhrase(words []word, at int, embedded bool) (rest, asked []word) {
 	from := at
 	if at > 0 && prepositions[words[at-1].text] {
 		from--
@@ -217,24 +217,24 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 	m := words[at].text
 	adverbial := m == "?when" || m == "?where" || m == "?why" || m == "?how"
 	aux := at + 1
-	for aux < len(words) && aux < at+10 && !auxiliary(words[aux]) && !prepositions[words[aux].text] && words[aux].text != "who" {
+	for aux < len(words) && aux < at+10 && !isAuxiliary(words[aux]) && !prepositions[words[aux].text] && words[aux].text != "who" {
 		aux++
 	}
 	next := func(i int) bool { // a noun begins here
 		return i < len(words) && (articles[words[i].text] || pronouns[words[i].text] || words[i].name || words[i].number())
 	}
-	if aux == len(words) || !auxiliary(words[aux]) {
-		if adverbial && m != "?how" || from < at || (m == "?who" || m == "?how" && framed) && next(at+1) || framed && objects(words[at+1:]) {
+	if aux == len(words) || !isAuxiliary(words[aux]) {
+		if adverbial && m != "?how" || from < at || (m == "?who" || m == "?how" && embedded) && next(at+1) || embedded && startsWithSubject(words[at+1:]) {
 			return words[at+1:], words[:at+1]
 		}
-		if end := things(words[at+1:], next, at+1); framed && end > 0 {
+		if end := subjectStart(words[at+1:], next, at+1); embedded && end > 0 {
 			return words[end:], words[:end]
 		}
 		return words, nil
 	}
 	a := words[aux]
 	rest = words[aux+1:]
-	if framed && a.text == "be" && len(rest) == 0 && aux > at+1 && (m == "?what" || m == "?who") {
+	if embedded && a.text == "be" && len(rest) == 0 && aux > at+1 && (m == "?what" || m == "?who") {
 		return words[at+1 : aux], words[:at+1] // what photosynthesis is
 	}
 	if adverbial && (m != "?how" || next(at+1)) && aux > at+1 {
@@ -251,7 +251,7 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 		for k < len(rest) && (adverbs[rest[k].text] || strings.HasSuffix(rest[k].text, "ly")) {
 			k++
 		}
-		subject = subject && (len(rest) == 0 || k < len(rest) && (rest[k].part && !rest[k].name || prepositions[rest[k].text] || strings.HasSuffix(rest[k].text, "ing")))
+		subject = subject && (len(rest) == 0 || k < len(rest) && (rest[k].participle && !rest[k].name || prepositions[rest[k].text] || strings.HasSuffix(rest[k].text, "ing")))
 	default:
 		subject = subject && !next(aux+1)
 	}
@@ -261,11 +261,11 @@ func moved(words []word, at int, framed bool) (rest, asked []word) {
 	return uninvert(rest, a), words[:aux]
 }
 
-// things returns where the subject begins in questions such as "which team the king joined", or 0. The words are those from place on.
-func things(words []word, noun func(int) bool, place int) int {
+// subjectStart returns where the subject begins in questions such as "which team the king joined", or 0. The words are those from place on.
+func subjectStart(words []word, noun func(int) bool, place int) int {
 	for k, w := range words {
 		switch {
-		case w.past || function(w) && !noun(place+k):
+		case w.past || isFunctionWord(w) && !noun(place+k):
 			return 0
 		case k == 0 || !noun(place+k):
 			continue
@@ -274,7 +274,7 @@ func things(words []word, noun func(int) bool, place int) int {
 			if v.past {
 				return place + k
 			}
-			if function(v) {
+			if isFunctionWord(v) {
 				return 0
 			}
 		}
@@ -283,8 +283,8 @@ func things(words []word, noun func(int) bool, place int) int {
 	return 0
 }
 
-// objects reports whether a name and a past verb follow "what".
-func objects(words []word) bool {
+// startsWithSubject reports whether a name and a past verb follow "what".
+func startsWithSubject(words []word) bool {
 	n := 0
 	if len(words) > 0 && articles[words[0].text] {
 		return true
@@ -305,7 +305,7 @@ func uninvert(rest []word, aux word) []word {
 		return rest
 	}
 	for i, w := range rest {
-		if i > 0 && (w.part && !w.name && !articles[rest[i-1].text] || aux.text == "have" && w.text == "be") {
+		if i > 0 && (w.participle && !w.name && !articles[rest[i-1].text] || aux.text == "have" && w.text == "be") {
 			return slices.Insert(rest, i, aux)
 		}
 	}

@@ -1,9 +1,9 @@
 // Package canonical decides by rules whether two questions are equivalent.
 //
 // A question is brought to its canonical form: filler phrases are removed, contractions expanded, numbers and dates written in one notation, words
-// replaced by their base forms and synonyms by one of them, and the parts are put in the order of an active statement, in which a mark stands for
-// what is asked. Two questions are equivalent if their canonical forms are equal. So no significant part can differ: another year, name, negation,
-// superlative or order makes another question. If the rules do not recognize an equivalent question, an answer is not found in the cache; a wrong
+// replaced by their base forms and synonyms by one of them, and the parts are put in the order of an active statement, in which a mark replaces
+// the question word. Two questions are equivalent if their canonical forms are equal. So a question with another year, name, negation, superlative or word order
+// is a different question. If the rules do not recognize an equivalent question, an answer is not found in the cache; a wrong
 // answer is never returned. Word vectors are not used: they place 2023 close to 2024, and winter close to summer.
 package canonical
 
@@ -15,14 +15,14 @@ import (
 
 // Question is a question in canonical form.
 type Question struct {
-	key   string
-	words []word          // in the order of the canonical form
-	said  map[string]bool // words as written
-	one   bool            // contains is or was
-	many  bool            // contains are or were
+	key      string
+	words    []word          // in the order of the canonical form
+	surfaces map[string]bool // words as written, lower-cased
+	singular bool            // contains is or was
+	plural   bool            // contains are or were
 }
 
-// Longer questions are compared as they are written.
+// Longer questions are compared as written.
 const (
 	maxBytes = 2048
 	maxWords = 96
@@ -33,17 +33,17 @@ const (
 func Parse(question string) Question {
 	words := []word(nil)
 	if len(question) <= maxBytes {
-		words = read(question)
+		words = tokenize(question)
 	}
 	if len(words) == 0 || len(words) > maxWords {
 		return Question{key: "=" + strings.Join(strings.Fields(question), " ")}
 	}
-	q := Question{said: map[string]bool{}}
+	q := Question{surfaces: map[string]bool{}}
 	for _, w := range words {
-		q.said[w.face] = true
+		q.surfaces[w.surface] = true
 	}
-	words, framed := removeFillers(expand(words))
-	if !english(words) {
+	words, embedded := removeFillers(expandContractions(words))
+	if !isEnglish(words) {
 		for i := range words {
 			if i > 0 && words[i].raw != "" {
 				words[i].text = words[i].raw // which may distinguish words, as Ihr and ihr in German
@@ -52,86 +52,86 @@ func Parse(question string) Question {
 		q.words, q.key = words, "="+strings.Join(texts(words), " ")
 		return q
 	}
-	words = count(weighty(words))
+	words = normalizeNumbers(removeEmphasis(words))
 	for i := range words {
 		w := &words[i]
-		w.past, w.part = !w.name && inPast(w.text), participle(w.text)
-		q.one = q.one || w.face == "is" || w.face == "was"
-		q.many = q.many || w.face == "are" || w.face == "were"
+		w.past, w.participle = !w.name && isPast(w.text), isParticiple(w.text)
+		q.singular = q.singular || w.surface == "is" || w.surface == "was"
+		q.plural = q.plural || w.surface == "are" || w.surface == "were"
 	}
-	tense := tenses(words)
+	tense := tenseMarks(words)
 	words = replaceSynonyms(words)
-	several := severalVerbs(words)
-	words, perfect := perfected(declare(genitives(existing(words)), framed, several))
-	words, moods := apart(doers(words))
-	q.words = coordinated(words)
+	several := hasSeveralVerbs(words)
+	words, perfect := removePerfect(toStatement(rewritePossessives(removeExistentialThere(words)), embedded, several))
+	words, moods := extractModals(toActive(words))
+	q.words = sortAlternatives(words)
 	if !several {
-		q.words = timed(q.words)
+		q.words = moveTimeToEnd(q.words)
 	}
-	q.words = defined(placed(q.words))
-	if tense == "present " && born(q.words) {
+	q.words = rewriteMeaning(removeLocated(q.words))
+	if tense == "present " && rewriteBirthplace(q.words) {
 		tense = "past "
 	}
 	q.key = tense + perfect + moods + "|" + strings.Join(texts(q.words), " ")
 	return q
 }
 
-// Key is equal for equivalent questions, and for few others.
+// Key returns a key that is equal for equivalent questions, and for few others.
 func (q Question) Key() string { return q.key }
 
 // Same reports whether two questions are equivalent. Names must be identical, even if their keys are equal.
 func (q Question) Same(o Question) bool {
-	if q.key != o.key || len(q.words) != len(o.words) || q.one && !q.many && o.many && !o.one || q.many && !q.one && o.one && !o.many {
+	if q.key != o.key || len(q.words) != len(o.words) || q.singular && !q.plural && o.plural && !o.singular || q.plural && !q.singular && o.singular && !o.plural {
 		return false
 	}
 	for i, w := range q.words {
 		v, unit := o.words[i], i > 0 && q.words[i-1].number() && len(w.raw) < 3
-		if differ(w, v) || unit && w.face == v.face && w.raw != v.raw { // 5 m are not 5 M
+		if spellingsDiffer(w, v) || unit && w.surface == v.surface && w.raw != v.raw { // 5 m are not 5 M
 			return false
 		}
 	}
 	return true
 }
 
-// differ reports whether words with the same canonical form have spellings with different meanings.
-func differ(w, v word) bool {
+// spellingsDiffer reports whether words with the same canonical form have spellings with different meanings.
+func spellingsDiffer(w, v word) bool {
 	switch {
-	case w.face == v.face:
+	case w.surface == v.surface:
 		if !strings.EqualFold(w.raw, v.raw) || w.raw == v.raw {
 			return false
 		}
 		upper := func(s string) bool { return strings.ToLower(s) != s }
 		return w.raw[0] == '-' || w.number() || upper(w.raw) && upper(v.raw) // -v and -V, MB and Mb
 	case w.text == "?when": // what year is not what time
-		return w.face != "when" && v.face != "when" || w.face == "time" || v.face == "time"
-	case w.name, v.name, w.cap && v.cap:
+		return w.surface != "when" && v.surface != "when" || w.surface == "time" || v.surface == "time"
+	case w.name, v.name, w.capitalized && v.capitalized:
 		return true
 	}
-	a, b := strings.TrimSuffix(w.face, "s"), strings.TrimSuffix(v.face, "s")
+	a, b := strings.TrimSuffix(w.surface, "s"), strings.TrimSuffix(v.surface, "s")
 	return a+"e" == b || b+"e" == a // locale and local
 }
 
-// english reports whether a question may be in English, so that the rules for English apply.
-func english(words []word) bool {
-	return auxiliary(word{text: base(words[0].text)}) || slices.ContainsFunc(words, func(w word) bool { return asks[w.text] || tellsEnglish[w.text] })
+// isEnglish reports whether a question may be in English, so that the rules for English apply.
+func isEnglish(words []word) bool {
+	return isAuxiliary(word{text: base(words[0].text)}) || slices.ContainsFunc(words, func(w word) bool { return questionWords[w.text] || englishWords[w.text] })
 }
 
-var tellsEnglish = set("the is are were did does has have")
+var englishWords = set("the is are were did does has have")
 
-// weighty removes words that add nothing to a question.
-func weighty(words []word) []word {
+// removeEmphasis removes the words in emphatics.
+func removeEmphasis(words []word) []word {
 	var out []word
 	for i, w := range words {
-		limits := i+1 < len(words) && (words[i+1].number() || counts[words[i+1].text] != "" || quantities[words[i+1].text]) // exactly two are not two or more
-		if !empty[w.text] || w.name || w.stop || limits {
+		limits := i+1 < len(words) && (words[i+1].number() || cardinals[words[i+1].text] != "" || quantifiers[words[i+1].text]) // exactly two are not two or more
+		if !emphatics[w.text] || w.name || w.pause || limits {
 			out = append(out, w)
 		}
 	}
 	return out
 }
 
-// existing removes the "there" of "there is", which is not a place.
-func existing(words []word) []word {
+// removeExistentialThere removes the "there" of "there is", which is not a place.
+func removeExistentialThere(words []word) []word {
 	var out []word
 	for i, w := range words {
 		if w.text != "there" || w.name || !(i > 0 && words[i-1].text == "be" || i+1 < len(words) && words[i+1].text == "be") {
@@ -141,32 +141,32 @@ func existing(words []word) []word {
 	return out
 }
 
-// severalVerbs reports whether there is another verb than that of the question, as in "the man born in 1990", to which a phrase may belong.
-func severalVerbs(words []word) bool {
+// hasSeveralVerbs reports whether a question has a second verb to which a phrase may belong, as in "the man born in 1990".
+func hasSeveralVerbs(words []word) bool {
 	n, helped := 0, 0
 	for _, w := range words {
 		switch {
 		case w.name:
 		case w.text == "do", modals[w.text]:
 			helped = 1
-		case (w.past || w.part) && !auxiliary(w):
+		case (w.past || w.participle) && !isAuxiliary(w):
 			n++
 		}
 	}
 	return n+helped > 1
 }
 
-// perfected removes the "have" of a perfect tense, and returns a mark for the tense.
-func perfected(words []word) ([]word, string) {
+// removePerfect removes the "have" of a perfect tense, and returns a mark for the tense.
+func removePerfect(words []word) ([]word, string) {
 	for i, w := range words {
-		if w.text != "have" || w.name || severalClauses(words) {
+		if w.text != "have" || w.name || hasSeveralClauses(words) {
 			continue
 		}
 		verb := i + 1
 		for verb < len(words) && (adverbs[words[verb].text] || strings.HasSuffix(words[verb].text, "ly")) {
 			verb++
 		}
-		if verb < len(words) && (words[verb].text == "be" || words[verb].part && !words[verb].name) {
+		if verb < len(words) && (words[verb].text == "be" || words[verb].participle && !words[verb].name) {
 			return slices.Concat(words[:i], words[i+1:]), "perfect "
 		}
 	}
@@ -175,20 +175,20 @@ func perfected(words []word) ([]word, string) {
 
 // Similarity is the similarity of the wording of two equivalent questions, 0.5..1: Dice's coefficient of their words, mapped to that range.
 func (q Question) Similarity(o Question) float64 {
-	if len(q.said)+len(o.said) == 0 {
+	if len(q.surfaces)+len(o.surfaces) == 0 {
 		return 1
 	}
 	both := 0
-	for w := range q.said {
-		if o.said[w] {
+	for w := range q.surfaces {
+		if o.surfaces[w] {
 			both++
 		}
 	}
-	return 0.5 + float64(both)/float64(len(q.said)+len(o.said))
+	return 0.5 + float64(both)/float64(len(q.surfaces)+len(o.surfaces))
 }
 
-// tenses returns the tenses of a question: those of its auxiliaries or, without auxiliaries, that of its verbs.
-func tenses(words []word) string {
+// tenseMarks returns marks for the tenses of a question: those of its auxiliaries or, without auxiliaries, that of its verbs.
+func tenseMarks(words []word) string {
 	was, is, by, bare, open := 0, 0, false, false, false
 	for _, w := range words {
 		if w.name {
@@ -216,26 +216,26 @@ func tenses(words []word) string {
 	return strings.Repeat("past ", was) + strings.Repeat("present ", is)
 }
 
-// empty are words that add nothing to a question.
-var empty = set("exactly precisely actually really")
+// emphatics are words that do not change the meaning of a question.
+var emphatics = set("exactly precisely actually really")
 
-// births are nouns that ask where or when somebody was born.
-var births = map[string]string{"birthplac": "?where", "birthdat": "?when", "birthday": "?when"}
+// birthNouns are nouns that ask where or when somebody was born.
+var birthNouns = map[string]string{"birthplac": "?where", "birthdat": "?when", "birthday": "?when"}
 
-// born rewrites "what is the birthplace of X" to "where was X born" in place, and reports whether it did: the tense is then the past.
-func born(words []word) bool {
+// rewriteBirthplace rewrites "what is the birthplace of X" to "where was X born" in place, and reports whether it did, which makes the tense past.
+func rewriteBirthplace(words []word) bool {
 	n := len(words)
-	if n < 4 || births[words[0].text] == "" || words[1].text != "of" || words[n-1].text != "?what" {
+	if n < 4 || birthNouns[words[0].text] == "" || words[1].text != "of" || words[n-1].text != "?what" {
 		return false
 	}
-	mark := births[words[0].text]
+	mark := birthNouns[words[0].text]
 	copy(words, words[2:n-1])
-	copy(words[n-3:], []word{{text: "*"}, {text: "bear", face: "born"}, {text: mark, face: "when"}})
+	copy(words[n-3:], []word{{text: "*"}, {text: "bear", surface: "born"}, {text: mark, surface: "when"}})
 	return true
 }
 
-// placed rewrites "where is X located" to "where is X".
-func placed(words []word) []word {
+// removeLocated rewrites "where is X located" to "where is X".
+func removeLocated(words []word) []word {
 	for i := 0; i+2 < len(words); i++ {
 		next := words[i+2].text
 		if words[i].text == "*" && words[i+1].text == "locat" && (next == "?where" || prepositions[next] && i+3 < len(words) && words[i+3].text == "?what") {
@@ -245,8 +245,8 @@ func placed(words []word) []word {
 	return words
 }
 
-// defined rewrites "what does X mean" to "what is the meaning of X".
-func defined(words []word) []word {
+// rewriteMeaning rewrites "what does X mean" to "what is the meaning of X".
+func rewriteMeaning(words []word) []word {
 	n := len(words)
 	switch {
 	case n > 2 && words[n-2].text == "mean" && words[n-1].text == "?what":
@@ -257,8 +257,8 @@ func defined(words []word) []word {
 	return words
 }
 
-// doers rewrites the first passive clause with an agent ("by X") to the active voice, and marks one without an agent.
-func doers(words []word) []word {
+// toActive rewrites the first passive clause with an agent ("by X") to the active voice, and marks one without an agent.
+func toActive(words []word) []word {
 	for b, w := range words {
 		if w.text != "be" || b == 0 || words[b-1].text == "who" {
 			continue
@@ -267,7 +267,7 @@ func doers(words []word) []word {
 		for verb < len(words) && (adverbs[words[verb].text] || strings.HasSuffix(words[verb].text, "ly")) {
 			verb++
 		}
-		if verb >= len(words) || !words[verb].part || words[verb].name {
+		if verb >= len(words) || !words[verb].participle || words[verb].name {
 			continue
 		}
 		patient, between, rest := words[:b], words[b+1:verb], words[verb+1:]
@@ -279,7 +279,7 @@ func doers(words []word) []word {
 			return slices.Concat(patient, []word{{text: "*"}}, words[b+1:])
 		}
 		end := by + 1
-		for end < len(rest) && !free[rest[end].text] && rest[end].text != "who" && (end == by+1 || !rest[end-1].stop && rest[end].text[0] != '?' && (!rest[end].part || rest[end].name)) {
+		for end < len(rest) && !movable[rest[end].text] && rest[end].text != "who" && (end == by+1 || !rest[end-1].pause && rest[end].text[0] != '?' && (!rest[end].participle || rest[end].name)) {
 			end++
 		}
 		return slices.Concat(rest[by+1:end], between, words[verb:verb+1], patient, rest[:by], rest[end:])
@@ -287,22 +287,22 @@ func doers(words []word) []word {
 	return words
 }
 
-// apart removes words without meaning and, if the question has one clause, its modal verbs and negations, whose position does not matter. It returns
+// extractModals removes words without meaning and, if the question has one clause, its modal verbs and negations, whose position does not matter. It returns
 // those separately.
-func apart(words []word) ([]word, string) {
-	clauses := severalClauses(words)
+func extractModals(words []word) ([]word, string) {
+	clauses := hasSeveralClauses(words)
 	moods, not := []string{}, 0
 	out := words[:0:0]
 	for i, w := range words {
 		switch {
 		case w.text == "a", w.text == "an": // few is not a few, and vitamin A deficiency not a vitamin deficiency
-			w.text, w.face = "a", "a"
-		case w.text == "the", w.text == "be", w.text == "year" && len(out) > 0 && i+1 < len(words) && timely[out[len(out)-1].text] && year(words[i+1].text): // in the year 2023
+			w.text, w.surface = "a", "a"
+		case w.text == "the", w.text == "be", w.text == "year" && len(out) > 0 && i+1 < len(words) && timePrepositions[out[len(out)-1].text] && isYear(words[i+1].text): // in the year 2023
 			continue
-		case w.text == "not" && !clauses && ofWhole(words, i):
+		case w.text == "not" && !clauses && modifiesMainClause(words, i):
 			not++
 			continue
-		case modals[w.text] && !w.name && !clauses && ofWhole(words, i):
+		case modals[w.text] && !w.name && !clauses && modifiesMainClause(words, i):
 			moods = append(moods, w.text)
 			continue
 		}
@@ -312,37 +312,37 @@ func apart(words []word) ([]word, string) {
 	return out, strings.Join(moods, " ") + strings.Repeat(" not", not)
 }
 
-// quantities are words with which the position of a negation or modal verb matters: not all, all not.
-var quantities = set("all every each any some most many much both only always either neither few several half everyone everybody everything anyone anybody anything")
+// quantifiers are words that make the position of a negation or modal verb significant: not all, all not.
+var quantifiers = set("all every each any some most many much both only always either neither few several half everyone everybody everything anyone anybody anything")
 
-// ofWhole reports whether the negation or modal verb at i belongs to the whole question: only a subject is before it.
-func ofWhole(words []word, i int) bool {
-	if i+1 < len(words) && (words[i+1].text == "to" || strings.HasSuffix(words[i+1].face, "ing")) {
+// modifiesMainClause reports whether the negation or modal verb at i modifies the whole question: only a subject is before it.
+func modifiesMainClause(words []word, i int) bool {
+	if i+1 < len(words) && (words[i+1].text == "to" || strings.HasSuffix(words[i+1].surface, "ing")) {
 		return false
 	}
-	if slices.ContainsFunc(words, func(w word) bool { return quantities[w.text] }) {
+	if slices.ContainsFunc(words, func(w word) bool { return quantifiers[w.text] }) {
 		return false
 	}
 	return !slices.ContainsFunc(words[:i], func(w word) bool {
-		return !w.name && (w.past || w.part || prepositions[w.text]) && !auxiliary(w) || w.stop
+		return !w.name && (w.past || w.participle || prepositions[w.text]) && !isAuxiliary(w) || w.pause
 	})
 }
 
-// coordinated sorts two names joined by "and" or "or" at the end of a question if a comma, "between" or "both" is before them.
-func coordinated(words []word) []word {
+// sortAlternatives sorts two names joined by "and" or "or" at the end of a question if a comma, "between" or "both" is before them.
+func sortAlternatives(words []word) []word {
 	for i, w := range words {
 		if w.text != "or" && w.text != "and" {
 			continue
 		}
 		from, to := i, i+1
-		for from > 0 && words[from-1].name && (from == i || !words[from-1].stop) {
+		for from > 0 && words[from-1].name && (from == i || !words[from-1].pause) {
 			from--
 		}
 		for to < len(words) && words[to].name {
 			to++
 		}
 		tail := to == len(words) || words[to].text[0] == '?'
-		open := from > 0 && (words[from-1].stop || words[from-1].text == "between" || words[from-1].text == "both")
+		open := from > 0 && (words[from-1].pause || words[from-1].text == "between" || words[from-1].text == "both")
 		if from == i || to == i+1 || !tail || !open {
 			continue
 		}
@@ -354,14 +354,14 @@ func coordinated(words []word) []word {
 	return words
 }
 
-// timed moves the only phrase of time to the end.
-func timed(words []word) []word {
+// moveTimeToEnd moves the only phrase of time to the end.
+func moveTimeToEnd(words []word) []word {
 	at, n := -1, 0
-	if severalClauses(words) {
+	if hasSeveralClauses(words) {
 		return words
 	}
 	for i, w := range words {
-		if i == 0 || !w.number() || !timely[words[i-1].text] || !(year(w.text) || strings.ContainsAny(w.text[1:], "-s")) {
+		if i == 0 || !w.number() || !timePrepositions[words[i-1].text] || !(isYear(w.text) || strings.ContainsAny(w.text[1:], "-s")) {
 			continue
 		}
 		if at >= 0 {

@@ -65,15 +65,15 @@ func replaceSynonyms(words []word) []word {
 		w, n := words[i], 1
 		for k := min(maxPhrase, len(words)-i); k > 0; k-- {
 			whole, ok := phrases[strings.Join(texts(words[i:i+k]), " ")]
-			if !ok || parted(words[i:i+k-1]) {
+			if !ok || hasBoundary(words[i:i+k-1]) {
 				continue
 			}
 			first, rest, more := strings.Cut(whole, " ")
-			w.text, w.stop, n = first, words[i+k-1].stop, k
-			w.poss = words[i+k-1].poss
-			if w.face = first; more {
-				out = append(out, word{text: first, face: first, name: w.name})
-				w.text, w.face = rest, rest
+			w.text, w.pause, n = first, words[i+k-1].pause, k
+			w.possessive = words[i+k-1].possessive
+			if w.surface = first; more {
+				out = append(out, word{text: first, surface: first, name: w.name})
+				w.text, w.surface = rest, rest
 			}
 			break
 		}
@@ -86,9 +86,9 @@ func replaceSynonyms(words []word) []word {
 	return out
 }
 
-func parted(words []word) bool {
+func hasBoundary(words []word) bool {
 	for _, w := range words {
-		if w.stop || w.poss {
+		if w.pause || w.possessive {
 			return true
 		}
 	}
