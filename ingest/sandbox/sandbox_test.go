@@ -118,14 +118,9 @@ func TestSizeLimit(t *testing.T) {
 
 // TestCancelledParseKillsTheChild cancels a parse whose child never replies.
 func TestCancelledParseKillsTheChild(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("has no signals")
-	}
 	p := newPool(t, Options{Workers: 1, Time: time.Hour})
 	w := idleWorkers(t, p, 1)[0]
-	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	stop(t, w.cmd.Process)
 	ctx, cancel := context.WithCancel(t.Context())
 	name, data := parsetest.Ordinary()
 	done := make(chan error, 1)
@@ -259,9 +254,7 @@ func TestFailuresOfTheMachine(t *testing.T) {
 		if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.idle[0].cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		stop(t, p.idle[0].cmd.Process)
 		_, err := p.Parse(t.Context(), name, data, parse.Limits{})
 		if errors.Is(err, parse.ErrExhausted) || !strings.HasSuffix(fault.Public(err).Message, overloadedHint) {
 			t.Errorf("got %v", err)
