@@ -261,7 +261,7 @@ const (
 type Claim struct {
 	Text    string           `json:"claim"`
 	Verdict Verdict          `json:"verdict"`
-	Chunks  []corpus.ChunkID `json:"chunks,omitempty"` // that it was compared with
+	Chunks  []corpus.ChunkID `json:"chunks,omitempty"` // the cited chunks that support it
 }
 
 // Verified is the result of checking the answer against its sources.

@@ -103,6 +103,6 @@ func opensWith(words []Token, subject []string) bool {
 }
 
 var (
-	articles = set("a an the")
-	kinds    = set("a an the one any what how that where who when each something someone")
+	articles = WordSet("a an the")
+	kinds    = WordSet("a an the one any what how that where who when each something someone")
 )

@@ -357,22 +357,15 @@ func startsSentence(s string) bool {
 	return ok
 }
 
-func set(words string) map[string]struct{} {
-	m := map[string]struct{}{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = struct{}{}
-	}
-	return m
-}
-
 var (
-	// abbreviations are followed by what they belong to.
-	abbreviations = set(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
+	// abbreviations never end a sentence.
+	abbreviations = WordSet(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
 		fig figs eq eqs tab vol vols ref refs cf vs viz approx assoc introd transl orig misc ca e.g i.e eg ie resp incl mt ft`)
-	// endings may end a sentence too.
-	endings = set(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d
+	// endings are abbreviations that may also end a sentence.
+	endings = WordSet(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d
 		jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd u.s u.k u.n d.c`)
-	starters = set(`the this that these those it its he she they we you i his her their our my a an in on at as by for from with
+	// starters often begin a sentence.
+	starters = WordSet(`the this that these those it its he she they we you i his her their our my a an in on at as by for from with
 		after before during since until when while where why how what which who if although though because however moreover
 		furthermore therefore thus hence but and or so yet there here some many most several all both each every one two no not
 		according to under over between among through another other such then later today now finally first second third also`)

@@ -10,8 +10,8 @@ import (
 // maxStem is the longest word, in bytes, that is stemmed; longer words are not English.
 const maxStem = 40
 
-// Stem reduces a lower-cased word, as [Words] gives it, to its stem by Snowball's English algorithm. Numbers lose their
-// thousands separators; a word that is not of ASCII letters and apostrophes stays as it is.
+// Stem returns the stem of a lower-cased word of [Words] by Snowball's English algorithm. Numbers lose their
+// thousands separators. A word with characters other than ASCII letters and apostrophes is returned unchanged.
 func Stem(word string) string {
 	if word == "" || len(word) > maxStem {
 		return word
@@ -32,7 +32,7 @@ func Stem(word string) string {
 	return word
 }
 
-// IsStopWord reports whether a lower-cased word carries too little meaning to be searched for: English function words, question
+// IsStopWord reports whether a lower-cased word has too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.
 func IsStopWord(word string) bool {
 	_, ok := stops[word]
@@ -103,13 +103,16 @@ func ContentWords(s string, limit int) []string {
 	return out
 }
 
-var stops = func() map[string]struct{} {
-	m := make(map[string]struct{}, 256)
-	for w := range strings.FieldsSeq(stopList) {
+// WordSet returns the set of the words in a list that is separated by white space.
+func WordSet(list string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for w := range strings.FieldsSeq(list) {
 		m[w] = struct{}{}
 	}
 	return m
-}()
+}
+
+var stops = WordSet(stopList)
 
 const stopList = `
 a an the this that these those

@@ -1,7 +1,7 @@
 // Package store defines the storage of files, vector stores and tasks. Back ends are in sub-packages and pass the suite in storetest.
 //
-// All methods of its interfaces may be called at once; each is one transaction, durable when it returns. Listings are in the order of ids,
-// begin after the given one, and hold at most limit. Times are kept to the microsecond.
+// All methods of its interfaces may be called concurrently. Each is one transaction, which is durable when the method returns. Lists are sorted by
+// id, begin after the given id and have at most limit elements. Times have microsecond precision.
 package store
 
 import (
@@ -15,19 +15,19 @@ import (
 // Errors of a store. Test for them with [errors.Is].
 var (
 	ErrNotFound = errors.New("not found")
-	ErrExists   = errors.New("exists already")
+	ErrExists   = errors.New("already exists")
 )
 
-// NotFoundError is an [ErrNotFound] that names what is missing.
+// NotFoundError is an [ErrNotFound] that names the missing object.
 type NotFoundError struct{ What, ID string }
 
-// Error names what is missing.
+// Error implements error.
 func (m *NotFoundError) Error() string { return fmt.Sprintf("%s %q: not found", m.What, m.ID) }
 
 // Is reports whether target is [ErrNotFound].
 func (m *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// Status is the status of a file, a task or a membership.
+// Status is the status of a file, a task or a [Membership].
 type Status string
 
 // The statuses. The last three are final.
@@ -50,10 +50,10 @@ type File struct {
 	Purpose   string
 	Bytes     int64
 	MD5       string // hex
-	SHA256    string // hex
-	URL       string // from which it was fetched; empty: the bytes were sent
+	SHA256    string // hex; empty until the file is fetched
+	URL       string // from which it was fetched; empty: it was uploaded
 	Status    Status // Completed: it is indexed
-	Failure   string // why it failed, fit to be shown
+	Failure   string // why it failed, for users
 	Options   json.RawMessage
 	Fields    json.RawMessage // an object with the fields that users set
 	CreatedAt time.Time
@@ -80,15 +80,15 @@ type Counts struct {
 	Total      int `json:"total"`
 }
 
-// Task is work in the background. Its id consists of its type and its resource: "upload-" with a file's id, "vectorize-", "create-",
-// "delete-" with a vector store's.
+// Task is work in the background. Its id consists of its type and its resource: "upload-" with the id of a file, or "vectorize-", "create-" or
+// "delete-" with the id of a vector store.
 type Task struct {
 	ID        string
 	Type      string
 	Status    Status
 	Progress  float64 // 0..100
 	Resource  string  // the file or vector store
-	Failure   string  // why it failed, fit to be shown
+	Failure   string  // why it failed, for users
 	Tries     int     // how often it was started
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -101,8 +101,8 @@ type VectorStoreInfo struct {
 	Bytes  int64 // of its files
 }
 
-// Membership is a file in a vector store. It is [Completed] when the file is completed and the index knows the membership: then searches of the
-// vector store find the file. Until the file is final, the membership is [Pending].
+// Membership is a file in a vector store. It has the status of the file if that is final and the index has applied the membership, and is
+// [Pending] otherwise. Searches of the vector store find the file when the membership is [Completed].
 type Membership struct {
 	Store  string
 	File   string
@@ -120,82 +120,83 @@ type IndexChange struct {
 
 // Files stores the records of files.
 type Files interface {
-	// AddFile adds a file and the task that reads it, and joins it to vector stores; a task of that id is replaced. An
-	// id that is there is [ErrExists], a vector store that is not a [*Missing].
+	// AddFile adds a file to the store and to vector stores, and adds or replaces the task that reads it. If the file exists, the error is
+	// [ErrExists]; if a vector store does not, it is a [*NotFoundError].
 	AddFile(ctx context.Context, f File, t Task, stores []string) error
 	// File returns a file, or [ErrNotFound].
 	File(ctx context.Context, id string) (File, error)
 	// Files lists files.
 	Files(ctx context.Context, after string, limit int) ([]File, error)
-	// UpdateFile changes a file but its id. Its memberships follow its status and size. If change returns an error, it is returned and nothing is changed.
+	// UpdateFile changes a file, except its id, and updates its memberships. If change returns an error, UpdateFile returns it and changes nothing.
 	UpdateFile(ctx context.Context, id string, change func(*File) error) (File, error)
-	// RemoveFile removes a file and its memberships and notes both as changes. A task of it that is not final is cancelled as of at.
-	// Last: no other file has its bytes.
+	// RemoveFile removes a file and its memberships and adds both to the outbox. Tasks of the file that are not final are cancelled at the time
+	// at. RemoveFile reports whether the file was the last one with its bytes.
 	RemoveFile(ctx context.Context, id string, at time.Time) (f File, last bool, err error)
 }
 
 // Finder finds files.
 type Finder interface {
-	// FileBySHA256 gives a file with the bytes of a hash: a completed one before others, one that failed or was cancelled after all others. None: [ErrNotFound].
+	// FileBySHA256 returns a file with a hash, or [ErrNotFound]. It prefers completed files, then files that have neither failed nor been
+	// cancelled.
 	FileBySHA256(ctx context.Context, sha256 string) (File, error)
-	// FilesByID returns files by their ids, in the order of ids; those that are not there are left out.
+	// FilesByID returns the files with these ids, sorted by id. It omits files that do not exist.
 	FilesByID(ctx context.Context, ids []string) ([]File, error)
 }
 
-// VectorStores keeps vector stores.
+// VectorStores stores the records of vector stores.
 type VectorStores interface {
-	// AddStore adds one with files in it, as [Memberships.Join] puts them. An id that is there is [ErrExists], a file that is not a
-	// [*Missing], and then nothing is added.
+	// AddStore adds a vector store with files, as [Memberships.Join] does. If the vector store exists, the error is [ErrExists]; if a file does
+	// not, it is a [*NotFoundError]. After an error, nothing is added.
 	AddStore(ctx context.Context, s VectorStore, files []string) error
 	// Store returns a vector store, or [ErrNotFound].
 	Store(ctx context.Context, id string) (VectorStoreInfo, error)
-	// Stores lists them.
+	// Stores lists vector stores.
 	Stores(ctx context.Context, after string, limit int) ([]VectorStoreInfo, error)
-	// UpdateStore changes one but its id. If change returns an error, it is returned and nothing is changed.
+	// UpdateStore changes a vector store, except its id. If change returns an error, UpdateStore returns it and changes nothing.
 	UpdateStore(ctx context.Context, id string, change func(*VectorStore) error) (VectorStoreInfo, error)
-	// RemoveStore removes one with its memberships, and notes that as a change.
+	// RemoveStore removes a vector store with its memberships and adds the removal to the outbox.
 	RemoveStore(ctx context.Context, id string) error
-	// Expired lists vector stores whose time is over, the longest over first.
+	// Expired lists the ids of vector stores that have expired at a time, in the order of expiry.
 	Expired(ctx context.Context, at time.Time, limit int) ([]string, error)
 }
 
-// Memberships keeps which files are in which vector stores.
+// Memberships stores which files are in which vector stores.
 type Memberships interface {
-	// Join puts files into a vector store, pending, and notes each as a change. Those that are in already stay as they are. A
-	// file or vector store that is not there is a [*Missing], and nothing is changed.
+	// Join adds files to a vector store with the status [Pending], and adds each change to the outbox. Existing memberships do not change. If a
+	// file or the vector store does not exist, the error is a [*NotFoundError] and nothing is changed.
 	Join(ctx context.Context, store string, files []string) error
-	// Leave takes files out of a vector store and notes each as a change, also those that are not in it.
+	// Leave removes files from a vector store and adds each to the outbox, even a file that is not in the vector store.
 	Leave(ctx context.Context, store string, files []string) error
-	// Members lists a vector store's files; one that is not there has none.
+	// Members lists the memberships of a vector store. A vector store that does not exist has none.
 	Members(ctx context.Context, store, after string, limit int) ([]Membership, error)
-	// StoresOf lists the vector stores that a file is in, by id.
+	// StoresOf lists the ids of the vector stores of a file, sorted.
 	StoresOf(ctx context.Context, file string) ([]string, error)
-	// PendingChanges lists the outbox after a Seq, the oldest change first.
+	// PendingChanges lists the entries of the outbox with a higher Seq than after, the oldest first.
 	PendingChanges(ctx context.Context, after int64, limit int) ([]IndexChange, error)
-	// Settle takes away changes that the index knows. Memberships among them follow their files from now on.
+	// AcknowledgeChanges removes entries that the index has applied from the outbox, and updates the status of their memberships.
 	AcknowledgeChanges(ctx context.Context, changes []IndexChange) error
 }
 
-// Tasks keeps tasks.
+// Tasks stores tasks.
 type Tasks interface {
 	// PutTask adds or replaces a task.
 	PutTask(ctx context.Context, t Task) error
 	// Task returns a task, or [ErrNotFound].
 	Task(ctx context.Context, id string) (Task, error)
-	// UpdateTask changes a task but its id, and with it the file that it is about, which is nil where it is gone. Memberships follow the file.
-	// If change returns an error, it is returned and nothing is changed.
+	// UpdateTask changes a task, except its id, and its file, which is nil if it does not exist. It updates the memberships of the file. If
+	// change returns an error, UpdateTask returns it and changes nothing.
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
-	// StartNext makes the task that has been pending longest running, and counts the try; [ErrNotFound]: none is pending. Those of files whose
-	// bytes are yet to be fetched, which have no hash, are a queue of their own.
+	// StartNext changes the oldest pending task to running and counts the try. If no task is pending, it returns [ErrNotFound]. Tasks whose file
+	// must still be fetched, so that it has no hash, form a queue of their own, which unfetched selects.
 	StartNext(ctx context.Context, at time.Time, unfetched bool) (Task, error)
-	// Requeue makes running tasks pending, but those of the ids that somebody works on, and says how many.
-	Requeue(ctx context.Context, at time.Time, but []string) (int, error)
-	// DeleteOldTasks deletes tasks that were final before a time and whose file is gone, and says how many.
+	// Requeue changes running tasks to pending, except those with the given ids, and returns their number.
+	Requeue(ctx context.Context, at time.Time, except []string) (int, error)
+	// DeleteOldTasks deletes final tasks that were last changed before a time and whose file does not exist, and returns their number.
 	DeleteOldTasks(ctx context.Context, before time.Time) (int, error)
 }
 
-// Eraser erases deleted and replaced content from the files of a store.
+// Eraser erases deleted and replaced content from the disk.
 type Eraser interface {
-	// Erase overwrites the content. While the store is in use, it may leave that to a later call.
+	// Erase overwrites the content. While the store is in use, it may do nothing.
 	Erase(ctx context.Context) error
 }

@@ -6,7 +6,7 @@
 // updated or rebuilt when the collection is first used. Vectors are kept in memory; vector search is exact.
 //
 // bbolt's pages have no checksums. So documents.db stores checksums of its buckets, and is verified completely when it is opened;
-// see [Index.Verify] and docs/decisions/0022.
+// see [Index.Verify] and docs/decisions/0022-index-verifies-its-database.md.
 //
 // Vectors of different spaces are separate, in the database and in memory, so that a new embedder can fill its own space while
 // searches use the old one. A chunk is identified by its row. Rows are never reused, so a vector of a text cannot be assigned

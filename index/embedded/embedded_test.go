@@ -33,4 +33,4 @@ func opener() indextest.Open {
 	}
 }
 
-func TestExercise(t *testing.T) { indextest.Exercise(t, opener()) }
+func TestIndex(t *testing.T) { indextest.TestIndex(t, opener()) }

@@ -22,9 +22,9 @@ import (
 // with t.Cleanup. A back end that stores its data elsewhere uses dir as a name.
 type Open func(t *testing.T, dir string) index.Index
 
-// Exercise checks an index against [index.Index], and against [index.Spaces], [index.Graph], [index.Sets] and [index.DocumentReader]
+// TestIndex checks an index against [index.Index], and against [index.Spaces], [index.Graph], [index.Sets] and [index.DocumentReader]
 // if it implements them.
-func Exercise(t *testing.T, open Open) {
+func TestIndex(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, Open)

@@ -1,14 +1,9 @@
 package entities
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
@@ -16,46 +11,23 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// Options configure [NewModel]. The zero value works.
-type Options struct {
-	Timeout     time.Duration // of a passage; default 60 s
-	Parallel    int           // concurrent requests for one document; default 2
-	MaxPassages int           // most passages of a document that the model reads, from the beginning; default 500
-	Cooldown    time.Duration // for which a model is not called after a failure; default 1 min
-	Logger      *slog.Logger  // nil: none
-}
-
-const (
-	maxRead      = 16 << 10 // bytes of a passage that a model reads
-	fallbackName = "rules"  // name of the fallback in traces
-)
+const maxRead = 16 << 10 // bytes of a passage that a model reads
 
 // modelExtractor is the [Extractor] of [NewModel].
 type modelExtractor struct {
-	judge    *prompt.Judge
+	reader   *prompt.PassageReader
 	prompts  *prompt.Set
 	fallback Extractor
-	Options
-
-	mu    sync.Mutex
-	until time.Time // the end of the cooldown
 }
 
 // NewModel returns an [Extractor] that adds the results of a model, with one request per passage, to those of fallback. It ignores names that
 // the passage does not contain, and relations between unknown names. If the model fails, it uses the results of fallback alone. Reasons of
 // failures are reported to the trace of the context, each once per document.
-func NewModel(chat model.Chat, prompts *prompt.Set, fallback Extractor, o Options) Extractor {
-	o.Timeout = cmp.Or(o.Timeout, time.Minute)
-	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
-	o.MaxPassages = cmp.Or(max(o.MaxPassages, 0), 500)
-	o.Cooldown = cmp.Or(o.Cooldown, time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &modelExtractor{judge: prompt.NewJudge(chat), prompts: prompts, fallback: fallback, Options: o}
+func NewModel(chat model.Chat, prompts *prompt.Set, fallback Extractor, o prompt.PassageOptions) Extractor {
+	return &modelExtractor{reader: prompt.NewPassageReader(chat, "rules", o), prompts: prompts, fallback: fallback}
 }
 
-// Name implements [Extractor]. It does not include the model's name, which servers may change, so that documents would be ingested again.
+// Name implements [Extractor]. The name does not contain that of the model: a server may change it, and all documents would be ingested again.
 func (m *modelExtractor) Name() string { return "model-1 " + m.fallback.Name() }
 
 // Extract implements [Extractor]. Its errors are those of the fallback and of ctx.
@@ -67,29 +39,21 @@ func (m *modelExtractor) Extract(ctx context.Context, chunks []corpus.Chunk, lin
 	var asked []int
 	for i := range chunks {
 		c := &chunks[i]
-		if _, code := lang.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.MaxPassages {
+		if _, code := lang.Unfence(c.Text); c.Level == corpus.Passage && !code && strings.TrimSpace(c.Text) != "" && len(asked) < m.reader.MaxPassages {
 			asked = append(asked, i)
 		}
 	}
-	errs := prompt.ForEach(len(asked), m.Parallel, func(i int) error {
-		if ctx.Err() != nil || m.paused() {
-			return nil
-		}
-		share, cancel := prompt.WithShare(ctx, m.Timeout, 1)
-		defer cancel()
+	err = m.reader.ForEach(ctx, len(asked), func(ctx context.Context, i int) error {
 		c := &chunks[asked[i]]
-		r, err := prompt.Ask[reply](share, m.judge, m.prompts, prompt.Entities{Passage: passageOf(c)}, nil)
-		if err = prompt.ShareError(ctx, share, m.judge.Name(), err); err == nil {
+		r, err := prompt.Ask[reply](ctx, m.reader.Judge, m.prompts, prompt.Entities{Passage: passageOf(c)}, nil)
+		if err == nil {
 			out[asked[i]] = merge(out[asked[i]], r, c)
-		} else if ctx.Err() == nil {
-			m.failed(err)
 		}
 		return err
 	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err != nil {
+		return nil, err
 	}
-	prompt.ReportFailures(ctx, errs, m.judge.Name(), fallbackName)
 	return out, nil
 }
 
@@ -97,28 +61,6 @@ func passageOf(c *corpus.Chunk) prompt.Passage {
 	short := *c
 	short.Text = lang.Truncate(c.Text, maxRead)
 	return prompt.PassageOf(1, short, "", 0)
-}
-
-func (m *modelExtractor) paused() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Now().Before(m.until)
-}
-
-// failed begins a cooldown, unless the passage caused the failure or the judge handles it.
-func (m *modelExtractor) failed(err error) {
-	if e, ok := errors.AsType[*model.Error](err); ok {
-		switch e.Failure {
-		case model.Malformed, model.Skipped, model.Empty, model.Truncated, model.Rejected, model.TooLong:
-			return
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := time.Now(); !now.Before(m.until) {
-		m.until = now.Add(m.Cooldown)
-		m.Logger.Warn("entity extraction by model failed; using rules", "model", m.judge.Name(), "error", err)
-	}
 }
 
 type reply struct {

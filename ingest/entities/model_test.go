@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 // passages returns chunks of a document about a lighthouse: a section, passages and a sentence.
@@ -47,7 +48,7 @@ func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]entities.
 }
 
 func TestNames(t *testing.T) {
-	rules, model := entities.Rules{}.Name(), entities.NewModel(nil, nil, entities.Rules{}, entities.Options{}).Name()
+	rules, model := entities.Rules{}.Name(), entities.NewModel(nil, nil, entities.Rules{}, prompt.PassageOptions{}).Name()
 	if none := (entities.None{}).Name(); rules == model || rules == none || model == none || rules == "" {
 		t.Errorf("forms that find different names are told apart: %q, %q, %q", rules, model, none)
 	}
@@ -83,7 +84,7 @@ func TestModel(t *testing.T) {
 					t.Errorf("asked %s", user)
 				}
 				return c.says, nil
-			}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(keeper, "```\ncode()\n```", " "), nil)
+			}), nil, ruled{}, prompt.PassageOptions{}).Extract(t.Context(), passages(keeper, "```\ncode()\n```", " "), nil)
 			if err != nil || len(got) != 5 || asked.Load() != 1 {
 				t.Fatalf("%d, %v, asked %d times", len(got), err, asked.Load())
 			}
@@ -107,7 +108,7 @@ func TestModelIsBounded(t *testing.T) {
 	}
 	got, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		return `{"names": [` + strings.Join(names, ",") + `], "relations": [` + strings.Join(relations, ",") + `]}`, nil
-	}), nil, ruled{}, entities.Options{}).Extract(t.Context(), passages(strings.Join(words, " ")), nil)
+	}), nil, ruled{}, prompt.PassageOptions{}).Extract(t.Context(), passages(strings.Join(words, " ")), nil)
 	if err != nil || len(got[1].Mentions) != 64 || len(got[1].Relations) > 64 || len(got[1].Relations) < 60 || got[1].Mentions[0].Kind != corpus.Subject {
 		t.Errorf("%d names and %d relations, %v", len(got[1].Mentions), len(got[1].Relations), err)
 	}
@@ -138,7 +139,7 @@ func TestModelFallsBack(t *testing.T) {
 				m := entities.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 					asked.Add(1)
 					return c.says(ctx)
-				}), nil, ruled{}, entities.Options{Parallel: 1})
+				}), nil, ruled{}, prompt.PassageOptions{Parallel: 1})
 				got, err := m.Extract(ctx, passages(texts...), nil)
 				if d := cmp.Diff(alone, got); d != "" || err != nil || asked.Load() != c.asked {
 					t.Errorf("%v, asked %d times\n%s", err, asked.Load(), d)
@@ -160,7 +161,7 @@ func TestModelFallsBack(t *testing.T) {
 		})
 	}
 	broken := errors.New("broken")
-	if _, err := entities.NewModel(nil, nil, ruled{broken}, entities.Options{}).Extract(t.Context(), nil, nil); !errors.Is(err, broken) {
+	if _, err := entities.NewModel(nil, nil, ruled{broken}, prompt.PassageOptions{}).Extract(t.Context(), nil, nil); !errors.Is(err, broken) {
 		t.Errorf("the rules failed: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +169,7 @@ func TestModelFallsBack(t *testing.T) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
-	}), nil, ruled{}, entities.Options{}).Extract(ctx, passages(texts...), nil)
+	}), nil, ruled{}, prompt.PassageOptions{}).Extract(ctx, passages(texts...), nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -179,7 +180,7 @@ func TestModelReadsTheFirstOnly(t *testing.T) {
 	_, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		asked.Add(1)
 		return `{"names": [], "relations": []}`, nil
-	}), nil, entities.Rules{}, entities.Options{MaxPassages: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)
+	}), nil, entities.Rules{}, prompt.PassageOptions{MaxPassages: 3}).Extract(t.Context(), passages(slices.Repeat([]string{keeper}, 9)...), nil)
 	if err != nil || asked.Load() != 3 {
 		t.Errorf("asked %d times, %v", asked.Load(), err)
 	}

@@ -11,13 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-func set(words string) map[string]struct{} {
-	m := map[string]struct{}{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = struct{}{}
-	}
-	return m
-}
+func set(words string) map[string]struct{} { return lang.WordSet(words) }
 
 func in(m map[string]struct{}, w string) bool {
 	_, ok := m[w]

@@ -1,14 +1,9 @@
 package proposition
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
@@ -16,41 +11,21 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// Options configure [NewModel]. The zero value works.
-type Options struct {
-	Timeout     time.Duration // of the request for a passage; default 60 s
-	Parallel    int           // concurrent requests for one document; default 2
-	MaxPassages int           // most passages of a document that the model reads, from the beginning; default 500
-	Cooldown    time.Duration // for which a model is not called after a failure; default 1 min
-	Logger      *slog.Logger
-}
-
 // modelGenerator is the [Generator] of [NewModel].
 type modelGenerator struct {
-	chat     model.Chat
+	reader   *prompt.PassageReader
 	prompts  *prompt.Set
 	fallback Rules
-	Options
-
-	mu    sync.Mutex
-	until time.Time // the end of the cooldown
 }
 
 // NewModel returns a [Generator] that calls a model once for each passage. It only uses a statement that keeps the content of its sentence
 // and adds nothing that the passage, the passage before and their headings do not contain (see check). Otherwise, or if the model fails, it
 // uses the proposition of fallback. Reasons of failures are reported to the trace of the context, each once per document.
-func NewModel(chat model.Chat, prompts *prompt.Set, fallback Rules, o Options) Generator {
-	o.Timeout = cmp.Or(o.Timeout, time.Minute)
-	o.Parallel = cmp.Or(max(o.Parallel, 0), 2)
-	o.MaxPassages = cmp.Or(max(o.MaxPassages, 0), 500)
-	o.Cooldown = cmp.Or(o.Cooldown, time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &modelGenerator{chat: chat, prompts: prompts, fallback: fallback, Options: o}
+func NewModel(chat model.Chat, prompts *prompt.Set, fallback Rules, o prompt.PassageOptions) Generator {
+	return &modelGenerator{reader: prompt.NewPassageReader(chat, fallback.Name(), o), prompts: prompts, fallback: fallback}
 }
 
-// Name implements [Generator]. It does not include the model's name, which servers may change, so that documents would be ingested again.
+// Name implements [Generator]. The name does not contain that of the model: a server may change it, and all documents would be ingested again.
 func (m *modelGenerator) Name() string { return "model-1 + " + m.fallback.Name() }
 
 // passage is the subject of one request.
@@ -65,46 +40,8 @@ func (m *modelGenerator) Generate(ctx context.Context, chunks []corpus.Chunk) er
 		return err
 	}
 	all := passages(chunks)
-	all = all[:min(m.MaxPassages, len(all))]
-	errs := prompt.ForEach(len(all), m.Parallel, func(i int) error {
-		if ctx.Err() != nil || m.paused() {
-			return nil
-		}
-		share, cancel := prompt.WithShare(ctx, m.Timeout, 1)
-		defer cancel()
-		err := prompt.ShareError(ctx, share, m.chat.Name(), m.ask(share, all[i]))
-		if err != nil && ctx.Err() == nil {
-			m.failed(err)
-		}
-		return err
-	})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	prompt.ReportFailures(ctx, errs, m.chat.Name(), m.fallback.Name())
-	return nil
-}
-
-func (m *modelGenerator) paused() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Now().Before(m.until)
-}
-
-// failed begins a cooldown, unless the passage caused the failure.
-func (m *modelGenerator) failed(err error) {
-	if e, ok := errors.AsType[*model.Error](err); ok {
-		switch e.Failure {
-		case model.Malformed, model.Truncated, model.Rejected, model.TooLong:
-			return
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := time.Now(); !now.Before(m.until) {
-		m.until = now.Add(m.Cooldown)
-		m.Logger.Warn("propositions by model failed; using rules", "model", m.chat.Name(), "error", err)
-	}
+	all = all[:min(m.reader.MaxPassages, len(all))]
+	return m.reader.ForEach(ctx, len(all), func(ctx context.Context, i int) error { return m.ask(ctx, all[i]) })
 }
 
 // passages returns the passages with the sentences for the model, without code and table rows.
@@ -156,7 +93,7 @@ func (m *modelGenerator) ask(ctx context.Context, p passage) error {
 	for _, c := range p.sentences {
 		d.Sentences = append(d.Sentences, c.Text)
 	}
-	r, err := prompt.Ask(ctx, m.chat, m.prompts, d, func(r *reply) error { return r.check(len(p.sentences)) })
+	r, err := prompt.Ask(ctx, m.reader.Judge, m.prompts, d, func(r *reply) error { return r.check(len(p.sentences)) })
 	if err != nil {
 		return err
 	}

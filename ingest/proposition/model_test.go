@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/prompt"
 )
 
 const mill = "# Farland Mill\n\nThe mill was built in 1871 by Joan Marsh, and it never burnt down. The owner lived there with 12 cats. " +
@@ -69,7 +70,7 @@ func TestModel(t *testing.T) {
 					t.Errorf("asked %s", user)
 				}
 				return says(c.said...), nil
-			}), nil, proposition.Rules{}, proposition.Options{}), mill)
+			}), nil, proposition.Rules{}, prompt.PassageOptions{}), mill)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
@@ -83,7 +84,7 @@ func TestModelKeepsRules(t *testing.T) {
 	want := statements(t, proposition.Rules{}, data)
 	got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		return says("", "It was patented in 1999 by Ann Hale.", ""), nil
-	}), nil, proposition.Rules{}, proposition.Options{}), data)
+	}), nil, proposition.Rules{}, prompt.PassageOptions{}), data)
 	if d := cmp.Diff(want, got); d != "" || want[1] == "" {
 		t.Error(d, want)
 	}
@@ -98,7 +99,7 @@ func TestModelAsksOnceAPassage(t *testing.T) {
 			t.Errorf("asked %s", r.Messages[1].Text)
 		}
 		return says(make([]string, strings.Count(r.Messages[1].Text, "<passage id=")-1)...), nil
-	}), nil, proposition.Rules{}, proposition.Options{}), document)
+	}), nil, proposition.Rules{}, prompt.PassageOptions{}), document)
 	if n := asked.Load(); n != 3 {
 		t.Errorf("asked %d times", n)
 	}
@@ -112,7 +113,7 @@ func TestModelCooldown(t *testing.T) {
 		p := proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 			asked.Add(1)
 			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
-		}), nil, proposition.Rules{}, proposition.Options{Parallel: 1})
+		}), nil, proposition.Rules{}, prompt.PassageOptions{Parallel: 1})
 		chunks := chunksOf(t, "a.md", document)
 		for range 2 {
 			if err := p.Generate(ctx, chunks); err != nil {
@@ -135,7 +136,7 @@ func TestModelLate(t *testing.T) {
 		p := proposition.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
-		}), nil, proposition.Rules{}, proposition.Options{Parallel: 1})
+		}), nil, proposition.Rules{}, prompt.PassageOptions{Parallel: 1})
 		if err := p.Generate(ctx, chunksOf(t, "a.md", document)); err != nil || len(*told) != 1 {
 			t.Error(err, *told)
 		}
@@ -151,7 +152,7 @@ func TestModelLate(t *testing.T) {
 func TestModelNonsense(t *testing.T) {
 	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
 		got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
-			nil, proposition.Rules{}, proposition.Options{}), box+"It was patented in 1871.")
+			nil, proposition.Rules{}, prompt.PassageOptions{}), box+"It was patented in 1871.")
 		if got[1] != "The Riffle Box was patented in 1871." {
 			t.Errorf("%s: %q", said, got)
 		}

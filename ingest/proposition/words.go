@@ -1,14 +1,8 @@
 package proposition
 
-import "strings"
+import "github.com/sluice-rag/sluice/lang"
 
-func set(words string) map[string]struct{} {
-	m := map[string]struct{}{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = struct{}{}
-	}
-	return m
-}
+func set(words string) map[string]struct{} { return lang.WordSet(words) }
 
 func has(set map[string]struct{}, w string) bool {
 	_, ok := set[w]

@@ -178,7 +178,7 @@ func (m *Models) proposer(how string, logger *slog.Logger) proposition.Generator
 		return proposition.None{}
 	case how == "model" && len(m.Chats) > 0:
 		chain := failover.New(m.Chats, failover.Options{Logger: logger})
-		return proposition.NewModel(prompt.NewJudge(chain), m.Prompts, proposition.Rules{}, proposition.Options{Logger: logger})
+		return proposition.NewModel(chain, m.Prompts, proposition.Rules{}, prompt.PassageOptions{Logger: logger})
 	}
 	return proposition.Rules{}
 }
@@ -189,7 +189,7 @@ func (m *Models) extractor(how string, logger *slog.Logger) entities.Extractor {
 	case how == "off":
 		return entities.None{}
 	case how == "model" && len(m.Chats) > 0:
-		return entities.NewModel(failover.New(m.Chats, failover.Options{Logger: logger}), m.Prompts, entities.Rules{}, entities.Options{Logger: logger})
+		return entities.NewModel(failover.New(m.Chats, failover.Options{Logger: logger}), m.Prompts, entities.Rules{}, prompt.PassageOptions{Logger: logger})
 	}
 	return entities.Rules{}
 }

@@ -79,9 +79,12 @@ type Runs struct {
 	Grace           time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run continues after its last reader has left (duration). 0 cancels it at once, -1 never."`
 }
 
+// minCacheBytes is the least size of the cache file, as in package internal/cachedb.
+const minCacheBytes Size = 128 << 10
+
 // Cache holds the limits of the semantic cache.
 type Cache struct {
-	CacheBytes Size          `name:"cache-bytes" default:"64MiB" min:"0" max:"1PiB" help:"Maximum size of the cached answers (bytes). Beyond it, the least recently used are removed. 0 disables the cache."`
+	CacheBytes Size          `name:"cache-bytes" default:"64MiB" min:"0" max:"1PiB" help:"Maximum size of the cached answers (bytes). Beyond it, the least recently used are removed. At least 128KiB; 0 disables the cache."`
 	CacheAge   time.Duration `name:"cache-age" default:"168h" min:"1s" max:"87600h" help:"Maximum age of a cached answer (duration)."`
 }
 
@@ -150,6 +153,9 @@ func (c Config) checkCombinations(faults Faults) Faults {
 	if !faults.has("max-query") && !faults.has("max-body") && c.Runs.MaxQuery >= c.HTTP.MaxBody {
 		faults = append(faults, Fault{Setting: "max-query", Problem: c.Runs.MaxQuery.String() +
 			" must be less than max-body, which is " + c.HTTP.MaxBody.String()})
+	}
+	if n := c.Cache.CacheBytes; !faults.has("cache-bytes") && n > 0 && n < minCacheBytes {
+		faults = append(faults, Fault{Setting: "cache-bytes", Problem: "must be 0 or at least " + minCacheBytes.String() + ", not " + n.String()})
 	}
 	if _, err := c.Files.Allowed(); err != nil && !faults.has("fetch-allow") {
 		faults = append(faults, Fault{Setting: "fetch-allow", Problem: err.Error()})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/config"
@@ -14,7 +15,17 @@ func TestConfigurationPageIsCurrent(t *testing.T) {
 	golden.Check(t, filepath.Join("..", "..", "docs", "configuration.md"), config.Markdown())
 }
 
-func TestValidateTellsEveryFault(t *testing.T) {
+func TestMinimumOfCacheBytes(t *testing.T) {
+	for size, want := range map[config.Size]bool{0: false, 1: true, 128<<10 - 1: true, 128 << 10: false} {
+		var faults config.Faults
+		_ = errors.As(config.Config{Cache: config.Cache{CacheBytes: size}}.Validate(), &faults)
+		if got := slices.ContainsFunc(faults, func(f config.Fault) bool { return f.Setting == "cache-bytes" }); got != want {
+			t.Errorf("cache-bytes %v: rejected %v, want %v", size, got, want)
+		}
+	}
+}
+
+func TestValidateReportsEveryFault(t *testing.T) {
 	err := config.Config{}.Validate()
 	var faults config.Faults
 	if !errors.As(err, &faults) {

@@ -21,14 +21,14 @@ import (
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
-// hashing embeds by a hash of text and purpose, and writes down what it is asked.
+// hashing computes vectors by hashing text and purpose, and records the texts of its calls.
 type hashing struct {
 	space string
 	dim   int
 	salt  string
 	wait  chan struct{} // each call receives from it, unless it is nil
 	mu    sync.Mutex
-	asked [][]string
+	calls [][]string
 	err   error
 }
 
@@ -49,7 +49,7 @@ func (h *hashing) vector(text string, p model.Purpose) []float32 {
 
 func (h *hashing) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
 	h.mu.Lock()
-	h.asked = append(h.asked, slices.Clone(texts))
+	h.calls = append(h.calls, slices.Clone(texts))
 	err := h.err
 	h.mu.Unlock()
 	if h.wait != nil {
@@ -69,13 +69,13 @@ func (h *hashing) Embed(ctx context.Context, texts []string, p model.Purpose) ([
 	return out, nil
 }
 
-// questions gives what was asked since the last call.
-func (h *hashing) questions() [][]string {
+// takeCalls returns the texts of the calls since it was last called.
+func (h *hashing) takeCalls() [][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	q := h.asked
-	h.asked = nil
-	return q
+	calls := h.calls
+	h.calls = nil
+	return calls
 }
 
 func open(t testing.TB, file string, e model.Embedder, o vectorcache.Options) *vectorcache.Cache {
@@ -88,7 +88,7 @@ func open(t testing.TB, file string, e model.Embedder, o vectorcache.Options) *v
 	return c
 }
 
-// embed checks that the cache gives what the embedder would.
+// embed checks that the cache returns the vectors of the embedder.
 func embed(t testing.TB, c *vectorcache.Cache, h *hashing, p model.Purpose, texts ...string) {
 	t.Helper()
 	got, err := c.Embed(t.Context(), texts, p)
@@ -103,40 +103,40 @@ func embed(t testing.TB, c *vectorcache.Cache, h *hashing, p model.Purpose, text
 	}
 }
 
-func asked(t *testing.T, h *hashing, want ...[]string) {
+func wantCalls(t *testing.T, h *hashing, want ...[]string) {
 	t.Helper()
-	if d := cmp.Diff(want, h.questions()); d != "" {
-		t.Errorf("asked (-want +got):\n%s", d)
+	if d := cmp.Diff(want, h.takeCalls()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
 	}
 }
 
-func TestKnownTextsCostNothing(t *testing.T) {
+func TestHitsDoNotCallTheEmbedder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vectors.db")
 	h := &hashing{space: "s", dim: 8}
 	c := open(t, file, h, vectorcache.Options{})
 	embed(t, c, h, model.ForPassage, "a", "b", "a", "unknown")
-	asked(t, h, []string{"a", "b", "unknown"})
+	wantCalls(t, h, []string{"a", "b", "unknown"})
 	embed(t, c, h, model.ForPassage, "unknown", "c", "b", "d")
-	asked(t, h, []string{"c", "d"})
+	wantCalls(t, h, []string{"c", "d"})
 	embed(t, c, h, model.ForQuery, "a")
-	asked(t, h, []string{"a"})
+	wantCalls(t, h, []string{"a"})
 	if s := c.Stats(); s.Hits != 2 || s.Misses != 6 || s.Entries != 6 {
 		t.Errorf("stats %+v", s)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	embed(t, c, h, model.ForPassage, "a") // goes on without its files
-	h.questions()
+	embed(t, c, h, model.ForPassage, "a") // continues without the file
+	h.takeCalls()
 
 	c = open(t, file, h, vectorcache.Options{})
 	embed(t, c, h, model.ForPassage, "a", "b", "c", "d", "unknown")
-	asked(t, h)
+	wantCalls(t, h)
 	v, err := c.Embed(t.Context(), []string{"a"}, model.ForPassage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear(v[0]) // the caller's own
+	clear(v[0]) // the caller owns it
 	embed(t, c, h, model.ForPassage, "a")
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -145,10 +145,10 @@ func TestKnownTextsCostNothing(t *testing.T) {
 	other := &hashing{space: "other", dim: 8}
 	c = open(t, file, other, vectorcache.Options{})
 	embed(t, c, other, model.ForPassage, "a")
-	asked(t, other, []string{"a"})
+	wantCalls(t, other, []string{"a"})
 }
 
-func TestFailuresAreNotKept(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	boom := errors.New("boom")
 	h := &hashing{space: "s", dim: 2, err: boom}
 	c := open(t, filepath.Join(t.TempDir(), "vectors.db"), h, vectorcache.Options{})
@@ -169,7 +169,7 @@ func (tooFew) Embed(context.Context, []string, model.Purpose) ([][]float32, erro
 	return [][]float32{{1}}, nil
 }
 
-func TestOneAsksForAll(t *testing.T) {
+func TestConcurrentCallsEmbedOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vectors.db")
 	synctest.Test(t, func(t *testing.T) {
 		h := &hashing{space: "s", dim: 4, wait: make(chan struct{})}
@@ -192,61 +192,61 @@ func TestOneAsksForAll(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		asked(t, h, []string{"a", "b"})
+		wantCalls(t, h, []string{"a", "b"})
 		giveUp()
 		synctest.Wait()
-		stop() // whoever asks is gone: another asks
+		stop() // when the leader is cancelled, another call embeds
 		synctest.Wait()
 		var texts []string
-		for _, q := range h.questions() {
+		for _, q := range h.takeCalls() {
 			texts = append(texts, q...)
 		}
 		slices.Sort(texts)
 		if d := cmp.Diff([]string{"a", "b"}, texts); d != "" {
-			t.Errorf("asked again (-want +got):\n%s", d)
+			t.Errorf("second calls (-want +got):\n%s", d)
 		}
 		close(h.wait)
 		wg.Wait()
-		asked(t, h)
+		wantCalls(t, h)
 	})
 }
 
-func TestBounded(t *testing.T) {
+func TestMaxBytes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vectors.db")
-	const most = 256 << 10
+	const maxBytes = 256 << 10
 	h := &hashing{space: "s", dim: 100}
-	c := open(t, file, h, vectorcache.Options{MaxBytes: most})
+	c := open(t, file, h, vectorcache.Options{MaxBytes: maxBytes})
 	for i := range 1000 {
 		embed(t, c, h, model.ForPassage, fmt.Sprint("text", i), "used all the time")
-		if s := c.Stats(); s.Bytes > most {
+		if s := c.Stats(); s.Bytes > maxBytes {
 			t.Fatalf("%d bytes after %d texts", s.Bytes, i)
 		}
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > most || info.Size() < most/2 {
+	if info, err := os.Stat(file); err != nil || info.Size() > maxBytes || info.Size() < maxBytes/2 {
 		t.Errorf("file of %v, %v", info, err)
 	}
 	times := 0
-	for _, q := range h.questions() {
+	for _, q := range h.takeCalls() {
 		if slices.Contains(q, "used all the time") {
 			times++
 		}
 	}
 	if times != 1 {
-		t.Errorf("asked %d times for what is used all the time", times)
+		t.Errorf("%d calls for a text that is used all the time", times)
 	}
 	embed(t, c, h, model.ForPassage, "used all the time", "text999")
-	asked(t, h)
+	wantCalls(t, h)
 	embed(t, c, h, model.ForPassage, "text0")
-	asked(t, h, []string{"text0"})
-	large := &hashing{space: "s", dim: most}
-	c = open(t, filepath.Join(t.TempDir(), "vectors.db"), large, vectorcache.Options{MaxBytes: most})
+	wantCalls(t, h, []string{"text0"})
+	large := &hashing{space: "s", dim: maxBytes}
+	c = open(t, filepath.Join(t.TempDir(), "vectors.db"), large, vectorcache.Options{MaxBytes: maxBytes})
 	embed(t, c, large, model.ForPassage, "larger than the cache")
-	if s := c.Stats(); s.Bytes > most {
+	if s := c.Stats(); s.Bytes > maxBytes {
 		t.Errorf("%d bytes", s.Bytes)
 	}
 }
 
-// TestDamagedVector changes a vector in the file: it is embedded again.
+// TestDamagedVector changes a vector in the file. The text is embedded again.
 func TestDamagedVector(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vectors.db")
 	h := &hashing{space: "s", dim: 50}
@@ -270,10 +270,10 @@ func TestDamagedVector(t *testing.T) {
 	for range 2 {
 		embed(t, c, h, model.ForPassage, "a")
 	}
-	asked(t, h, []string{"a"}, []string{"a"})
+	wantCalls(t, h, []string{"a"}, []string{"a"})
 }
 
-// FuzzDamage opens a cache whose file holds anything: it still returns the right vectors.
+// FuzzDamage opens a cache with arbitrary file content and checks that it returns the right vectors.
 func FuzzDamage(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "vectors.db")
 	h := &hashing{space: "s", dim: 5}
@@ -305,8 +305,8 @@ func FuzzDamage(f *testing.F) {
 	})
 }
 
-// TestAllAtOnce asks for overlapping texts at once while files are exchanged and at last closed.
-func TestAllAtOnce(t *testing.T) {
+// TestConcurrentUse embeds overlapping texts concurrently while the cache evicts vectors and is closed.
+func TestConcurrentUse(t *testing.T) {
 	h := &hashing{space: "s", dim: 20}
 	c := open(t, filepath.Join(t.TempDir(), "vectors.db"), h, vectorcache.Options{MaxBytes: 128 << 10})
 	var wg sync.WaitGroup

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/cachedb"
 )
 
-// A vector is its CRC-32C (4 bytes) and its components, little endian. No components: the text has no vector.
+// A vector is its CRC-32C (4 bytes) and its components, little endian. A text without a vector has no components.
 const schema = `
 CREATE TABLE entries (
 	id     INTEGER PRIMARY KEY,
@@ -39,7 +39,7 @@ func openDisk(path string, o Options) (*disk, error) {
 	return &disk{db: db, max: o.MaxBytes, log: o.Logger}, nil
 }
 
-// get implements store.
+// get implements [store].
 func (d *disk) get(k key) ([]float32, bool) {
 	if d.db == nil {
 		return nil, false
@@ -67,7 +67,7 @@ func (d *disk) get(k key) ([]float32, bool) {
 	return v, ok
 }
 
-// put implements store.
+// put implements [store].
 func (d *disk) put(ks []key, vs [][]float32) {
 	if d.db == nil {
 		return
@@ -101,7 +101,7 @@ func (d *disk) put(ks []key, vs [][]float32) {
 // report logs the first of several errors in a row.
 func (d *disk) report(err error) {
 	if err != nil && !d.failed {
-		d.log.Warn("vectors are not cached: the disk failed", "error", err)
+		d.log.Warn("vectors are not cached, because the disk failed", "error", err)
 	}
 	d.failed = err != nil
 }

@@ -5,49 +5,52 @@ import (
 	"sync"
 )
 
-// store is what holds values. Its methods are called by one at a time.
+// store stores values. It need not be safe for concurrent use.
 type store[V any] interface {
 	get(k key) (V, bool)
 	put(ks []key, vs []V)
 }
 
-// gatherer finds values in a store, and asks for those that are not there, each once at a time.
+// gatherer looks values up in a store and computes missing values. Concurrent calls compute each value once.
 type gatherer[V any] struct {
-	mu           sync.Mutex // guards what follows, the store too
+	mu           sync.Mutex // guards the following fields and the store
 	store        store[V]
-	open         map[key]*flight[V]
+	flights      map[key]*flight[V]
 	hits, misses int64
 }
 
-// flight is a value that somebody is asking for. Once done is closed, ok says whether it came.
+// flight is a value that a call is computing. When done is closed, ok reports whether it succeeded.
 type flight[V any] struct {
 	done  chan struct{}
 	value V
 	ok    bool
 }
 
-// waiting is a place whose value another call is asking for.
+// waiting is the index of a value that another call is computing.
 type waiting[V any] struct {
-	at     int
+	index  int
 	flight *flight[V]
 }
 
-// all gives the values of keys, in order. ask is called with the places of those that are neither in the store nor asked
-// for by others; where others fail, it is called for theirs too. Its error, or ctx's, is returned.
-func (g *gatherer[V]) all(ctx context.Context, keys []key, ask func(ctx context.Context, which []int) ([]V, error)) ([]V, error) {
+// computeFunc computes the values of the keys at the given indexes.
+type computeFunc[V any] func(ctx context.Context, indexes []int) ([]V, error)
+
+// all returns the values of keys, in order. It calls compute for keys that are neither in the store nor being computed by another call. If
+// another call fails, it computes those values, too. It returns the error of compute or ctx.
+func (g *gatherer[V]) all(ctx context.Context, keys []key, compute computeFunc[V]) ([]V, error) {
 	out := make([]V, len(keys))
 	first := make(map[key]int, len(keys))
 	var todo []int
 	for i, k := range keys {
-		if _, twice := first[k]; !twice {
+		if _, duplicate := first[k]; !duplicate {
 			first[k] = i
 			todo = append(todo, i)
 		}
 	}
 	for len(todo) > 0 {
-		mine, others := g.look(keys, todo, out)
+		mine, others := g.lookUp(keys, todo, out)
 		if len(mine) > 0 {
-			if err := g.lead(ctx, keys, mine, out, ask); err != nil {
+			if err := g.compute(ctx, keys, mine, out, compute); err != nil {
 				return nil, err
 			}
 		}
@@ -58,8 +61,8 @@ func (g *gatherer[V]) all(ctx context.Context, keys []key, ask func(ctx context.
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			if out[w.at] = w.flight.value; !w.flight.ok {
-				todo = append(todo, w.at)
+			if out[w.index] = w.flight.value; !w.flight.ok {
+				todo = append(todo, w.index)
 			}
 		}
 	}
@@ -69,22 +72,22 @@ func (g *gatherer[V]) all(ctx context.Context, keys []key, ask func(ctx context.
 	return out, nil
 }
 
-// look fills what the store has, and tells the rest apart: mine are to be asked for now.
-func (g *gatherer[V]) look(keys []key, todo []int, out []V) (mine []int, others []waiting[V]) {
+// lookUp sets the values that are in the store. It returns the indexes that this call must compute, and those that others are computing.
+func (g *gatherer[V]) lookUp(keys []key, todo []int, out []V) (mine []int, others []waiting[V]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, i := range todo {
 		if v, ok := g.store.get(keys[i]); ok {
 			out[i] = v
 			g.hits++
-		} else if f := g.open[keys[i]]; f != nil {
+		} else if f := g.flights[keys[i]]; f != nil {
 			others = append(others, waiting[V]{i, f})
 			g.hits++
 		} else {
-			if g.open == nil {
-				g.open = map[key]*flight[V]{}
+			if g.flights == nil {
+				g.flights = map[key]*flight[V]{}
 			}
-			g.open[keys[i]] = &flight[V]{done: make(chan struct{})}
+			g.flights[keys[i]] = &flight[V]{done: make(chan struct{})}
 			mine = append(mine, i)
 			g.misses++
 		}
@@ -92,18 +95,18 @@ func (g *gatherer[V]) look(keys []key, todo []int, out []V) (mine []int, others 
 	return mine, others
 }
 
-// lead asks, keeps what comes, and tells those who wait, also if ask panics.
-func (g *gatherer[V]) lead(ctx context.Context, keys []key, mine []int, out []V, ask func(context.Context, []int) ([]V, error)) error {
+// compute computes and stores values and wakes the calls that wait for them, even if compute panics.
+func (g *gatherer[V]) compute(ctx context.Context, keys []key, mine []int, out []V, compute computeFunc[V]) error {
 	var vs []V
-	err := context.Canceled // where ask does not return
+	err := context.Canceled // if compute panics
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		ks := make([]key, len(mine))
 		for j, i := range mine {
 			ks[j] = keys[i]
-			f := g.open[keys[i]]
-			delete(g.open, keys[i])
+			f := g.flights[keys[i]]
+			delete(g.flights, keys[i])
 			if err == nil {
 				out[i], f.value, f.ok = vs[j], vs[j], true
 			}
@@ -113,6 +116,6 @@ func (g *gatherer[V]) lead(ctx context.Context, keys []key, mine []int, out []V,
 			g.store.put(ks, vs)
 		}
 	}()
-	vs, err = ask(ctx, mine)
+	vs, err = compute(ctx, mine)
 	return err
 }

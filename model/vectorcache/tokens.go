@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// defaultTokenBytes is the size in memory where none is set: some 600 passages of 250 tokens of 100 components.
+// defaultTokenBytes is the default size limit in memory: about 600 passages of 250 tokens of 100 components.
 const defaultTokenBytes = 64 << 20
 
-// Tokens is a [model.TokenEmbedder] that keeps what another gave in memory, by purpose and text. Of several calls that want
-// the same text at once, one asks. Beyond the size, those go that were not used for longest.
+// Tokens is a [model.TokenEmbedder] that caches the vectors of another in memory, by space, purpose and text. If several calls need the same text
+// at once, one of them embeds it. When the cache is full, it drops the least recently used texts.
 type Tokens struct {
 	inner  model.TokenEmbedder
 	space  func() string
@@ -20,19 +20,18 @@ type Tokens struct {
 	memory *memory
 }
 
-// NewTokens returns a cache of at most maxBytes, counted about (0: 64 MiB). The function space names the space of inner's vectors at
-// the moment.
+// NewTokens returns a cache of approximately maxBytes at most (0: 64 MiB). The function space returns the current space of inner's vectors.
 func NewTokens(inner model.TokenEmbedder, space func() string, maxBytes int64) *Tokens {
 	if maxBytes <= 0 {
 		maxBytes = defaultTokenBytes
 	}
-	t := &Tokens{inner: inner, space: space, memory: &memory{most: maxBytes, places: map[key]*list.Element{}}}
+	t := &Tokens{inner: inner, space: space, memory: &memory{maxBytes: maxBytes, entries: map[key]*list.Element{}}}
 	t.gather.store = t.memory
 	return t
 }
 
-// EmbedTokens implements [model.TokenEmbedder]. Texts that are not known go to the embedder behind in one call, each once;
-// its errors are passed on. What is returned is shared: nobody may change it.
+// EmbedTokens implements [model.TokenEmbedder]. It passes the unknown texts to the inner embedder in one call, each once, and returns its errors.
+// Callers share the vectors and must not change them.
 func (t *Tokens) EmbedTokens(ctx context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {
 	space := t.space()
 	keys := make([]key, len(texts))
@@ -46,24 +45,24 @@ func (t *Tokens) EmbedTokens(ctx context.Context, texts []string, p model.Purpos
 		}
 		vs, err := t.inner.EmbedTokens(ctx, some, p)
 		if err == nil && len(vs) != len(some) {
-			err = fault.New(fault.Model, "the embedder gave vectors of %d texts for %d", len(vs), len(some))
+			err = fault.New(fault.Model, "the embedder returned the vectors of %d texts for %d texts", len(vs), len(some))
 		}
 		return vs, err
 	})
 }
 
-// Stats counts.
+// Stats returns the lookups since the cache was created, and its content.
 func (t *Tokens) Stats() Stats {
 	t.gather.mu.Lock()
 	defer t.gather.mu.Unlock()
-	return Stats{Hits: t.gather.hits, Misses: t.gather.misses, Entries: len(t.memory.places), Bytes: t.memory.bytes}
+	return Stats{Hits: t.gather.hits, Misses: t.gather.misses, Entries: len(t.memory.entries), Bytes: t.memory.bytes}
 }
 
-// memory is a store of token vectors, of which those used last are kept.
+// memory is a [store] of token vectors that drops the least recently used ones.
 type memory struct {
-	most, bytes int64
-	places      map[key]*list.Element // of entry
-	order       list.List             // the one used last in front
+	maxBytes, bytes int64
+	entries         map[key]*list.Element // of *entry
+	order           list.List             // most recently used first
 }
 
 type entry struct {
@@ -73,7 +72,7 @@ type entry struct {
 }
 
 func (m *memory) get(k key) ([]model.TokenVector, bool) {
-	e := m.places[k]
+	e := m.entries[k]
 	if e == nil {
 		return nil, false
 	}
@@ -83,17 +82,17 @@ func (m *memory) get(k key) ([]model.TokenVector, bool) {
 
 func (m *memory) put(ks []key, vs [][]model.TokenVector) {
 	for i, k := range ks {
-		e := &entry{k, vs[i], 200} // of maps and lists
+		e := &entry{k, vs[i], 200} // for the map and the list
 		for _, t := range vs[i] {
 			e.bytes += 64 + int64(len(t.Token)) + 4*int64(len(t.Vector))
 		}
-		if m.places[k] != nil || e.bytes > m.most {
+		if m.entries[k] != nil || e.bytes > m.maxBytes {
 			continue
 		}
-		m.places[k] = m.order.PushFront(e)
-		for m.bytes += e.bytes; m.bytes > m.most; {
+		m.entries[k] = m.order.PushFront(e)
+		for m.bytes += e.bytes; m.bytes > m.maxBytes; {
 			last := m.order.Remove(m.order.Back()).(*entry)
-			delete(m.places, last.key)
+			delete(m.entries, last.key)
 			m.bytes -= last.bytes
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
-// words gives each word of a text a vector of its length.
+// words embeds each word of a text as a vector that holds its length.
 type words struct {
-	asked [][]string
+	calls [][]string
 	err   error
 }
 
 func (w *words) EmbedTokens(_ context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {
-	w.asked = append(w.asked, texts)
+	w.calls = append(w.calls, texts)
 	out := make([][]model.TokenVector, len(texts))
 	for i, t := range texts {
 		for _, s := range strings.Fields(t) {
@@ -47,26 +47,26 @@ func TestTokens(t *testing.T) {
 	get(c, model.ForPassage, "a bb", "", "ccc", "a bb")
 	get(c, model.ForPassage, "ccc", "d")
 	get(c, model.ForQuery, "ccc")
-	if d := cmp.Diff([][]string{{"a bb", "", "ccc"}, {"d"}, {"ccc"}}, w.asked); d != "" {
-		t.Errorf("asked (-want +got):\n%s", d)
+	if d := cmp.Diff([][]string{{"a bb", "", "ccc"}, {"d"}, {"ccc"}}, w.calls); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
 	}
 	if s := c.Stats(); s.Hits != 1 || s.Misses != 5 || s.Entries != 5 {
 		t.Errorf("stats %+v", s)
 	}
 
-	const most = 10_000
+	const maxBytes = 10_000
 	w = &words{}
-	c = vectorcache.NewTokens(w, func() string { return "s" }, most)
+	c = vectorcache.NewTokens(w, func() string { return "s" }, maxBytes)
 	for i := range 200 {
 		get(c, model.ForPassage, fmt.Sprint("text ", i), "used all the time")
-		if s := c.Stats(); s.Bytes > most {
+		if s := c.Stats(); s.Bytes > maxBytes {
 			t.Fatalf("%d bytes", s.Bytes)
 		}
 	}
-	w.asked = nil
+	w.calls = nil
 	get(c, model.ForPassage, "used all the time", "text 199", "text 0", strings.Repeat("long ", 1000))
-	if len(w.asked) != 1 || len(w.asked[0]) != 2 {
-		t.Errorf("asked %.100q", w.asked)
+	if len(w.calls) != 1 || len(w.calls[0]) != 2 {
+		t.Errorf("calls %.100q", w.calls)
 	}
 	w.err = errors.New("boom")
 	if _, err := c.EmbedTokens(t.Context(), []string{"x"}, model.ForQuery); !errors.Is(err, w.err) {

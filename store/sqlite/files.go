@@ -97,7 +97,7 @@ func (s *Store) UpdateFile(ctx context.Context, id string, change func(*store.Fi
 	return f, wrap("change file", err)
 }
 
-// putFile writes a file that is there, and has its memberships follow it: one that the index has yet to be told is pending.
+// putFile updates the row of a file and its memberships. A membership in the outbox stays pending.
 func putFile(ctx context.Context, tx *transaction, f *store.File) error {
 	f.CreatedAt, f.UpdatedAt = fromMicros(micros(f.CreatedAt)), fromMicros(micros(f.UpdatedAt))
 	if _, err := exec(ctx, tx, `UPDATE files SET name = ?, media_type = ?, purpose = ?, bytes = ?, md5 = ?, sha256 = ?, url = ?, status = ?,
@@ -112,7 +112,7 @@ func putFile(ctx context.Context, tx *transaction, f *store.File) error {
 	return err
 }
 
-// memberStatus is that of a file's membership that the index knows.
+// memberStatus returns the status of a membership that the index has applied, from the status of the file.
 func memberStatus(s store.Status) store.Status {
 	if s.Final() {
 		return s
@@ -149,7 +149,7 @@ func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f stor
 	return f, last, wrap("remove file", err)
 }
 
-// wrap says what failed. An error that is the caller's business is found in it by [errors.Is], and so is ENOSPC where the disk is full.
+// wrap adds the failed operation to an error, and [syscall.ENOSPC] if the disk is full.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil

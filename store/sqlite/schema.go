@@ -1,9 +1,9 @@
 package sqlite
 
-// migrations bring a file from each version to the next. What was released is not changed any more.
+// migrations upgrade a file from each version to the next. A released migration must not change.
 //
-// The counts of a vector store stand in its row, and triggers keep them: so they are those of every moment, and cost nothing to
-// read however many files there are.
+// Triggers maintain the counts of a vector store in its row, so that reading them takes the same time for any number of files. A task is loose if
+// its file does not exist.
 var migrations = []string{`
 CREATE TABLE files (
 	id         TEXT PRIMARY KEY,

@@ -1,5 +1,4 @@
-// Package sqlite keeps what is kept besides logs and indexes in one SQLite file. It implements the
-// interfaces of package store.
+// Package sqlite implements the interfaces of package store with an SQLite file.
 package sqlite
 
 import (
@@ -16,26 +15,26 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// busyTimeout is how long a statement waits for another process that writes, such as a backup.
+// busyTimeout is how long a statement waits for a lock of another process, such as a backup.
 const busyTimeout = 10 * time.Second
 
-// readers are the connections that read beside the one that writes: none of them waits for it.
-const readers = 4
+// readConns is the number of connections for reads. They do not wait for the one connection for writes.
+const readConns = 4
 
-// Store is one in a file. Close it.
+// Store is a store in a file. It implements all interfaces of package store. Call [Store.Close] after use.
 type Store struct {
 	path        string
 	read, write *database
 }
 
-// database is one whose statements are parsed once for each connection.
+// database caches prepared statements, so that each connection parses a statement once.
 type database struct {
 	*sql.DB
-	prepared sync.Map // *sql.Stmt by text, of which there are as many as this package has
-	wanted   sync.Map // texts that a transaction met first, which has the connection that would prepare them
+	prepared sync.Map // *sql.Stmt by text, bounded by the number of statements in this package
+	pending  sync.Map // texts to prepare before the next transaction: during a transaction, its connection is in use
 }
 
-// prepare gives the statement of a text.
+// prepare returns the prepared statement of a text.
 func (d *database) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := d.prepared.Load(query); ok {
 		return s.(*sql.Stmt), nil
@@ -44,26 +43,26 @@ func (d *database) prepare(ctx context.Context, query string) (*sql.Stmt, error)
 	if err != nil {
 		return nil, err
 	}
-	first, there := d.prepared.LoadOrStore(query, s)
-	if there {
-		err = s.Close() //nolint:sqlclosecheck // another was first
+	first, loaded := d.prepared.LoadOrStore(query, s)
+	if loaded {
+		err = s.Close() //nolint:sqlclosecheck // another goroutine was first
 	}
 	return first.(*sql.Stmt), err
 }
 
-// begin begins a transaction. What earlier ones met first is prepared before it.
+// begin begins a transaction. Before, it prepares the statements that earlier transactions could not cache.
 func (d *database) begin(ctx context.Context) (*transaction, error) {
-	for query := range d.wanted.Range {
-		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // it lasts as long as the database
+	for query := range d.pending.Range {
+		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // database.Close closes it
 			return nil, err
 		}
-		d.wanted.Delete(query)
+		d.pending.Delete(query)
 	}
 	tx, err := d.BeginTx(ctx, nil)
 	return &transaction{tx, d}, err
 }
 
-// Close closes it with its statements.
+// Close closes the statements and the database.
 func (d *database) Close() error {
 	var errs []error
 	for _, s := range d.prepared.Range {
@@ -72,18 +71,18 @@ func (d *database) Close() error {
 	return errors.Join(append(errs, d.DB.Close())...)
 }
 
-// transaction is one that uses its database's statements.
+// transaction is a transaction that uses the prepared statements of its database.
 type transaction struct {
 	*sql.Tx
-	of *database
+	db *database
 }
 
 func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s, ok := t.of.prepared.Load(query); ok {
+	if s, ok := t.db.prepared.Load(query); ok {
 		return t.StmtContext(ctx, s.(*sql.Stmt)), nil
 	}
-	t.of.wanted.Store(query, true)
-	return t.PrepareContext(ctx, query) // which lasts as long as the transaction
+	t.db.pending.Store(query, true)
+	return t.PrepareContext(ctx, query) // the end of the transaction closes it
 }
 
 var (
@@ -95,8 +94,9 @@ var (
 	_ store.Eraser       = (*Store)(nil)
 )
 
-// Open opens the file, making it if there is none and bringing it up to date if it is of an earlier version; one of a later version is
-// an error, and so is a damaged one: it is compared with the checksum of its last Close, or, if it was not closed, its structure is checked. What was there when the process or the machine stopped, is there: each transaction is synced.
+// Open opens the file path. It creates the file if it does not exist, and upgrades a file of an earlier version. A file of a later version is an
+// error, and so is a damaged file: Open compares it with the checksum of the last Close or, if it was not closed, checks its structure. Each
+// transaction is synced, so a crash loses none.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
@@ -111,7 +111,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// SQLite would make the file readable for all that the umask lets.
+	// SQLite would create the file with the permissions of the umask.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err = s.migrate(ctx); err != nil {
 		return nil, err
 	}
-	s.path = path // from here on Close notes the checksum
-	s.read, err = connect(path, readers, "query_only(1)")
+	s.path = path // from here on, Close writes the checksum
+	s.read, err = connect(path, readConns, "query_only(1)")
 	return s, err
 }
 
@@ -153,24 +153,24 @@ func connect(path string, n int, pragmas ...string) (*database, error) {
 	return &database{DB: db}, nil
 }
 
-// Close waits for what is under way, and closes the file.
+// Close waits for running transactions and closes the file. A second Close does nothing.
 func (s *Store) Close() error {
 	var errs []error
 	if s.read != nil {
 		errs = append(errs, s.read.Close())
 	}
 	if s.write != nil {
-		raised := s.path != "" && s.raise(context.Background()) == nil
+		incremented := s.path != "" && s.incrementGeneration(context.Background()) == nil
 		errs = append(errs, s.write.Close())
-		if raised && errors.Join(errs...) == nil {
-			s.note()
+		if incremented && errors.Join(errs...) == nil {
+			s.writeChecksum()
 		}
 	}
-	s.path = "" // a second Close does nothing
+	s.path = ""
 	return errors.Join(errs...)
 }
 
-// migrate brings the file to the last version, each step in a transaction with the number that says it was done.
+// migrate upgrades the file to the latest version in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
 	return s.change(ctx, func(tx *transaction) error {
 		var version int
@@ -178,11 +178,11 @@ func (s *Store) migrate(ctx context.Context) error {
 			return err
 		}
 		if version > len(migrations) {
-			return fmt.Errorf("it is of version %d, which a later release wrote; this one knows %d", version, len(migrations))
+			return fmt.Errorf("its version %d is of a later release; this release supports version %d", version, len(migrations))
 		}
 		for ; version < len(migrations); version++ {
 			if _, err := tx.ExecContext(ctx, migrations[version]); err != nil {
-				return fmt.Errorf("bring it to version %d: %w", version+1, err)
+				return fmt.Errorf("upgrade to version %d: %w", version+1, err)
 			}
 		}
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
@@ -190,7 +190,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// change runs do in a transaction that writes: it alone does so until it ends.
+// change runs do in a write transaction. Only one runs at a time.
 func (s *Store) change(ctx context.Context, do func(*transaction) error) error {
 	tx, err := s.write.begin(ctx)
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *Store) change(ctx context.Context, do func(*transaction) error) error {
 	return tx.Commit()
 }
 
-// Erase implements [store.Eraser]. The database overwrites what is deleted, and the write-ahead log, which holds earlier states of
-// its pages, is copied into it and truncated. While others read or write, Erase changes nothing and does not wait.
+// Erase implements [store.Eraser]. The database overwrites deleted content itself; Erase copies the write-ahead log, which holds earlier versions of
+// pages, into it and truncates the log. While transactions run, Erase does nothing and does not wait.
 func (s *Store) Erase(ctx context.Context) (err error) {
 	defer func() { err = wrap("truncate write-ahead log", err) }()
 	conn, err := s.read.Conn(ctx)
@@ -221,7 +221,7 @@ func (s *Store) Erase(ctx context.Context) (err error) {
 	return conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 }
 
-// ignoreDone drops the error of a transaction that an ended context has rolled back already.
+// ignoreDone drops the error of a transaction that was already rolled back because its context has ended.
 func ignoreDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
@@ -234,9 +234,9 @@ type querier interface {
 	prepare(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// all gives the rows of a query.
+// all returns the rows of a query.
 func all[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
-	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // it lasts as long as what it is of
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func all[T any](ctx context.Context, q querier, scan func(func(...any) error) (T
 	return out, rows.Err()
 }
 
-// one gives the only row of a query, or [store.ErrNotFound].
+// one returns the first row of a query, or [store.ErrNotFound].
 func one[T any](ctx context.Context, q querier, scan func(func(...any) error) (T, error), query string, args ...any) (T, error) {
 	rows, err := all(ctx, q, scan, query, args...)
 	if err == nil && len(rows) == 0 {
@@ -269,7 +269,7 @@ func one[T any](ctx context.Context, q querier, scan func(func(...any) error) (T
 }
 
 func exec(ctx context.Context, q querier, query string, args ...any) (int, error) {
-	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // it lasts as long as what it is of
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
 	if err != nil {
 		return 0, err
 	}
@@ -286,7 +286,7 @@ func texts(scan func(...any) error) (s string, err error) {
 	return s, err
 }
 
-// micros is a time as it is kept; the zero time is 0.
+// micros returns a time in microseconds, as it is stored; the zero time is 0.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

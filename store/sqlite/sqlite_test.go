@@ -29,13 +29,13 @@ func open(t testing.TB, path string) *sqlite.Store {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T) (storetest.Store, func() storetest.Store) {
-		path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // what a path may hold and a URL may not
+	storetest.TestStore(t, func(t *testing.T) (storetest.Store, func() storetest.Store) {
+		path := filepath.Join(t.TempDir(), "a b?c#d%20.db") // characters that a URL must escape
 		return open(t, path), func() storetest.Store { return open(t, path) }
 	})
 }
 
-func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestOpenRejectsOtherFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
 	if err := open(t, path).Close(); err != nil {
@@ -57,8 +57,8 @@ func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestEarlierVersion holds that a file of the first version, whose tasks were one queue, becomes one of two.
-func TestEarlierVersion(t *testing.T) {
+// TestMigration upgrades a file of the first version, which had a single queue of tasks.
+func TestMigration(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := open(t, path)
@@ -79,13 +79,13 @@ func TestEarlierVersion(t *testing.T) {
 	s = open(t, path)
 	for unfetched, want := range map[bool]string{true: "url", false: "sent"} {
 		if task, err := s.StartNext(t.Context(), time.Now(), unfetched); err != nil || task.Resource != want {
-			t.Errorf("begun %q, %v; want %s", task.Resource, err, want)
+			t.Errorf("started %q, %v; want %s", task.Resource, err, want)
 		}
 	}
 }
 
-// TestQuestionsUseIndexes holds that no question that is asked often reads a whole table.
-func TestQuestionsUseIndexes(t *testing.T) {
+// TestQueriesUseIndexes checks that no frequent query scans a table.
+func TestQueriesUseIndexes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
 	open(t, path)
@@ -117,7 +117,7 @@ func TestQuestionsUseIndexes(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			listed := strings.Contains(detail, "INDEX tasks_") || strings.Contains(detail, "json_each") // those alone that are asked for
+			listed := strings.Contains(detail, "INDEX tasks_") || strings.Contains(detail, "json_each") // these scans only read matching rows
 			if strings.HasPrefix(detail, "SCAN") && !listed {
 				t.Errorf("%s: %s", query, detail)
 			}

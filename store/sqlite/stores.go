@@ -80,7 +80,7 @@ func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.V
 // RemoveStore implements [store.VectorStores].
 func (s *Store) RemoveStore(ctx context.Context, id string) error {
 	err := s.change(ctx, func(tx *transaction) error {
-		// Its row goes first, so that no trigger counts its members down one by one.
+		// The row is deleted first, so that the triggers do not update its counts for each member.
 		if n, err := exec(ctx, tx, "DELETE FROM stores WHERE id = ?", id); err != nil || n == 0 {
 			return firstOf(err, store.ErrNotFound)
 		}
@@ -112,7 +112,7 @@ func (s *Store) Join(ctx context.Context, id string, files []string) error {
 }
 
 func join(ctx context.Context, tx *transaction, id string, files []string) error {
-	if there, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(there) == 0 {
+	if found, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(found) == 0 {
 		return firstOf(err, &store.NotFoundError{What: "vector store", ID: id})
 	}
 	for _, file := range files {
@@ -167,7 +167,7 @@ func (s *Store) StoresOf(ctx context.Context, file string) ([]string, error) {
 	return ids, wrap("list vector stores of file", err)
 }
 
-// Changes implements [store.Memberships].
+// PendingChanges implements [store.Memberships].
 func (s *Store) PendingChanges(ctx context.Context, after int64, limit int) ([]store.IndexChange, error) {
 	cs, err := all(ctx, s.read, func(scan func(...any) error) (c store.IndexChange, err error) {
 		err = scan(&c.Seq, &c.Store, &c.File, &c.Present)
@@ -180,9 +180,9 @@ func (s *Store) PendingChanges(ctx context.Context, after int64, limit int) ([]s
 	return cs, wrap("list changes", err)
 }
 
-// Settle implements [store.Memberships].
+// AcknowledgeChanges implements [store.Memberships].
 func (s *Store) AcknowledgeChanges(ctx context.Context, changes []store.IndexChange) error {
-	return wrap("settle changes", s.change(ctx, func(tx *transaction) error {
+	return wrap("acknowledge changes", s.change(ctx, func(tx *transaction) error {
 		for _, c := range changes {
 			n, err := exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)
 			if err != nil {

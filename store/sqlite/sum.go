@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
-// The file with the checksum of a database that was closed cleanly is named as the database with sumSuffix. It holds the CRC-32C of the database
-// and its generation, which each Close increments and which is kept as SQLite's application id: a database of another generation is a
-// backup, of which the checksum says nothing. While the database is open there is no such file.
+// Close writes a file with the checksum of the database, whose name is that of the database with sumSuffix; Open removes it. It contains the
+// generation and the CRC-32C of the database. Each Close increments the generation, which is stored as SQLite's application id. If the generation
+// differs, the database was replaced, for example by a backup, and the checksum is not used.
 const (
 	sumSuffix    = ".sum"
 	generationAt = 68 // of the application id in a database (https://sqlite.org/fileformat.html)
@@ -25,7 +25,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum gives the generation and the checksum of a database that no process has open.
+// checksum returns the generation and the checksum of a database that no process has open.
 func checksum(path string) (generation, sum uint32, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,13 +44,13 @@ func checksum(path string) (generation, sum uint32, err error) {
 	return binary.BigEndian.Uint32(head[generationAt:]), h.Sum32(), nil
 }
 
-// closedCleanly tells whether no changes are waiting in a write-ahead log.
+// closedCleanly reports whether the write-ahead log holds no changes.
 func closedCleanly(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-// verify compares a database with its checksum, if there is one that fits, and removes it. It returns whether they were equal.
+// verify compares a database with its checksum, if it has one of the same generation, and removes the checksum. It reports whether they are equal.
 func verify(path string) (verified bool, err error) {
 	raw, err := os.ReadFile(path + sumSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,18 +61,18 @@ func verify(path string) (verified bool, err error) {
 	}
 	var generation, sum uint32
 	if _, err := fmt.Sscanf(string(raw), "%08x %08x\n", &generation, &sum); err == nil && closedCleanly(path) {
-		is, got, err := checksum(path)
-		if err == nil && is == generation && got != sum {
+		gotGeneration, gotSum, err := checksum(path)
+		if err == nil && gotGeneration == generation && gotSum != sum {
 			name := filepath.Base(path)
-			return false, fmt.Errorf("it is damaged: its bytes are not those that were there when it was closed. If it was changed on purpose, delete %s%s", name, sumSuffix)
+			return false, fmt.Errorf("it is damaged: its content has changed since it was closed. If it was changed on purpose, delete %s%s", name, sumSuffix)
 		}
-		verified = err == nil && is == generation
+		verified = err == nil && gotGeneration == generation
 	}
 	return verified, os.Remove(path + sumSuffix)
 }
 
-// raise increments the generation.
-func (s *Store) raise(ctx context.Context) error {
+// incrementGeneration increments the generation in the database.
+func (s *Store) incrementGeneration(ctx context.Context) error {
 	var generation int32
 	if err := s.write.QueryRowContext(ctx, "PRAGMA application_id").Scan(&generation); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (s *Store) raise(ctx context.Context) error {
 	return err
 }
 
-// note writes the checksum of the closed database. Without it the database is not verified when it is opened.
-func (s *Store) note() {
+// writeChecksum writes the checksum of the closed database. If that fails, Open checks the structure of the database instead.
+func (s *Store) writeChecksum() {
 	if !closedCleanly(s.path) {
 		return
 	}
@@ -92,7 +92,7 @@ func (s *Store) note() {
 	}
 }
 
-// check runs one of SQLite's checks of the structure of the file.
+// check runs one of SQLite's structure checks.
 func (s *Store) check(ctx context.Context, db *database, pragma string) error {
 	rows, err := all(ctx, db, texts, "PRAGMA "+pragma+"(10)")
 	if err == nil && (len(rows) != 1 || rows[0] != "ok") {

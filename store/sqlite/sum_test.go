@@ -25,8 +25,8 @@ func addFile(t *testing.T, s *sqlite.Store, id string) {
 	}
 }
 
-// reopens opens a database and closes it.
-func reopens(t *testing.T, path string) error {
+// reopen opens a database and closes it.
+func reopen(t *testing.T, path string) error {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
@@ -47,7 +47,7 @@ func rewrite(t *testing.T, path string, change func([]byte)) {
 	}
 }
 
-func TestDamageIsFoundWhenOpened(t *testing.T) {
+func TestOpenDetectsDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := open(t, path)
@@ -62,32 +62,32 @@ func TestDamageIsFoundWhenOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reopens(t, path); err != nil {
+	if err := reopen(t, path); err != nil {
 		t.Fatalf("an undamaged database: %v", err)
 	}
 	rewrite(t, path, func(b []byte) { b[bytes.Index(b, []byte("recognisable"))] ^= 1 })
 	for range 2 {
-		if err := reopens(t, path); err == nil || !strings.Contains(err.Error(), "s.db: it is damaged") {
+		if err := reopen(t, path); err == nil || !strings.Contains(err.Error(), "s.db: it is damaged") {
 			t.Errorf("a changed byte of a text: %v", err)
 		}
 	}
 	rewrite(t, path, func(b []byte) { copy(b, backup) })
-	if err := reopens(t, path); err != nil {
+	if err := reopen(t, path); err != nil {
 		t.Errorf("a backup beside a newer checksum: %v", err)
 	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := reopens(t, path); err != nil {
+	if err := reopen(t, path); err != nil {
 		t.Errorf("an emptied database: %v", err)
 	}
 }
 
-func TestDamageIsFoundAfterACrash(t *testing.T) {
+func TestOpenDetectsDamageAfterACrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "s.db"), filepath.Join(dir, "crashed.db")
-	if err := reopens(t, from); err != nil { // its tables are in the file, and what follows in the write-ahead log
+	if err := reopen(t, from); err != nil { // the tables are in the file, and later changes in the write-ahead log
 		t.Fatal(err)
 	}
 	s := open(t, from)
@@ -107,7 +107,7 @@ func TestDamageIsFoundAfterACrash(t *testing.T) {
 		_ = os.Remove(to + ".sum")
 	}
 	crash()
-	if err := reopens(t, to); err != nil {
+	if err := reopen(t, to); err != nil {
 		t.Errorf("after a crash: %v", err)
 	}
 	if err := s.Erase(t.Context()); err != nil { // which leaves an empty write-ahead log
@@ -119,7 +119,7 @@ func TestDamageIsFoundAfterACrash(t *testing.T) {
 			b[at] = 0x77 // no kind of page
 		}
 	})
-	if err := reopens(t, to); err == nil {
+	if err := reopen(t, to); err == nil {
 		t.Error("damaged pages were not found after a crash")
 	}
 }
@@ -170,7 +170,7 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// TestEraseWhileInUse erases while another connection reads or writes: that changes nothing and is no error.
+// TestEraseWhileInUse calls Erase while another connection reads or writes, which has no effect and is not an error.
 func TestEraseWhileInUse(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"BEGIN IMMEDIATE", "BEGIN; SELECT * FROM files"} {

@@ -24,7 +24,7 @@ func (s *Store) PutTask(ctx context.Context, t store.Task) error {
 	return wrap("put task", s.change(ctx, func(tx *transaction) error { return putTask(ctx, tx, t) }))
 }
 
-// putTask writes a task. One of no file is loose: it is forgotten some day.
+// putTask adds or replaces a task. A task without a file is loose: DeleteOldTasks deletes it later.
 func putTask(ctx context.Context, tx *transaction, t store.Task) error {
 	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose, unfetched)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5),
@@ -77,12 +77,12 @@ func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool) (st
 	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
 		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
 		micros(at), unfetched)
-	return t, wrap("begin task", err)
+	return t, wrap("start task", err)
 }
 
 // Requeue implements [store.Tasks].
-func (s *Store) Requeue(ctx context.Context, at time.Time, but []string) (int, error) {
-	ids, err := json.Marshal(append([]string{}, but...))
+func (s *Store) Requeue(ctx context.Context, at time.Time, except []string) (int, error) {
+	ids, err := json.Marshal(append([]string{}, except...))
 	if err != nil {
 		return 0, wrap("requeue tasks", err)
 	}
@@ -94,5 +94,5 @@ func (s *Store) Requeue(ctx context.Context, at time.Time, but []string) (int, e
 // DeleteOldTasks implements [store.Tasks].
 func (s *Store) DeleteOldTasks(ctx context.Context, before time.Time) (int, error) {
 	n, err := exec(ctx, s.write, `DELETE FROM tasks WHERE loose = 1 AND updated_at < ? AND status IN ('completed', 'failed', 'cancelled')`, micros(before))
-	return n, wrap("forget tasks", err)
+	return n, wrap("delete old tasks", err)
 }

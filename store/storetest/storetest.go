@@ -1,4 +1,4 @@
-// Package storetest holds what every back end of package store must pass.
+// Package storetest holds the conformance tests of the back ends of package store.
 package storetest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// Store is a whole one.
+// Store combines the interfaces under test.
 type Store interface {
 	store.Files
 	store.Finder
@@ -25,16 +25,16 @@ type Store interface {
 	store.Tasks
 }
 
-// start is when the records of the suite are made.
+// start is the creation time of the records.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 123000, time.UTC)
 
-// Exercise runs the suite. Open gives an empty store, and reopen what is in it as another process would find it; both are closed
-// by whoever gives them.
-func Exercise(t *testing.T, open func(t *testing.T) (s Store, reopen func() Store)) {
+// TestStore runs the conformance tests. The function open returns an empty store, and a function that opens the same store again, as another
+// process would. It must also close them.
+func TestStore(t *testing.T, open func(t *testing.T) (s Store, reopen func() Store)) {
 	for name, test := range map[string]func(*suite){
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
-		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "at once": (*suite).atOnce, "ended": (*suite).ended,
+		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "cancelled": (*suite).cancelled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -95,7 +95,7 @@ func (s *suite) addStore(ids ...string) {
 	}
 }
 
-// end gives a file and its task a status.
+// end sets the status of a file and its task.
 func (s *suite) end(id string, status store.Status) {
 	s.Helper()
 	_, err := s.UpdateTask(s.ctx, "upload-"+id, func(t *store.Task, f *store.File) error {
@@ -105,8 +105,8 @@ func (s *suite) end(id string, status store.Status) {
 	s.must(err)
 }
 
-// settle settles every change.
-func (s *suite) settle() {
+// acknowledgeAll acknowledges all changes.
+func (s *suite) acknowledgeAll() {
 	s.Helper()
 	cs, err := s.PendingChanges(s.ctx, 0, 1000)
 	s.must(err)
@@ -146,7 +146,7 @@ func (s *suite) files() {
 	_, err = s.UpdateFile(s.ctx, "z", func(*store.File) error { return nil })
 	s.is(err, store.ErrNotFound)
 
-	// A vector store that is not there adds nothing.
+	// If the vector store does not exist, nothing is added.
 	err = s.AddFile(s.ctx, file("c"), task("c", 0), []string{"vs"})
 	s.is(err, store.ErrNotFound)
 	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "vs" {
@@ -241,16 +241,16 @@ func (s *suite) memberships() {
 	s.must(s.Join(s.ctx, "w", []string{"a"}))
 	err := s.AddStore(s.ctx, store.VectorStore{ID: "x"}, []string{"a", "no"})
 	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "no" || m.What != "file" {
-		s.Errorf("a vector store of a file that is not there: %v", err)
+		s.Errorf("a vector store with a file that does not exist: %v", err)
 	}
 	_, err = s.Store.Store(s.ctx, "x")
 	s.is(err, store.ErrNotFound)
 	s.must(s.AddStore(s.ctx, store.VectorStore{ID: "x"}, []string{"b"}))
-	s.same("made with a file", s.countsOf("x"), store.Counts{InProgress: 1, Total: 1})
+	s.same("created with a file", s.countsOf("x"), store.Counts{InProgress: 1, Total: 1})
 	s.must(s.RemoveStore(s.ctx, "x"))
 	err = s.Join(s.ctx, "w", []string{"b", "no"})
 	if m, ok := errors.AsType[*store.NotFoundError](err); !ok || m.ID != "no" || m.What != "file" {
-		s.Errorf("join of a file that is not there: %v", err)
+		s.Errorf("join of a file that does not exist: %v", err)
 	}
 	s.is(s.Join(s.ctx, "no", []string{"a"}), store.ErrNotFound)
 	ms, err := s.Members(s.ctx, "v", "", 10)
@@ -263,7 +263,7 @@ func (s *suite) memberships() {
 	s.must(err)
 	s.same("stores of", ids, []string{"v", "w"})
 	s.same("w", s.countsOf("w"), store.Counts{InProgress: 1, Total: 1})
-	s.must(s.Leave(s.ctx, "v", []string{"a", "stranger"}))
+	s.must(s.Leave(s.ctx, "v", []string{"a", "nonmember"}))
 	ids, err = s.StoresOf(s.ctx, "a")
 	s.must(err)
 	s.same("stores of", ids, []string{"w"})
@@ -271,9 +271,9 @@ func (s *suite) memberships() {
 	ids, err = s.StoresOf(s.ctx, "a")
 	s.must(err)
 	s.same("stores of", len(ids), 0)
-	// What is made again under the id begins empty.
+	// A new vector store with the id of a removed one is empty.
 	s.addStore("w")
-	s.same("made again", s.countsOf("w"), store.Counts{})
+	s.same("created again", s.countsOf("w"), store.Counts{})
 }
 
 func (s *suite) counts() {
@@ -282,11 +282,11 @@ func (s *suite) counts() {
 		s.add(id, "v", "w")
 	}
 	s.same("pending", s.countsOf("v"), store.Counts{InProgress: 4, Total: 4})
-	// A file that is done before the index was told of its membership is not yet found in the vector store.
+	// A file that is completed before its membership is acknowledged is not yet found in the vector store.
 	s.end("a", store.Completed)
-	s.same("untold", s.countsOf("v"), store.Counts{InProgress: 4, Total: 4})
-	s.settle()
-	s.same("settled", s.countsOf("v"), store.Counts{InProgress: 3, Completed: 1, Total: 4})
+	s.same("not acknowledged", s.countsOf("v"), store.Counts{InProgress: 4, Total: 4})
+	s.acknowledgeAll()
+	s.same("acknowledged", s.countsOf("v"), store.Counts{InProgress: 3, Completed: 1, Total: 4})
 	s.end("b", store.Failed)
 	s.end("c", store.Cancelled)
 	s.end("d", store.Running)
@@ -308,8 +308,8 @@ func (s *suite) counts() {
 	s.same("other", s.countsOf("w"), store.Counts{InProgress: 2, Completed: 1, Total: 3})
 }
 
-// told gives the changes without their numbers, which must ascend.
-func (s *suite) told() (out []store.IndexChange) {
+// outbox returns the pending changes without their numbers, which must ascend.
+func (s *suite) outbox() (out []store.IndexChange) {
 	s.Helper()
 	cs, err := s.PendingChanges(s.ctx, 0, 100)
 	s.must(err)
@@ -328,27 +328,27 @@ func (s *suite) changes() {
 	s.add("a", "v")
 	s.add("b")
 	s.must(s.Join(s.ctx, "v", []string{"b"}))
-	s.same("joined", s.told(), []store.IndexChange{{Store: "v", File: "a", Present: true}, {Store: "v", File: "b", Present: true}})
+	s.same("joined", s.outbox(), []store.IndexChange{{Store: "v", File: "a", Present: true}, {Store: "v", File: "b", Present: true}})
 	old, err := s.PendingChanges(s.ctx, 0, 1)
 	s.must(err)
 	s.must(s.Leave(s.ctx, "v", []string{"a"}))
-	// The later change of the same is another: settling the earlier one leaves it.
+	// A later change of the same membership is another entry: acknowledging the earlier one leaves it.
 	s.must(s.AcknowledgeChanges(s.ctx, old))
-	s.same("left", s.told(), []store.IndexChange{{Store: "v", File: "b", Present: true}, {Store: "v", File: "a"}})
+	s.same("left", s.outbox(), []store.IndexChange{{Store: "v", File: "b", Present: true}, {Store: "v", File: "a"}})
 	next, err := s.PendingChanges(s.ctx, old[0].Seq+1, 10)
 	s.must(err)
 	s.same("after", len(next), 1)
 	if _, _, err := s.RemoveFile(s.ctx, "b", start); err != nil {
 		s.Fatal(err)
 	}
-	s.same("removed", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}})
+	s.same("removed", s.outbox(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}})
 	s.must(s.RemoveStore(s.ctx, "v"))
-	s.same("gone", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}, {Store: "v"}})
+	s.same("gone", s.outbox(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b"}, {Store: "v"}})
 	s.addStore("v")
 	s.add("b")
-	s.same("back", s.told(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b", Present: true}, {Store: "v", Present: true}})
-	s.settle()
-	s.same("settled", len(s.told()), 0)
+	s.same("back", s.outbox(), []store.IndexChange{{Store: "v", File: "a"}, {Store: "v", File: "b"}, {File: "b", Present: true}, {Store: "v", Present: true}})
+	s.acknowledgeAll()
+	s.same("acknowledged", len(s.outbox()), 0)
 	s.must(s.AcknowledgeChanges(s.ctx, []store.IndexChange{{Seq: 99, Store: "v", File: "a"}}))
 }
 
@@ -360,7 +360,7 @@ func (s *suite) tasks() {
 	s.same("task", got, want)
 	_, err = s.UpdateTask(s.ctx, "delete-v", func(t *store.Task, f *store.File) error {
 		if f != nil {
-			s.Errorf("a file of no task: %v", f)
+			s.Errorf("a file of a task without one: %v", f)
 		}
 		t.ID, t.Progress = "x", 100
 		return nil
@@ -380,11 +380,11 @@ func (s *suite) tasks() {
 	_, err = s.UpdateTask(s.ctx, "no", func(*store.Task, *store.File) error { return nil })
 	s.is(err, store.ErrNotFound)
 
-	// A task of a file is kept with it; one of nothing is forgotten.
+	// A task is kept as long as its file exists.
 	s.end("a", store.Completed)
 	n, err := s.DeleteOldTasks(s.ctx, start.Add(time.Hour))
 	s.must(err)
-	s.same("forgotten", n, 1)
+	s.same("deleted", n, 1)
 	_, err = s.Task(s.ctx, "delete-v")
 	s.is(err, store.ErrNotFound)
 	_, err = s.Task(s.ctx, "upload-a")
@@ -401,7 +401,7 @@ func (s *suite) queue() {
 	for _, want := range []string{"c", "a"} {
 		got, err := s.StartNext(s.ctx, at, false)
 		s.must(err)
-		s.same("begun", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
+		s.same("started", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
 	}
 	n, err := s.Requeue(s.ctx, at, []string{"upload-a", "upload-c", "none"})
 	s.must(err)
@@ -416,13 +416,13 @@ func (s *suite) queue() {
 	for _, want := range []string{"a", "b"} {
 		got, err := s.StartNext(s.ctx, at, false)
 		s.must(err)
-		s.same("begun", got.Resource, want)
+		s.same("started", got.Resource, want)
 	}
 	_, err = s.StartNext(s.ctx, at, false)
 	s.is(err, store.ErrNotFound)
 }
 
-// fetching has tasks in the queue of what is to be fetched as long as their files have no hash.
+// fetching tests that tasks are in the queue of unfetched files as long as their files have no hash.
 func (s *suite) fetching() {
 	for i, id := range []string{"url", "next", "sent"} {
 		f := file(id)
@@ -431,7 +431,7 @@ func (s *suite) fetching() {
 		}
 		s.must(s.AddFile(s.ctx, f, task(id, i), nil))
 	}
-	begins := func(unfetched bool, want string) {
+	starts := func(unfetched bool, want string) {
 		s.Helper()
 		got, err := s.StartNext(s.ctx, start, unfetched)
 		if want == "" {
@@ -439,23 +439,23 @@ func (s *suite) fetching() {
 			return
 		}
 		s.must(err)
-		s.same("begun", got.Resource, want)
+		s.same("started", got.Resource, want)
 	}
-	begins(false, "sent")
-	begins(false, "")
-	begins(true, "url")
+	starts(false, "sent")
+	starts(false, "")
+	starts(true, "url")
 	_, err := s.UpdateFile(s.ctx, "url", func(f *store.File) error { f.SHA256 = "sum"; return nil })
 	s.must(err)
 	if _, err = s.Requeue(s.ctx, start, []string{"upload-sent"}); err != nil {
 		s.Fatal(err)
 	}
-	begins(true, "next")
-	begins(true, "")
-	begins(false, "url")
-	begins(false, "")
+	starts(true, "next")
+	starts(true, "")
+	starts(false, "url")
+	starts(false, "")
 	s.end("next", store.Failed)
 	s.end("next", store.Pending)
-	begins(true, "next")
+	starts(true, "next")
 }
 
 func (s *suite) removal() {
@@ -479,12 +479,12 @@ func (s *suite) removal() {
 	t, err = s.Task(s.ctx, "upload-b")
 	s.must(err)
 	s.same("task that was done", t.Status, store.Completed)
-	// A file of the id that comes anew has a task of its own, which is not forgotten.
+	// A new file with the id of a removed one has its own task, which is kept.
 	s.add("a")
 	s.end("a", store.Completed)
 	n, err := s.DeleteOldTasks(s.ctx, at.Add(time.Second))
 	s.must(err)
-	s.same("forgotten", n, 1)
+	s.same("deleted", n, 1)
 	if _, err = s.Task(s.ctx, "upload-a"); err != nil {
 		s.Error(err)
 	}
@@ -516,8 +516,8 @@ func (s *suite) listings() {
 	s.same("vector stores", stores, want)
 }
 
-// atOnce has writers beside a reader to whom the counts must add up at every moment.
-func (s *suite) atOnce() {
+// concurrent tests that the counts add up in each read during concurrent writes.
+func (s *suite) concurrent() {
 	const files = 40
 	s.addStore("v")
 	done := make(chan struct{})
@@ -561,15 +561,15 @@ func (s *suite) atOnce() {
 	writers.Wait()
 	close(done)
 	reader.Wait()
-	s.settle()
+	s.acknowledgeAll()
 	s.same("in the end", s.countsOf("v"), store.Counts{Completed: files, Total: files})
 }
 
-func (s *suite) ended() {
+func (s *suite) cancelled() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	if err := s.AddFile(ctx, file("a"), task("a", 0), nil); !errors.Is(err, context.Canceled) {
-		s.Errorf("an ended context: %v", err)
+		s.Errorf("a cancelled context: %v", err)
 	}
 	_, err := s.File(s.ctx, "a")
 	s.is(err, store.ErrNotFound)

@@ -54,7 +54,7 @@ func startBuilt(t *testing.T, withRace bool, addr, data string, args ...string) 
 	}
 	p := &process{url: "http://" + addr, done: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data, "--log-format", "text"}, args...)...)
-	p.cmd.Env = environment()
+	p.cmd.Env, p.cmd.SysProcAttr = environment(), attributes()
 	out, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
