@@ -78,7 +78,7 @@ func (s *Service) auditStores(ctx context.Context, a *audit) error {
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
+	exists := map[string]bool{}
 	for after := ""; ; {
 		all, err := s.opts.Store.Stores(ctx, after, 500)
 		if err != nil {
@@ -89,14 +89,14 @@ func (s *Service) auditStores(ctx context.Context, a *audit) error {
 		}
 		for _, c := range all {
 			after = c.ID
-			there[c.ID] = true
+			exists[c.ID] = true
 			if err := s.auditMembers(ctx, a, c.ID); err != nil {
 				return err
 			}
 		}
 	}
 	for _, v := range recorded {
-		if !there[v.ID] {
+		if !exists[v.ID] {
 			a.stores = append(a.stores, v)
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Service) stage(write func(io.Writer) error) (_ *staged, err error) {
 		}
 	}()
 	weak, strong := md5.New(), sha256.New() //nolint:gosec // as above
-	to := &bounded{w: io.MultiWriter(f, weak, strong), most: s.opts.MaxFileBytes}
+	to := &bounded{w: io.MultiWriter(f, weak, strong), max: s.opts.MaxFileBytes}
 	if err = write(to); err == nil {
 		err = f.Sync()
 	}
@@ -69,19 +69,19 @@ func (s *Service) stage(write func(io.Writer) error) (_ *staged, err error) {
 // discard removes the staged bytes, unless they were moved.
 func (st *staged) discard() {
 	if st != nil && st.path != "" {
-		_ = os.Remove(st.path) // else Open does it
+		_ = os.Remove(st.path) // if that fails, Open removes it
 	}
 }
 
 // bounded is a writer that fails after a number of bytes.
 type bounded struct {
-	w       io.Writer
-	n, most int64
+	w      io.Writer
+	n, max int64
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.n+int64(len(p)) > b.most {
-		return 0, fault.New(fault.TooLarge, "the file is larger than the limit of %d bytes", b.most)
+	if b.n+int64(len(p)) > b.max {
+		return 0, fault.New(fault.TooLarge, "the file is larger than the limit of %d bytes", b.max)
 	}
 	n, err := b.w.Write(p)
 	b.n += int64(n)
@@ -120,23 +120,23 @@ func (s *Service) placeBytes(st *staged, record func() error) error {
 func (s *Service) moveToBlobs(st *staged) error {
 	to := s.blobPath(st.sha256)
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("keep file: %w", err)
+		return fmt.Errorf("store file: %w", err)
 	}
 	if err := os.Rename(st.path, to); err != nil {
-		return fmt.Errorf("keep file: %w", err)
+		return fmt.Errorf("store file: %w", err)
 	}
 	st.path = ""
 	s.repaired(st.sha256)
 	return nil
 }
 
-// removeBytes runs forget, which removes the row of a file, and removes the bytes if no other row refers to them.
-func (s *Service) removeBytes(f store.File, forget func() (last bool, err error)) error {
+// removeBytes runs removeRow, which removes the row of a file, and removes the bytes if no other row refers to them.
+func (s *Service) removeBytes(f store.File, removeRow func() (last bool, err error)) error {
 	sum := f.SHA256
 	s.blobsMu.Lock()
 	defer s.blobsMu.Unlock()
 	if sum == "" {
-		return s.opts.Reserve.Use(func() error { _, err := forget(); return err })
+		return s.opts.Reserve.Use(func() error { _, err := removeRow(); return err })
 	}
 	mark := filepath.Join(s.dir, dirStaged, sum+removalSuffix)
 	var last bool
@@ -145,7 +145,7 @@ func (s *Service) removeBytes(f store.File, forget func() (last bool, err error)
 			return fmt.Errorf("remove file: %w", err)
 		}
 		if err = s.removeRecord(sum, f.ID); err == nil {
-			last, err = forget()
+			last, err = removeRow()
 		}
 		return err
 	})

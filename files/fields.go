@@ -20,7 +20,7 @@ const (
 	maxDepth  = 16       // of metadata
 )
 
-// fields are the fields that users may set, each with its check, which returns what is wrong.
+// fields are the fields that users may set, each with a function that returns what is wrong with a value.
 var fields = map[string]func(any) string{
 	"title": text, "author": text, "owner": text, "last_read_at": text,
 	"read_progress": func(v any) string {
@@ -47,7 +47,7 @@ var fields = map[string]func(any) string{
 			return "want an object"
 		}
 		if deeper(v, maxDepth) {
-			return "is nested too deep"
+			return "is nested too deeply"
 		}
 		return ""
 	},

@@ -163,7 +163,7 @@ func (r *reconciler) repairIndex(a *audit) error {
 			return add(r, "memberships that only the index has", "the file joins the vector store", pairs(a.joined), r.joinStore)
 		},
 		func() error {
-			return add(r, "memberships that only the record has", "the index is told", pairs(a.left), func(p pair) (bool, error) {
+			return add(r, "memberships that only the record has", "the index is updated", pairs(a.left), func(p pair) (bool, error) {
 				return true, r.opts.Index.AddToSet(r.ctx, Collection, p.store, []corpus.DocumentID{corpus.DocumentID(p.file)})
 			})
 		},
@@ -330,7 +330,7 @@ func (r *reconciler) newRecord(sum string, orphans []corpus.Document) (f store.F
 	return f, nil
 }
 
-// in tells whether a sorted list has a value.
+// in reports whether a sorted list contains a value.
 func in(sorted []string, v string) bool {
 	_, found := slices.BinarySearch(sorted, v)
 	return found

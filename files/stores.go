@@ -161,7 +161,7 @@ func (s *Service) addStore(ctx context.Context, n StoreParams) error {
 	}
 	err := s.opts.Store.AddStore(ctx, v, n.Files)
 	if errors.Is(err, store.ErrExists) {
-		return fault.Wrap(fault.Conflict, err, "a vector store of the id %s is there already", n.ID)
+		return fault.Wrap(fault.Conflict, err, "a vector store with the id %s already exists", n.ID)
 	}
 	if err == nil {
 		s.saveStoreRecord(ctx, n.ID)
@@ -189,7 +189,7 @@ func (s *Service) checkFiles(field string, ids []string) error {
 	}
 	for _, id := range ids {
 		if !validID(id) {
-			return fault.Invalid(field, "no file has such an id: %.80q", id)
+			return fault.Invalid(field, "not a valid file id: %.80q", id)
 		}
 	}
 	return nil
@@ -209,21 +209,21 @@ func joinFault(field string, err error) error {
 	return notFound(err, "vector store")
 }
 
-// Store gives a vector store. A collection made from folders is one too: it counts its documents, together with the files that joined it.
+// Store returns a vector store. The id may be that of a collection made from folders; its counts include its documents and the files that joined it.
 func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
 	c, err := s.storeRecord(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return StoreInfo{}, err
 	}
-	there := err == nil
+	exists := err == nil
 	f, err := s.folder(ctx, id)
 	if err != nil {
 		return StoreInfo{}, err
 	}
-	if !there && f.documents == 0 {
+	if !exists && f.documents == 0 {
 		return StoreInfo{}, notFound(store.ErrNotFound, "vector store")
 	}
-	info := both(id, c, f)
+	info := withFolder(id, c, f)
 	ms, err := s.members(ctx, id, f, "", s.opts.MaxListed)
 	for _, m := range ms {
 		info.Files = append(info.Files, m.File)
@@ -231,8 +231,8 @@ func (s *Service) Store(ctx context.Context, id string) (StoreInfo, error) {
 	return info, err
 }
 
-// both joins what is kept of a vector store with what a folder holds.
-func both(id string, c store.VectorStoreInfo, f folder) StoreInfo {
+// withFolder adds the documents of a collection made from folders to a vector store, which may have no record.
+func withFolder(id string, c store.VectorStoreInfo, f folder) StoreInfo {
 	info := StoreInfo{VectorStore: c.VectorStore, Counts: c.Counts, Bytes: c.Bytes + f.bytes}
 	if c.ID == "" {
 		info.VectorStore = store.VectorStore{ID: id, Name: id, CreatedAt: f.since, UpdatedAt: f.since}
@@ -242,7 +242,7 @@ func both(id string, c store.VectorStoreInfo, f folder) StoreInfo {
 	return info
 }
 
-// Stores lists vector stores by id after the given one; their Files are nil. Collections of folders are among them as far as Options name them.
+// Stores lists vector stores ordered by id, beginning after the given id, without their Files. The list includes Options.Collections.
 func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreInfo, error) {
 	if err := s.Sweep(ctx); err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreI
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, both(c.ID, c, f))
+		out = append(out, withFolder(c.ID, c, f))
 	}
 	for _, id := range s.opts.Collections {
 		if id <= after || slices.ContainsFunc(kept, func(c store.VectorStoreInfo) bool { return c.ID == id }) {
@@ -269,31 +269,31 @@ func (s *Service) Stores(ctx context.Context, after string, limit int) ([]StoreI
 			return nil, err
 		}
 		if f.documents > 0 {
-			out = append(out, both(id, store.VectorStoreInfo{}, f))
+			out = append(out, withFolder(id, store.VectorStoreInfo{}, f))
 		}
 	}
 	slices.SortFunc(out, func(a, b StoreInfo) int { return cmp.Compare(a.ID, b.ID) })
 	return out[:min(len(out), limit)], nil
 }
 
-// Members lists a vector store's files by id after the given one.
+// Members lists the files of a vector store ordered by id, beginning after the given id.
 func (s *Service) Members(ctx context.Context, id, after string, limit int) ([]store.Membership, error) {
 	_, err := s.storeRecord(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	there := err == nil
+	exists := err == nil
 	f, err := s.folder(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if !there && f.documents == 0 {
+	if !exists && f.documents == 0 {
 		return nil, notFound(store.ErrNotFound, "vector store")
 	}
 	return s.members(ctx, id, f, after, limit)
 }
 
-// members lists the files that joined a vector store together with what its folder holds.
+// members lists the files that joined a vector store and the documents of its folders.
 func (s *Service) members(ctx context.Context, id string, f folder, after string, limit int) ([]store.Membership, error) {
 	limit = listing(limit)
 	out, err := s.opts.Store.Members(ctx, id, after, limit)
@@ -311,8 +311,8 @@ func (s *Service) members(ctx context.Context, id string, f folder, after string
 	return out[:min(len(out), limit)], nil
 }
 
-// ModifyStore changes a vector store. A file that is not there refuses all of it. Files that leave are found in it by no search that begins
-// afterwards; those that join are counted as in progress until they are indexed.
+// ModifyStore changes a vector store. If a file to join does not exist, ModifyStore changes nothing. Later searches of the vector store do not find
+// files that left. Files that joined count as in progress until they are indexed.
 func (s *Service) ModifyStore(ctx context.Context, id string, c StoreUpdate) (StoreInfo, error) {
 	if err := errors.Join(s.checkFiles("join_file_ids", c.Join), s.checkFiles("left_file_ids", c.Leave)); err != nil {
 		return StoreInfo{}, err
@@ -323,7 +323,7 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreUpdate) (St
 	}
 	for _, file := range c.Join {
 		if leaves[file] {
-			return StoreInfo{}, fault.Invalid("left_file_ids", "the file is to join as well: %s", file)
+			return StoreInfo{}, fault.Invalid("left_file_ids", "also in join_file_ids: %s", file)
 		}
 	}
 	var name, description string
@@ -377,7 +377,7 @@ func (s *Service) ModifyStore(ctx context.Context, id string, c StoreUpdate) (St
 		return nil
 	})
 	if err == nil {
-		s.storesMu.Lock() // or a deletion at the same time could leave the copy behind
+		s.storesMu.Lock() // otherwise a concurrent deletion could leave the copy behind
 		s.saveStoreRecord(ctx, id)
 		s.storesMu.Unlock()
 	}

@@ -77,7 +77,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 			}
 		}
 		if s.isRemoving(f.ID) {
-			return fault.New(fault.Conflict, "the file of the id %s is being deleted", f.ID)
+			return fault.New(fault.Conflict, "the file with the id %s is being deleted", f.ID)
 		}
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
@@ -88,20 +88,20 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		return s.reuse(ctx, duplicate, u)
 	}
 	if errors.Is(err, store.ErrExists) {
-		there, err := s.opts.Store.File(ctx, f.ID)
+		existing, err := s.opts.Store.File(ctx, f.ID)
 		if errors.Is(err, store.ErrNotFound) {
-			err = fault.Wrap(fault.Conflict, err, "the file of the id %s is being deleted", f.ID)
+			err = fault.Wrap(fault.Conflict, err, "the file with the id %s is being deleted", f.ID)
 		}
 		if err != nil {
 			return f, t, err
 		}
-		if there.SHA256 != f.SHA256 && st != nil || st == nil && there.URL != withoutQuery(u.URL) && there.URL != u.URL {
-			return f, t, fault.New(fault.Conflict, "another file with the id %s exists already", f.ID)
+		if existing.SHA256 != f.SHA256 && st != nil || st == nil && existing.URL != withoutQuery(u.URL) && existing.URL != u.URL {
+			return f, t, fault.New(fault.Conflict, "another file with the id %s already exists", f.ID)
 		}
 		if err := s.repairBytes(st); err != nil {
 			return f, t, err
 		}
-		return s.reuse(ctx, there, u)
+		return s.reuse(ctx, existing, u)
 	}
 	if m, ok := errors.AsType[*store.NotFoundError](err); ok {
 		err = fault.Wrap(fault.InvalidRequest, err, "no such %s: %s", m.What, m.ID)
@@ -114,7 +114,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	return f, t, nil
 }
 
-// errDuplicate says that an existing file with the same bytes is returned instead.
+// errDuplicate reports that an existing file with the same bytes is returned instead.
 var errDuplicate = errors.New("a file with the same bytes exists")
 
 // duplicate returns a file with the same bytes that did not fail, or a zero File. It is called under blobsMu, so that of several uploads of
@@ -164,7 +164,7 @@ func (s *Service) retry(ctx context.Context, id string) (store.Task, error) {
 // checkUpload validates an upload and sets its defaults.
 func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error {
 	if (u.Body == nil) == (u.URL == "") {
-		return fault.Invalid("file", "want one of a file and a url")
+		return fault.Invalid("file", "want either a file or a url")
 	}
 	if st != nil && st.bytes == 0 {
 		return fault.Invalid("file", "is empty")
@@ -176,7 +176,7 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 	}
 	if u.URL != "" {
 		if s.opts.Fetch == nil {
-			return fault.Invalid("url", "this server fetches none")
+			return fault.Invalid("url", "this server does not fetch URLs")
 		}
 		if err := s.opts.Fetch.Check(u.URL); err != nil {
 			return err
@@ -187,7 +187,7 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 		return err
 	}
 	if u.MD5 != "" && st != nil && u.MD5 != st.md5 {
-		return fault.Invalid("md5", "the bytes that came have another: %s", st.md5)
+		return fault.Invalid("md5", "does not match the received bytes, whose MD5 is %s", st.md5)
 	}
 	media, _, err := mime.ParseMediaType(u.MediaType)
 	if err != nil || len(media) > 127 {
@@ -311,7 +311,7 @@ func (s *Service) File(ctx context.Context, id string) (store.File, error) {
 	return f, notFound(err, "file")
 }
 
-// FilesByID returns what is known of files, and of documents of folders, by their ids; those that are not there are left out.
+// FilesByID returns files and documents of folders by their ids. It omits ids that do not exist.
 func (s *Service) FilesByID(ctx context.Context, ids []string) (map[string]store.File, error) {
 	fs, err := s.opts.Store.FilesByID(ctx, ids)
 	if err != nil {

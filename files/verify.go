@@ -15,10 +15,10 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// errDamaged says that bytes do not have the hash any more under which they are kept.
+// errDamaged reports that stored bytes no longer match their hash.
 var errDamaged = errors.New("the bytes of the file are damaged")
 
-// verifyBlob reads bytes and compares their hash.
+// verifyBlob reads a file and compares its hash.
 func verifyBlob(path, sum string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -35,21 +35,21 @@ func verifyBlob(path, sum string) error {
 	return nil
 }
 
-// Open opens a file's bytes as they were uploaded. They are verified by their hash while they are read: the last byte is only given if all are
-// as they were. The first seek to another place than the start reads all of the file to verify it. The caller closes the reader.
+// Open opens the bytes of a file as they were uploaded. The reader compares their hash and returns an error instead of the last bytes if they are
+// damaged. The first seek to another position than the start or the end reads the whole file to verify it. The caller closes the reader.
 func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store.File, error) {
 	f, err := s.File(ctx, id)
 	if err != nil {
 		return nil, f, err
 	}
 	if f.SHA256 == "" {
-		return nil, f, fault.New(fault.NotFound, "the file was not fetched yet")
+		return nil, f, fault.New(fault.NotFound, "the file is not fetched yet")
 	}
 	s.blobsMu.Lock()
 	defer s.blobsMu.Unlock()
 	body, err := os.Open(s.blobPath(f.SHA256))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, f, fault.Wrap(fault.NotFound, err, "the file's bytes are gone")
+		return nil, f, fault.Wrap(fault.NotFound, err, "the bytes of the file are missing")
 	}
 	if err != nil {
 		return nil, f, fmt.Errorf("open file: %w", err)
@@ -76,7 +76,7 @@ func (s *Service) repaired(sum string) {
 	s.mu.Unlock()
 }
 
-// verified reads a file and compares its hash before it gives the last byte.
+// verified reads a file and compares its hash before it returns the last bytes.
 type verified struct {
 	file   *os.File
 	size   int64

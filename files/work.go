@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// maxTries is how often a task is started whose process ends before the task does: the file may be the cause.
+// maxTries is how often a task is started if the process ends before the task: the file may be the cause.
 const maxTries = 3
 
 var errDeleted = errors.New("the file is being deleted")
@@ -79,7 +79,7 @@ func (s *Service) worker(fetches bool) {
 		var again <-chan time.Time
 		if !errors.Is(err, store.ErrNotFound) && s.ctx.Err() == nil {
 			if !fault.DiskFull(err) { // health checks report a full disk
-				s.opts.Logger.Error("begin task", "error", err)
+				s.opts.Logger.Error("start task", "error", err)
 			}
 			again = time.After(time.Second)
 		}
@@ -143,13 +143,13 @@ func (s *Service) begin(unfetched bool) (*attempt, error) {
 func (s *Service) requeue(ctx context.Context) error {
 	s.startMu.Lock()
 	defer s.startMu.Unlock()
-	var but []string
+	var running []string
 	s.mu.Lock()
 	for _, a := range s.running {
-		but = append(but, a.task.ID)
+		running = append(running, a.task.ID)
 	}
 	s.mu.Unlock()
-	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), but)
+	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), running)
 	for range n {
 		s.notifyWorkers()
 	}
@@ -275,7 +275,7 @@ func (s *Service) runGuarded(ctx context.Context, a *attempt, do func(context.Co
 		defer func() {
 			if r := recover(); r != nil {
 				s.opts.Logger.Error("reading a file panicked", "file", a.task.Resource, "stack", string(debug.Stack()))
-				err = fault.New(fault.Internal, "reading it failed in an unforeseen way")
+				err = fault.New(fault.Internal, "reading it failed unexpectedly")
 			}
 		}()
 		taken, err = do(ctx, a)
@@ -341,7 +341,7 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 		return none, err
 	}
 	if s.opts.Fetch == nil {
-		return none, fault.New(fault.InvalidRequest, "this server fetches no URLs")
+		return none, fault.New(fault.InvalidRequest, "this server does not fetch URLs")
 	}
 	var media string
 	st, err := s.stage(func(w io.Writer) (err error) { media, err = s.opts.Fetch.Fetch(ctx, f.URL, w); return err })
@@ -351,9 +351,9 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 	defer st.discard()
 	switch {
 	case st.bytes == 0:
-		return none, fault.New(fault.InvalidRequest, "the URL gives an empty file")
+		return none, fault.New(fault.InvalidRequest, "the fetched file is empty")
 	case f.MD5 != "" && f.MD5 != st.md5:
-		return none, fault.New(fault.InvalidRequest, "md5: the bytes that came have another: %s", st.md5)
+		return none, fault.New(fault.InvalidRequest, "md5: does not match the fetched bytes, whose MD5 is %s", st.md5)
 	}
 	if media, _, err = mime.ParseMediaType(media); err != nil || media == "application/octet-stream" {
 		media = f.MediaType
@@ -369,7 +369,7 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 		return err
 	})
 	if err != nil {
-		return none, fmt.Errorf("keep what was fetched: %w", err)
+		return none, fmt.Errorf("store fetched file: %w", err)
 	}
 	s.saveRecord(ctx, f.ID)
 	return none, nil

@@ -1,4 +1,4 @@
-// Package fetch gets what a URL leads to, where anybody may say which: it connects to public addresses alone, and bounds what an answer may cost.
+// Package fetch fetches URLs from untrusted users. It only connects to public addresses, and limits the size and time of responses.
 package fetch
 
 import (
@@ -21,30 +21,30 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Resolver finds the addresses of a host, as [net.Resolver] does.
+// Resolver looks up the addresses of a host, as [net.Resolver] does.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Options are a [Fetcher]'s. The zero value works.
+// Options configure a [Fetcher]. The zero value works.
 type Options struct {
-	Allow     []netip.Prefix // ranges that may be connected to though they are not public
-	MaxBytes  int64          // of an answer, as sent and as decoded; 64 MiB
-	MaxHeader int64          // bytes of an answer's head; 64 KiB
-	Timeout   time.Duration  // of all of it, with redirects; 2 minutes
-	Redirects int            // that are followed; 5, and none if negative
-	Resolver  Resolver       // [net.DefaultResolver]
+	Allow     []netip.Prefix // ranges to which connections are allowed although they are not public
+	MaxBytes  int64          // maximum size of a response, compressed and decompressed; default 64 MiB
+	MaxHeader int64          // maximum size of the header of a response; default 64 KiB
+	Timeout   time.Duration  // of a fetch with its redirects; default 2 minutes
+	Redirects int            // maximum number of redirects; default 5; negative: none
+	Resolver  Resolver       // default [net.DefaultResolver]
 	TLS       *tls.Config
-	Agent     string // the User-Agent; "sluice"
+	Agent     string // User-Agent; default "sluice"
 }
 
-// Fetcher gets URLs. Its methods may be called at once.
+// Fetcher fetches URLs. Its methods may be called at once.
 type Fetcher struct {
 	opts   Options
 	client *http.Client
 }
 
-// New returns a fetcher. It keeps no connections and no cookies, and uses no proxy: behind one, addresses could not be checked.
+// New returns a fetcher. It keeps no connections and no cookies. It uses no proxy, since it could not check the addresses that a proxy connects to.
 func New(o Options) *Fetcher {
 	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), 64<<20)
 	o.MaxHeader = cmp.Or(max(o.MaxHeader, 0), 64<<10)
@@ -65,7 +65,7 @@ func New(o Options) *Fetcher {
 	return f
 }
 
-// Check tells at once what makes a URL one that is never fetched. Whether its host's addresses are permitted turns out when it is.
+// Check returns an error if the URL is never fetched. It does not look up the host; Fetch checks the addresses.
 func (f *Fetcher) Check(raw string) error {
 	_, err := f.parse(raw)
 	return err
@@ -77,7 +77,7 @@ func (f *Fetcher) parse(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, invalid("not a URL") // the error's text holds all of it
+		return nil, invalid("not a URL") // err contains the URL
 	}
 	return u, f.check(u)
 }
@@ -88,9 +88,9 @@ func (f *Fetcher) check(u *url.URL) error {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return invalid("only http and https are fetched")
 	case host == "" || len(host) > 253 || u.Opaque != "":
-		return invalid("names no host")
+		return invalid("has no host")
 	case u.User != nil:
-		return invalid("holds a user name or password, which would be stored")
+		return invalid("contains a user name or password, which would be stored")
 	}
 	if addr, err := netip.ParseAddr(host); err == nil && !permitted(addr, f.opts.Allow) {
 		return forbidden(host)
@@ -100,13 +100,13 @@ func (f *Fetcher) check(u *url.URL) error {
 
 func invalid(why string) error { return fault.Invalid("url", "%s", why) }
 
-// forbidden says no more than the host, so that nobody learns from it where in a private network a name leads.
+// forbidden returns an error that contains only the host, so that it does not reveal addresses of a private network.
 func forbidden(host string) error {
 	return invalid(fmt.Sprintf("%q is not at a public address", host))
 }
 
-// Fetch writes what a URL leads to to w, and says its media type in lower case, without parameters; empty where the server
-// says none. Errors are [fault.Error]s fit to be shown, which name no more of a URL than its host; w may have got a part by then.
+// Fetch writes the content of a URL to w and returns its media type in lower case, without parameters, or "" if the server sends none. Errors are
+// [fault.Error]s for users that contain only the host of the URL. After an error, w may have received a part of the content.
 func (f *Fetcher) Fetch(ctx context.Context, raw string, w io.Writer) (mediaType string, err error) {
 	u, err := f.parse(raw)
 	if err != nil {
@@ -115,8 +115,8 @@ func (f *Fetcher) Fetch(ctx context.Context, raw string, w io.Writer) (mediaType
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, f.opts.Timeout)
 	defer cancel()
-	at := &trail{host: u.Hostname()}
-	mediaType, err = f.get(context.WithValue(ctx, trailKey{}, at), u, w)
+	at := &currentHost{u.Hostname()}
+	mediaType, err = f.get(context.WithValue(ctx, hostKey{}, at), u, w)
 	if err == nil {
 		return mediaType, nil
 	}
@@ -130,22 +130,22 @@ func (f *Fetcher) Fetch(ctx context.Context, raw string, w io.Writer) (mediaType
 	case isWrite:
 		return "", err
 	case ctx.Err() != nil:
-		return "", fault.New(fault.Timeout, "%q took longer than %s", at.host, f.opts.Timeout)
+		return "", fault.New(fault.Timeout, "%q took longer than %s", at.name, f.opts.Timeout)
 	}
-	return "", fault.New(fault.Unavailable, "%q %s", at.host, reason(err))
+	return "", fault.New(fault.Unavailable, "%q %s", at.name, reason(err))
 }
 
-// trail is where a fetch is.
-type trail struct{ host string }
+// currentHost is the host of the last redirect, in the context of a fetch.
+type currentHost struct{ name string }
 
-type trailKey struct{}
+type hostKey struct{}
 
-// writeError is one of whoever gets the bytes.
+// writeError is an error of the writer that receives the content.
 type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// reason says what failed in words that hold no address and no URL: the errors of net/http hold both.
+// reason describes an error without addresses and URLs, which the errors of net/http contain.
 func reason(err error) string {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	_, isCert := errors.AsType[*tls.CertificateVerificationError](err)
@@ -161,7 +161,7 @@ func reason(err error) string {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return "closed the connection before all was sent"
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return "sent bytes that are not the gzip it said"
+		return "sent invalid gzip data"
 	}
 	return "could not be read"
 }
@@ -183,19 +183,19 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, w io.Writer) (string, err
 	if res.StatusCode != http.StatusOK {
 		return "", fault.New(fault.Unavailable, "%q answered with status %d", host, res.StatusCode)
 	}
-	tooLarge := fault.New(fault.TooLarge, "what %q sends is larger than the limit of %d bytes", host, f.opts.MaxBytes)
+	tooLarge := fault.New(fault.TooLarge, "the response of %q is larger than the limit of %d bytes", host, f.opts.MaxBytes)
 	if res.ContentLength > f.opts.MaxBytes {
 		return "", tooLarge
 	}
 	var body io.Reader = io.LimitReader(res.Body, f.opts.MaxBytes+1)
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
-	case "gzip", "x-gzip": // unasked for, as some send it; a bomb ends at the limit
+	case "gzip", "x-gzip": // some servers send it although it was not requested; the limit stops decompression bombs
 		if body, err = gzip.NewReader(body); err != nil {
 			return "", err
 		}
 	default:
-		return "", fault.New(fault.Unavailable, "%q sends an encoding that is not read", host)
+		return "", fault.New(fault.Unavailable, "%q sends an unsupported encoding", host)
 	}
 	n, err := io.Copy(writer{w}, io.LimitReader(body, f.opts.MaxBytes+1))
 	if n > f.opts.MaxBytes {
@@ -206,12 +206,12 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, w io.Writer) (string, err
 	}
 	mediaType, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil || len(mediaType) > 127 {
-		return "", nil // the bytes and the name tell it as well
+		return "", nil // it can be detected from the content and the name
 	}
 	return mediaType, nil
 }
 
-// writer marks the errors of a writer as such.
+// writer wraps the errors of a writer in writeError.
 type writer struct{ io.Writer }
 
 func (w writer) Write(p []byte) (int, error) {
@@ -222,23 +222,23 @@ func (w writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// redirect judges where an answer leads; its address is checked like any other's when it is connected to.
+// redirect checks the URL of a redirect. Its address is checked when dial connects to it.
 func (f *Fetcher) redirect(req *http.Request, via []*http.Request) error {
 	if len(via) > f.opts.Redirects {
-		return fault.New(fault.Unavailable, "%q leads on more than %d times", via[0].URL.Hostname(), max(f.opts.Redirects, 0))
+		return fault.New(fault.Unavailable, "%q redirects more than %d times", via[0].URL.Hostname(), max(f.opts.Redirects, 0))
 	}
-	req.Header.Del("Referer") // the URL before, whose query may be a secret
+	req.Header.Del("Referer") // the previous URL, whose query may contain a secret
 	if err := f.check(req.URL); err != nil {
 		return err
 	}
-	if at, ok := req.Context().Value(trailKey{}).(*trail); ok {
-		at.host = req.URL.Hostname()
+	if at, ok := req.Context().Value(hostKey{}).(*currentHost); ok {
+		at.name = req.URL.Hostname()
 	}
 	return nil
 }
 
-// dial connects to a host's first permitted address that answers. The check is in the connecting itself, after the name was
-// looked up, so that no second look-up can give another address.
+// dial connects to the first address of a host that answers. It checks the address of the connection itself, so that a second lookup of the name
+// cannot return another address.
 func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -257,7 +257,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 		}
 		return nil
 	}}
-	// One that is not permitted refuses the host: a name that leads both ways is none to follow.
+	// A host that also has addresses that are not permitted is rejected.
 	for _, addr := range addrs {
 		if !permitted(addr, f.opts.Allow) {
 			return nil, forbidden(host)
