@@ -77,7 +77,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		}, false},
 		"empty":         {func(p *answer.Pipeline) { p.Generator = speaking() }, false},
 		"a model fails": {func(p *answer.Pipeline) { p.Vectors = answer.OneEmbedder(brokenEmbedder{}) }, false},
-		"not carried": {func(p *answer.Pipeline) {
+		"not supported": {func(p *answer.Pipeline) {
 			p.Generator = speaking(model.Delta{Text: "The keeper of the Farland lighthouse is not Ada Brook."}, model.Delta{Cite: 1})
 		}, false},
 		"without versions": {func(p *answer.Pipeline) { p.Index = struct{ index.Reader }{p.Index} }, false},

@@ -116,7 +116,7 @@ func TestWarningInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestFlaggedAnswer: an answer that its sources do not carry is shown with a warning, one that they carry without.
+// TestFlaggedAnswer: a warning follows an answer that its sources do not support, and no other.
 func TestFlaggedAnswer(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
 	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
