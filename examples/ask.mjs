@@ -1,10 +1,10 @@
-// Asks a Sluice server with fetch, and goes on with the same run when the connection is lost.
+// Asks a Sluice server with fetch, and resumes the run after a lost connection.
 //
 //	node examples/ask.mjs "What happens to a slow reader?"
 const base = process.env.SLUICE_URL ?? "http://127.0.0.1:8000";
 const question = process.argv[2] ?? "What happens to a slow reader?";
 
-// events yields a response's server-sent events.
+// events yields the id and the data of the server-sent events of a response.
 async function* events(response) {
   let rest = "";
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
@@ -18,7 +18,7 @@ async function* events(response) {
   }
 }
 
-// ask yields the events of an answer, each once, over as many connections as that takes.
+// ask yields each event of an answer once, over several connections if necessary.
 async function* ask(query) {
   let run, last, failures = 0;
   while (failures < 5) {
@@ -42,7 +42,7 @@ async function* ask(query) {
         if (data.type === "done" || (data.type === "error" && !data.recoverable)) return;
       }
     } catch (err) {
-      if (!run) throw err; // the question may not have arrived: asking again is the caller's choice
+      if (!run) throw err; // unknown whether the question arrived: the caller decides
     }
     await new Promise((wake) => setTimeout(wake, 200 * 2 ** failures++));
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks a Sluice server, reads the answer as one object, and reads the same run again from the middle of its stream.
+# Asks a Sluice server and prints the stream, then a part of the same stream again, then the answer as one JSON object.
 #
 #	examples/curl.sh "What happens to a slow reader?"
 set -euo pipefail
@@ -15,7 +15,7 @@ curl -sSN --fail-with-body -D "$headers" "$url/api/query/stream" \
 	-H 'Content-Type: application/json' -d "{\"query\": \"$body\"}"
 
 run=$(tr -d '\r' <"$headers" | sed -n 's/^[Ss]luice-[Rr]un-[Ii]d: //p')
-echo "== the same run, from behind event 8"
+echo "== the same run, after event 8"
 curl -sSN --fail-with-body "$url/runs/$run/stream" -H 'Last-Event-ID: 8'
 
 echo "== the answer as one object"

@@ -1,4 +1,4 @@
-// Uploads a file to a Sluice server, asks about it, prints the answer as it grows with what it cites, and takes the file away again.
+// Uploads a file to a Sluice server, asks about it, prints the answer while it is written and its citations, and deletes the file.
 //
 //	cd clients/typescript && npm ci && npm run example -- FILE "QUESTION"
 import { openAsBlob } from "node:fs";
@@ -7,7 +7,7 @@ import { citations, Sluice } from "@sluice-rag/client";
 
 const [file, question = "What is this document about?"] = process.argv.slice(2);
 if (!file) throw new Error('want FILE "QUESTION"');
-const path = resolve(process.env["INIT_CWD"] ?? ".", file); // npm runs this elsewhere
+const path = resolve(process.env["INIT_CWD"] ?? ".", file); // npm changes the working directory
 
 const sluice = new Sluice({ baseUrl: process.env["SLUICE_URL"] ?? "http://127.0.0.1:8000" });
 

@@ -2,7 +2,7 @@
 
     python3 examples/knowledge.py notes.md "What are my notes about?" "And why?"
 
-Each event of an answer's stream has the whole answer so far, so that a reader who misses some loses nothing.
+Each event of the stream contains the whole answer so far, so a reader that misses some events loses nothing.
 """
 
 import json
@@ -26,8 +26,8 @@ def call(method, path, body=None, kind="application/json"):
     try:
         with urllib.request.urlopen(request, timeout=60) as response:
             return json.load(response)
-    except urllib.error.HTTPError as refusal:
-        raise SystemExit(f"{method} {path}: {refusal}: {refusal.read().decode()}") from None
+    except urllib.error.HTTPError as err:
+        raise SystemExit(f"{method} {path}: {err}: {err.read().decode()}") from None
 
 
 def upload(path):
@@ -74,7 +74,7 @@ def text_of(response):
     return text, citations
 
 
-def talk(store, questions):
+def converse(store, questions):
     """Asks several questions as one conversation."""
     messages = []
     for question in questions:
@@ -101,7 +101,7 @@ def main():
         print("uploaded", file["filename"])
         store = call("POST", "/v1/vector_stores", {"name": "example", "file_ids": [file["id"]]})["id"]
         try:
-            talk(store, sys.argv[2:])
+            converse(store, sys.argv[2:])
         finally:
             call("DELETE", "/v1/vector_stores/" + store)
     finally:

@@ -5,7 +5,7 @@
 set -euo pipefail
 url=${SLUICE_URL:-http://127.0.0.1:8000}
 file=${1:?name a file}
-question=${2:?ask something about it}
+question=${2:?ask a question about it}
 
 request() { curl -sS --fail-with-body "$@"; }
 
@@ -25,7 +25,7 @@ trap delete EXIT
 
 echo "== upload"
 uploaded=$(request "$url/v1/files" -F "file=@\"$(quote "$file")\"" -F purpose=qa) || {
-	echo "$uploaded" # which says what is wrong
+	echo "$uploaded" # the error
 	exit 1
 }
 id=$(field id <<<"$uploaded")

@@ -8,10 +8,10 @@ import (
 // event.
 //
 //	query_analysis (cache_hit token* sources done
-//	              | cache_miss round* rerank_result? generation_start token* verification sources done)
-//	round = tool_call tool_result | retrieval_start retrieval_result crag_evaluation?
+//	              | cache_miss call* rerank_result? generation_start token* verification sources done)
+//	call = tool_call tool_result | retrieval_start retrieval_result crag_evaluation?
 //
-// Rounds may interleave; each result follows a start of the same tool. A recoverable error may occur anywhere after
+// Calls may interleave; each result follows a start of the same tool. A recoverable error may occur anywhere after
 // query_analysis. An error that is not recoverable may occur anywhere and is the last event; sources may precede it.
 type Grammar struct {
 	state   state

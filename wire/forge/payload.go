@@ -79,7 +79,7 @@ type (
 		Result     json.RawMessage `json:"result"`
 		DurationMS event.Millis    `json:"duration_ms"`
 	}
-	// CRAGEvaluation grades the passages of a retrieval round.
+	// CRAGEvaluation grades the passages that the searches of an iteration found.
 	CRAGEvaluation struct {
 		Type      string       `json:"type" enum:"crag_evaluation"`
 		Correct   int          `json:"correct"`
