@@ -42,7 +42,7 @@ func bodyFault(err error, limit int64) error {
 		return fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &refusal{http.StatusRequestTimeout, fault.Invalid("body", "not received in time")}
+		return &statusError{http.StatusRequestTimeout, fault.Invalid("body", "not received in time")}
 	}
 	if invalid, ok := errors.AsType[*fault.Error](err); ok {
 		return invalid
@@ -58,7 +58,7 @@ func (h handler) replyError(w http.ResponseWriter, err error) {
 		h.o.Logger.Error("request failed", "error", err)
 	}
 	status := statusOf(f.Code)
-	if r, ok := errors.AsType[*refusal](err); ok {
+	if r, ok := errors.AsType[*statusError](err); ok {
 		status = r.status
 	}
 	h.replyFault(w, status, f)
@@ -82,17 +82,17 @@ func coded(err error) error {
 // UnsupportedMedia returns an error with the status 415. The field is a header or a part of a form that has an unsupported
 // content type.
 func UnsupportedMedia(field, message string) error {
-	return &refusal{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
+	return &statusError{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
 }
 
-// refusal is an error with its own HTTP status.
-type refusal struct {
+// statusError is an error with its own HTTP status.
+type statusError struct {
 	status int
-	why    *fault.Error
+	err    *fault.Error
 }
 
 // Error implements error.
-func (r *refusal) Error() string { return r.why.Error() }
+func (r *statusError) Error() string { return r.err.Error() }
 
 // Unwrap returns the cause.
-func (r *refusal) Unwrap() error { return r.why }
+func (r *statusError) Unwrap() error { return r.err }

@@ -25,7 +25,7 @@ func (h handler) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, bool)
 	body, err := ReadJSON(r)
 	if err == nil {
 		err = h.clearDeadlines(w, r)
-	} else if _, refused := errors.AsType[*refusal](err); !refused {
+	} else if _, refused := errors.AsType[*statusError](err); !refused {
 		err = bodyFault(err, h.o.MaxBody)
 	}
 	if err != nil {

@@ -40,17 +40,17 @@ type body struct {
 	left    int           // bytes until it is extended
 	ended   bool
 	timeout time.Duration
-	over    func()
+	expire  func() // called when the timeout is over
 	timer   *time.Timer
 }
 
-func newBody(w *replying, r *http.Request, rt Route, over func()) *body {
+func newBody(w *replyWriter, r *http.Request, rt Route, expire func()) *body {
 	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), rc: w.rc, max: rt.MaxBody, idle: rt.BodyIdle, left: minProgress,
-		timeout: rt.Timeout, over: over}
+		timeout: rt.Timeout, expire: expire}
 	if b.idle > 0 {
 		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // not supported by the recorders of tests
 	} else {
-		b.timer = time.AfterFunc(b.timeout, over)
+		b.timer = time.AfterFunc(b.timeout, expire)
 	}
 	if r.Body == http.NoBody {
 		b.end()
@@ -82,7 +82,7 @@ func (b *body) end() {
 	b.ended = true
 	_ = b.rc.SetReadDeadline(time.Time{})
 	if b.timer == nil {
-		b.timer = time.AfterFunc(b.timeout, b.over)
+		b.timer = time.AfterFunc(b.timeout, b.expire)
 	}
 }
 
@@ -92,8 +92,8 @@ func (b *body) stop() {
 	}
 }
 
-// replying sets the write deadline anew for each part of a reply.
-type replying struct {
+// replyWriter sets the write deadline anew for each part of a reply.
+type replyWriter struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
@@ -101,7 +101,7 @@ type replying struct {
 	until   time.Time
 }
 
-func (w *replying) extend() {
+func (w *replyWriter) extend() {
 	w.wrote = true
 	if now := time.Now(); w.until.Sub(now) < w.timeout/2 {
 		w.until = now.Add(w.timeout)
@@ -110,16 +110,16 @@ func (w *replying) extend() {
 }
 
 // WriteHeader implements [http.ResponseWriter].
-func (w *replying) WriteHeader(status int) {
+func (w *replyWriter) WriteHeader(status int) {
 	w.extend()
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements [http.ResponseWriter].
-func (w *replying) Write(b []byte) (int, error) {
+func (w *replyWriter) Write(b []byte) (int, error) {
 	w.extend()
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap implements the interface of [http.ResponseController].
-func (w *replying) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *replyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

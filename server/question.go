@@ -159,21 +159,21 @@ func (h handler) withPrevious(ctx context.Context, previous event.RunID, history
 	if state.Status == event.Running {
 		return nil, fault.New(fault.Conflict, "the run %q is still being answered", previous)
 	}
-	said := append(slices.Clone(state.History), event.Turn{Role: event.RoleUser, Text: state.Query})
+	turns := append(slices.Clone(state.History), event.Turn{Role: event.RoleUser, Text: state.Query})
 	if len(state.Text) > 0 {
-		said = append(said, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
+		turns = append(turns, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
 	}
-	turns, size := event.MaxTurns-len(history), event.MaxHistory
+	free, size := event.MaxTurns-len(history), event.MaxHistory
 	for _, t := range history {
 		size -= len(t.Text)
 	}
-	from := len(said)
-	for ; from > 0 && len(said)-from < turns; from-- {
-		if size -= len(said[from-1].Text); size < 0 {
+	from := len(turns)
+	for ; from > 0 && len(turns)-from < free; from-- {
+		if size -= len(turns[from-1].Text); size < 0 {
 			break
 		}
 	}
-	return append(said[from:], history...), nil
+	return append(turns[from:], history...), nil
 }
 
 // runState returns the current state of a run.
@@ -203,8 +203,8 @@ func (h handler) resumeRun(w http.ResponseWriter, r *http.Request, id event.RunI
 	h.streamFrom(w, r, id, after, headerLast)
 }
 
-// streamFrom streams a run from after a cursor. Errors refer to the cursor by the parameter named.
-func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, named string) {
+// streamFrom streams a run from after a cursor. Errors name the parameter that the cursor comes from.
+func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, cursorParam string) {
 	if !id.Valid() {
 		h.replyError(w, eventlog.ErrNotFound)
 		return
@@ -221,7 +221,7 @@ func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.Run
 		return
 	}
 	if errors.Is(err, eventlog.ErrBeyond) {
-		err = fault.Invalid(named, "beyond the end of the run")
+		err = fault.Invalid(cursorParam, "beyond the end of the run")
 	}
 	if err != nil && !errors.Is(err, eventlog.ErrEnd) {
 		h.replyError(w, err)

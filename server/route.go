@@ -19,9 +19,9 @@ type Route struct {
 	// Fault. Errors without a code are logged, and the reply does not contain the cause. Errors of reading the body have
 	// codes.
 	Serve func(w http.ResponseWriter, r *http.Request) error
-	// Stream is called before Serve if it is set. If it returns a reading, the reply is the stream of that run. If it
+	// Stream is called before Serve if it is set. If it returns a Replay, the reply is the stream of that run. If it
 	// returns nil, Serve is called.
-	Stream func(r *http.Request) (*Reading, error)
+	Stream func(r *http.Request) (*Replay, error)
 
 	MaxBody int64 // limit of the body in bytes; default [Options.MaxBody]
 	// BodyIdle replaces [Options.BodyTimeout] if it is set: the next 16 KiB of the body, or its end, must arrive within
@@ -42,21 +42,22 @@ type Route struct {
 
 	name    string           // schema name of Events
 	any     []string         // schema names of the events of all protocols, if the route streams in any of them
-	own     http.HandlerFunc // handles the request instead of Serve, and sets its own limits
+	handle  http.HandlerFunc // handles the request instead of Serve, and sets its own limits
 	partial []int            // statuses of incomplete replies
 	failure any              // value of the type of an error, if Fault is not set
 }
 
-// Reading is a run to be streamed from after a cursor. A nil Protocol is the server's default.
-type Reading struct {
+// Replay is a run to stream from after a cursor. A nil Protocol is the server's default.
+type Replay struct {
 	Run      event.RunID
 	Protocol wire.Protocol
 	After    wire.Cursor
-	Named    string // the parameter that has After, for errors; default: Last-Event-ID
+	// CursorParam is the parameter that After comes from, for errors; default: Last-Event-ID.
+	CursorParam string
 }
 
-// bounded returns the handler of a route with its limits.
-func (s *Server) bounded(rt Route) http.Handler {
+// limited returns the handler of a route with its limits.
+func (s *Server) limited(rt Route) http.Handler {
 	setDefault(&rt.MaxBody, s.o.MaxBody)
 	setDefault(&rt.Timeout, s.o.WriteTimeout)
 	h := s.defaultHandler()
@@ -68,9 +69,9 @@ func (s *Server) bounded(rt Route) http.Handler {
 		ctx, cancel := context.WithCancelCause(client)
 		defer cancel(nil)
 		r = r.WithContext(ctx)
-		rw := &replying{ResponseWriter: w, rc: http.NewResponseController(w), timeout: s.o.WriteTimeout}
-		over := func() { cancel(context.DeadlineExceeded) }
-		b := newBody(rw, r, rt, over)
+		rw := &replyWriter{ResponseWriter: w, rc: http.NewResponseController(w), timeout: s.o.WriteTimeout}
+		expire := func() { cancel(context.DeadlineExceeded) }
+		b := newBody(rw, r, rt, expire)
 		r.Body = b
 		defer b.stop()
 		if err := h.serve(rw, r, rt); err != nil && !rw.wrote {
@@ -82,30 +83,30 @@ func (s *Server) bounded(rt Route) http.Handler {
 			}
 			h.replyError(rw, err)
 		} else if err != nil {
-			s.o.Logger.Error("reply broke off", "path", rt.Path, "error", err)
+			s.o.Logger.Error("reply aborted", "path", rt.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		}
 	})
 }
 
-func (h handler) serve(w *replying, r *http.Request, rt Route) error {
+func (h handler) serve(w *replyWriter, r *http.Request, rt Route) error {
 	if rt.Stream == nil {
 		return rt.Serve(w, r)
 	}
-	reading, err := rt.Stream(r)
-	if err != nil || reading == nil && rt.Serve == nil {
+	replay, err := rt.Stream(r)
+	if err != nil || replay == nil && rt.Serve == nil {
 		return err
 	}
-	if reading == nil {
+	if replay == nil {
 		return rt.Serve(w, r)
 	}
-	if reading.Protocol != nil {
-		h.Protocol = reading.Protocol
+	if replay.Protocol != nil {
+		h.Protocol = replay.Protocol
 	}
 	// A stream has its own limits and lasts until its reader disconnects.
 	r.Body.(*body).stop()
-	setDefault(&reading.Named, headerLast)
-	h.streamFrom(w.ResponseWriter, r, reading.Run, reading.After, reading.Named)
+	setDefault(&replay.CursorParam, headerLast)
+	h.streamFrom(w.ResponseWriter, r, replay.Run, replay.After, replay.CursorParam)
 	w.wrote = true
 	return nil
 }

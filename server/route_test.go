@@ -200,7 +200,7 @@ func TestRouteThatStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := routed(t, server.Route{
-			Stream: func(r *http.Request) (*server.Reading, error) {
+			Stream: func(r *http.Request) (*server.Replay, error) {
 				switch r.URL.Query().Get("stream") {
 				case "":
 					return nil, nil //nolint:nilnil // no stream, and no error
@@ -208,7 +208,7 @@ func TestRouteThatStreams(t *testing.T) {
 					return nil, fault.Invalid("stream", "want true")
 				}
 				after, err := wire.ParseCursor(r.URL.Query().Get("after"))
-				return &server.Reading{Run: event.RunID(r.PathValue("id")), After: after}, err
+				return &server.Replay{Run: event.RunID(r.PathValue("id")), After: after}, err
 			},
 			Serve: func(w http.ResponseWriter, r *http.Request) error {
 				server.ReplyJSON(w, http.StatusOK, "no stream")

@@ -38,7 +38,7 @@ func (s *Server) table() []Route {
 		h := handler{s, e}
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
-		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, own: h.serveQuestion, Events: e.Types.Events, name: name,
+		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, handle: h.serveQuestion, Events: e.Types.Events, name: name,
 			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
 		if e.ReplyPath == "" {
@@ -47,7 +47,7 @@ func (s *Server) table() []Route {
 				stream.partial = []int{422, 500, 502, 504}
 			}
 		} else {
-			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, own: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
+			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, handle: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
 				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
 				Summary: "Answer a question with one object"})
 		}
@@ -60,17 +60,17 @@ func (s *Server) table() []Route {
 		}
 	}
 	routes = append(routes,
-		Route{Method: "GET", Path: "/api/runs", own: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
+		Route{Method: "GET", Path: "/api/runs", handle: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
-		Route{Method: "GET", Path: "/api/runs/{id}", own: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
+		Route{Method: "GET", Path: "/api/runs/{id}", handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", own: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
+		Route{Method: "GET", Path: "/runs/{id}/stream", handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
 			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
-		Route{Method: "POST", Path: "/runs/{id}/cancel", own: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
+		Route{Method: "POST", Path: "/runs/{id}/cancel", handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},
-		Route{Method: "GET", Path: "/healthz", own: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
-		Route{Method: "GET", Path: "/readyz", own: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
-		Route{Method: "GET", Path: "/metrics", own: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+		Route{Method: "GET", Path: "/healthz", handle: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
+		Route{Method: "GET", Path: "/readyz", handle: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
+		Route{Method: "GET", Path: "/metrics", handle: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 	)
 	return append(routes, s.o.Routes...)
 }
@@ -79,10 +79,11 @@ func (s *Server) routes() http.Handler {
 	main := s.defaultHandler()
 	mux := http.NewServeMux()
 	table := s.table()
-	described := table
-	written := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) }) // it is expensive and rarely requested
-	table = append(table, Route{Method: "GET", Path: "/openapi.json", own: func(w http.ResponseWriter, _ *http.Request) {
-		doc, err := written()
+	described := table // without the route of the document itself
+	// The document is expensive to make and rarely requested.
+	openapi := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) })
+	table = append(table, Route{Method: "GET", Path: "/openapi.json", handle: func(w http.ResponseWriter, _ *http.Request) {
+		doc, err := openapi()
 		if err != nil {
 			main.replyError(w, err)
 			return
@@ -93,9 +94,9 @@ func (s *Server) routes() http.Handler {
 	methods := map[string][]string{}
 	handlers := map[string]handler{}
 	for _, r := range table {
-		serve := http.Handler(r.own)
-		if r.own == nil {
-			serve = s.bounded(r)
+		serve := http.Handler(r.handle)
+		if r.handle == nil {
+			serve = s.limited(r)
 		}
 		h := main
 		if r.Fault != nil {

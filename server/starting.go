@@ -69,13 +69,13 @@ func (s *Starting) Stop() {
 	_ = s.l.SetDeadline(time.Unix(1, 0))
 	<-s.done
 	_ = s.l.SetDeadline(time.Time{})
-	patience := time.NewTimer(time.Second) // for connections that send nothing
-	defer patience.Stop()
+	timeout := time.NewTimer(time.Second) // for connections that send nothing
+	defer timeout.Stop()
 	for s.open.Load() > 0 {
 		select {
 		case <-s.conns:
 			continue
-		case <-patience.C:
+		case <-timeout.C:
 		}
 		break
 	}

@@ -29,7 +29,7 @@ func forge(name, data string) client.Event {
 
 var done = client.Event{Run: "run_1", Protocol: "knowledge", Name: "done", Data: json.RawMessage("{}")}
 
-// stream makes a stream of events.
+// stream returns a stream of events.
 func stream(evs ...client.Event) *client.Stream {
 	var all iter.Seq2[client.Event, error] = func(yield func(client.Event, error) bool) {
 		for _, ev := range evs {
@@ -41,7 +41,7 @@ func stream(evs ...client.Event) *client.Stream {
 	return client.NewStream("why?", all)
 }
 
-// calls is a display that keeps what it is called with.
+// calls is a display that records the calls of its methods.
 type calls struct {
 	all []string
 	err error
@@ -66,7 +66,7 @@ func (c *calls) Close(s *client.Snapshot, cause error) error {
 	return nil
 }
 
-// items are an output item of each type, with a hole for its status, and what a display is told of it.
+// items has an output item of each type, with a placeholder for its status, and the expected calls of a display.
 var items = []struct {
 	name, item string
 	statuses   []string
@@ -95,7 +95,7 @@ var items = []struct {
 var words = map[string]client.Status{"in_progress": client.Running, "searching": client.Running, "completed": client.Completed,
 	"incomplete": client.Incomplete, "failed": client.Failed}
 
-// TestEachKindOfSnapshot: a processor tells the display of each type of item at each status; unknown ones are passed over, and stop nothing.
+// TestEachKindOfSnapshot: a processor calls the display for each type of item in each status, and ignores unknown types.
 func TestEachKindOfSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, c := range items {
@@ -121,7 +121,7 @@ func TestEachKindOfSnapshot(t *testing.T) {
 			if err := f.Add(snapshot("in_progress", "in_progress", item)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // what is the same is told once
+			for range 2 { // an unchanged item causes no second call
 				if err := h.Show(f.Snapshot()); err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +139,7 @@ func TestEachKindOfSnapshot(t *testing.T) {
 	}
 }
 
-// displays show a stream and give what they wrote.
+// displays show a stream and return their output.
 func displays() map[string]func(*client.Stream) (string, error) {
 	show := func(of func(out *bytes.Buffer) display.Display) func(*client.Stream) (string, error) {
 		return func(s *client.Stream) (string, error) {
@@ -158,7 +158,7 @@ func displays() map[string]func(*client.Stream) (string, error) {
 	}
 }
 
-// left is what a rich display leaves behind: what was drawn before is erased again.
+// left returns the final output of a rich display, without the erased frames.
 func left(out string) string {
 	if i := strings.LastIndex(out, "\x1b[?25h"); i >= 0 {
 		return out[i+len("\x1b[?25h"):]
@@ -173,7 +173,7 @@ const (
 	outcome  = `,"confidence":0.75,"verification":{"claims":2,"supported":1,"partially_supported":1},"usage":{"input_tokens":10,"output_tokens":5,"total_tokens":15,"input_tokens_details":{"cached_tokens":0},"output_tokens_details":{"reasoning_tokens":0}},"duration_ms":42`
 )
 
-// TestWholeAnswer: what each display leaves behind.
+// TestWholeAnswer checks the final output of each display.
 func TestWholeAnswer(t *testing.T) {
 	t.Parallel()
 	all := strings.Join([]string{search, thinking, message}, ",")
@@ -206,7 +206,7 @@ The moon draws it. [1]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "rich" { // what is drawn before is erased again
+		if name == "rich" { // earlier frames are erased
 			got = strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[m", "", "\x1b[0m", "", "\x1b[22m", "").Replace(left(got))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -215,7 +215,7 @@ The moon draws it. [1]
 	}
 }
 
-// TestJSON: one object, or one a state; both end in the same.
+// TestJSON: the output is one object, or one object per state. Both end with the same object.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	evs := []client.Event{snapshot("file_search_call.completed", "in_progress", search),
@@ -256,7 +256,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestAbstention: an answer that says that there is none is shown as one, with what was searched, and without a confidence.
+// TestAbstention: an abstention is shown with the searches and without a confidence.
 func TestAbstention(t *testing.T) {
 	t.Parallel()
 	text := "The documents do not seem to hold an answer to this question."
@@ -281,7 +281,7 @@ func TestAbstention(t *testing.T) {
 	}
 }
 
-// TestMissedSnapshots: whatever a display is not told of, it leaves the same behind.
+// TestMissedSnapshots: the final output does not depend on the snapshots that a display misses.
 func TestMissedSnapshots(t *testing.T) {
 	t.Parallel()
 	var evs []client.Event
@@ -314,7 +314,7 @@ func TestMissedSnapshots(t *testing.T) {
 			switch name {
 			case "rich":
 				got = left(got)
-			case "plain": // the first line tells of nothing
+			case "plain": // the first line is empty
 				got = got[strings.Index(got, "The **moon"):]
 			}
 			if want == "" {
@@ -327,8 +327,8 @@ func TestMissedSnapshots(t *testing.T) {
 	}
 }
 
-// TestErrorsEndTheShowing: of writing, and of the stream; the display is closed once.
-func TestErrorsEndTheShowing(t *testing.T) {
+// TestErrorsEndDisplay: errors of the output and of the stream end the display, which is closed once.
+func TestErrorsEndDisplay(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left")
 	d := &calls{err: full}
@@ -353,7 +353,7 @@ func TestErrorsEndTheShowing(t *testing.T) {
 	}
 }
 
-// TestFailures are told with what there is of an answer.
+// TestFailures: a failure is shown after the incomplete answer.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, show := range displays() {
@@ -370,8 +370,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestPlainFollowsTheText: what is new is printed, a marker when it is whole, and nothing twice.
-func TestPlainFollowsTheText(t *testing.T) {
+// TestPlainFollowsText: only new text is printed, a marker when it is complete, and nothing twice.
+func TestPlainFollowsText(t *testing.T) {
 	t.Parallel()
 	var out, steps bytes.Buffer
 	p := display.NewPlain(&out, &steps, display.PlainOptions{})

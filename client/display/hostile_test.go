@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// hostile are texts that would take a terminal over, look like something else, or cost much.
+// hostile holds texts that could control a terminal, imitate other output, or are expensive to render.
 var hostile = []string{
 	"\x1b[2J\x1b[H", "\x1b]0;title\x07", "\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\", "\x1b]52;c;ZXZpbA==\x07", "\x1bP+q\x1b\\", "\x1b[8mhidden\x1b[0m", "\u009b31m\u009d0;x\u009c",
 	"&#27;[2J", "&#x1b;]0;title&#7;", "&#x0000001b;[31m `&#27;`", "&#155;31m", "&NewLine;&Tab;&#x202e;", "\\\x1b[31m", "```\n\x1b[31m&#27;\n```",
@@ -29,13 +29,13 @@ var hostile = []string{
 	strings.Repeat("[^1]: x\n", 400), strings.Repeat("a\n: b\n", 500), strings.Repeat("- [ ] ", 600) + "x", strings.Repeat("    ", 900) + "x", strings.Repeat("[a]: b\n", 500) + strings.Repeat("[a]", 100),
 }
 
-// colours are the sequences that a display writes by itself.
+// colours matches the sequences that a display writes for its own styles.
 var colours = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
-// own are those by which the live panel draws.
+// own matches the sequences by which the live panel is drawn.
 var own = regexp.MustCompile("\x1b\\[(?:[0-9]*A|2?K|\\?25[hl]|\\?2026[hl])")
 
-// harmless tells what of an output a terminal would heed that the display did not mean.
+// harmless reports control sequences in an output that are not those of the display.
 func harmless(t *testing.T, name, out string) {
 	t.Helper()
 	rest := own.ReplaceAllString(colours.ReplaceAllString(out, ""), "")
@@ -54,7 +54,7 @@ func harmless(t *testing.T, name, out string) {
 	}
 }
 
-// everywhere puts a text into each place of a stream.
+// everywhere puts a text into each field of a stream.
 func everywhere(t testing.TB, text string) []client.Event {
 	t.Helper()
 	b, err := json.Marshal(text)
@@ -72,13 +72,13 @@ func everywhere(t testing.TB, text string) []client.Event {
 		forge("done", `{"mode":`+q+`,"usage":{"input_tokens":1,"models":[`+q+`]}}`)}
 }
 
-// TestHostileTexts: nothing that a model, a document or a server says reaches the terminal as anything but text, and none of it takes long.
+// TestHostileTexts: texts of models, documents and servers reach the terminal only as text, and take little time.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	all := displays()
 	rich := all["rich"]
 	delete(all, "rich")
-	delete(all, "json stream") // which writes as json does
+	delete(all, "json stream") // the same output as json
 	out, err := rich(stream(everywhere(t, strings.Join(hostile[:25], "\n\n"))...))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestWidths: no line of the panel is wider than it may be, also of wide and combined characters, and it is no taller.
+// TestWidths: the panel keeps its width and height, also with wide and combined characters.
 func TestWidths(t *testing.T) {
 	t.Parallel()
 	for _, text := range append([]string{"漢字 かな 한글 👩🏽‍🚀 e\u0301 " + strings.Repeat("wide 漢字 ", 40), "| a | 漢字 |\n|---|---|\n| b | c |", "```go\nfunc main() { " + strings.Repeat("x", 200) + " }\n```"}, hostile...) {
@@ -126,7 +126,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// FuzzDisplays: whatever is said, it is shown as text.
+// FuzzDisplays: any text is shown as text.
 func FuzzDisplays(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)

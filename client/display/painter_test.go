@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// screen is as much of a terminal as the painter needs: rows without an end, and a cursor.
+// screen is a minimal terminal for the painter: an unlimited number of rows, and a cursor.
 type screen struct {
 	t    *testing.T
 	rows [][]rune
@@ -63,7 +63,7 @@ func (s *screen) row() []rune {
 	return s.rows[s.y]
 }
 
-// narrow breaks the rows that are longer, as terminals do that become narrower.
+// narrow wraps longer rows, as a terminal does when it becomes narrower.
 func (s *screen) narrow(width int) {
 	var rows [][]rune
 	for y, row := range s.rows {
@@ -84,7 +84,7 @@ func (s *screen) narrow(width int) {
 	s.rows = rows
 }
 
-// lines gives the rows up to the last that is not blank.
+// lines returns the rows up to the last one that is not blank.
 func (s *screen) lines() (all []string) {
 	for _, row := range s.rows {
 		all = append(all, strings.TrimRight(string(bytes.ReplaceAll([]byte(string(row)), []byte{0}, []byte(" "))), " "))
@@ -95,9 +95,9 @@ func (s *screen) lines() (all []string) {
 	return all
 }
 
-// TestPainterKeepsTheScreen: whatever frames follow each other, the screen shows the last one, below what was there before, and nothing of any
-// other; and in the end nothing but that.
-func TestPainterKeepsTheScreen(t *testing.T) {
+// TestPainterKeepsScreen: for any sequence of frames, the screen shows only the last frame, below the earlier text. At the end it shows
+// only the earlier text.
+func TestPainterKeepsScreen(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// final draws a completed answer without its colours.
+// final renders a completed answer without colours.
 func final(s client.Snapshot, width int) string {
 	s.Run, s.Status, s.Answer = "run_01m7zx4drpa1c8xf4kwj438n29", client.Completed, client.Completed
 	var lines []string
@@ -20,8 +20,8 @@ func final(s client.Snapshot, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestLaidOut: what the renderer of Markdown does badly looks as it should, and none of the text is lost.
-func TestLaidOut(t *testing.T) {
+// TestLayout covers corrections of the Markdown renderer's output. No text is lost.
+func TestLayout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		text  string
@@ -48,7 +48,7 @@ func TestLaidOut(t *testing.T) {
 	}
 }
 
-// TestSources: a source's passage does not say again where it stands, and a run's id is whole on the narrowest terminal that has room for it.
+// TestSources: the passage of a source does not repeat its heading, and the id of a run is complete if the terminal is wide enough.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	s := client.Snapshot{Text: "140 metres ⟦⟦1⟧⟧", Citations: []client.Citation{

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 )
 
-// written counts the pieces that are written, and how many characters of text.
+// written counts the writes, and the characters of text in them.
 type written struct {
 	bytes.Buffer
 	writes int
@@ -29,7 +29,7 @@ func (w *written) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// tokens is a run that writes so many tokens at so many a second, by the clock of the test.
+// tokens returns a run that sends a number of tokens at a rate per second, by the clock of the test.
 func tokens(n, perSecond int) iter.Seq2[client.Event, error] {
 	return func(yield func(client.Event, error) bool) {
 		evs := []client.Event{forge("query_analysis", `{"query":"why?","complexity":"simple","estimated_mode":"direct"}`), forge("generation_start", `{"model":"m"}`)}
@@ -52,8 +52,8 @@ func tokens(n, perSecond int) iter.Seq2[client.Event, error] {
 	}
 }
 
-// TestSteadyAtSixtyTokensASecond: the panel is drawn at most twenty times a second; a frame writes the lines that changed and no others; the cursor
-// is never sent home and the screen is never cleared.
+// TestSteadyAtSixtyTokensASecond: the panel is drawn at most twenty times per second, and a frame writes only changed lines. The cursor
+// never moves to the home position, and the screen is never cleared.
 func TestSteadyAtSixtyTokensASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// TestMain is also the program that is shown in a terminal of tmux.
+// TestMain runs the tests, or the program in a terminal of tmux.
 func TestMain(m *testing.M) {
 	if how := os.Getenv("SLUICE_TEST_RICH"); how != "" {
 		shown(how)
@@ -116,7 +116,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// shown shows a run that waits, where the test says so, for files of these names.
+// shown displays a run that pauses until the test creates files.
 func shown(dir string) {
 	wait := func(name string) {
 		for {
@@ -174,7 +174,7 @@ func (tm *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// screen gives what is shown, and with history what has scrolled away too.
+// screen returns the screen, and with history also the scrollback.
 func (tm *terminal) screen(history bool) string {
 	args := []string{"capture-pane", "-p", "-J", "-t", "s"}
 	if history {
@@ -183,7 +183,7 @@ func (tm *terminal) screen(history bool) string {
 	return tm.tmux(args...)
 }
 
-// until waits for the screen to show what it shall.
+// until waits until the screen satisfies a condition.
 func (tm *terminal) until(what string, ok func(screen string) bool) string {
 	tm.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -228,7 +228,7 @@ func newTerminal(t *testing.T, environment ...string) *terminal {
 	return tm
 }
 
-// TestOnATerminal: the panel goes with the run, scrolls, fits each size that the terminal takes, and leaves the whole answer once in the scrollback.
+// TestOnATerminal: the panel follows the run, scrolls, fits each size of the terminal, and leaves the whole answer once in the scrollback.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
 	tm := newTerminal(t)
@@ -272,7 +272,7 @@ func TestOnATerminal(t *testing.T) {
 	}
 }
 
-// TestOnATerminalOfOneSize: nothing but the answer is left behind.
+// TestOnATerminalOfOneSize: only the answer remains on the screen.
 func TestOnATerminalOfOneSize(t *testing.T) {
 	t.Parallel()
 	tm := newTerminal(t, "NO_COLOR=1")
@@ -289,7 +289,7 @@ func TestOnATerminalOfOneSize(t *testing.T) {
 	}
 }
 
-// TestInterrupted: ctrl-C ends the answer and leaves what there is of it.
+// TestInterrupted: ctrl-C ends the answer and shows its incomplete text.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	tm := newTerminal(t)

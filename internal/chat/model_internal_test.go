@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 )
 
-// rig is the terminal's program without a terminal: what it is sent by goroutines is handed to it by the test.
+// rig runs a model without a terminal. The test passes on the messages that goroutines send to it.
 type rig struct {
 	t    *testing.T
 	m    *model
@@ -54,7 +54,7 @@ func (r *rig) send(msg tea.Msg) {
 	}
 }
 
-// keys presses keys by their names; anything else is typed.
+// keys presses the keys with these names. It types other text.
 func (r *rig) keys(names ...string) {
 	for _, name := range names {
 		switch name {
@@ -78,13 +78,13 @@ func (r *rig) keys(names ...string) {
 	}
 }
 
-// view gives what is shown beneath the scrollback.
+// view returns the text of the live panel.
 func (r *rig) view() string { return xansi.Strip(strings.Join(r.m.lines(), "\n")) }
 
-// all gives everything that was written, without what moves the cursor.
+// all returns everything that was written, without control sequences.
 func (r *rig) all() string { return xansi.Strip(r.out.String()) }
 
-// until hands on what goroutines send until it holds.
+// until passes on messages of goroutines until ok returns true.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -95,7 +95,7 @@ func (r *rig) until(what string, ok func() bool) {
 		case <-time.After(10 * time.Millisecond):
 			r.send(tickMsg(time.Now()))
 		case <-deadline:
-			r.t.Fatalf("it never %s:\n%s\n%s", what, r.all(), r.view())
+			r.t.Fatalf("never: %s:\n%s\n%s", what, r.all(), r.view())
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestCommandsWithoutAServer(t *testing.T) {
 	}
 }
 
-// TestWaitingForTheServer: while nobody answers, one can type, ask for help, and stop waiting; what is asked meanwhile waits.
+// TestWaitingForTheServer: while no server answers, users can type, show the help and stop waiting. New questions are queued.
 func TestWaitingForTheServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -194,15 +194,15 @@ func TestWaitingForTheServer(t *testing.T) {
 	}
 }
 
-// TestQuestionsOfCommands: y is yes, and everything else that ends a question is no.
-func TestQuestionsOfCommands(t *testing.T) {
+// TestConfirmations: y means yes; every other reply to a question means no.
+func TestConfirmations(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ask := func(key string) bool {
 		answer := make(chan bool, 1)
 		r.work.Go(func() { answer <- r.m.s.ui.ask(t.Context(), "Overwrite\x1b[2J it?") })
 		r.until("asks", func() bool { return strings.Contains(r.view(), "Overwrite[2J it? [y/N]") })
-		r.keys("x") // is no answer
+		r.keys("x") // not a reply
 		r.keys(key)
 		got := <-answer
 		r.shows("ask a question")
@@ -218,7 +218,7 @@ func TestQuestionsOfCommands(t *testing.T) {
 	r.until("asks no more", func() bool { return strings.Contains(r.view(), "ask a question") })
 }
 
-// TestHostileTexts: no control sequence of a server's, a file's or a person's text gets to the terminal.
+// TestHostileTexts: no control sequence in texts of a server, a file or a user reaches the terminal.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -248,7 +248,7 @@ func TestHostileTexts(t *testing.T) {
 
 func (r *rig) draw() { r.m.draw() }
 
-// TestFitsEverySize: nothing is wider than the terminal or as high as it, from tiny ones on.
+// TestFitsEverySize: at every size, the panel is not wider than the terminal, and less high.
 func TestFitsEverySize(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -272,7 +272,7 @@ func TestFitsEverySize(t *testing.T) {
 	}
 }
 
-// TestSaveAsksFirst: a file that is there is overwritten when somebody says so, and whole.
+// TestSaveAsksFirst: an existing file is only replaced after a confirmation, and then completely.
 func TestSaveAsksFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -301,7 +301,7 @@ func TestSaveAsksFirst(t *testing.T) {
 	}
 }
 
-// BenchmarkTyping types into a text of ten thousand characters while an answer is written.
+// BenchmarkTyping types into a text of ten thousand characters while an answer is streamed.
 func BenchmarkTyping(b *testing.B) {
 	for _, n := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

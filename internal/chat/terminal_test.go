@@ -24,7 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/cli"
 )
 
-// TestMain is also the program itself: what is talked to in a terminal of tmux, and the server.
+// TestMain runs the tests, or the program itself: the chat in a terminal of tmux, or the server.
 func TestMain(m *testing.M) {
 	if args := os.Getenv("TEST_OF_SLUICE"); args != "" {
 		os.Exit(cli.Main(context.Background(), strings.Split(args, "\n"), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// environment is that of the program, without the machine's own settings.
+// environment returns the environment of the program, without settings of this machine.
 func environment(args ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -52,7 +52,7 @@ A cursor is a place in the stream of a run. A cursor is written in the field id 
 A riffle holds the gold back in a sluice.
 `
 
-// folder makes a folder of documents.
+// folder creates a folder of documents.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,14 +62,14 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// serving is a server in a process of its own.
-type serving struct {
+// serverProcess is a server in its own process.
+type serverProcess struct {
 	url  string
 	kill func()
 }
 
-// serve starts a server of a data folder, and waits until it listens.
-func serve(t *testing.T, addr, data string, args ...string) serving {
+// serve starts a server with a data folder, and waits until it listens.
+func serve(t *testing.T, addr, data string, args ...string) serverProcess {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -95,12 +95,12 @@ func serve(t *testing.T, addr, data string, args ...string) serving {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			awaitReady(t, url)
-			return serving{url, kill}
+			return serverProcess{url, kill}
 		}
 		said.WriteString(lines.Text() + "\n")
 	}
 	t.Fatalf("the server did not start:\n%s", said.String())
-	return serving{}
+	return serverProcess{}
 }
 
 // awaitReady waits until a server has indexed its documents.
@@ -119,12 +119,12 @@ func awaitReady(t *testing.T, url string) {
 	}
 }
 
-// provider is a model that writes a sentence, waits until it may go on or the client has left, and writes another one. If the request
-// holds the first sentence as the beginning of its answer, it writes only the other one.
+// provider is a model that writes a sentence, waits until it may continue or the client disconnects, and writes another sentence. If
+// the request contains the first sentence as the beginning of the answer, the model only writes the second one.
 type provider struct {
 	url  string
-	gone chan struct{} // takes one for each reader that left before the end
-	on   chan struct{} // lets one go on
+	gone chan struct{} // receives an element for each client that disconnected before the end
+	on   chan struct{} // lets one answer continue
 }
 
 func newProvider(t *testing.T) *provider {
@@ -178,16 +178,16 @@ func (tm *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// blanks are those at the ends of lines: the cursor stands on one.
+// blanks matches the spaces at line ends, such as the one below the cursor.
 var blanks = regexp.MustCompile(` *\n`)
 
-// all gives what is shown, with what has scrolled away.
+// all returns the screen and the scrollback.
 func (tm *terminal) all() string {
 	tm.t.Helper()
 	return blanks.ReplaceAllString(tm.tmux("capture-pane", "-p", "-J", "-t", "s", "-S", "-"), "\n")
 }
 
-// until waits for the terminal to show all of it.
+// until waits until the terminal shows all texts.
 func (tm *terminal) until(wants ...string) string {
 	tm.t.Helper()
 	return tm.when(strings.Join(wants, " and "), func(s string) bool {
@@ -215,18 +215,18 @@ func (tm *terminal) when(what string, ok func(all string) bool) string {
 	}
 }
 
-// keys presses keys of tmux's names.
+// keys presses keys by the names of tmux.
 func (tm *terminal) keys(names ...string) {
 	tm.tmux(append([]string{"send-keys", "-t", "s"}, names...)...)
 }
 
-// line types a line and sends it off.
+// line types a line and presses enter.
 func (tm *terminal) line(text string) {
 	tm.tmux("send-keys", "-t", "s", "-l", text)
 	tm.keys("Enter")
 }
 
-func talk(t *testing.T, args ...string) *terminal {
+func startChat(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
@@ -237,7 +237,7 @@ func talk(t *testing.T, args ...string) *terminal {
 	}
 	dir := t.TempDir()
 	tm := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
-	script := filepath.Join(dir, "run") // since tmux takes no line ends in a variable
+	script := filepath.Join(dir, "run") // tmux accepts no line breaks in a variable
 	env := ""
 	for _, kv := range environment("x") {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLUICE_") {
@@ -254,12 +254,12 @@ func talk(t *testing.T, args ...string) *terminal {
 	return tm
 }
 
-// TestConversation: a question, one that is nothing without it, a file that is uploaded and asked about, the history, completion, sizes, and how
-// it is left; with a server that the command starts by itself.
+// TestConversation covers a question, a follow-up question, an uploaded file, the history, completion, terminal sizes and leaving, with
+// a server that the command starts.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	data, docs := t.TempDir(), folder(t)
-	tm := talk(t, "--data", data, "--docs", docs)
+	tm := startChat(t, "--data", data, "--docs", docs)
 	tm.until("sluice chat with 127.0.0.1:", "ask a question, or /help", "default · medium")
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place in the stream of a run. [1]", "cursor.md", "confidence")
@@ -326,12 +326,12 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestStopped: ctrl-C stops the answer, on the server too, and not the program.
-func TestStopped(t *testing.T) {
+// TestInterruptStopsAnswer: ctrl-C stops the answer, also on the server, but not the program.
+func TestInterruptStopsAnswer(t *testing.T) {
 	t.Parallel()
 	p, data := newProvider(t), t.TempDir()
 	srv := serve(t, "127.0.0.1:0", data, "--docs", folder(t), "--model-url", p.url, "--judge", "none")
-	tm := talk(t, "--data", data) // it finds the server by the folder
+	tm := startChat(t, "--data", data) // the folder holds the address of the server
 	tm.until("sluice chat with " + strings.TrimPrefix(srv.url, "http://"))
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place", "answering", "ctrl-C stops")
@@ -342,7 +342,7 @@ func TestStopped(t *testing.T) {
 	select {
 	case <-p.gone:
 	case <-time.After(20 * time.Second):
-		t.Error("the model was not told")
+		t.Error("the model request was not cancelled")
 	}
 	c, err := client.New(srv.url, client.Options{})
 	if err != nil {
@@ -355,7 +355,7 @@ func TestStopped(t *testing.T) {
 	p.on <- struct{}{}
 	tm.line("What is a cursor?")
 	tm.until("A cursor is written in the field id of each event.", "confidence")
-	// The server no longer has what was said before; it is told again.
+	// The server no longer has the earlier turns; the client sends them again.
 	if l, err = c.Runs(t.Context(), 10, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -371,8 +371,8 @@ func TestStopped(t *testing.T) {
 	tm.until("left with 0")
 }
 
-// wire carries connections to a server until it is cut.
-type wire struct {
+// relay forwards connections to a server until it is cut.
+type relay struct {
 	t    *testing.T
 	to   string
 	addr string
@@ -383,15 +383,15 @@ type wire struct {
 	done sync.WaitGroup
 }
 
-func newWire(t *testing.T, to string) *wire {
-	w := &wire{t: t, to: to, addr: "127.0.0.1:0"}
-	w.mend()
+func newRelay(t *testing.T, to string) *relay {
+	w := &relay{t: t, to: to, addr: "127.0.0.1:0"}
+	w.restore()
 	t.Cleanup(func() { w.cut(); w.done.Wait() })
 	return w
 }
 
-// mend listens again, where it did before.
-func (w *wire) mend() {
+// restore listens again at the same address.
+func (w *relay) restore() {
 	w.t.Helper()
 	l, err := net.Listen("tcp", w.addr)
 	if err != nil {
@@ -424,8 +424,8 @@ func (w *wire) mend() {
 	})
 }
 
-// cut closes everything.
-func (w *wire) cut() {
+// cut closes the listener and all connections.
+func (w *relay) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = w.l.Close()
@@ -435,23 +435,23 @@ func (w *wire) cut() {
 	w.open = nil
 }
 
-// TestServerAway: a connection that is cut is made again, and the answer goes on behind what was told of it. While the server is away the prompt
-// stays usable; where it was killed, it is said what became of the answer, and the next question is answered.
-func TestServerAway(t *testing.T) {
+// TestReconnect: after a lost connection, the client reconnects, and the answer continues after the part that was received. Meanwhile the
+// prompt stays usable. If the server was killed, the chat shows the state of the answer, and answers the next question.
+func TestReconnect(t *testing.T) {
 	t.Parallel()
 	p, data, docs := newProvider(t), t.TempDir(), folder(t)
 	flags := []string{"--docs", docs, "--model-url", p.url, "--judge", "none"}
 	srv := serve(t, "127.0.0.1:0", data, flags...)
 	addr := strings.TrimPrefix(srv.url, "http://")
-	w := newWire(t, addr)
-	tm := talk(t, "--data", data, "--server", "http://"+w.addr)
+	w := newRelay(t, addr)
+	tm := startChat(t, "--data", data, "--server", "http://"+w.addr)
 	tm.until("sluice chat with "+w.addr, "ask a question")
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place", "answering")
 	w.cut()
 	tm.until("reconnecting")
 	p.on <- struct{}{}
-	w.mend()
+	w.restore()
 	all := tm.until("is written in the field id of each event.", "2 of 2 statements supported", "● "+w.addr)
 	if n := strings.Count(all, "place in the stream of a run. [1]"); n != 1 || strings.Contains(all, "✗") || strings.Contains(all, "!") {
 		t.Errorf("the answer is there %d times, or something is said of the cut:\n%s", n, all)
@@ -485,7 +485,7 @@ func TestServerAway(t *testing.T) {
 	tm.until("left with 0")
 }
 
-// TestLines: in a pipe it reads lines and prints lines, without a control sequence, and tells by its status that something failed.
+// TestLines: in a pipe, the chat reads and prints lines without control sequences. Its exit status reports failures.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	data, docs := t.TempDir(), folder(t)

@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// FuzzWords: what is quoted is read back as it was.
+// FuzzWords: words parses a quoted text as the original text.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"", "a b", `a\"b'`, "*?[", "\x1b[2J", "a\u2028b", "\xff"} {
 		f.Add(s)
@@ -106,7 +106,7 @@ func TestHistory(t *testing.T) {
 	if h, err = openHistory(path); err != nil {
 		t.Fatal(err)
 	}
-	// The half line that a crash left costs itself and the entry behind it.
+	// An incomplete line after a crash loses that entry and the next one.
 	if want := []string{"first", "last"}; !cmp.Equal(h.entries, want) {
 		t.Errorf("there is %q, want %q", h.entries, want)
 	}
@@ -122,7 +122,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded: entries in memory and bytes on the disk.
+// TestHistoryIsBounded checks the limits of the entries in memory and of the file.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "chat_history")
@@ -230,7 +230,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestFit: what is pasted is cleaned and bounded, in characters and lines.
+// TestFit: pasted text is cleaned, and limited in characters and lines.
 func TestFit(t *testing.T) {
 	t.Parallel()
 	if got := fit("a\x1b[2Jb\r\nc\u202ed"); got != "a[2Jb\ncd" {

@@ -139,7 +139,7 @@ func (s *routes) getResponse(w http.ResponseWriter, r *http.Request) error {
 }
 
 // streamResponse returns the run to stream, or nil if the request does not want a stream.
-func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
+func (s *routes) streamResponse(r *http.Request) (*server.Replay, error) {
 	q := r.URL.Query()
 	switch q.Get("stream") {
 	case "true", "1":
@@ -160,13 +160,13 @@ func (s *routes) streamResponse(r *http.Request) (*server.Reading, error) {
 	if err != nil {
 		return nil, fault.Invalid(name, "want the id of an event: a number, or two with a dot between")
 	}
-	reading := &server.Reading{Run: sum.Start.Run, Protocol: s.api.Protocol, After: after, Named: name}
+	replay := &server.Replay{Run: sum.Start.Run, Protocol: s.api.Protocol, After: after, CursorParam: name}
 	if s.api.Variant != nil {
-		if reading.Protocol, err = s.api.Variant(q.Get); err != nil {
+		if replay.Protocol, err = s.api.Variant(q.Get); err != nil {
 			return nil, err
 		}
 	}
-	return reading, nil
+	return replay, nil
 }
 
 func (s *routes) deleteResponse(w http.ResponseWriter, r *http.Request) error {
