@@ -9,7 +9,7 @@ type SearchVector struct {
 	Weights Weights // weights that suit the space; zero: the defaults of the index
 }
 
-// Space holds the figures of one vector space of a collection. They count passages, sentences and sections together.
+// Space describes one vector space of a collection. The counts include passages, sentences and sections.
 type Space struct {
 	Name     string
 	Dim      int  // dimension; 0: the space has no vector yet
@@ -26,7 +26,7 @@ type VectorStats struct {
 // UnembeddedChunk is a chunk without a vector in some space. Ref identifies the chunk with this text, not with a later one.
 type UnembeddedChunk struct {
 	Ref  string // opaque
-	Text string // the text to embed: [corpus.Chunk.Statement]
+	Text string // the text to embed: [corpus.Chunk.SearchText]
 }
 
 // Spaces is the part of an index that manages vector spaces. A collection can hold vectors of several spaces at once, for

@@ -10,7 +10,7 @@ import (
 // called concurrently, also with those of [Reader] and [Writer].
 type Versions interface {
 	// Version returns a number that grows with each change to the collection's chunks and survives restarts; 0 for a collection
-	// that never held any. New vectors of unchanged texts do not count as a change. An index that was created anew has other
+	// that never had any. New vectors of unchanged texts do not count as a change. A new index has other
 	// numbers. A search that begins after Version returns sees at least the changes that it counts. The call is cheap: once
 	// the collection is in use, it reads memory only.
 	Version(ctx context.Context, collection string) (uint64, error)

@@ -34,7 +34,7 @@ func (r *run) embedEntries(ctx context.Context, entries [][]index.Entry, chunks 
 	if err != nil {
 		return err
 	}
-	if r.embed.Space() != space { // the model was reindexd during the calls, so the space of each vector is unknown
+	if r.embed.Space() != space { // the model was replaced during the calls, so the space of each vector is unknown
 		clear(made)
 	}
 	for _, es := range entries {

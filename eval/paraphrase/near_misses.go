@@ -9,31 +9,31 @@ import (
 )
 
 var nearMisses = []rule{
-	{"year", otherYear}, {"no year", noYear}, {"number", otherNumber}, {"name", otherName}, {"part of name", otherWord}, {"negation", negated},
-	{"negation alone", never}, {"superlative", turned}, {"question word", otherAsked}, {"swap", swapped}, {"kind", otherKind}, {"tense", otherTime},
-	{"quantity", otherQuantity}, {"polite year", both(otherYear, polite)}, {"indirect name", both(otherName, indirect)}, {"letters name", both(otherName, letters)},
-	{"passive swap", voice}, {"adjunct year", both(otherYear, adjunct)}, {"synonym number", both(otherNumber, synonym)}, {"negation letters", both(negated, letters)},
+	{"year", changeYear}, {"no year", dropYear}, {"number", changeNumber}, {"name", changeName}, {"part of name", changeNamePart}, {"negation", toggleNegation},
+	{"negation alone", negateWithoutAuxiliary}, {"superlative", useAntonym}, {"question word", changeQuestionWord}, {"swap", swapNames}, {"kind", changeKind}, {"tense", changeTense},
+	{"quantity", changeQuantifier}, {"polite year", compose(changeYear, addPoliteness)}, {"indirect name", compose(changeName, makeIndirect)}, {"letters name", compose(changeName, changeCaseAndSpace)},
+	{"passive swap", swapSubjectAndObject}, {"adjunct year", compose(changeYear, moveAdjunct)}, {"synonym number", compose(changeNumber, useSynonym)}, {"negation letters", compose(toggleNegation, changeCaseAndSpace)},
 }
 
 var yearRE = regexp.MustCompile(`\b(1\d{3}|20\d{2})\b`)
 
-func otherYear(r *rand.Rand, q string, _ []string) (string, bool) {
+func changeYear(r *rand.Rand, q string, _ []string) (string, bool) {
 	at := yearRE.FindAllStringIndex(q, -1)
 	if len(at) == 0 {
 		return "", false
 	}
-	k := one(r, at)
+	k := pick(r, at)
 	year, err := strconv.Atoi(q[k[0]:k[1]])
 	if err != nil {
 		return "", false
 	}
-	return q[:k[0]] + strconv.Itoa(year+one(r, []int{-100, -10, -2, -1, 1, 2, 10})) + q[k[1]:], true
+	return q[:k[0]] + strconv.Itoa(year+pick(r, []int{-100, -10, -2, -1, 1, 2, 10})) + q[k[1]:], true
 }
 
-var noYearRE = regexp.MustCompile(` (?:in|during|since|before|after|by) (?:1\d{3}|20\d{2})\b`)
+var yearPhraseRE = regexp.MustCompile(` (?:in|during|since|before|after|by) (?:1\d{3}|20\d{2})\b`)
 
-func noYear(_ *rand.Rand, q string, _ []string) (string, bool) {
-	at := noYearRE.FindStringIndex(q)
+func dropYear(_ *rand.Rand, q string, _ []string) (string, bool) {
+	at := yearPhraseRE.FindStringIndex(q)
 	if at == nil {
 		return "", false
 	}
@@ -42,7 +42,7 @@ func noYear(_ *rand.Rand, q string, _ []string) (string, bool) {
 
 var digitsRE = regexp.MustCompile(`\d+`)
 
-func otherNumber(r *rand.Rand, q string, _ []string) (string, bool) {
+func changeNumber(r *rand.Rand, q string, _ []string) (string, bool) {
 	var at [][]int
 	for _, m := range digitsRE.FindAllStringIndex(q, -1) {
 		if s := q[m[0]:m[1]]; !yearRE.MatchString(s) && len(s) < 9 {
@@ -51,24 +51,24 @@ func otherNumber(r *rand.Rand, q string, _ []string) (string, bool) {
 	}
 	if len(at) == 0 {
 		if m := wordRE.FindStringSubmatchIndex(q); m != nil {
-			return q[:m[4]] + one(r, []string{"thirteen", "seventeen", "twenty"}) + q[m[5]:], true
+			return q[:m[4]] + pick(r, []string{"thirteen", "seventeen", "twenty"}) + q[m[5]:], true
 		}
 		return "", false
 	}
-	m := one(r, at)
+	m := pick(r, at)
 	n, err := strconv.Atoi(q[m[0]:m[1]])
 	if err != nil {
 		return "", false
 	}
-	return q[:m[0]] + fmt.Sprintf("%0*d", m[1]-m[0], n+one(r, []int{1, 2, 10})) + q[m[1]:], true
+	return q[:m[0]] + fmt.Sprintf("%0*d", m[1]-m[0], n+pick(r, []int{1, 2, 10})) + q[m[1]:], true
 }
 
-// span is a name's place.
+// span is the position of a name in a question.
 type span struct{ from, to int }
 
 var nameRE = regexp.MustCompile(`[A-Z][\pL\d'’-]+(?: [A-Z][\pL\d'’-]+)*`)
 
-// namesOf gives the runs of capitalised words, but for the first word.
+// namesOf returns the runs of capitalised words, without the first word of the question.
 func namesOf(q string) []span {
 	var out []span
 	for _, m := range nameRE.FindAllStringIndex(q, -1) {
@@ -88,22 +88,22 @@ func namesOf(q string) []span {
 	return out
 }
 
-func otherName(r *rand.Rand, q string, names []string) (string, bool) {
+func changeName(r *rand.Rand, q string, names []string) (string, bool) {
 	at := namesOf(q)
 	if len(at) == 0 || len(names) < 2 {
 		return "", false
 	}
-	s := one(r, at)
+	s := pick(r, at)
 	for range 8 {
-		if n := one(r, names); !strings.EqualFold(n, q[s.from:s.to]) {
+		if n := pick(r, names); !strings.EqualFold(n, q[s.from:s.to]) {
 			return q[:s.from] + n + q[s.to:], true
 		}
 	}
 	return "", false
 }
 
-// otherWord changes one word of a name of several: another first name, another place.
-func otherWord(r *rand.Rand, q string, names []string) (string, bool) {
+// changeNamePart replaces one word of a name that has several, such as the first name.
+func changeNamePart(r *rand.Rand, q string, names []string) (string, bool) {
 	var at []span
 	for _, s := range namesOf(q) {
 		if strings.Contains(q[s.from:s.to], " ") {
@@ -113,10 +113,10 @@ func otherWord(r *rand.Rand, q string, names []string) (string, bool) {
 	if len(at) == 0 || len(names) < 2 {
 		return "", false
 	}
-	s := one(r, at)
+	s := pick(r, at)
 	words := strings.Fields(q[s.from:s.to])
 	k := r.IntN(len(words))
-	other := one(r, strings.Fields(one(r, names)))
+	other := pick(r, strings.Fields(pick(r, names)))
 	if strings.EqualFold(other, words[k]) {
 		return "", false
 	}
@@ -126,8 +126,8 @@ func otherWord(r *rand.Rand, q string, names []string) (string, bool) {
 
 var auxRE = regexp.MustCompile(`\b(did|does|is|are|was|were|can|could|will|has|have|should)\b`)
 
-// negated puts a "not" behind the first auxiliary, or takes one away.
-func negated(r *rand.Rand, q string, _ []string) (string, bool) {
+// toggleNegation adds "not" after the first auxiliary, or removes a negation.
+func toggleNegation(r *rand.Rand, q string, _ []string) (string, bool) {
 	for _, n := range []string{" not ", "n't "} {
 		if strings.Contains(q, n) {
 			return strings.Replace(q, n, " ", 1), true
@@ -145,8 +145,8 @@ func negated(r *rand.Rand, q string, _ []string) (string, bool) {
 
 var whoRE = regexp.MustCompile(`^(Who|Which \w+|What \w+) ([a-z]+ed|wrote|won|led|built|made|took) `)
 
-// never denies without an auxiliary.
-func never(r *rand.Rand, q string, _ []string) (string, bool) {
+// negateWithoutAuxiliary negates with words other than "not", such as "never" and "without".
+func negateWithoutAuxiliary(_ *rand.Rand, q string, _ []string) (string, bool) {
 	if m := whoRE.FindStringSubmatchIndex(q); m != nil {
 		return q[:m[4]] + "never " + q[m[4]:], true
 	}
@@ -155,12 +155,11 @@ func never(r *rand.Rand, q string, _ []string) (string, bool) {
 			return strings.Replace(q, p[0], p[1], 1), true
 		}
 	}
-	_ = r
 	return "", false
 }
 
-// replaced puts another of a list of pairs in place of a word, in either direction.
-func replaced(r *rand.Rand, q string, pairs []string) (string, bool) {
+// replaceFromPairs replaces a random word by the other word of its pair. pairs lists words two by two.
+func replaceFromPairs(r *rand.Rand, q string, pairs []string) (string, bool) {
 	words := strings.Split(q, " ")
 	var at []int
 	var to []string
@@ -185,12 +184,12 @@ func replaced(r *rand.Rand, q string, pairs []string) (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-var opposites = strings.Fields(`largest smallest biggest smallest first last most least highest lowest more less older younger oldest youngest longest
+var antonyms = strings.Fields(`largest smallest biggest smallest first last most least highest lowest more less older younger oldest youngest longest
 shortest longer shorter best worst larger smaller greater lesser early late earliest latest higher lower major minor more fewer tallest shortest
 earlier later increase decrease increases decreases increased decreased high low positive negative positively negatively upper lower
 maximum minimum top bottom former latter new old`)
 
-func turned(r *rand.Rand, q string, _ []string) (string, bool) { return replaced(r, q, opposites) }
+func useAntonym(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, antonyms) }
 
 var kinds = strings.Fields(`city country county state river lake film album father mother born died north south east west president governor husband
 wife daughter son before after won lost king queen author editor director producer war treaty band song day month brother sister
@@ -199,20 +198,20 @@ north-south east-west summer winter morning evening students teachers men women 
 population area height weight length width company government church castle age name city village teacher student
 increases reduces activates inhibits promotes prevents buy sell teach learn north west build destroy open close start end`)
 
-func otherKind(r *rand.Rand, q string, _ []string) (string, bool) { return replaced(r, q, kinds) }
+func changeKind(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, kinds) }
 
-var times = strings.Fields(`was is were are did does is was are were did will does did has had`)
+var tenses = strings.Fields(`was is were are did does is was are were did will does did has had`)
 
-func otherTime(r *rand.Rand, q string, _ []string) (string, bool) { return replaced(r, q, times) }
+func changeTense(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, tenses) }
 
-var amounts = strings.Fields(`all some every one both neither many few some all only also each any always never usually rarely once twice half all
+var quantifiers = strings.Fields(`all some every one both neither many few some all only also each any always never usually rarely once twice half all
 several all most some`)
 
-func otherQuantity(r *rand.Rand, q string, _ []string) (string, bool) {
-	return replaced(r, q, amounts)
+func changeQuantifier(r *rand.Rand, q string, _ []string) (string, bool) {
+	return replaceFromPairs(r, q, quantifiers)
 }
 
-var otherAskedBy = []struct {
+var questionWordChanges = []struct {
 	re *regexp.Regexp
 	to []string
 }{
@@ -227,17 +226,17 @@ var otherAskedBy = []struct {
 	{regexp.MustCompile(`^What (country|city|state|film|band|team|company) `), []string{"What year ", "Which person "}},
 }
 
-func otherAsked(r *rand.Rand, q string, _ []string) (string, bool) {
-	for _, s := range otherAskedBy {
+func changeQuestionWord(r *rand.Rand, q string, _ []string) (string, bool) {
+	for _, s := range questionWordChanges {
 		if at := s.re.FindStringSubmatchIndex(q); at != nil {
-			return string(s.re.ExpandString(nil, one(r, s.to), q, at)) + q[at[1]:], true
+			return string(s.re.ExpandString(nil, pick(r, s.to), q, at)) + q[at[1]:], true
 		}
 	}
 	return "", false
 }
 
-// swapped exchanges two names, unless "and" or "or" or a comma stands between them.
-func swapped(_ *rand.Rand, q string, _ []string) (string, bool) {
+// swapNames exchanges two names, unless there is "and", "or" or a comma between them.
+func swapNames(_ *rand.Rand, q string, _ []string) (string, bool) {
 	names := namesOf(q)
 	for i := 0; i+1 < len(names); i++ {
 		a, b := names[i], names[i+1]
@@ -251,8 +250,8 @@ func swapped(_ *rand.Rand, q string, _ []string) (string, bool) {
 	return "", false
 }
 
-// voice makes the doer the one that it is done to.
-func voice(_ *rand.Rand, q string, _ []string) (string, bool) {
+// swapSubjectAndObject changes between active and passive without exchanging the names, so that subject and object change places.
+func swapSubjectAndObject(_ *rand.Rand, q string, _ []string) (string, bool) {
 	if m := activeRE.FindStringSubmatch(q); m != nil && !particles.MatchString(m[2]) {
 		return "Who was " + participleOf(m[1]) + " by " + m[2] + "?", true
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 var paraphrases = []rule{
-	{"letters", letters}, {"polite", polite}, {"thanks", thanks}, {"indirect", indirect}, {"question word", questionWord}, {"contraction", contraction},
-	{"adjunct", adjunct}, {"passive", passive}, {"genitive", genitive}, {"synonym", synonym}, {"number form", numberForm}, {"in situ", inSitu},
-	{"claim", claim},
-	{"polite synonym", both(synonym, polite)}, {"indirect synonym", both(synonym, indirect)}, {"question word letters", both(questionWord, letters)},
-	{"adjunct thanks", both(adjunct, thanks)}, {"passive letters", both(passive, letters)},
+	{"letters", changeCaseAndSpace}, {"polite", addPoliteness}, {"thanks", addThanks}, {"indirect", makeIndirect}, {"question word", useEquivalentQuestionWord}, {"contraction", toggleContraction},
+	{"adjunct", moveAdjunct}, {"passive", makePassive}, {"genitive", toggleGenitive}, {"synonym", useSynonym}, {"number form", changeNumberForm}, {"in situ", moveQuestionWordToEnd},
+	{"claim", makeYesNoQuestion},
+	{"polite synonym", compose(useSynonym, addPoliteness)}, {"indirect synonym", compose(useSynonym, makeIndirect)}, {"question word letters", compose(useEquivalentQuestionWord, changeCaseAndSpace)},
+	{"adjunct thanks", compose(moveAdjunct, addThanks)}, {"passive letters", compose(makePassive, changeCaseAndSpace)},
 }
 
-// both applies two rules, one after the other.
-func both(a, b func(*rand.Rand, string, []string) (string, bool)) func(*rand.Rand, string, []string) (string, bool) {
+// compose applies two rules, one after the other.
+func compose(a, b func(*rand.Rand, string, []string) (string, bool)) func(*rand.Rand, string, []string) (string, bool) {
 	return func(r *rand.Rand, q string, names []string) (string, bool) {
 		s, ok := a(r, q, names)
 		if !ok {
@@ -29,12 +29,12 @@ func both(a, b func(*rand.Rand, string, []string) (string, bool)) func(*rand.Ran
 	}
 }
 
-func one[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
+func pick[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
 
-// lowerFirst writes the first letter small, unless the word is a name.
+// lowerFirst lower-cases the first letter, unless the first word may be a name.
 func lowerFirst(q string) string {
 	first, _, _ := strings.Cut(q, " ")
-	if _, known := opening[strings.ToLower(strings.TrimRight(first, ",'s"))]; !known {
+	if _, known := questionOpeners[strings.ToLower(strings.TrimRight(first, ",'s"))]; !known {
 		return q
 	}
 	r, n := utf8.DecodeRuneInString(q)
@@ -46,7 +46,7 @@ func upperFirst(q string) string {
 	return string(unicode.ToUpper(r)) + q[n:]
 }
 
-var opening = func() map[string]struct{} {
+var questionOpeners = func() map[string]struct{} {
 	m := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`what which who whom whose when where why how is are was were do does did can could will would has have had
 in on at from the a an for by during after before since between to with under besides if of both according along as`) {
@@ -57,11 +57,11 @@ in on at from the a an for by during after before since between to with under be
 
 func isQuestion(q string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(q), " ")
-	_, ok := opening[first]
+	_, ok := questionOpeners[first]
 	return ok && strings.HasSuffix(q, "?")
 }
 
-func letters(r *rand.Rand, q string, _ []string) (string, bool) {
+func changeCaseAndSpace(r *rand.Rand, q string, _ []string) (string, bool) {
 	switch r.IntN(4) {
 	case 0:
 		return strings.ToLower(q), true
@@ -73,25 +73,25 @@ func letters(r *rand.Rand, q string, _ []string) (string, bool) {
 	return strings.TrimRight(strings.ToLower(q), "?. ") + " ??", true
 }
 
-func polite(r *rand.Rand, q string, _ []string) (string, bool) {
+func addPoliteness(r *rand.Rand, q string, _ []string) (string, bool) {
 	if !isQuestion(q) {
 		return "", false
 	}
-	return one(r, []string{"Please tell me: ", "Hi, ", "Hello! ", "Quick question: ", "Please, ", "Excuse me, ", "My question is: ", "Tell me, ",
+	return pick(r, []string{"Please tell me: ", "Hi, ", "Hello! ", "Quick question: ", "Please, ", "Excuse me, ", "My question is: ", "Tell me, ",
 		"I have a question. ", "Hey there, "}) + lowerFirst(q), true
 }
 
-func thanks(r *rand.Rand, q string, _ []string) (string, bool) {
+func addThanks(r *rand.Rand, q string, _ []string) (string, bool) {
 	if !isQuestion(q) {
 		return "", false
 	}
 	if r.IntN(2) == 0 {
-		return q + one(r, []string{" Thanks!", " Thank you.", " Please tell me.", " Thanks in advance."}), true
+		return q + pick(r, []string{" Thanks!", " Thank you.", " Please tell me.", " Thanks in advance."}), true
 	}
-	return strings.TrimRight(q, "? ") + one(r, []string{", please?", " please", ", do you know?", ", if you know?"}), true
+	return strings.TrimRight(q, "? ") + pick(r, []string{", please?", " please", ", do you know?", ", if you know?"}), true
 }
 
-// irregularVerbs are basic form, past and participle.
+// irregularVerbs lists the base form, past tense and participle of each verb.
 var irregularVerbs = strings.Fields(`become became become begin began begun build built built bring brought brought buy bought bought choose chose
 chosen come came come draw drew drawn drive drove driven fall fell fallen fight fought fought find found found get got got give gave given
 go went gone grow grew grown have had had hold held held keep kept kept know knew known lead led led leave left left lose lost lost make
@@ -99,8 +99,8 @@ made made meet met met pay paid paid play played played rise rose risen run ran 
 sent speak spoke spoken spend spent spent stand stood stood take took taken teach taught taught tell told told think thought thought win
 won won write wrote written die died died do did done shoot shot shot`)
 
-// notVerbs may stand where a verb is looked for.
-var notVerbs = strings.Fields("first originally not also have had finally officially initially")
+// nonVerbs are other words that can follow the subject of a question.
+var nonVerbs = strings.Fields("first originally not also have had finally officially initially")
 
 func pastOf(verb string) string {
 	for i := 0; i < len(irregularVerbs); i += 3 {
@@ -135,16 +135,16 @@ var (
 	copulaRE  = regexp.MustCompile(`^(What|Who) (is|was|are|were) (the [a-z ]+ of ` + aName + `)\?$`)
 )
 
-var asking = []string{"Could you tell me ", "Can you tell me ", "Do you know ", "I would like to know ", "I'd like to know ", "Please tell me ",
+var indirectOpeners = []string{"Could you tell me ", "Can you tell me ", "Do you know ", "I would like to know ", "I'd like to know ", "Please tell me ",
 	"Tell me ", "I want to know ", "Do you happen to know ", "I was wondering ", "Would you please tell me ", "Any idea "}
 
-func indirect(r *rand.Rand, q string, _ []string) (string, bool) {
-	end := one(r, []string{"?", ".", ""})
-	lead := one(r, asking)
+func makeIndirect(r *rand.Rand, q string, _ []string) (string, bool) {
+	end := pick(r, []string{"?", ".", ""})
+	lead := pick(r, indirectOpeners)
 	if m := beRE.FindStringSubmatch(q); m != nil {
 		return lead + strings.ToLower(m[1]) + " " + m[3] + " " + m[2] + " " + m[4] + m[5] + end, true
 	}
-	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(notVerbs, m[3]) {
+	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(nonVerbs, m[3]) {
 		return lead + strings.ToLower(m[1]) + " " + m[2] + " " + pastOf(m[3]) + m[4] + end, true
 	}
 	if m := copulaRE.FindStringSubmatch(q); m != nil {
@@ -156,9 +156,9 @@ func indirect(r *rand.Rand, q string, _ []string) (string, bool) {
 	return "", false
 }
 
-// inSitu asks as in talk: Prussia became the centre when?
-func inSitu(_ *rand.Rand, q string, _ []string) (string, bool) {
-	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(notVerbs, m[3]) && m[1] != "How" && m[1] != "Why" {
+// moveQuestionWordToEnd moves the question word to the end, as in "Prussia became the centre when?".
+func moveQuestionWordToEnd(_ *rand.Rand, q string, _ []string) (string, bool) {
+	if m := didRE.FindStringSubmatch(q); m != nil && !slices.Contains(nonVerbs, m[3]) && m[1] != "How" && m[1] != "Why" {
 		rest := m[4]
 		if m[1] == "Who" || m[1] == "What" {
 			if rest != "" {
@@ -173,8 +173,8 @@ func inSitu(_ *rand.Rand, q string, _ []string) (string, bool) {
 	return "", false
 }
 
-// swaps are the beginnings of questions that may take each other's place.
-var swaps = []struct {
+// equivalentQuestionWords maps the beginnings of questions to beginnings with the same meaning.
+var equivalentQuestionWords = []struct {
 	re *regexp.Regexp
 	to []string
 }{
@@ -191,10 +191,10 @@ var swaps = []struct {
 	{regexp.MustCompile(`^In which ([a-z]+) `), []string{"In what $1 "}},
 }
 
-func questionWord(r *rand.Rand, q string, _ []string) (string, bool) {
-	for _, s := range swaps {
+func useEquivalentQuestionWord(r *rand.Rand, q string, _ []string) (string, bool) {
+	for _, s := range equivalentQuestionWords {
 		if at := s.re.FindStringSubmatchIndex(q); at != nil {
-			return string(s.re.ExpandString(nil, one(r, s.to), q, at)) + q[at[1]:], true
+			return string(s.re.ExpandString(nil, pick(r, s.to), q, at)) + q[at[1]:], true
 		}
 	}
 	return "", false
@@ -205,7 +205,7 @@ var contractions = [][2]string{{"What is ", "What's "}, {"Who is ", "Who's "}, {
 	{" was not ", " wasn't "}, {" were not ", " weren't "}, {" cannot ", " can't "}, {" will not ", " won't "}, {" could not ", " couldn't "},
 	{"Who is ", "Who’s "}, {"What is ", "What’s "}}
 
-func contraction(r *rand.Rand, q string, _ []string) (string, bool) {
+func toggleContraction(r *rand.Rand, q string, _ []string) (string, bool) {
 	var all []string
 	for _, c := range contractions {
 		if strings.Contains(q, c[0]) {
@@ -217,7 +217,7 @@ func contraction(r *rand.Rand, q string, _ []string) (string, bool) {
 	if len(all) == 0 {
 		return "", false
 	}
-	return one(r, all), true
+	return pick(r, all), true
 }
 
 var (
@@ -226,8 +226,8 @@ var (
 	lastPlaceRE = regexp.MustCompile(`^((?:When|Who|How many|What) .+) ((?:in|at) (?:the )?[A-Z]\w+(?: [A-Z]\w+)*)\?$`)
 )
 
-// adjunct moves a phrase of time or place between the end and the beginning.
-func adjunct(_ *rand.Rand, q string, _ []string) (string, bool) {
+// moveAdjunct moves a phrase of time or place from the end to the beginning, or back.
+func moveAdjunct(_ *rand.Rand, q string, _ []string) (string, bool) {
 	if m := lastTimeRE.FindStringSubmatch(q); m != nil && isQuestion(q) {
 		return upperFirst(m[2]) + ", " + lowerFirst(m[1]) + "?", true
 	}
@@ -247,10 +247,10 @@ var (
 	particles = regexp.MustCompile(`\b(?:in|on|at|for|to|with|from|against|by|during|into|as|over|up|out)\b`)
 )
 
-func passive(r *rand.Rand, q string, _ []string) (string, bool) {
+func makePassive(r *rand.Rand, q string, _ []string) (string, bool) {
 	if m := activeRE.FindStringSubmatch(q); m != nil && !particles.MatchString(m[2]) {
 		verb := participleOf(m[1])
-		return one(r, []string{"By whom was " + m[2] + " " + verb + "?", "Who was " + m[2] + " " + verb + " by?", upperFirst(m[2]) + " was " + verb + " by whom?"}), true
+		return pick(r, []string{"By whom was " + m[2] + " " + verb + "?", "Who was " + m[2] + " " + verb + " by?", upperFirst(m[2]) + " was " + verb + " by whom?"}), true
 	}
 	if m := passiveRE.FindStringSubmatch(q); m != nil {
 		return "By whom was " + m[1] + " " + m[2] + "?", true
@@ -266,7 +266,7 @@ var (
 	hasRE = regexp.MustCompile(`\b([A-Z][\w-]+(?: [A-Z][\w-]+)*)['’]s ([a-z]+)(\?| in | on )`)
 )
 
-func genitive(_ *rand.Rand, q string, _ []string) (string, bool) {
+func toggleGenitive(_ *rand.Rand, q string, _ []string) (string, bool) {
 	if ofRE.MatchString(q) {
 		return ofRE.ReplaceAllString(q, "$2's $1$3"), true
 	}
@@ -276,8 +276,8 @@ func genitive(_ *rand.Rand, q string, _ []string) (string, bool) {
 	return "", false
 }
 
-// alike are words that mean the same, in the forms in which questions have them.
-var alike = strings.Fields(`film movie films movies movie film began started begin start started began founded established established founded author writer
+// synonyms lists pairs of inflected words: a word and a synonym.
+var synonyms = strings.Fields(`film movie films movies movie film began started begin start started began founded established established founded author writer
 country nation countries nations large big largest biggest biggest largest located situated job occupation created made
 company firm happened occurred happen occur company's firm's use utilize used utilized often frequently required needed require need
 kind type type kind kinds types types kinds purchased bought buy purchase famous renowned doctor physician constructed built built constructed
@@ -289,18 +289,18 @@ organization organisation center centre centre center theater theatre defense de
 increase rise decrease decline result outcome impact effect effect impact allowed permitted forbidden prohibited nearly almost
 approximately roughly title name named called called named area region received got amount quantity primarily mainly`)
 
-// synonym puts another word for one. Words in names are left alone.
-func synonym(r *rand.Rand, q string, _ []string) (string, bool) {
+// useSynonym replaces a word by a synonym. It keeps words before a name, such as "called".
+func useSynonym(r *rand.Rand, q string, _ []string) (string, bool) {
 	words := strings.Split(q, " ")
 	var at []int
 	var to []string
 	for i, w := range words {
 		bare := strings.TrimRight(w, "?.,")
-		for k := 0; k+1 < len(alike); k += 2 {
+		for k := 0; k+1 < len(synonyms); k += 2 {
 			named := i+1 < len(words) && strings.IndexFunc(words[i+1], unicode.IsUpper) == 0
-			if alike[k] == bare && !(named && (bare == "called" || bare == "named")) {
+			if synonyms[k] == bare && !(named && (bare == "called" || bare == "named")) {
 				at = append(at, i)
-				to = append(to, alike[k+1]+w[len(bare):])
+				to = append(to, synonyms[k+1]+w[len(bare):])
 			}
 		}
 	}
@@ -319,7 +319,7 @@ var (
 	small      = strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve`)
 )
 
-func numberForm(_ *rand.Rand, q string, _ []string) (string, bool) {
+func changeNumberForm(_ *rand.Rand, q string, _ []string) (string, bool) {
 	if thousandRE.MatchString(q) {
 		return thousandRE.ReplaceAllString(q, "$1$2"), true
 	}
@@ -341,11 +341,11 @@ func numberForm(_ *rand.Rand, q string, _ []string) (string, bool) {
 	return "", false
 }
 
-// claim asks whether a statement is true.
-func claim(r *rand.Rand, q string, _ []string) (string, bool) {
+// makeYesNoQuestion turns a statement into a question whether it is true.
+func makeYesNoQuestion(r *rand.Rand, q string, _ []string) (string, bool) {
 	first, rest, _ := strings.Cut(q, " ")
-	if _, question := opening[strings.ToLower(first)]; question || !strings.HasSuffix(q, ".") || rest == "" || strings.Contains(rest, "?") {
+	if _, question := questionOpeners[strings.ToLower(first)]; question || !strings.HasSuffix(q, ".") || rest == "" || strings.Contains(rest, "?") {
 		return "", false
 	}
-	return one(r, []string{"Is it true that ", "Is it correct that "}) + strings.TrimSuffix(q, ".") + "?", true
+	return pick(r, []string{"Is it true that ", "Is it correct that "}) + strings.TrimSuffix(q, ".") + "?", true
 }

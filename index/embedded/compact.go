@@ -44,7 +44,7 @@ func (x *Index) compact(ctx context.Context) error {
 // compactParts compacts one level at a time, and then documents.db. It reports whether deleted text is left, because a search can
 // still see it or because it was deleted during the compaction.
 func (x *Index) compactParts(ctx context.Context) (left bool, err error) {
-	if err := x.clear(ctx, x.write.Lock, x.write.Unlock); err != nil {
+	if err := x.clearDropped(ctx); err != nil {
 		return false, err
 	}
 	pending, marked, err := x.pendingErasures()

@@ -102,8 +102,8 @@ func TestErasedAfterRestart(t *testing.T) {
 	})
 }
 
-// TestCompactBesideWrites compacts while documents are put, deleted and searched: nothing is lost, and at last nothing deleted is left.
-func TestCompactBesideWrites(t *testing.T) {
+// TestCompactDuringWrites compacts while documents are put, deleted and searched: nothing is lost, and at last nothing deleted is left.
+func TestCompactDuringWrites(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	putRange(t, x, "kept", 0, 20, "words that stay", 2)

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestAllAtOnce writes, deletes, compacts and reads concurrently, and then closes the index. Readers must see complete documents until
+// TestConcurrentCalls writes, deletes, compacts and reads concurrently, and then closes the index. Readers must see complete documents until
 // they get the error that the index is closed.
-func TestAllAtOnce(t *testing.T) {
+func TestConcurrentCalls(t *testing.T) {
 	x := open(t, t.TempDir())
 	if err := put(t.Context(), x, "fixed", "steady", 5); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (x *Index) openDocuments(ctx context.Context) error {
 		}
 	case err == nil || errors.Is(err, os.ErrNotExist):
 		if derived, err := os.ReadDir(x.path(folderLexical)); err != nil || len(derived) > 0 {
-			return errors.Join(err, fmt.Errorf("%s: %w: is missing or empty, while %s holds indexes made of it", path, errDamaged, folderLexical))
+			return errors.Join(err, fmt.Errorf("%s: %w: is missing or empty, although %s contains indexes derived from it", path, errDamaged, folderLexical))
 		}
 	default:
 		return err
@@ -138,11 +138,11 @@ func (x *Index) migrate(tx *txn) (changed bool, err error) {
 	case format:
 		return false, nil
 	case "":
-		made := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMicro()))
-		err = meta.Put(keyMade, made)
-	case formatSpaceless:
-		err = forgetVectors(tx)
-	case formatNameless, formatNames, formatSets: // passages without mentions get them when they are put again
+		created := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMicro()))
+		err = meta.Put(keyCreated, created)
+	case formatFirst:
+		err = dropAllVectors(tx)
+	case formatSpaces, formatMentions, formatSets: // passages without mentions get them when they are put again
 	default:
 		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
 	}
@@ -155,8 +155,8 @@ func (x *Index) readMeta(tx *txn) error {
 	if b := meta.Get(keyNextRow); len(b) == 8 {
 		x.nextRow = binary.BigEndian.Uint64(b)
 	}
-	if b := meta.Get(keyMade); len(b) == 8 {
-		x.made = binary.BigEndian.Uint64(b)
+	if b := meta.Get(keyCreated); len(b) == 8 {
+		x.created = binary.BigEndian.Uint64(b)
 	}
 	return tx.Bucket(bucketCollections).ForEach(func(name, number []byte) error {
 		if len(number) != 4 {
@@ -167,9 +167,9 @@ func (x *Index) readMeta(tx *txn) error {
 	})
 }
 
-// forgetVectors deletes all vectors of a folder of the first format, because their spaces are not known. They are computed again
+// dropAllVectors deletes all vectors of a folder of the first format, because their spaces are not known. They are computed again
 // from the texts.
-func forgetVectors(tx *txn) error {
+func dropAllVectors(tx *txn) error {
 	if err := tx.DeleteBucket(bucketVectors); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (x *Index) beginReadLocked() (db *bolt.DB, end func()) {
 	}
 }
 
-// awaitReads waits until the reads of documents.db that are running now have ended. Others begin meanwhile.
+// awaitReads waits until the reads of documents.db that are running now have ended. New reads may begin in the meantime.
 func (x *Index) awaitReads(ctx context.Context) error {
 	x.dbMu.Lock()
 	reads := slices.Collect(maps.Keys(x.reads))
@@ -222,7 +222,7 @@ func (x *Index) awaitReads(ctx context.Context) error {
 	return nil
 }
 
-// update runs do in a write transaction. The caller holds x.write, so the database is not exchanged meanwhile.
+// update runs do in a write transaction. The caller holds x.write, so the database is not replaced in the meantime.
 func (x *Index) update(do func(tx *txn) error) error {
 	deletes := false
 	err := guard(x.path(fileDocuments), func() error {
@@ -276,7 +276,7 @@ func (x *Index) damaged() bool {
 	return x.damage != nil
 }
 
-// clearDamage drops an error that a check of the whole file did not confirm: a lexical index that is read in the same transaction may
+// clearDamage removes an error that a check of the whole file did not confirm. A lexical index that was read in the same transaction may
 // have caused it.
 func (x *Index) clearDamage() {
 	x.mu.Lock()
@@ -290,14 +290,14 @@ func (x *Index) Health() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.damage
-	for _, behind := range x.outdated {
-		err = errors.Join(err, fmt.Errorf("searches of a collection fail or lack a change: %w", behind))
+	for _, cause := range x.outdated {
+		err = errors.Join(err, fmt.Errorf("searches of a collection fail or lack a change: %w", cause))
 	}
 	return err
 }
 
 // Verify reads all files and compares them with what was written; see [Index.Health]. Lexical indexes that are damaged are rebuilt in
-// the background. Others read and write meanwhile.
+// the background. Other calls can read and write in the meantime.
 func (x *Index) Verify(ctx context.Context) error {
 	if err := x.enter(ctx); err != nil {
 		return err

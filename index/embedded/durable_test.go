@@ -134,7 +134,7 @@ func holding(t *testing.T, dir string, words ...string) (files []string) {
 	return files
 }
 
-func TestDeletedTextIsInNoFile(t *testing.T) {
+func TestCompactErasesDeletedText(t *testing.T) {
 	words := []string{"Xylomarkerqq", "Zebramarkervv", "vanishing-id"}
 	for _, reopen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("reopen=%v", reopen), func(t *testing.T) {
@@ -390,9 +390,9 @@ func inSet(t *testing.T, x *embedded.Index) {
 	}
 }
 
-// TestLexicalLeftBehind replaces lexical indexes by earlier states, as crashes leave them: one change missing, several changes missing,
+// TestOutdatedLexicalIndex replaces lexical indexes by earlier states, as crashes leave them: one change missing, several changes missing,
 // or the whole index missing.
-func TestLexicalLeftBehind(t *testing.T) {
+func TestOutdatedLexicalIndex(t *testing.T) {
 	for behind := range 4 {
 		t.Run(fmt.Sprint(behind), func(t *testing.T) {
 			dir, kept := t.TempDir(), t.TempDir()

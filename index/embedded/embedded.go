@@ -43,11 +43,11 @@ type Options struct {
 // [index.Sets] and [index.DocumentReader]. Readers do not wait for writers, with one exception: the first read of a set waits
 // while a change is being committed.
 type Index struct {
-	dir   string
-	opts  Options
-	lock  *flock.Flock
-	queue *bleve.AnalysisQueue
-	made  uint64 // creation time of the folder, added to all versions, so that a new folder has other versions than an old one
+	dir     string
+	opts    Options
+	lock    *flock.Flock
+	queue   *bleve.AnalysisQueue
+	created uint64 // creation time of the folder, added to all versions, so that a new folder has other versions than an old one
 
 	life   sync.RWMutex // read-locked by each call, locked by Close
 	closed bool
@@ -60,7 +60,7 @@ type Index struct {
 	numbers     map[string]uint32 // of all collections by name, so that a name lost by damage does not look like an empty collection
 	collections map[string]*collection
 	damage      error                 // the first that was found
-	outdated    map[*collection]error // that lack a change
+	outdated    map[*collection]error // collections that lack a change, with the cause
 	deletions   deletions
 
 	write   sync.Mutex // one writer at a time; guards nextRow

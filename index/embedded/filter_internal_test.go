@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestFiltersForget adds many documents to a set, one by one, with a search after each. Filters must not keep data of segments that were
+// TestFilterCachesArePruned adds many documents to a set, one by one, with a search after each. Filters must not keep data of segments that were
 // merged.
-func TestFiltersForget(t *testing.T) {
+func TestFilterCachesArePruned(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.Context(), t.TempDir(), Options{})
 	if err != nil {

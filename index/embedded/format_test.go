@@ -51,8 +51,8 @@ func asBefore(t *testing.T, dir string) {
 	}
 }
 
-// TestFormatBefore opens a folder whose vectors have no space: all but they is there, and they can be made again.
-func TestFormatBefore(t *testing.T) {
+// TestFirstFormat opens a folder whose vectors have no space: all but they is there, and they can be made again.
+func TestFirstFormat(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	for i := range 5 {
@@ -104,9 +104,9 @@ func TestFormatBefore(t *testing.T) {
 	}
 }
 
-// TestFormatNameless opens a folder whose passages have no mentions. Lexical search must find them, and they must get mentions when they
+// TestFormatWithoutMentions opens a folder whose passages have no mentions. Lexical search must find them, and they must get mentions when they
 // are put again.
-func TestFormatNameless(t *testing.T) {
+func TestFormatWithoutMentions(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	for i := range 3 {
@@ -146,7 +146,7 @@ func TestFormatNameless(t *testing.T) {
 	}
 }
 
-func TestFormatAfter(t *testing.T) {
+func TestUnknownFormat(t *testing.T) {
 	dir := t.TempDir()
 	closeIndex(t, open(t, dir))
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
@@ -164,9 +164,9 @@ func TestFormatAfter(t *testing.T) {
 	}
 }
 
-// TestDropCutShort puts back the note that a crash in the middle of Drop leaves, with vectors under it: closing the index
+// TestDropSpaceInterrupted puts back the note that a crash in the middle of Drop leaves, with vectors under it: closing the index
 // deletes them, and no search sees them before.
-func TestDropCutShort(t *testing.T) {
+func TestDropSpaceInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	if err := errors.Join(put(t.Context(), x, "d", "apple", 3), x.DropSpace(t.Context(), "c", "")); err != nil {
@@ -221,8 +221,8 @@ func TestDropCutShort(t *testing.T) {
 	}
 }
 
-// TestMissingInParts lists the last chunk of a collection that is larger than one call looks at.
-func TestMissingInParts(t *testing.T) {
+// TestMissingVectorsInPages lists the last chunk of a collection that is larger than one call looks at.
+func TestMissingVectorsInPages(t *testing.T) {
 	x := open(t, t.TempDir())
 	var docs []corpus.Document
 	var entries [][]index.Entry

@@ -57,9 +57,9 @@ func rowsIn(t *testing.T, dir string) string {
 	return out
 }
 
-// TestLargeCutShort puts a document that is written in several transactions, in the place of another, and cuts that short at
+// TestLargePutInterrupted puts a document that is written in several transactions, in the place of another, and cuts that short at
 // each of them, by a crash and by its context: the one before stays whole, and nothing is left of the new one.
-func TestLargeCutShort(t *testing.T) {
+func TestLargePutInterrupted(t *testing.T) {
 	const n = 600 // passages, and as many sentences
 	cuts := 0
 	for at := 3; ; at++ {
@@ -116,8 +116,8 @@ func TestLargeCutShort(t *testing.T) {
 	}
 }
 
-// TestLargeRefused puts a large document whose last chunk another document has: nothing of it is kept.
-func TestLargeRefused(t *testing.T) {
+// TestLargePutRejected puts a large document whose last chunk another document has: nothing of it is kept.
+func TestLargePutRejected(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	if err := put(t.Context(), x, "small", "apple", 3); err != nil {
@@ -142,9 +142,9 @@ func TestLargeRefused(t *testing.T) {
 	}
 }
 
-// TestLargeLeftBehind puts a document that is indexed in several batches, and replaces the lexical indexes by their earlier state or
+// TestLargePutWithOutdatedLexicalIndex puts a document that is indexed in several batches, and replaces the lexical indexes by their earlier state or
 // deletes them. They must be updated or rebuilt.
-func TestLargeLeftBehind(t *testing.T) {
+func TestLargePutWithOutdatedLexicalIndex(t *testing.T) {
 	const n = 600
 	words := 130
 	if race.Enabled {

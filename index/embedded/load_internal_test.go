@@ -92,8 +92,8 @@ func (p *gateProbe) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestRepairBesideScopedSearch repairs a collection by a rebuild, during which searches of its sets go on.
-func TestRepairBesideScopedSearch(t *testing.T) {
+// TestRepairDuringScopedSearch repairs a collection by a rebuild, during which searches of its sets go on.
+func TestRepairDuringScopedSearch(t *testing.T) {
 	t.Parallel()
 	x := reopened(t)
 	c, err := x.collection("c")

@@ -23,7 +23,7 @@ const (
 	verifyEvery   = 24 * time.Hour
 )
 
-// deletions are the times of the first and the last deletion that is not erased yet. Zero means that there is none.
+// deletions are the times of the first and the last deletion that is not erased yet. A zero time means none.
 type deletions struct{ first, last time.Time }
 
 // maintain does the background work until ctx ends. It repairs collections after a full disk, rebuilds lexical indexes in which a read
@@ -31,7 +31,7 @@ type deletions struct{ first, last time.Time }
 func (x *Index) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	verified, rested, certain := time.Now(), time.Time{}, false
+	verified, nextCompaction, confirmed := time.Now(), time.Time{}, false
 	repair, wait := time.Time{}, maintainEvery/2
 	for {
 		select {
@@ -47,21 +47,21 @@ func (x *Index) maintain(ctx context.Context) {
 			}
 			repair = now.Add(wait)
 		}
-		if now.After(rested) && x.compactDue(now) {
+		if now.After(nextCompaction) && x.compactDue(now) {
 			rest := maintainEvery
 			if err := x.compact(ctx); err != nil && ctx.Err() == nil {
 				x.opts.Logger.Warn("deleted text is not erased yet: compacting the index failed", "error", err)
 				rest = compactRetry
 			}
-			rested = time.Now().Add(max(rest, compactRest*time.Since(now)))
+			nextCompaction = time.Now().Add(max(rest, compactRest*time.Since(now)))
 		}
-		if suspected := !certain && x.damaged(); suspected || now.Sub(verified) >= verifyEvery {
+		if suspected := !confirmed && x.damaged(); suspected || now.Sub(verified) >= verifyEvery {
 			err := x.verify(ctx)
 			if err != nil && ctx.Err() == nil {
 				x.opts.Logger.Error("the index is damaged", "error", err)
 			}
-			certain = errors.Is(err, errDamaged) // documents.db is damaged
-			if suspected && !certain && ctx.Err() == nil {
+			confirmed = errors.Is(err, errDamaged) // documents.db is damaged
+			if suspected && !confirmed && ctx.Err() == nil {
 				x.clearDamage()
 			}
 			verified = now
@@ -208,9 +208,9 @@ func (x *Index) repair(c *collection) error {
 // repairAll repairs stale collections and damaged lexical indexes. It reports whether all repairs succeeded.
 func (x *Index) repairAll() bool {
 	x.mu.Lock()
-	behind := maps.Clone(x.outdated)
+	outdated := maps.Clone(x.outdated)
 	x.mu.Unlock()
-	for c, err := range behind {
+	for c, err := range outdated {
 		x.write.Lock()
 		if c.stale == nil {
 			_ = x.markStale(c, err)

@@ -15,10 +15,10 @@ import (
 
 // Limits of the mentions and relations of a passage. Further and longer ones are dropped.
 const (
-	maxMentions  = 128
-	maxRelations = 128
-	maxNameBytes = 200
-	maxSaysBytes = 200
+	maxMentions       = 128
+	maxRelations      = 128
+	maxNameBytes      = 200
+	maxPredicateBytes = 200
 )
 
 // passageMentions holds the mentions of a passage, and the relations between them by index.
@@ -29,8 +29,8 @@ type passageMentions struct {
 }
 
 type relation struct {
-	from, to int
-	says     string
+	from, to  int
+	predicate string
 }
 
 // mentionsOf returns the mentions of an entry, or nil if it has none.
@@ -65,7 +65,7 @@ func mentionsOf(e *index.Entry) (*passageMentions, error) {
 	for _, r := range e.Relations {
 		from, okFrom := place[r.From]
 		to, okTo := place[r.To]
-		if !okFrom || !okTo || len(r.Predicate) > maxSaysBytes || !utf8.ValidString(r.Predicate) || strings.TrimSpace(r.Predicate) == "" {
+		if !okFrom || !okTo || len(r.Predicate) > maxPredicateBytes || !utf8.ValidString(r.Predicate) || strings.TrimSpace(r.Predicate) == "" {
 			continue
 		}
 		if len(out.relations) == maxRelations {
@@ -121,7 +121,7 @@ func encodeMentions(n *passageMentions) []byte {
 	for _, r := range n.relations {
 		b = binary.AppendUvarint(b, uint64(r.from))
 		b = binary.AppendUvarint(b, uint64(r.to))
-		b = appendString(b, r.says)
+		b = appendString(b, r.predicate)
 	}
 	return seal(b)
 }
@@ -130,7 +130,7 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errRecord = errors.New("cut short")
+var errTruncated = errors.New("truncated record")
 
 // decodeMentions decodes the result of encodeMentions.
 func decodeMentions(b []byte) (*passageMentions, error) {
@@ -148,7 +148,7 @@ func decodeMentions(b []byte) (*passageMentions, error) {
 		out.relations = append(out.relations, relation{d.number(n - 1), d.number(n - 1), d.string()})
 	}
 	if d.bad || len(d.rest) > 0 {
-		return nil, errRecord
+		return nil, errTruncated
 	}
 	return out, nil
 }
@@ -170,7 +170,7 @@ func (d *decoder) number(most int) int {
 }
 
 func (d *decoder) string() string {
-	n := d.number(max(maxNameBytes, maxSaysBytes))
+	n := d.number(max(maxNameBytes, maxPredicateBytes))
 	if n > len(d.rest) {
 		d.bad = true
 		return ""

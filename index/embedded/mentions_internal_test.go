@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 )
 
-func allowNamed() cmp.Option { return cmp.AllowUnexported(passageMentions{}, relation{}) }
+func allowUnexported() cmp.Option { return cmp.AllowUnexported(passageMentions{}, relation{}) }
 
-func TestNamedRecord(t *testing.T) {
+func TestEncodeMentions(t *testing.T) {
 	for _, n := range []*passageMentions{
 		{},
 		{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}},
@@ -21,14 +21,14 @@ func TestNamedRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(n, got, allowNamed()); d != "" {
+		if d := cmp.Diff(n, got, allowUnexported()); d != "" {
 			t.Errorf("record (-want +got):\n%s", d)
 		}
 	}
 }
 
-// FuzzNamedRecord reads records that no program wrote: an error or a record whose relations are between its mentions.
-func FuzzNamedRecord(f *testing.F) {
+// FuzzDecodeMentions reads records that no program wrote: an error or a record whose relations are between its mentions.
+func FuzzDecodeMentions(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(encodeMentions(&passageMentions{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, relations: []relation{{0, 0, "x"}}})[4:])
 	f.Add([]byte{0, 1, 0, 0, 0})

@@ -57,7 +57,7 @@ func readMetaPage(f io.ReaderAt, at int64) (m tree, err error) {
 }
 
 // readTrees reads the current state of a file and the one before. Both have to be valid: a meta record is smaller than what a disk
-// writes at once, so one that is not valid is damaged, and the other may lack the last change.
+// writes at once, so an invalid one is damaged, and the other one may lack the last change.
 func readTrees(f io.ReaderAt) (newest, before tree, err error) {
 	a, err := readMetaPage(f, 0)
 	if err != nil {
@@ -149,7 +149,7 @@ type element struct {
 	key, value []byte
 }
 
-// span is the range of keys that a page may hold; a nil end is none.
+// span is the range of keys that a page may hold; a nil end means no limit.
 type span struct{ from, to []byte }
 
 func (s span) holds(key []byte) bool {

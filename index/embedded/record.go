@@ -34,7 +34,7 @@ var (
 var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
-	keyMade       = []byte("made")   // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
+	keyCreated    = []byte("made")   // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
 	keySums       = []byte("sums")   // checksums of the buckets, without this key and the next
 	keyTxID       = []byte("txid")   // id of the last transaction; missing in folders of earlier versions
 	keyScrub      = []byte("scrub")  // present if pages of the file may contain deleted text
@@ -43,12 +43,12 @@ var (
 
 // The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets.
 const (
-	format          = "5"
-	formatSums      = format // first format with checksums of buckets
-	formatSets      = "4"
-	formatNames     = "3"
-	formatNameless  = "2"
-	formatSpaceless = "1"
+	format         = "5"
+	formatSums     = format // first format with checksums of buckets
+	formatSets     = "4"
+	formatMentions = "3"
+	formatSpaces   = "2"
+	formatFirst    = "1"
 )
 
 // maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.

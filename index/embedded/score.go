@@ -17,7 +17,7 @@ import (
 // Scoring are the constants of the lexical score of a chunk c for the terms of a question:
 //
 //	Σ qtf · idf · tf / (tf + K1 · (1 − B + B · |c| / avg|c|))          BM25 over title, headings and text
-//	+ Title · (Σ idf of the title's terms asked for) · (their share of the title)
+//	+ Title · (Σ idf of the title's terms that are in the question) · (their share of the title)
 //	+ Pairs · Σ min(idf) · n / (n + K1 · (1 − B + B · |c| / avg|c|))   over neighbouring terms of the question
 //
 // where idf = ln(1 + (N − df + ½) / (df + ½)) and n counts the places at which the second term of a pair follows the first

@@ -221,7 +221,7 @@ func (v *view) lexical(row uint64, sc *scorer) (float64, error) {
 	return float64(sc.tallies[n].score), nil
 }
 
-// fuse sets the scores. has tells which chunks have a vector; nil: none.
+// fuse sets the scores. has reports which chunks have a vector; nil: none.
 func fuse(all []found, has []bool, w index.Weights) []found {
 	cs := make([]index.Candidate, len(all))
 	for i, f := range all {

@@ -44,7 +44,7 @@ func sealRows(rows [2]uint64) []byte {
 func unsealRows(b []byte) (rows [2]uint64, err error) {
 	raw, err := unseal(b)
 	if err == nil && len(raw) != 16 {
-		err = errRecord
+		err = errTruncated
 	}
 	if err != nil {
 		return rows, fmt.Errorf("%w: a member of a set: %w", errDamaged, err)
@@ -84,16 +84,16 @@ func (ed *edits) part(key string) *partEdit {
 	return e
 }
 
-// join adds a document with its rows to a set that does not contain it.
-func (ed *edits) join(tx *txn, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
+// addMember adds a document with its rows to a set that does not contain it.
+func (ed *edits) addMember(tx *txn, collection uint32, set string, id corpus.DocumentID, rows [2]uint64) error {
 	e := ed.part(setKey(set))
 	e.added = append(e.added, rows)
 	return errors.Join(tx.Bucket(bucketMembers).Put(memberKey(collection, set, id), sealRows(rows)),
 		tx.Bucket(bucketMemberships).Put(setsKey(collection, id, set), nil))
 }
 
-// leave removes a document from a set that contains it.
-func (ed *edits) leave(tx *txn, collection uint32, set string, id corpus.DocumentID) error {
+// removeMember removes a document from a set that contains it.
+func (ed *edits) removeMember(tx *txn, collection uint32, set string, id corpus.DocumentID) error {
 	k := memberKey(collection, set, id)
 	rows, err := unsealRows(tx.Bucket(bucketMembers).Get(k))
 	if err != nil {
@@ -104,7 +104,7 @@ func (ed *edits) leave(tx *txn, collection uint32, set string, id corpus.Documen
 	return errors.Join(tx.Bucket(bucketMembers).Delete(k), tx.Bucket(bucketMemberships).Delete(setsKey(collection, id, set)))
 }
 
-// updateMemberships updates the sets of a document that is put or deleted and had the rows before. Deleted documents leave their sets.
+// updateMemberships updates the sets of a document that is put or deleted and had the rows before. A deleted document is removed from its sets.
 func (ed *edits) updateMemberships(tx *txn, collection uint32, ch change, before, now [2]uint64, next uint64) error {
 	id := ch.doc.ID
 	e := ed.part(documentKey(id))
@@ -113,7 +113,7 @@ func (ed *edits) updateMemberships(tx *txn, collection uint32, ch change, before
 	sets := setsOf(tx, collection, id)
 	for _, set := range sets {
 		if !ch.put {
-			if err := ed.leave(tx, collection, set, id); err != nil {
+			if err := ed.removeMember(tx, collection, set, id); err != nil {
 				return err
 			}
 			continue
@@ -155,7 +155,7 @@ func (ed *edits) writeSets(tx *txn, collection uint32) error {
 
 // AddToSet implements [index.Sets]. Many documents are added in groups. Each group is durable and visible before the next.
 func (x *Index) AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
-	return x.changeSet(ctx, "join set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
+	return x.changeSet(ctx, "add to set", collection, set, ids, true, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 		if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) != nil {
 			return nil
 		}
@@ -167,18 +167,18 @@ func (x *Index) AddToSet(ctx context.Context, collection, set string, ids []corp
 		if d != nil {
 			rows = d.all()
 		}
-		return ed.join(tx, c, set, id, rows)
+		return ed.addMember(tx, c, set, id, rows)
 	})
 }
 
 // RemoveFromSet implements [index.Sets], in groups as [Index.AddToSet] does.
 func (x *Index) RemoveFromSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error {
 	return x.opts.Reserve.Use(func() error {
-		return x.changeSet(ctx, "leave set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
+		return x.changeSet(ctx, "remove from set", collection, set, ids, false, func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error {
 			if tx.Bucket(bucketMembers).Get(memberKey(c, set, id)) == nil {
 				return nil
 			}
-			return ed.leave(tx, c, set, id)
+			return ed.removeMember(tx, c, set, id)
 		})
 	})
 }
@@ -213,11 +213,11 @@ func (x *Index) members(ctx context.Context, collection, set string) (ids []corp
 		}
 		return nil
 	})
-	return ids, failed("disband set", err)
+	return ids, failed("delete set", err)
 }
 
 func errSetName() error {
-	return fault.Invalid("set", "a name is of letters, digits, dashes and underscores")
+	return fault.Invalid("set", "a name consists of letters, digits, dashes and underscores")
 }
 
 // changeSet changes a set in groups of documents. create creates a missing collection.

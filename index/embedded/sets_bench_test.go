@@ -67,8 +67,8 @@ func BenchmarkScoped(b *testing.B) {
 
 func setOf(name string) string { return index.Scope{Collection: "c", Sets: []string{name}}.Name() }
 
-// BenchmarkMillionMembers joins a million documents, most of which are not there yet, and reads the set as after a restart.
-func BenchmarkMillionMembers(b *testing.B) {
+// BenchmarkLargeSet joins a million documents, most of which are not there yet, and reads the set as after a restart.
+func BenchmarkLargeSet(b *testing.B) {
 	dir, all := b.TempDir(), b
 	x := open(all, dir)
 	passages, questions := benchText(b, 2000)

@@ -34,8 +34,8 @@ func withoutSums(tx *bolt.Tx, format string) error {
 	return errors.Join(meta.Delete([]byte("sums")), meta.Put([]byte("format"), []byte(format)))
 }
 
-// TestFormatsBefore opens folders of the formats before sums, and before sets.
-func TestFormatsBefore(t *testing.T) {
+// TestFormatsWithoutSetsOrSums opens folders of the formats before sums, and before sets.
+func TestFormatsWithoutSetsOrSums(t *testing.T) {
 	t.Parallel()
 	for format, missing := range map[string][]string{"3": {"sets", "members", "memberships"}, "4": nil} {
 		dir := t.TempDir()
@@ -104,8 +104,8 @@ func TestDamagedMembers(t *testing.T) {
 	}
 }
 
-// TestDeletedMemberIsInNoFile deletes a document that was to be in a set, and never was put.
-func TestDeletedMemberIsInNoFile(t *testing.T) {
+// TestCompactErasesDeletedMember deletes a document that was to be in a set, and never was put.
+func TestCompactErasesDeletedMember(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	x := open(t, dir)

@@ -303,7 +303,7 @@ func (x *Index) DropSpace(ctx context.Context, collection, space string) error {
 		return err
 	}
 	defer x.life.RUnlock()
-	return failed("drop space", x.clear(ctx, x.write.Lock, x.write.Unlock))
+	return failed("drop space", x.clearDropped(ctx))
 }
 
 // collectionEdit is a change of vectors and spaces.
@@ -363,8 +363,8 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	return nil
 }
 
-// clear deletes the vectors of dropped spaces in batches. It holds the lock during each batch.
-func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
+// clearDropped deletes the vectors of dropped spaces in batches. It holds x.write during each batch.
+func (x *Index) clearDropped(ctx context.Context) error {
 	for more := true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -378,9 +378,9 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 		if err != nil || dropped == nil {
 			return err
 		}
-		lock()
-		err = x.update(func(tx *txn) error { return clearSome(tx, dropped) })
-		unlock()
+		x.write.Lock()
+		err = x.update(func(tx *txn) error { return clearDroppedBatch(tx, dropped) })
+		x.write.Unlock()
 		if err != nil {
 			return err
 		}
@@ -388,8 +388,8 @@ func (x *Index) clear(ctx context.Context, lock, unlock func()) error {
 	return nil
 }
 
-// clearSome deletes some vectors with a prefix. With the last one, it deletes the entry of the dropped space.
-func clearSome(tx *txn, prefix []byte) error {
+// clearDroppedBatch deletes up to clearBatch vectors with a prefix. With the last one, it deletes the entry of the dropped space.
+func clearDroppedBatch(tx *txn, prefix []byte) error {
 	b := tx.Bucket(bucketVectors)
 	var keys [][]byte
 	cur := b.Cursor()

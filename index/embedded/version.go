@@ -39,7 +39,7 @@ func (x *Index) Version(ctx context.Context, collection string) (uint64, error) 
 		}
 	}
 	if sum > 0 {
-		sum += x.made
+		sum += x.created
 	}
 	return sum, nil
 }

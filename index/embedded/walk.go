@@ -74,14 +74,14 @@ type walk struct {
 	affinity func(n uint32) float64 // 0..1: share of the question's rare words in a passage
 	best     []uint32               // passages with the highest affinity, ascending
 	question map[string]float64     // idf of the question's stems
-	asked    float64                // the sum of it
+	totalIDF float64                // of question
 	passages map[uint32]*node
 	entities map[string]*node
 	budget   int
 }
 
 // Walk implements [index.Graph]. It approximates a personalized PageRank (Haveliwala 2002; on entities and passages as in HippoRAG,
-// Gutiérrez et al. 2024) with two steps from passage to passage, and only follows the heaviest nodes, so its cost hardly depends on
+// Gutiérrez et al. 2024) with two steps from passage to passage, and only follows the heaviest nodes, so its cost is almost independent of
 // the collection. A step to an entity weighs less if many passages mention it, and more if a relation to it shares words with the
 // question. A step to a passage weighs more if the passage is about the entity or shares rare words with the question. Only the
 // first 32 of Chunks and of Entities are used.
@@ -135,7 +135,7 @@ func (w *walk) weighQuestion(ctx context.Context, question string, sc *scorer, s
 	w.question = map[string]float64{}
 	for _, t := range asked.terms {
 		w.question[t.text] = t.idf
-		w.asked += t.idf
+		w.totalIDF += t.idf
 	}
 	best, err := sc.score(ctx, w.v, asked, scoring, candidates)
 	if err != nil || len(best) == 0 {
@@ -203,7 +203,7 @@ func (w *walk) begin(q index.WalkQuery) error {
 	return nil
 }
 
-// specificity returns the weight of an entity: rare entities tell more about a passage.
+// specificity returns the weight of an entity: rare entities are more specific to a passage.
 func (w *walk) specificity(f entityStats) float64 {
 	s := math.Pow(float64(max(f.chunks, 1)), -w.with.rare)
 	if f.about == 0 {
@@ -266,7 +266,7 @@ type step struct {
 
 // steps returns the steps to entities that other passages also mention.
 func (w *walk) steps(names *passageMentions) (out []step, err error) {
-	drawn := w.relationOverlap(names)
+	overlap := w.relationOverlap(names)
 	seen := map[string]int{}
 	for i, m := range names.mentions {
 		key := lang.NormalizeName(m.Name)
@@ -277,7 +277,7 @@ func (w *walk) steps(names *passageMentions) (out []step, err error) {
 		if f.chunks < 2 {
 			continue
 		}
-		weight := w.with.out[m.Kind] * w.specificity(f) * (1 + w.with.says*drawn[i])
+		weight := w.with.out[m.Kind] * w.specificity(f) * (1 + w.with.says*overlap[i])
 		if k, ok := seen[key]; ok {
 			out[k].weight = max(out[k].weight, weight)
 			continue
@@ -296,11 +296,11 @@ func (w *walk) relationOverlap(n *passageMentions) []float64 {
 	}
 	for _, r := range n.relations {
 		shared := 0.0
-		for _, stem := range slices.Sorted(maps.Keys(lang.TermSet(r.says))) { // in order, on which sums depend in their last digits
+		for _, stem := range slices.Sorted(maps.Keys(lang.TermSet(r.predicate))) { // in order, on which sums depend in their last digits
 			shared += w.similarIDF(stem)
 		}
-		out[r.to] = max(out[r.to], shared/w.asked)
-		out[r.from] = max(out[r.from], shared/w.asked/2)
+		out[r.to] = max(out[r.to], shared/w.totalIDF)
+		out[r.from] = max(out[r.from], shared/w.totalIDF/2)
 	}
 	return out
 }
