@@ -20,8 +20,8 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 )
 
-// told is a run that ranked chunks, one of each document, and answered with one of them.
-func told(ranked, answer, cited string) eval.Outcome {
+// outcome returns a run that ranked chunks, one of each document, and cited one of them.
+func outcome(ranked, answer, cited string) eval.Outcome {
 	out := eval.Outcome{Documents: map[corpus.ChunkID]string{}}
 	s := &out.State
 	s.Status, s.Stop, s.Text, s.Rerank = event.Finished, "stop", []byte(answer), &event.Reranked{}
@@ -57,7 +57,7 @@ func fixedAsker(outcomes map[string]eval.Outcome) eval.AskFunc {
 	return func(_ context.Context, q string) (eval.Outcome, error) {
 		out, ok := outcomes[q]
 		if !ok {
-			out.State.Status, out.State.Failure = event.Failed, &event.RunFailed{Code: fault.Index, Message: "the index is away"}
+			out.State.Status, out.State.Failure = event.Failed, &event.RunFailed{Code: fault.Index, Message: "the index is down"}
 		}
 		return out, nil
 	}
@@ -76,10 +76,10 @@ const silent = "The documents do not hold an answer."
 
 func bothModes(t *testing.T) (direct, agentic *eval.ModeReport) {
 	t.Helper()
-	direct = asked(t, event.Direct, map[string]eval.Outcome{"1": told("aAxc", "It was opened in 1932.", "x"), "2": told("x", silent, ""),
-		"3": told("x", "Boats pay the master.", "x"), "4": told("", silent, "")})
-	agentic = asked(t, event.Agentic, map[string]eval.Outcome{"1": told("ab", "It was opened in 1932.", "b"), "2": told("c", "They pay nothing.", "c"),
-		"3": told("x", silent, ""), "4": told("", silent, ""), "5": told("", "", "")})
+	direct = asked(t, event.Direct, map[string]eval.Outcome{"1": outcome("aAxc", "It was opened in 1932.", "x"), "2": outcome("x", silent, ""),
+		"3": outcome("x", "Boats pay the master.", "x"), "4": outcome("", silent, "")})
+	agentic = asked(t, event.Agentic, map[string]eval.Outcome{"1": outcome("ab", "It was opened in 1932.", "b"), "2": outcome("c", "They pay nothing.", "c"),
+		"3": outcome("x", silent, ""), "4": outcome("", silent, ""), "5": outcome("", "", "")})
 	return direct, agentic
 }
 
@@ -88,7 +88,7 @@ func TestAsk(t *testing.T) {
 	if got := direct.Results[0].Ranked; cmp.Diff([]string{"a", "x", "c"}, got) != "" {
 		t.Errorf("ranked %q", got)
 	}
-	if direct.Failed != 1 || direct.Results[4].Failed != "the index is away" || agentic.Failed != 0 || direct.P99 != 20*time.Millisecond {
+	if direct.Failed != 1 || direct.Results[4].Failed != "the index is down" || agentic.Failed != 0 || direct.P99 != 20*time.Millisecond {
 		t.Errorf("failed %d and %d, p99 %v", direct.Failed, agentic.Failed, direct.P99)
 	}
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestAskFails(t *testing.T) {
 		t.Error("no error without questions")
 	}
 	gone := errors.New("gone")
-	_, err := eval.Ask(t.Context(), quiz(), fixedAsker(map[string]eval.Outcome{"1": told("a", "It is so.", "a")}), eval.AskOptions{Verifier: letters{gone}})
+	_, err := eval.Ask(t.Context(), quiz(), fixedAsker(map[string]eval.Outcome{"1": outcome("a", "It is so.", "a")}), eval.AskOptions{Verifier: letters{gone}})
 	if !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}

@@ -47,7 +47,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ name, corpus, queries, qrels, want string }{
 		{"bad JSON", goodCorpus + "\n{", goodQueries, goodQrels, "corpus.jsonl:4:"},
 		{"no id", `{"text":"x"}`, goodQueries, goodQrels, "corpus.jsonl:1: no _id"},
@@ -95,7 +95,7 @@ func TestLoadOwnDocuments(t *testing.T) {
 	}
 }
 
-// FuzzLoad holds that no file of a set makes the reader fail but by an error, and that what it gives is whole.
+// FuzzLoad checks that Load returns an error or a valid set for any content of its files.
 func FuzzLoad(f *testing.F) {
 	f.Add(goodCorpus, goodQueries, goodQrels, `{"claim":"c","doc_id":"a","label":"SUPPORT","evidence":["e"]}`)
 	f.Add("{", `{"_id":"q","answerable":false,"type":3}`, "q\ta", `{"claim":"","label":"SUPPORT"}`)

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean makes s fit to be stored, indexed and shown: valid UTF-8 in normal form C, where invalid bytes have become U+FFFD;
-// lines end in \n; there are no control characters but tab and newline, no byte order marks, no invisible characters
-// that could hide or reorder words (bidirectional overrides, tags, zero-width spaces), and no typographic ligatures.
-// Joiners that Indic scripts, Persian and emoji need are kept. Clean(Clean(s)) is Clean(s).
+// Clean returns s in a form that can be stored, indexed and shown: valid UTF-8 in normal form C, with U+FFFD for invalid bytes and
+// \n at the end of lines. It removes control characters except tab and newline, byte order marks, and invisible characters that could
+// hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters. It keeps
+// joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
 func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -30,7 +30,7 @@ func Clean(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isClean reports of plain ASCII whether it is clean already: most text is.
+// isClean reports whether s is clean ASCII text, as most texts are.
 func isClean(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -47,7 +47,7 @@ func cleanRune(b *strings.Builder, r rune) {
 	case r == '\r', r == '\f', r == '\v', r == 0x85, r == 0x2028, r == 0x2029:
 		b.WriteByte('\n')
 	case r >= 0x1c && r <= 0x1f, r == 0xa0:
-		b.WriteByte(' ') // separators of fields: without them words would run together
+		b.WriteByte(' ') // separators of fields and words
 	case unicode.IsControl(r), isInvisible(r):
 	case r >= 0xfb00 && r <= 0xfb06:
 		b.WriteString(ligatures[r-0xfb00])
@@ -56,7 +56,7 @@ func cleanRune(b *strings.Builder, r rune) {
 	}
 }
 
-// ligatures are what U+FB00 to U+FB06 stand for; text taken from PDF files is full of them.
+// ligatures holds the letters of U+FB00 to U+FB06, which are frequent in the text of PDF files.
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
 
 func isInvisible(r rune) bool {

@@ -7,7 +7,7 @@ import (
 
 var defineRE = regexp.MustCompile(`(?i)^\W*(?:(?:what|who)(?:'s|’s| is| are| was| were) (.+)|(?:define|what is meant by) (.+)|what (?:does|do) (.+) mean)\W*$`)
 
-// maxSubject is how many terms the subject of a definition has at most.
+// maxSubject is the maximum number of terms in the subject of a definition.
 const maxSubject = 3
 
 // DefinitionSubject returns the stems of the term that a question asks to define, such as cursor in "What is a cursor?". It returns
@@ -25,7 +25,7 @@ func DefinitionSubject(question string) []string {
 	for i, w := range words {
 		if IsStopWord(w.Text) {
 			if _, article := articles[w.Text]; !article || i > 0 {
-				return nil // there is more to it: what is kept of a run
+				return nil // not a definition, such as "What is kept of a run?"
 			}
 			continue
 		}
@@ -52,15 +52,15 @@ func endsWith(sentence string, words []Token, subject []string) bool {
 	if len(words) == 0 || len(subject) == 0 {
 		return false
 	}
-	if _, what := kinds[words[0].Text]; IsStopWord(words[0].Text) && !what && words[0].Text != "about" {
-		return false // it is a passage
+	if _, what := definers[words[0].Text]; IsStopWord(words[0].Text) && !what && words[0].Text != "about" {
+		return false // such as "it is a passage"
 	}
 	for k := 1; k < min(len(words), 12)-len(subject)-1; k++ {
 		if _, article := articles[words[k+1].Text]; !article || words[k].Text != "is" {
 			continue
 		}
 		last := k + 1 + len(subject)
-		if last >= len(words) || !same(words[k+2:last+1], subject) {
+		if last >= len(words) || !startsWithStems(words[k+2:last+1], subject) {
 			continue
 		}
 		rest := strings.TrimSpace(sentence[words[last].End:])
@@ -69,7 +69,8 @@ func endsWith(sentence string, words []Token, subject []string) bool {
 	return false
 }
 
-func same(words []Token, stems []string) bool {
+// startsWithStems reports whether the stems of the first words equal stems.
+func startsWithStems(words []Token, stems []string) bool {
 	for i, s := range stems {
 		if Stem(words[i].Text) != s {
 			return false
@@ -88,10 +89,10 @@ func opensWith(words []Token, subject []string) bool {
 	if n == 0 || len(words) < n+2 {
 		return false
 	}
-	if !same(words, subject) {
+	if !startsWithStems(words, subject) {
 		return false
 	}
-	switch _, kind := kinds[words[n+1].Text]; words[n].Text {
+	switch _, kind := definers[words[n+1].Text]; words[n].Text {
 	case "is", "are", "was", "were":
 		return kind
 	case "means", "mean", "denotes", "describes":
@@ -104,5 +105,6 @@ func opensWith(words []Token, subject []string) bool {
 
 var (
 	articles = WordSet("a an the")
-	kinds    = WordSet("a an the one any what how that where who when each something someone")
+	// definers follow "is" in a definition.
+	definers = WordSet("a an the one any what how that where who when each something someone")
 )

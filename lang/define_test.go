@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-func TestSubject(t *testing.T) {
+func TestDefinitionSubject(t *testing.T) {
 	for q, want := range map[string]string{
 		"What is a cursor?":                          "cursor",
 		"what are slow readers":                      "slow reader",

@@ -1,3 +1,3 @@
-// Package lang cleans text and cuts it into sentences, words and terms. Every function is pure, runs in time linear in its
-// input and takes any bytes whatever without panicking.
+// Package lang cleans text and splits it into sentences, words and terms. Its functions are pure, take time linear in the size of
+// their input, and accept any bytes.
 package lang

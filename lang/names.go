@@ -45,7 +45,7 @@ func FoldWord(word string) string {
 	b.Grow(len(word))
 	for _, r := range norm.NFD.String(word) {
 		switch {
-		case r >= 0x300 && r <= 0x36f: // combining marks of Latin, Greek and Cyrillic; those of other scripts tell words apart
+		case r >= 0x300 && r <= 0x36f: // combining marks of Latin, Greek and Cyrillic; in other scripts, they distinguish words
 		case r < utf8.RuneSelf:
 			b.WriteByte(byte(r))
 		default:

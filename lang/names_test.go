@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-func TestName(t *testing.T) {
+func TestNormalizeName(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                "",
 		"...":                             "",

@@ -9,17 +9,21 @@ import (
 // Span is a piece of a text: s[Start:End], in bytes.
 type Span struct{ Start, End int }
 
-// maxSentence is the longest sentence in bytes; a longer run without an end is cut at a space near it.
+// maxSentence is the maximum length of a sentence in bytes. Longer text without an end is split at a space.
 const maxSentence = 2000
 
-// maxMarks is how many bytes of end marks, and of what closes after them, are taken as one.
+// maxMarks is the maximum number of bytes of consecutive end marks, and of the closing marks after them.
 const maxMarks = 64
 
-// Sentences returns the sentences of s in order, without the white space around them. A sentence ends at a full stop,
-// question or exclamation mark with what closes after it (quotes, brackets, reference marks such as [12]), unless the
-// stop belongs to an abbreviation, an initial, a number or a list's counter, or a small letter follows what may be one; at a blank line; and at a new line before a
-// bullet, a counter, a heading, a quotation, a table row or a code fence, or after a heading. A table's row ([IsTableRow]) is one
-// sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than 2,000 bytes.
+// Sentences returns the sentences of s in order, without the white space around them. A sentence ends
+//   - at a full stop, question mark or exclamation mark, including the closing marks after it (quotes, brackets, references such as [12]),
+//     unless the full stop belongs to an abbreviation, an initial, a number or the counter of a list, or probably does because a lower-case
+//     letter follows;
+//   - at a blank line, and at the end of a heading;
+//   - before a line that begins with a bullet, a counter, a heading, a quotation, a table row or a code fence.
+//
+// A table row ([IsTableRow]) is one sentence, and so is fenced code with its fences. Wrapped lines stay together. No sentence is longer than
+// 2,000 bytes.
 func Sentences(s string) []Span {
 	c := cutter{s: s, out: make([]Span, 0, len(s)/100+1)}
 	for i := c.line(len(s) - len(strings.TrimLeft(s, " \t"))); i < len(s); {
@@ -55,7 +59,7 @@ type cutter struct {
 	start int // of the current sentence, including leading white space
 	out   []Span
 
-	open, width int // where the last search for a fence's other end gave up, and how wide a fence it was for
+	open, width int // where the last search for a closing fence ended without a result, and the width of the fence
 }
 
 // end appends the text between start and i as a sentence unless it is blank.
@@ -131,7 +135,7 @@ func (c *cutter) line(i int) int {
 	return n
 }
 
-// fenced returns where the fenced code that begins at i ends, its other fence included.
+// fenced returns the end of the fenced code that begins at i, including its closing fence.
 func (c *cutter) fenced(i int) (int, bool) {
 	width := fence(c.s[i:])
 	if width == 0 {
@@ -140,7 +144,7 @@ func (c *cutter) fenced(i int) (int, bool) {
 	limit := min(len(c.s), i+maxSentence)
 	at := i
 	if width >= c.width && c.open > at {
-		at = c.open // what lies before was searched already
+		at = c.open // the text before was already searched
 	}
 	for {
 		n := strings.IndexByte(c.s[at:limit], '\n')
@@ -161,7 +165,7 @@ func (c *cutter) fenced(i int) (int, bool) {
 	}
 }
 
-// marker reports whether a line begins with what sets it off from the line before.
+// marker reports whether a line begins with a mark that separates it from the line before, such as a bullet.
 func marker(line string) bool {
 	switch line[0] {
 	case '#', '|', '>':
@@ -222,7 +226,7 @@ func (c *cutter) stop(i int) int {
 	return closed
 }
 
-// closers returns where the quotes, brackets and reference marks after i end.
+// closers returns the end of the quotes, brackets and references that begin at i.
 func (c *cutter) closers(i int) int {
 	for limit := min(len(c.s), i+maxMarks); i < limit; {
 		switch b := c.s[i]; {
@@ -250,7 +254,7 @@ func (c *cutter) closers(i int) int {
 	return i
 }
 
-// ends reports whether the end mark at i, after which text goes on at next, ends a sentence; single, if it is one full stop.
+// ends reports whether the end mark at i ends a sentence. The text continues at next. single means that the mark is one full stop.
 func (c *cutter) ends(i, next int, single bool) bool {
 	if next >= len(c.s) {
 		return true
@@ -260,7 +264,7 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return false
 	}
 	if unicode.IsLower(r) {
-		return single && closesPlainly(c.s[c.start:i]) // a name in code may begin a sentence
+		return single && endsWithWord(c.s[c.start:i]) // an identifier may begin a sentence
 	}
 	if !single {
 		return true
@@ -286,9 +290,9 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	return true
 }
 
-// closesPlainly reports whether s ends with a word that is hardly an abbreviation: four small letters or more, and not one of
-// those that are known.
-func closesPlainly(s string) bool {
+// endsWithWord reports whether s ends with a word that is probably not an abbreviation: at least four lower-case letters, and not a known
+// abbreviation.
+func endsWithWord(s string) bool {
 	word := lastWord(s)
 	if len(word) < 4 || len(word) == len(s) {
 		return false
@@ -303,7 +307,7 @@ func closesPlainly(s string) bool {
 	return !never && !maybe && strings.ContainsAny(word, "aeiouy")
 }
 
-// lastWord returns the word that s ends with, points inside included, and no more than its last 16 bytes.
+// lastWord returns the last word of s with the full stops inside it, at most about 16 bytes.
 func lastWord(s string) string {
 	at := len(s)
 	for at > 0 && len(s)-at < 16 {
@@ -331,7 +335,7 @@ func isCounter(w string) bool {
 	return true
 }
 
-// isInitial reports whether a word is one capital letter or several with points between, such as U.S.
+// isInitial reports whether a word is one capital letter, or several letters with full stops between them, such as U.S.
 func isInitial(w string) bool {
 	letterNext := true
 	for _, r := range w {
@@ -344,7 +348,7 @@ func isInitial(w string) bool {
 	return !letterNext && (unicode.IsUpper(r) || len(w) > 2)
 }
 
-// startsSentence reports whether s begins with a capitalised word that commonly begins a sentence and seldom a name.
+// startsSentence reports whether s begins with a word that often begins a sentence and rarely a name.
 func startsSentence(s string) bool {
 	end := 0
 	for end < len(s) && end < 16 && (s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {

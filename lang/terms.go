@@ -51,7 +51,7 @@ func Terms(s string) []string {
 	return out
 }
 
-// Term is a word that carries meaning: as written, lower-cased, and its stem.
+// Term is a word in lower case, with its stem.
 type Term struct{ Word, Stem string }
 
 // UniqueTerms returns the terms of s with distinct stems, in order of first occurrence. Stop words are left out unless s has no

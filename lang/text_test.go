@@ -36,7 +36,7 @@ func TestClean(t *testing.T) {
 
 func TestSentences(t *testing.T) {
 	for _, c := range []struct {
-		name, in string // the sentences wanted are parted by ¦ in want
+		name, in string // want separates sentences by ¦
 		want     string
 	}{
 		{"two", "One is here. Two is there.", "One is here.¦Two is there."},
@@ -118,7 +118,7 @@ func TestTerms(t *testing.T) {
 	}
 	for _, w := range []string{"the", "what", "how", "isn't"} {
 		if !lang.IsStopWord(w) {
-			t.Errorf("Stop(%q) is false", w)
+			t.Errorf("IsStopWord(%q) is false", w)
 		}
 	}
 	if lang.IsStopWord("energy") {
@@ -218,7 +218,7 @@ func FuzzText(f *testing.F) {
 var sample = strings.Repeat("The U.S. economy grew 3.5 percent in 1999, according to Dr. Smith et al. (2001). It wasn't expected! "+
 	"Industrial production of machines, however, fell; several banks failed.\n\n", 100)
 
-// BenchmarkHostile shows that the work is linear: the rates of a length and of four times that are the same.
+// BenchmarkHostile shows that the time is linear: the rate does not depend on the size.
 func BenchmarkHostile(b *testing.B) {
 	for _, unit := range hostile {
 		for _, n := range []int{1 << 16, 1 << 18} {

@@ -12,9 +12,9 @@ type Token struct {
 	Start, End int
 }
 
-// Words returns the words of s in order. A word is a run of letters, digits, marks and underscores. Inside a word, points
-// and commas may stand between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), points in acronyms
-// (U.S), and hyphens in dates (2024-01-02). Where a script writes no spaces, each Han or Hiragana character is a word.
+// Words returns the words of s in order. A word is a run of letters, digits, marks and underscores. A word can contain
+// full stops and commas between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), full stops in acronyms (U.S),
+// and hyphens in dates (2024-01-02). Each Han or Hiragana character is a word, because these scripts have no spaces.
 func Words(s string) []Token {
 	out := make([]Token, 0, len(s)/6+1)
 	for i := 0; i < len(s); {
@@ -34,9 +34,9 @@ type class uint8
 
 const (
 	other  class = iota
-	letter       // also the underscore, which identifiers hold
+	letter       // also the underscore of identifiers
 	digit
-	mark // continues a word and begins none
+	mark // can continue a word, but not begin one
 	ideograph
 )
 
@@ -70,7 +70,7 @@ func classAt(s string, i int) (class, int) {
 	return other, n
 }
 
-// wordEnd returns where the word that begins at i ends.
+// wordEnd returns the end of the word that begins at i.
 func wordEnd(s string, i int) int {
 	start := i
 	prev, n := classAt(s, i)
@@ -100,7 +100,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// joiner returns the width of the mark at i if the word that began at start goes on after it, and 0 otherwise.
+// joiner returns the width of the punctuation mark at i if the word that begins at start continues after it, and 0 otherwise.
 func joiner(s string, start, i int, prev class) int {
 	w := 1
 	if s[i] >= utf8.RuneSelf {
@@ -134,8 +134,8 @@ func joiner(s string, start, i int, prev class) int {
 	return 0
 }
 
-// acronym reports whether the full stop at i is between single letters, as in U.S: before it is one letter since start or
-// since the last point, and the letter after it, which ends at end, is alone too.
+// acronym reports whether the full stop at i is between single letters, as in U.S. The letter before it must follow start or another full
+// stop, and no letter or digit may follow the letter after it, which ends at end.
 func acronym(s string, start, i, end int) bool {
 	_, size := utf8.DecodeLastRuneInString(s[start:i])
 	if before := i - size; before != start && s[before-1] != '.' {
@@ -148,7 +148,7 @@ func acronym(s string, start, i, end int) bool {
 	return c == other || c == ideograph
 }
 
-// inDate reports whether the hyphen at i is one of those of an ISO 8601 date that begins at start.
+// inDate reports whether the hyphen at i is part of an ISO 8601 date that begins at start.
 func inDate(s string, start, i int) bool {
 	if at := i - start; at != 4 && at != 7 || len(s) < start+10 {
 		return false
@@ -166,7 +166,7 @@ func inDate(s string, start, i int) bool {
 	return c != digit
 }
 
-// lower lower-cases a word and writes its apostrophes alike.
+// lower returns a word in lower case, with ' for ’.
 func lower(w string) string {
 	w = strings.ToLower(w)
 	if strings.Contains(w, "’") {

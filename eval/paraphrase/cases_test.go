@@ -20,7 +20,7 @@ var some = []string{
 	"How many of the 12 judges were named by Queen Anne?", "Autophagy declines in aged organisms.", "What is the largest city of Peru?",
 }
 
-func TestCasesAreWhatTheyAreCalled(t *testing.T) {
+func TestCases(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
 	for _, c := range paraphrase.Cases(some, 1) {
@@ -46,7 +46,7 @@ func TestCasesAreWhatTheyAreCalled(t *testing.T) {
 		t.Errorf("not repeatable: %s", diff)
 	}
 	if cmp.Equal(paraphrase.Cases(some, 1), paraphrase.Cases(some, 2)) {
-		t.Error("the seed does nothing")
+		t.Error("the seed has no effect")
 	}
 }
 

@@ -189,7 +189,9 @@ shortest longer shorter best worst larger smaller greater lesser early late earl
 earlier later increase decrease increases decreases increased decreased high low positive negative positively negatively upper lower
 maximum minimum top bottom former latter new old`)
 
-func useAntonym(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, antonyms) }
+func useAntonym(r *rand.Rand, q string, _ []string) (string, bool) {
+	return replaceFromPairs(r, q, antonyms)
+}
 
 var kinds = strings.Fields(`city country county state river lake film album father mother born died north south east west president governor husband
 wife daughter son before after won lost king queen author editor director producer war treaty band song day month brother sister
@@ -198,11 +200,15 @@ north-south east-west summer winter morning evening students teachers men women 
 population area height weight length width company government church castle age name city village teacher student
 increases reduces activates inhibits promotes prevents buy sell teach learn north west build destroy open close start end`)
 
-func changeKind(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, kinds) }
+func changeKind(r *rand.Rand, q string, _ []string) (string, bool) {
+	return replaceFromPairs(r, q, kinds)
+}
 
 var tenses = strings.Fields(`was is were are did does is was are were did will does did has had`)
 
-func changeTense(r *rand.Rand, q string, _ []string) (string, bool) { return replaceFromPairs(r, q, tenses) }
+func changeTense(r *rand.Rand, q string, _ []string) (string, bool) {
+	return replaceFromPairs(r, q, tenses)
+}
 
 var quantifiers = strings.Fields(`all some every one both neither many few some all only also each any always never usually rarely once twice half all
 several all most some`)

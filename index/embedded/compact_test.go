@@ -21,7 +21,7 @@ import (
 
 var markers = []string{"Xylomarkerqq", "vanishing-id"}
 
-// deleteMarked puts a document with the markers among others, and deletes it.
+// deleteMarked puts documents, one of which contains the markers, and deletes that one.
 func deleteMarked(t *testing.T, x *embedded.Index, dir string) {
 	t.Helper()
 	putRange(t, x, "kept", 0, 20, "words that stay", 2)
@@ -39,8 +39,8 @@ func deleteMarked(t *testing.T, x *embedded.Index, dir string) {
 	}
 }
 
-// TestDeletedTextIsErasedInTheBackground greps all files of an open index for deleted text once the promised time is over, and
-// again while documents are deleted all the time.
+// TestDeletedTextIsErasedInTheBackground searches all files of an open index for deleted text after the documented time, and
+// again while documents are deleted continuously.
 func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
 	}
 }
 
-// TestErasedAfterRestart closes an index right after a deletion: the next process erases it.
+// TestErasedAfterRestart closes an index right after a deletion. The next process must erase the text.
 func TestErasedAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -102,7 +102,7 @@ func TestErasedAfterRestart(t *testing.T) {
 	})
 }
 
-// TestCompactDuringWrites compacts while documents are put, deleted and searched: nothing is lost, and at last nothing deleted is left.
+// TestCompactDuringWrites compacts while documents are put, deleted and searched. Nothing may be lost, and finally no deleted text may be left.
 func TestCompactDuringWrites(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -146,7 +146,7 @@ func TestCompactDuringWrites(t *testing.T) {
 	}
 }
 
-// TestCompactShrinks deletes most of an index: its database gets smaller. Where the new file cannot be made, the old one stays in
+// TestCompactShrinks deletes most of an index. Its database must shrink. If the new file cannot be created, the old one must stay in
 // use.
 func TestCompactShrinks(t *testing.T) {
 	dir := t.TempDir()

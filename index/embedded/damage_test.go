@@ -61,7 +61,7 @@ var damages = map[string]func(b []byte, r *rand.Rand) []byte{
 	"noise": func([]byte, *rand.Rand) []byte { return bytes.Repeat([]byte("noise"), 5000) },
 }
 
-// damagedIndex makes an index of 30 documents, with several segments and pages that are free.
+// damagedIndex creates an index of 30 documents, with several segments and free pages.
 func damagedIndex(t *testing.T) (dir string, files []string) {
 	dir = t.TempDir()
 	x := open(t, dir)
@@ -87,8 +87,8 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 	return dir, files
 }
 
-// TestDamaged damages the files of an index in many ways: opening or searching fails with an error that names the file, or
-// everything is found. Nothing is ever missing without an error.
+// TestDamaged damages the files of an index in many ways. Either opening or searching fails with an error that names the file, or
+// everything is found. Nothing may be missing without an error.
 func TestDamaged(t *testing.T) {
 	good, files := damagedIndex(t)
 	seeds := 3
@@ -191,7 +191,7 @@ func readsAll(t *testing.T, dir string) error {
 	return nil
 }
 
-// TestLexicalDamagedWhileOpen damages the segments of an open index: a check finds it, Health says so, and the index rebuilds them.
+// TestLexicalDamagedWhileOpen damages the segments of an open index. Verify must find it, Health must report it, and the index must rebuild them.
 func TestLexicalDamagedWhileOpen(t *testing.T) {
 	dir, _ := damagedIndex(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 			_ = f.Close()
 		}
 		if err := x.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), ".zap") {
-			t.Errorf("the check gives %v", err)
+			t.Errorf("the check returns %v", err)
 		}
 		if x.Health() == nil {
 			t.Error("healthy")

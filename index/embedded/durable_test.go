@@ -95,7 +95,7 @@ func count(t *testing.T, x index.Reader, text string, level corpus.Level) int {
 	return len(hits)
 }
 
-// wantNamed checks that so many passages name an entity.
+// wantNamed checks how many passages mention an entity.
 func wantNamed(t *testing.T, x index.Graph, name string, n int) {
 	t.Helper()
 	es, err := x.Entities(t.Context(), "c", name)
@@ -107,7 +107,7 @@ func wantNamed(t *testing.T, x index.Graph, name string, n int) {
 	}
 }
 
-// holding lists the files under dir that hold any of the words, whatever their case.
+// holding lists the files under dir that contain any of the words, in any case.
 func holding(t *testing.T, dir string, words ...string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -208,7 +208,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestOpenCancelled opens an index with a context that has ended: the error is that of the context, and the folder is free afterwards.
+// TestOpenCancelled opens an index with a cancelled context. The error must be that of the context, and the folder must be unlocked.
 func TestOpenCancelled(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -320,7 +320,7 @@ func writeForever(dir string) {
 	}
 }
 
-// turn puts documents into a set and takes them out of it again, by turns.
+// turn alternately adds documents to a set and removes them.
 func turn(x *embedded.Index, i int, id corpus.DocumentID) error {
 	ids := []corpus.DocumentID{id, "never"}
 	if i/7%2 == 0 {
@@ -390,8 +390,8 @@ func inSet(t *testing.T, x *embedded.Index) {
 	}
 }
 
-// TestOutdatedLexicalIndex replaces lexical indexes by earlier states, as crashes leave them: one change missing, several changes missing,
-// or the whole index missing.
+// TestOutdatedLexicalIndex replaces lexical indexes by earlier states, as crashes leave them: without the last change, without several
+// changes, or missing.
 func TestOutdatedLexicalIndex(t *testing.T) {
 	for behind := range 4 {
 		t.Run(fmt.Sprint(behind), func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// asBefore turns a closed folder into one of format 1: vectors by collection, level and row, and no word of their spaces.
-func asBefore(t *testing.T, dir string) {
+// convertToFirstFormat converts a closed folder to format 1, whose keys of vectors contain no space.
+func convertToFirstFormat(t *testing.T, dir string) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func asBefore(t *testing.T, dir string) {
 	}
 }
 
-// TestFirstFormat opens a folder whose vectors have no space: all but they is there, and they can be made again.
+// TestFirstFormat opens a folder whose vectors have no space. Only the vectors may be lost, and they can be computed again.
 func TestFirstFormat(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -65,7 +65,7 @@ func TestFirstFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeIndex(t, x)
-	asBefore(t, dir)
+	convertToFirstFormat(t, dir)
 	for range 2 {
 		x = open(t, dir)
 		after, err := x.Documents(t.Context(), "c", "", 0)
@@ -104,8 +104,8 @@ func TestFirstFormat(t *testing.T) {
 	}
 }
 
-// TestFormatWithoutMentions opens a folder whose passages have no mentions. Lexical search must find them, and they must get mentions when they
-// are put again.
+// TestFormatWithoutMentions opens a folder whose passages have no mentions. Lexical search must find them, and they must get mentions
+// when they are put again.
 func TestFormatWithoutMentions(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -158,14 +158,14 @@ func TestUnknownFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := embedded.Open(t.Context(), dir, embedded.Options{}); err == nil {
-		t.Error("opened a format that is not known")
+		t.Error("opened an unknown format")
 	} else if e, ok := errors.AsType[*fault.Error](err); ok {
 		t.Errorf("a damaged folder is the caller's fault: %v", e)
 	}
 }
 
-// TestDropSpaceInterrupted puts back the note that a crash in the middle of Drop leaves, with vectors under it: closing the index
-// deletes them, and no search sees them before.
+// TestDropSpaceInterrupted restores the entry of a dropped space with vectors, as a crash during DropSpace leaves it. No search may see the
+// vectors, and Compact must delete them.
 func TestDropSpaceInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -189,7 +189,7 @@ func TestDropSpaceInterrupted(t *testing.T) {
 		return n
 	}
 	if n := left(); n != 0 {
-		t.Fatalf("%d keys left by Drop", n)
+		t.Fatalf("%d keys left by DropSpace", n)
 	}
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
@@ -221,7 +221,7 @@ func TestDropSpaceInterrupted(t *testing.T) {
 	}
 }
 
-// TestMissingVectorsInPages lists the last chunk of a collection that is larger than one call looks at.
+// TestMissingVectorsInPages lists the last chunk of a collection that one call cannot scan.
 func TestMissingVectorsInPages(t *testing.T) {
 	x := open(t, t.TempDir())
 	var docs []corpus.Document

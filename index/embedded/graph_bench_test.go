@@ -13,7 +13,7 @@ import (
 
 const graphPassages = 100_000
 
-// benchName writes a number as a name of two words.
+// benchName returns a name of two words for a number.
 func benchName(n uint64) string { return fmt.Sprintf("Ka%d Lo%d", n%997, n) }
 
 // graphIndex returns an index in which each passage is about its own name, and mentions ten other names with Zipf's distribution and one

@@ -18,15 +18,15 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
-// stopping is a context that ends when it is asked for its error for the nth time. Before each answer it calls do.
-type stopping struct {
+// endingContext is a context that ends at the nth call of Err. It calls do before that.
+type endingContext struct {
 	context.Context
 	n   int
 	do  func()
 	end error
 }
 
-func (s *stopping) Err() error {
+func (s *endingContext) Err() error {
 	if s.n--; s.n > 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (s *stopping) Err() error {
 	return s.end
 }
 
-// rowsIn counts the keys of some buckets of documents.db: what a document leaves that was not put must not be there.
+// rowsIn counts the keys of some buckets of documents.db, to check that an interrupted Put leaves none.
 func rowsIn(t *testing.T, dir string) string {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
@@ -57,8 +57,8 @@ func rowsIn(t *testing.T, dir string) string {
 	return out
 }
 
-// TestLargePutInterrupted puts a document that is written in several transactions, in the place of another, and cuts that short at
-// each of them, by a crash and by its context: the one before stays whole, and nothing is left of the new one.
+// TestLargePutInterrupted replaces a document by one that needs several transactions. A crash or the end of the context interrupts each of
+// them. The old document must stay complete, and nothing of the new one may be left.
 func TestLargePutInterrupted(t *testing.T) {
 	const n = 600 // passages, and as many sentences
 	cuts := 0
@@ -72,7 +72,7 @@ func TestLargePutInterrupted(t *testing.T) {
 		for i := range es {
 			es[i].ID += "/new"
 		}
-		ctx := &stopping{Context: t.Context(), n: at, end: context.Canceled, do: func() {
+		ctx := &endingContext{Context: t.Context(), n: at, end: context.Canceled, do: func() {
 			if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
 				t.Error(err)
 			}
@@ -112,11 +112,11 @@ func TestLargePutInterrupted(t *testing.T) {
 		}
 	}
 	if cuts < 2 {
-		t.Errorf("cut short at %d places", cuts)
+		t.Errorf("interrupted at %d places", cuts)
 	}
 }
 
-// TestLargePutRejected puts a large document whose last chunk another document has: nothing of it is kept.
+// TestLargePutRejected puts a large document whose last chunk id belongs to another document. Nothing of it may be stored.
 func TestLargePutRejected(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
@@ -142,8 +142,8 @@ func TestLargePutRejected(t *testing.T) {
 	}
 }
 
-// TestLargePutWithOutdatedLexicalIndex puts a document that is indexed in several batches, and replaces the lexical indexes by their earlier state or
-// deletes them. They must be updated or rebuilt.
+// TestLargePutWithOutdatedLexicalIndex puts a document that is indexed in several batches, and replaces the lexical indexes by their
+// earlier state or deletes them. They must be updated or rebuilt.
 func TestLargePutWithOutdatedLexicalIndex(t *testing.T) {
 	const n = 600
 	words := 130
@@ -174,7 +174,7 @@ func TestLargePutWithOutdatedLexicalIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("put", x)
-	for what, with := range map[string]string{"behind": before, "gone": t.TempDir()} {
+	for what, with := range map[string]string{"outdated": before, "missing": t.TempDir()} {
 		if err := errors.Join(x.Close(), os.RemoveAll(lexical), os.CopyFS(lexical, os.DirFS(with))); err != nil {
 			t.Fatal(err)
 		}

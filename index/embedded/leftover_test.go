@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// TestLeftoverSegment opens an index with a segment file that no state refers to, as a crash in the middle of a write or a
-// merge leaves it: the file is removed and no lexical index is rebuilt.
+// TestLeftoverSegment opens an index with an unused segment file, as a crash during a write or a merge leaves it. The file must be
+// removed, and no lexical index may be rebuilt.
 func TestLeftoverSegment(t *testing.T) {
 	const sentences = 5000
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// reopened returns an open index of one collection, c, that is not loaded yet. It holds one passage, of the set s.
+// reopened returns an open index of one collection, c, that is not loaded yet. It contains one passage, in the set s.
 func reopened(t *testing.T) *Index {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +92,7 @@ func (p *gateProbe) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestRepairDuringScopedSearch repairs a collection by a rebuild, during which searches of its sets go on.
+// TestRepairDuringScopedSearch repairs a collection by a rebuild. Searches of its sets must work in the meantime.
 func TestRepairDuringScopedSearch(t *testing.T) {
 	t.Parallel()
 	x := reopened(t)

@@ -27,7 +27,7 @@ func TestEncodeMentions(t *testing.T) {
 	}
 }
 
-// FuzzDecodeMentions reads records that no program wrote: an error or a record whose relations are between its mentions.
+// FuzzDecodeMentions decodes arbitrary bytes. The result must be an error, or a record whose relations refer to its mentions.
 func FuzzDecodeMentions(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(encodeMentions(&passageMentions{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, relations: []relation{{0, 0, "x"}}})[4:])

@@ -29,7 +29,7 @@ func fillAndDelete(t *testing.T, x *Index, kept int) {
 	}
 }
 
-// TestCompactWhileReading compacts while a read of documents.db runs: other reads and writes go on.
+// TestCompactWhileReading compacts while a read of documents.db runs. Other reads and writes must not wait.
 func TestCompactWhileReading(t *testing.T) {
 	for _, at := range []string{"before", "after"} { // compaction took the write lock
 		t.Run(at, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestCompactWhileReading(t *testing.T) {
 	}
 }
 
-// TestPutAfterDeletingAll deletes all documents and puts another one. The write that sweeps the last rows out also looks for a key in the
-// bucket that is empty then.
+// TestPutAfterDeletingAll deletes all documents and puts another one. The write that deletes the last rows also looks up a key in the
+// bucket that is now empty.
 func TestPutAfterDeletingAll(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.Context(), t.TempDir(), Options{})

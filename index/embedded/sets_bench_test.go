@@ -67,7 +67,7 @@ func BenchmarkScoped(b *testing.B) {
 
 func setOf(name string) string { return index.Scope{Collection: "c", Sets: []string{name}}.Name() }
 
-// BenchmarkLargeSet joins a million documents, most of which are not there yet, and reads the set as after a restart.
+// BenchmarkLargeSet adds a million documents to a set, most of which do not exist yet, and reads the set as after a restart.
 func BenchmarkLargeSet(b *testing.B) {
 	dir, all := b.TempDir(), b
 	x := open(all, dir)

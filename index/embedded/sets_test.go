@@ -104,7 +104,7 @@ func TestDamagedMembers(t *testing.T) {
 	}
 }
 
-// TestCompactErasesDeletedMember deletes a document that was to be in a set, and never was put.
+// TestCompactErasesDeletedMember deletes a document that is a member of a set but was never put.
 func TestCompactErasesDeletedMember(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestCompactErasesDeletedMember(t *testing.T) {
 	}
 }
 
-// TestManySets asks for more sets than are held in memory, in a collection of many segments with many deletions.
+// TestManySets reads more sets than are cached in memory, in a collection of many segments with many deletions.
 func TestManySets(t *testing.T) {
 	t.Parallel()
 	x := open(t, t.TempDir())

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestStaleRootPage puts the root page of the empty index in the place of the current one, as a disk does that loses a write. The older
-// state is whole, its sums are right, and it uses no page that is in use, but it lacks all documents.
+// TestStaleRootPage replaces the root page by that of the empty index, as a disk that loses a write does. The older state is complete, its
+// checksums are correct, and it uses no page that is in use, but it contains no documents.
 func TestStaleRootPage(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, fileDocuments)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSlabs adds rows in batches out of order and removes some: all that is left is found, in few slabs.
+// TestSlabs adds rows in batches out of order and removes some. All other rows must be found, and there must be few slabs.
 func TestSlabs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 20_000

@@ -46,7 +46,7 @@ func name(t *testing.T, x index.Index, collection, id, title, text string, names
 	}
 }
 
-// films puts a small graph: a film, the people who made it, and places, one of which everything mentions.
+// films puts a small graph: a film, the people who made it, and places. All passages mention one of the places.
 func films(t *testing.T, x index.Index, collection string) {
 	t.Helper()
 	var docs []corpus.Document

@@ -15,34 +15,34 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// sorted is an index with sets.
-type sorted interface {
+// setsIndex is an index with sets.
+type setsIndex interface {
 	index.Index
 	index.Sets
 	index.DocumentReader
 	index.Versions
 }
 
-func openSets(t *testing.T, open Open, dir string) sorted {
+func openSets(t *testing.T, open Open, dir string) setsIndex {
 	t.Helper()
-	x, ok := open(t, dir).(sorted)
+	x, ok := open(t, dir).(setsIndex)
 	if !ok {
 		t.Skip("keeps no sets")
 	}
 	return x
 }
 
-func join(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
+func addToSet(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
 	t.Helper()
 	if err := x.AddToSet(t.Context(), collection, set, ids); err != nil {
-		t.Fatalf("join %s: %v", set, err)
+		t.Fatalf("add to %s: %v", set, err)
 	}
 }
 
-func leave(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
+func removeFromSet(t *testing.T, x index.Sets, collection, set string, ids ...corpus.DocumentID) {
 	t.Helper()
 	if err := x.RemoveFromSet(t.Context(), collection, set, ids); err != nil {
-		t.Fatalf("leave %s: %v", set, err)
+		t.Fatalf("remove from %s: %v", set, err)
 	}
 }
 
@@ -74,13 +74,13 @@ func setsMembers(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	apple := func(id string) { put(t, x, "c", id, "", passage("apple "+id, 1, 0)) }
 	wantFound(t, x, inSets("s"))
-	join(t, x, "c", "s", "a", "b") // before there is anything
+	addToSet(t, x, "c", "s", "a", "b") // before there is anything
 	wantFound(t, x, inSets("s"))
 	for _, id := range []string{"a", "b", "d", "e"} {
 		apple(id)
 	}
-	join(t, x, "c", "s", "d", "d", "a")
-	join(t, x, "c", "s2", "e", "a")
+	addToSet(t, x, "c", "s", "d", "d", "a")
+	addToSet(t, x, "c", "s2", "e", "a")
 	wantFound(t, x, inSets("s"), "a", "b", "d")
 	wantFound(t, x, inSets("s2"), "a", "e")
 	wantFound(t, x, inSets("s2", "s"), "a", "b", "d", "e")
@@ -96,9 +96,9 @@ func setsMembers(t *testing.T, open Open) {
 	if n := len(search(t, x, index.Query{Collection: inSets("s"), Text: "apple"})); n != 3 {
 		t.Errorf("%d of 3 passages after one was put anew", n)
 	}
-	leave(t, x, "c", "s", "a", "e", "none")
-	leave(t, x, "c", "nowhere", "a")
-	leave(t, x, "nowhere", "s", "b")
+	removeFromSet(t, x, "c", "s", "a", "e", "none")
+	removeFromSet(t, x, "c", "nowhere", "a")
+	removeFromSet(t, x, "nowhere", "s", "b")
 	wantFound(t, x, inSets("s"), "b", "d")
 	wantFound(t, x, inSets("s2"), "a", "e")
 
@@ -110,7 +110,7 @@ func setsMembers(t *testing.T, open Open) {
 	apple("a") // another document of its id: in no set
 	wantFound(t, x, inSets("s", "s2"), "d", "e")
 	wantFound(t, x, alone("a"), "a")
-	join(t, x, "c", "s", "a", "later")
+	addToSet(t, x, "c", "s", "a", "later")
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"later"}); err != nil { // it ends that it was to be a member
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func setsMembers(t *testing.T, open Open) {
 	wantFound(t, x, inSets("s"))
 	wantFound(t, x, inSets("s2"), "e")
 	wantFound(t, x, "c", "a", "d", "e", "later")
-	join(t, x, "c", "s", "later")
+	addToSet(t, x, "c", "s", "later")
 	wantFound(t, x, inSets("s"), "later")
 }
 
@@ -135,18 +135,18 @@ func setsRefuse(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	ctx := t.Context()
 	put(t, x, "c", "a", "", passage("apple", 1, 0).in("s"))
-	join(t, x, "c", "s", "a")
+	addToSet(t, x, "c", "s", "a")
 	scope := inSets("s")
 	d, es := document(scope, "b", "", passage("apple"))
 	refused(t, "put into a set", x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es}), "collection")
 	refused(t, "delete from a set", x.Delete(ctx, scope, []corpus.DocumentID{"a"}), "collection")
 	refused(t, "join within a set", x.AddToSet(ctx, scope, "s", []corpus.DocumentID{"a"}), "collection")
 	refused(t, "leave within a set", x.RemoveFromSet(ctx, alone("a"), "s", []corpus.DocumentID{"a"}), "collection")
-	refused(t, "disband within a set", x.DeleteSet(ctx, scope, "s"), "collection")
+	refused(t, "delete set within a set", x.DeleteSet(ctx, scope, "s"), "collection")
 	for _, set := range []string{"", "a b", "a\x00b", "a\x1fsb", "é", "a/b", strings.Repeat("a", 300)} {
 		refused(t, fmt.Sprintf("join %.20q", set), x.AddToSet(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
 		refused(t, fmt.Sprintf("leave %.20q", set), x.RemoveFromSet(ctx, "c", set, []corpus.DocumentID{"a"}), "set")
-		refused(t, fmt.Sprintf("disband %.20q", set), x.DeleteSet(ctx, "c", set), "set")
+		refused(t, fmt.Sprintf("delete set %.20q", set), x.DeleteSet(ctx, "c", set), "set")
 	}
 	for _, id := range []corpus.DocumentID{"", "\xff"} {
 		refused(t, fmt.Sprintf("join of %q", id), x.AddToSet(ctx, "c", "s", []corpus.DocumentID{"a", id}), "document")
@@ -190,9 +190,9 @@ func setsLikeAnother(t *testing.T, open Open) {
 	for _, id := range ids {
 		put(t, x, "c", string(id), "", passage("apple"))
 	}
-	join(t, x, "c", "s", "a", "é")
-	join(t, x, "c", "sa", "ab", "b")
-	join(t, x, "c", "sab", "a\x00b")
+	addToSet(t, x, "c", "s", "a", "é")
+	addToSet(t, x, "c", "sa", "ab", "b")
+	addToSet(t, x, "c", "sab", "a\x00b")
 	wantFound(t, x, inSets("s"), "a", "é")
 	wantFound(t, x, inSets("sa"), "ab", "b")
 	wantFound(t, x, inSets("sab"), "a\x00b")
@@ -218,7 +218,7 @@ func contents(t *testing.T, open Open) {
 	}
 	put(t, x, "c", "bare", "")
 	put(t, x, "c", "b", "", passage("b"))
-	join(t, x, "c", "s", "a", "bare", "none")
+	addToSet(t, x, "c", "s", "a", "bare", "none")
 	got, err := x.DocumentsByID(t.Context(), "c", []corpus.DocumentID{"none", "b", "", "a", "a\x00", "bare"})
 	if err != nil || len(got) != 3 || got[0].ID != "b" || got[2].ID != "bare" {
 		t.Fatalf("described %v, %v", got, err)
@@ -269,7 +269,7 @@ func setsWalk(t *testing.T, open Open) {
 	x := openSets(t, open, t.TempDir())
 	g := graphOf(t, x)
 	films(t, x, "c")
-	join(t, x, "c", "s", "film", "mother", "town1", "town2") // the director, who leads from one to the other, is not in it
+	addToSet(t, x, "c", "s", "film", "mother", "town1", "town2") // the director, who leads from one to the other, is not in it
 	scope := inSets("s")
 	for _, question := range []string{"", "Who is the mother of the director of the film?"} {
 		for _, w := range []index.WalkQuery{
@@ -301,7 +301,7 @@ func setsWalk(t *testing.T, open Open) {
 	if err != nil || len(got) != 3 || len(got[0])+len(got[2]) != 0 || len(got[1]) != 5 {
 		t.Errorf("mentioned %v, %v", got, err)
 	}
-	// The same as where nothing else is.
+	// The result is the same as in a collection without other documents.
 	for _, id := range []string{"film", "mother", "town1", "town2"} {
 		copied(t, x, "c", "only", corpus.DocumentID(id))
 	}
@@ -314,7 +314,7 @@ func setsWalk(t *testing.T, open Open) {
 	}
 }
 
-// copied puts a document of [films] into another collection too.
+// copied also puts a document of [films] into another collection.
 func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) {
 	t.Helper()
 	chunks, err := x.Chunks(t.Context(), from, []corpus.ChunkID{corpus.ChunkID(id + "/0")})
@@ -340,7 +340,7 @@ func setsWhileRead(t *testing.T, open Open) {
 	for _, id := range []string{"fixed", "replaced", "outside", "toggled"} {
 		put(t, x, "c", id, "", passage("apple", 1, 0), passage("apple", 1, 1))
 	}
-	join(t, x, "c", "s", "fixed", "replaced")
+	addToSet(t, x, "c", "s", "fixed", "replaced")
 	ctx := context.Background()
 	scope := inSets("s")
 	var readers sync.WaitGroup
@@ -387,10 +387,10 @@ func setsWhileRead(t *testing.T, open Open) {
 	}
 	for i := range 6 {
 		put(t, x, "c", "replaced", "", passage("apple", 1, 0), passage(fmt.Sprintf("apple %d", i), 1, 1))
-		join(t, x, "c", "s", "toggled", "new")
+		addToSet(t, x, "c", "s", "toggled", "new")
 		put(t, x, "c", "new", "", passage("apple", 1, 0), passage("apple", 1, 1))
 		wantFound(t, x, scope, "fixed", "new", "replaced", "toggled")
-		leave(t, x, "c", "s", "toggled")
+		removeFromSet(t, x, "c", "s", "toggled")
 		wantFound(t, x, scope, "fixed", "new", "replaced")
 		if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"new"}); err != nil {
 			t.Fatal(err)
@@ -410,7 +410,7 @@ func setsReadFirst(t *testing.T, open Open) {
 	}
 	const sets = 24
 	for i := range sets {
-		join(t, x, "c", fmt.Sprint(i), "replaced")
+		addToSet(t, x, "c", fmt.Sprint(i), "replaced")
 	}
 	replace(0)
 	x = openSets(t, open, dir)
@@ -449,9 +449,9 @@ func setsReopen(t *testing.T, open Open) {
 	for _, id := range []string{"a", "b", "d"} {
 		put(t, x, "c", id, "", passage("apple", 1, 0))
 	}
-	join(t, x, "c", "s", "a", "b", "later")
-	join(t, x, "c", "gone", "a")
-	leave(t, x, "c", "s", "b")
+	addToSet(t, x, "c", "s", "a", "b", "later")
+	addToSet(t, x, "c", "gone", "a")
+	removeFromSet(t, x, "c", "s", "b")
 	if err := x.DeleteSet(t.Context(), "c", "gone"); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ var (
 // world is a simple model of the expected content of an index.
 type world struct {
 	t      *testing.T
-	x      sorted
+	x      setsIndex
 	r      *rand.Rand
 	docs   map[corpus.DocumentID][]index.Entry
 	puts   map[corpus.DocumentID]int

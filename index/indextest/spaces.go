@@ -13,22 +13,22 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// spaced is an index with several vector spaces.
-type spaced interface {
+// spacesIndex is an index with several vector spaces.
+type spacesIndex interface {
 	index.Index
 	index.Spaces
 }
 
-func openSpaces(t *testing.T, open Open, dir string) spaced {
+func openSpaces(t *testing.T, open Open, dir string) spacesIndex {
 	t.Helper()
-	x, ok := open(t, dir).(spaced)
+	x, ok := open(t, dir).(spacesIndex)
 	if !ok {
 		t.Skip("keeps one space")
 	}
 	return x
 }
 
-func wantStats(t *testing.T, x spaced, collection string, chunks int, spaces ...index.Space) {
+func wantStats(t *testing.T, x spacesIndex, collection string, chunks int, spaces ...index.Space) {
 	t.Helper()
 	got, err := x.VectorStats(t.Context(), collection)
 	if err != nil {
@@ -39,8 +39,8 @@ func wantStats(t *testing.T, x spaced, collection string, chunks int, spaces ...
 	}
 }
 
-// bare lists all chunks without a vector of the space, page by page.
-func missing(t *testing.T, x spaced, collection, space string, limit int) (all []index.UnembeddedChunk) {
+// unembedded lists all chunks without a vector of the space, page by page.
+func missing(t *testing.T, x spacesIndex, collection, space string, limit int) (all []index.UnembeddedChunk) {
 	t.Helper()
 	after := ""
 	for range 1000 {
@@ -61,7 +61,7 @@ func missing(t *testing.T, x spaced, collection, space string, limit int) (all [
 }
 
 // fill sets the vector of all chunks without one.
-func fill(t *testing.T, x spaced, collection, space string, vector ...float32) {
+func fill(t *testing.T, x spacesIndex, collection, space string, vector ...float32) {
 	t.Helper()
 	for _, b := range missing(t, x, collection, space, 2) {
 		if err := x.SetVectors(t.Context(), collection, space, []string{b.Ref}, [][]float32{vector}); err != nil {
@@ -114,7 +114,7 @@ func twoSpaces(t *testing.T, open Open) {
 		want(t, search(t, x, fresh), "d0/0", "d1/0", "d2/0", "d3/0", "d4/0", "none/0", "words/0")
 	}
 	want(t, search(t, x, index.Query{Collection: "d", Space: "old", Vector: []float32{1, 0}}), "other/0")
-	// The name is free for vectors of another dimension, and nothing of the dropped space is left under it.
+	// The name is free for vectors of another dimension, and has no data of the dropped space.
 	if got := missing(t, x, "c", "old", 3); len(got) != 12 {
 		t.Errorf("%d of 12 miss a vector of the dropped space", len(got))
 	}
@@ -165,7 +165,7 @@ func spacesWhileWritten(t *testing.T, open Open) {
 	}
 	wantStats(t, x, "c", 0, index.Space{Name: "new", Dim: 2}, index.Space{Name: "old", Dim: 2, Complete: true})
 
-	// At once: a writer, and one that fills, in many small steps out of order.
+	// Concurrently: a writer, and a worker that sets missing vectors in many small steps, out of order.
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 60 {

@@ -18,12 +18,12 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// library is an index with collections of its own and files in sets, and how often it was asked.
+// library is an index with collections and with uploaded files in sets. It counts calls.
 type library struct {
 	*embedded.Index
-	t        *testing.T
-	searches int
-	placed   []string // collections that texts were placed for
+	t           *testing.T
+	searches    int
+	embeddedFor []string // collections that texts were embedded for
 }
 
 func (l *library) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
@@ -32,11 +32,11 @@ func (l *library) Search(ctx context.Context, q index.Query) ([]index.Hit, error
 }
 
 func (l *library) SearchVector(_ context.Context, collection, _ string, p model.Purpose) (index.SearchVector, error) {
-	l.placed = append(l.placed, collection)
+	l.embeddedFor = append(l.embeddedFor, collection)
 	return index.SearchVector{Space: "space of " + collection}, nil
 }
 
-// put puts a document of one passage, about its id in capitals, that names Northern Poland.
+// put puts a document of one passage, which is about its id in capitals and mentions Northern Poland.
 func (l *library) put(collection, id, text string) {
 	l.t.Helper()
 	d := corpus.Document{ID: corpus.DocumentID(id), Collection: collection, Title: "Title " + strings.ToUpper(id), Hash: "hash of " + id + " in " + collection}
@@ -48,7 +48,7 @@ func (l *library) put(collection, id, text string) {
 	}
 }
 
-func (l *library) join(set string, ids ...corpus.DocumentID) {
+func (l *library) addToSet(set string, ids ...corpus.DocumentID) {
 	l.t.Helper()
 	if err := l.AddToSet(l.t.Context(), "files", set, ids); err != nil {
 		l.t.Fatal(err)
@@ -70,23 +70,23 @@ func open(t *testing.T) (*library, *scope.Reader) {
 	return l, scope.New(l, "files", scope.Options{Vectors: l})
 }
 
-// furnish fills a library.
-func furnish(t *testing.T) (*library, *scope.Reader) {
+// openFilled opens a library with documents and sets.
+func openFilled(t *testing.T) (*library, *scope.Reader) {
 	l, r := open(t)
 	for _, c := range []struct{ collection, id string }{{"default", "d1"}, {"default", "both"}, {"notes", "n1"}, {"with, comma", "w1"},
 		{"files", "f1"}, {"files", "f2"}, {"files", "f3"}, {"files", "loose"}, {"files", "both"}} {
 		l.put(c.collection, c.id, "apple of "+c.collection)
 	}
-	l.join("vs_a", "f1", "f2")
-	l.join("vs_b", "f2", "f3", "later")
-	l.join("notes", "f3")
+	l.addToSet("vs_a", "f1", "f2")
+	l.addToSet("vs_b", "f2", "f3", "later")
+	l.addToSet("notes", "f3")
 	return l, r
 }
 
 // TestReaderSelects checks which documents each method reads for a scope.
 func TestReaderSelects(t *testing.T) {
 	t.Parallel()
-	l, r := furnish(t)
+	l, r := openFilled(t)
 	for name, want := range map[string]string{
 		"":                               "default/both default/d1",
 		"default":                        "default/both default/d1",
@@ -126,7 +126,7 @@ func TestReaderSelects(t *testing.T) {
 	}
 }
 
-// reads checks that a name stands for chunks, of which each document has one.
+// reads checks with each method that a scope selects exactly the wanted chunks. Each document has one chunk.
 func (l *library) reads(r *scope.Reader, name string, want []string) {
 	t, ctx := l.t, l.t.Context()
 	t.Helper()
@@ -209,7 +209,7 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 
 func TestInvalidScopes(t *testing.T) {
 	t.Parallel()
-	_, r := furnish(t)
+	_, r := openFilled(t)
 	var many []string
 	for i := range 65 {
 		many = append(many, fmt.Sprintf("vs_%d", i))
@@ -236,10 +236,10 @@ func TestInvalidScopes(t *testing.T) {
 	}
 }
 
-// TestOneIsHandedThrough counts what a question costs that names one thing, and compares what it gets.
-func TestOneIsHandedThrough(t *testing.T) {
+// TestSinglePart checks that a scope of one part costs one search and returns the hits of the index unchanged.
+func TestSinglePart(t *testing.T) {
 	t.Parallel()
-	l, r := furnish(t)
+	l, r := openFilled(t)
 	for name, direct := range map[string]string{"default": "default", "vs_a,vs_b": index.Scope{Collection: "files", Sets: []string{"vs_a", "vs_b"}}.Name()} {
 		l.searches = 0
 		got, err := r.Search(t.Context(), index.Query{Collection: name, Text: "apple"})
@@ -253,8 +253,8 @@ func TestOneIsHandedThrough(t *testing.T) {
 	}
 }
 
-// TestWeighedTogether searches a collection that hardly knows the words together with files that do.
-func TestWeighedTogether(t *testing.T) {
+// TestPartsAreFused searches a collection with weak matches together with files that have strong ones.
+func TestPartsAreFused(t *testing.T) {
 	t.Parallel()
 	l, r := open(t)
 	for i := range 8 {
@@ -263,7 +263,7 @@ func TestWeighedTogether(t *testing.T) {
 	}
 	l.put("files", "strong", "copper kettle, copper kettle")
 	l.put("files", "outside", "copper kettle, copper kettle, copper kettle")
-	l.join("vs", "strong", "other1")
+	l.addToSet("vs", "strong", "other1")
 	hits, err := r.Search(t.Context(), index.Query{Collection: "default,vs", Text: "copper kettle", Limit: 3})
 	if err != nil || len(hits) != 3 {
 		t.Fatal(len(hits), err)
@@ -300,10 +300,10 @@ func TestWeighedTogether(t *testing.T) {
 	}
 }
 
-// TestNamedTwice asks for documents and entities of which the parts of a question have two.
-func TestNamedTwice(t *testing.T) {
+// TestSameIDInTwoParts reads documents and entities that exist in two parts of a scope.
+func TestSameIDInTwoParts(t *testing.T) {
 	t.Parallel()
-	l, r := furnish(t)
+	l, r := openFilled(t)
 	ctx, name := t.Context(), "default,file:both"
 	docs, err := r.Documents(ctx, name, "", 0)
 	if err != nil || len(docs) != 2 || docs[0].ID != "both" || docs[0].Collection != "default" {
@@ -327,26 +327,26 @@ func TestNamedTwice(t *testing.T) {
 
 func TestSearchVector(t *testing.T) {
 	t.Parallel()
-	l, r := furnish(t)
+	l, r := openFilled(t)
 	l.put("notes", "n2", "apple")
 	for name, want := range map[string]string{
 		"": "default", "vs_a": "files", "notes": "files", "default,notes": "files", "file:d1": "default", "nothing": "default", "with, comma": "with, comma",
 	} {
-		l.placed = nil
+		l.embeddedFor = nil
 		p, err := r.SearchVector(t.Context(), name, "apple", model.ForQuery)
-		if err != nil || !slices.Equal(l.placed, []string{want}) || p.Space != "space of "+want {
-			t.Errorf("%q is placed for %v, %v, want %s", name, l.placed, err, want)
+		if err != nil || !slices.Equal(l.embeddedFor, []string{want}) || p.Space != "space of "+want {
+			t.Errorf("the vector for %q is of %v, %v, want %s", name, l.embeddedFor, err, want)
 		}
 	}
 	if p, err := scope.New(l, "files", scope.Options{}).SearchVector(t.Context(), "vs_a", "apple", model.ForQuery); err != nil || p.Vector != nil {
-		t.Errorf("placed without vectors: %v, %v", p, err)
+		t.Errorf("a vector without embedder: %v, %v", p, err)
 	}
 }
 
-// TestVersionGrows changes what names mean; each change to what a name holds makes its version greater.
+// TestVersionGrows checks that each change to the content of a scope increases its version.
 func TestVersionGrows(t *testing.T) {
 	t.Parallel()
-	l, r := furnish(t)
+	l, r := openFilled(t)
 	ctx := t.Context()
 	last := map[string]uint64{}
 	for _, step := range []struct {
@@ -355,16 +355,16 @@ func TestVersionGrows(t *testing.T) {
 		grows string
 	}{
 		{"at first", func() error { return nil }, "vs_a|vs_b|default|vs_a,default|file:f1|nothing,vs_a"},
-		{"a file put anew", func() error { l.put("files", "f1", "apple again"); return nil }, "vs_a|vs_a,default|file:f1|nothing,vs_a"},
-		{"a member comes to be", func() error { l.put("files", "later", "apple"); return nil }, "vs_b"},
-		{"join", func() error { return l.AddToSet(ctx, "files", "vs_b", []corpus.DocumentID{"f1"}) }, "vs_b"},
-		{"leave", func() error { return l.RemoveFromSet(ctx, "files", "vs_a", []corpus.DocumentID{"f1"}) }, "vs_a|vs_a,default|nothing,vs_a"},
-		{"a collection loses all", func() error { return l.Delete(ctx, "default", []corpus.DocumentID{"d1", "both"}) }, "default|vs_a,default"},
-		{"a file goes", func() error { return l.Delete(ctx, "files", []corpus.DocumentID{"f1"}) }, "vs_b|file:f1"},
-		{"disband", func() error { return l.DeleteSet(ctx, "files", "vs_a") }, "vs_a|vs_a,default|nothing,vs_a"},
-		{"its name in the collection", func() error { l.put("default", "f1", "apple"); return nil }, "file:f1|default|vs_a,default"},
-		{"a name comes to be", func() error { l.put("nothing", "x", "apple"); return nil }, "nothing,vs_a"},
-		{"a file comes again", func() error { l.put("files", "f1", "apple"); return nil }, "file:f1"},
+		{"a file replaced", func() error { l.put("files", "f1", "apple again"); return nil }, "vs_a|vs_a,default|file:f1|nothing,vs_a"},
+		{"a member is put", func() error { l.put("files", "later", "apple"); return nil }, "vs_b"},
+		{"add to set", func() error { return l.AddToSet(ctx, "files", "vs_b", []corpus.DocumentID{"f1"}) }, "vs_b"},
+		{"remove from set", func() error { return l.RemoveFromSet(ctx, "files", "vs_a", []corpus.DocumentID{"f1"}) }, "vs_a|vs_a,default|nothing,vs_a"},
+		{"all documents of a collection deleted", func() error { return l.Delete(ctx, "default", []corpus.DocumentID{"d1", "both"}) }, "default|vs_a,default"},
+		{"a file deleted", func() error { return l.Delete(ctx, "files", []corpus.DocumentID{"f1"}) }, "vs_b|file:f1"},
+		{"delete set", func() error { return l.DeleteSet(ctx, "files", "vs_a") }, "vs_a|vs_a,default|nothing,vs_a"},
+		{"the same id in the default collection", func() error { l.put("default", "f1", "apple"); return nil }, "file:f1|default|vs_a,default"},
+		{"a collection created", func() error { l.put("nothing", "x", "apple"); return nil }, "nothing,vs_a"},
+		{"a file put again", func() error { l.put("files", "f1", "apple"); return nil }, "file:f1"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
@@ -384,7 +384,7 @@ func TestVersionGrows(t *testing.T) {
 
 func TestWithoutFiles(t *testing.T) {
 	t.Parallel()
-	l, _ := furnish(t)
+	l, _ := openFilled(t)
 	r := scope.New(l, "", scope.Options{})
 	for name, n := range map[string]int{"default": 2, "vs_a": 0, "file:d1": 1, "file:f1": 0, "notes,default": 3} {
 		hits, err := r.Search(t.Context(), index.Query{Collection: name, Text: "apple"})
