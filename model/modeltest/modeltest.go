@@ -37,20 +37,20 @@ var Cases = []string{
 	"unknown_fields", "tool_call", "reasoning", "stream_error", "unauthorized", "too_long", "rejected", "long_line",
 }
 
-// Idle timeouts. Tests that pass never reach patient.
+// Idle timeouts. Tests that pass never reach longTimeout.
 const (
-	impatient = 50 * time.Millisecond
-	patient   = 20 * time.Second
+	shortTimeout = 50 * time.Millisecond
+	longTimeout  = 20 * time.Second
 )
 
 // TestChat tests an implementation of [model.Chat] with each recording of the folder (see [Recording]), and with aborts,
-// cancellation, concurrent requests, redirects and hostile errors. These use the recordings good, stalled and too_long, too, so
+// cancellation, concurrent requests, redirects and error messages with secrets. These use the recordings good, stalled and too_long, too, so
 // stalled must begin with a piece.
 func TestChat(t *testing.T, open Open, recorded fs.FS) {
 	all := load(t, recorded)
 	for _, name := range Cases {
 		if all[name] == nil {
-			t.Errorf("there is no recording %s.txtar", name)
+			t.Errorf("no recording %s.txtar", name)
 		}
 	}
 	if t.Failed() {
@@ -63,8 +63,8 @@ func TestChat(t *testing.T, open Open, recorded fs.FS) {
 		})
 	}
 	for name, run := range map[string]func(*testing.T, Open, map[string]*Recording){
-		"Break": breakOff, "BreakStalled": breakStalled, "Cancel": cancel, "CancelSilent": cancelSilent, "Cancelled": cancelled,
-		"Redirect": redirect, "Echo": echo, "Unreachable": unreachable, "AtOnce": atOnce, "Count": count,
+		"Break": breakLoop, "BreakStalled": breakStalled, "Cancel": cancel, "CancelSilent": cancelSilent, "Cancelled": cancelled,
+		"Redirect": redirect, "Echo": echo, "Unreachable": unreachable, "Concurrent": concurrent, "Count": count,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,9 +76,9 @@ func TestChat(t *testing.T, open Open, recorded fs.FS) {
 // play runs one recording.
 func play(t *testing.T, open Open, r *Recording) {
 	p := newPlayer(t, r)
-	stall := patient
+	stall := longTimeout
 	if strings.HasPrefix(r.Name, "stalled") || strings.HasPrefix(r.Name, "silent") {
-		stall = impatient
+		stall = shortTimeout
 	}
 	chat := open(p.url, stall)
 	got := collect(t, t.Context(), chat, r.Ask, -1)
@@ -87,19 +87,19 @@ func play(t *testing.T, open Open, r *Recording) {
 	}
 	var failed *model.Error
 	if got.err != nil && !errors.As(got.err, &failed) {
-		t.Errorf("the error is a %T and no *model.Error: %v", got.err, got.err)
+		t.Errorf("the error is a %T, not a *model.Error: %v", got.err, got.err)
 	}
 	if got.err != nil {
 		if failed != nil {
 			failed.Reason = "" // which is in r.Want
 		}
-		discreet(t, got.err.Error(), r)
+		checkNoSecrets(t, got.err.Error(), r)
 	}
 	p.finished(t)
 }
 
-// discreet checks that a text holds nothing of the key, the prompt and the provider's reply.
-func discreet(t *testing.T, text string, r *Recording) {
+// checkNoSecrets checks that an error contains no text of the key, the prompt or the provider's reply.
+func checkNoSecrets(t *testing.T, text string, r *Recording) {
 	t.Helper()
 	secrets := []string{Key}
 	for _, m := range r.Ask.Messages {
@@ -112,42 +112,42 @@ func discreet(t *testing.T, text string, r *Recording) {
 	}
 	for _, s := range secrets {
 		if s != "" && strings.Contains(text, s) {
-			t.Errorf("the error holds %q: %s", s, text)
+			t.Errorf("the error contains %q: %s", s, text)
 		}
 	}
 }
 
-// heard is the stream of an answer.
-type heard struct {
+// result is the received stream of an answer.
+type result struct {
 	pieces []model.Piece
 	err    error
 	used   []model.Usage
 }
 
-// collect asks a model and checks what holds for each answer. It stops after so many pieces, unless the number is negative.
-func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request, pieces int) heard {
+// collect asks a model and checks the rules for all answers. It stops after the given number of pieces, unless that is negative.
+func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request, pieces int) result {
 	t.Helper()
-	var h heard
+	var h result
 	var mu sync.Mutex
 	ctx = model.WithTrace(ctx, &model.Trace{Used: func(name string, u model.Usage) {
 		mu.Lock()
 		defer mu.Unlock()
 		if name == "" {
-			t.Error("usage was told without a name")
+			t.Error("usage was reported without a name")
 		}
 		h.used = append(h.used, u)
 	}})
-	over := false
+	ended := false
 	for p, err := range chat.Complete(ctx, r) {
-		if over {
-			t.Fatalf("the sequence goes on after its end: %+v, %v", p, err)
+		if ended {
+			t.Fatalf("the sequence continues after its end: %+v, %v", p, err)
 		}
 		if err != nil {
-			h.err, over = err, true
+			h.err, ended = err, true
 			continue
 		}
 		checkPiece(t, p)
-		over = p.Stop != ""
+		ended = p.Stop != ""
 		h.pieces = append(h.pieces, p)
 		if len(h.pieces) == pieces {
 			break
@@ -155,11 +155,11 @@ func collect(t *testing.T, ctx context.Context, chat model.Chat, r model.Request
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !over && pieces < 0 {
+	if !ended && pieces < 0 {
 		t.Error("the sequence ended without a stop and without an error")
 	}
 	if len(h.used) > 1 {
-		t.Errorf("usage was told %d times", len(h.used))
+		t.Errorf("usage was reported %d times", len(h.used))
 	}
 	return h
 }
@@ -185,7 +185,7 @@ func checkPiece(t *testing.T, p model.Piece) {
 }
 
 // lines returns the stream in the format of a recording's want, with adjacent pieces of a kind joined.
-func (h heard) lines() []string {
+func (h result) lines() []string {
 	var out []string
 	var joined model.Piece
 	flush := func() {
@@ -244,15 +244,15 @@ func (h heard) lines() []string {
 	return out
 }
 
-// breakOff stops after each of the pieces. The usage must be reported.
-func breakOff(t *testing.T, open Open, all map[string]*Recording) {
+// breakLoop stops reading after each of the pieces. The usage must be reported.
+func breakLoop(t *testing.T, open Open, all map[string]*Recording) {
 	r := all["good"]
-	whole := collect(t, t.Context(), open(newPlayer(t, r).url, patient), r.Ask, -1)
+	whole := collect(t, t.Context(), open(newPlayer(t, r).url, longTimeout), r.Ask, -1)
 	for n := 1; n <= len(whole.pieces); n++ {
 		p := newPlayer(t, r)
-		got := collect(t, t.Context(), open(p.url, patient), r.Ask, n)
+		got := collect(t, t.Context(), open(p.url, longTimeout), r.Ask, n)
 		if len(got.used) != 1 {
-			t.Errorf("broken off after %d of %d pieces, usage was told %d times", n, len(whole.pieces), len(got.used))
+			t.Errorf("stopped after %d of %d pieces: usage was reported %d times", n, len(whole.pieces), len(got.used))
 		}
 	}
 }
@@ -260,45 +260,45 @@ func breakOff(t *testing.T, open Open, all map[string]*Recording) {
 // breakStalled stops while the provider is silent. The request must end at once.
 func breakStalled(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["stalled"])
-	got := collect(t, t.Context(), open(p.url, patient), all["stalled"].Ask, 1)
-	p.wentAway(t, time.Now())
+	got := collect(t, t.Context(), open(p.url, longTimeout), all["stalled"].Ask, 1)
+	p.checkDisconnected(t, time.Now())
 	if len(got.used) != 1 || !got.used[0].Estimated {
-		t.Errorf("the usage told is %+v, not one estimate", got.used)
+		t.Errorf("the reported usage is %+v, not one estimate", got.used)
 	}
 }
 
 // cancel cancels the context while the provider is silent.
 func cancel(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["stalled"])
-	chat := open(p.url, patient)
+	chat := open(p.url, longTimeout)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var ended time.Time
-	told := 0
-	ctx = model.WithTrace(ctx, &model.Trace{Used: func(string, model.Usage) { told++ }})
+	reported := 0
+	ctx = model.WithTrace(ctx, &model.Trace{Used: func(string, model.Usage) { reported++ }})
 	for piece, err := range chat.Complete(ctx, all["stalled"].Ask) {
 		switch {
 		case err != nil && ended.IsZero():
-			t.Fatalf("the model failed by itself: %v", err)
+			t.Fatalf("the model failed before the cancellation: %v", err)
 		case err != nil && !errors.Is(err, context.Canceled):
 			t.Errorf("the error is %v, not the context's", err)
 		case err == nil && piece.Stop != "":
-			t.Error("the model stopped by itself")
+			t.Error("the model ended before the cancellation")
 		case err == nil && ended.IsZero():
 			ended = time.Now()
 			end()
 		}
 	}
-	p.wentAway(t, ended)
-	if told != 1 {
-		t.Errorf("usage was told %d times", told)
+	p.checkDisconnected(t, ended)
+	if reported != 1 {
+		t.Errorf("usage was reported %d times", reported)
 	}
 }
 
 // cancelSilent cancels the context before the first byte of the reply.
 func cancelSilent(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["silent"])
-	chat := open(p.url, patient)
+	chat := open(p.url, longTimeout)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	ended := make(chan time.Time, 1)
@@ -311,7 +311,7 @@ func cancelSilent(t *testing.T, open Open, all map[string]*Recording) {
 	if !errors.Is(got.err, context.Canceled) {
 		t.Errorf("the error is %v, not the context's", got.err)
 	}
-	p.wentAway(t, <-ended)
+	p.checkDisconnected(t, <-ended)
 }
 
 // cancelled asks with a cancelled context.
@@ -319,7 +319,7 @@ func cancelled(t *testing.T, open Open, all map[string]*Recording) {
 	p := newPlayer(t, all["good"])
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	if got := collect(t, ctx, open(p.url, patient), all["good"].Ask, -1); !errors.Is(got.err, context.Canceled) {
+	if got := collect(t, ctx, open(p.url, longTimeout), all["good"].Ask, -1); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("the error is %v, not the context's", got.err)
 	}
 }
@@ -327,17 +327,17 @@ func cancelled(t *testing.T, open Open, all map[string]*Recording) {
 // redirect redirects the model to another host, which neither key nor prompt may reach.
 func redirect(t *testing.T, open Open, all map[string]*Recording) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t.Errorf("the model followed to another host: %s %s", r.Method, r.URL.Path)
+		t.Errorf("the model followed the redirect to another host: %s %s", r.Method, r.URL.Path)
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/elsewhere", status))
 		t.Cleanup(s.Close)
-		got := collect(t, t.Context(), open(s.URL, patient), all["good"].Ask, -1)
+		got := collect(t, t.Context(), open(s.URL, longTimeout), all["good"].Ask, -1)
 		var failed *model.Error
 		if !errors.As(got.err, &failed) {
-			t.Errorf("status %d: the error is %v and no *model.Error", status, got.err)
+			t.Errorf("status %d: the error is %v, not a *model.Error", status, got.err)
 		}
 	}
 }
@@ -376,7 +376,7 @@ func echo(t *testing.T, open Open, all map[string]*Recording) {
 		"a part of it": {func(string, string) string { return "slow down: barrels of ålegræs" }, ""},
 	} {
 		message.Store(&c.message)
-		got := collect(t, t.Context(), open(s.URL, patient), ask, -1)
+		got := collect(t, t.Context(), open(s.URL, longTimeout), ask, -1)
 		failed, ok := errors.AsType[*model.Error](got.err)
 		if !ok || failed.Failure != model.RateLimited || failed.Reason != c.want {
 			t.Errorf("%s: the error is %v", name, got.err)
@@ -388,18 +388,18 @@ func echo(t *testing.T, open Open, all map[string]*Recording) {
 func unreachable(t *testing.T, open Open, all map[string]*Recording) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	got := collect(t, t.Context(), open(s.URL, patient), all["good"].Ask, -1)
+	got := collect(t, t.Context(), open(s.URL, longTimeout), all["good"].Ask, -1)
 	if diff := cmp.Diff([]string{"error unreachable"}, got.lines()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
-// atOnce sends many concurrent requests.
-func atOnce(t *testing.T, open Open, all map[string]*Recording) {
+// concurrent sends many concurrent requests.
+func concurrent(t *testing.T, open Open, all map[string]*Recording) {
 	r := all["good"]
 	p := newPlayer(t, r)
-	p.again = true
-	chat := open(p.url, patient)
+	p.repeat = true
+	chat := open(p.url, longTimeout)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -413,7 +413,7 @@ func atOnce(t *testing.T, open Open, all map[string]*Recording) {
 
 // count checks that longer texts have more tokens.
 func count(t *testing.T, open Open, _ map[string]*Recording) {
-	chat := open(newPlayer(t, &Recording{Name: "count"}).url, patient)
+	chat := open(newPlayer(t, &Recording{Name: "count"}).url, longTimeout)
 	if n := chat.Count(t.Context(), ""); n != 0 {
 		t.Errorf("an empty text has %d tokens", n)
 	}

@@ -14,15 +14,15 @@ import (
 
 // player is a server that plays a recording.
 type player struct {
-	t     *testing.T
-	r     *Recording
-	url   string
-	again bool // plays it again and again
+	t      *testing.T
+	r      *Recording
+	url    string
+	repeat bool // starts again after the last exchange
 
 	mu    sync.Mutex
 	next  int
-	asked chan struct{} // closed with the first request that is part of the recording
-	gone  chan time.Time
+	asked chan struct{}  // closed with the first request that is part of the recording
+	gone  chan time.Time // the time when a client disconnected
 	once  sync.Once
 }
 
@@ -30,7 +30,7 @@ func newPlayer(t *testing.T, r *Recording) *player {
 	p := &player{t: t, r: r, asked: make(chan struct{}), gone: make(chan time.Time, 1)}
 	s := httptest.NewServer(p)
 	t.Cleanup(func() {
-		s.CloseClientConnections() // a response that is held ends by this
+		s.CloseClientConnections() // ends responses that are held
 		s.Close()
 	})
 	p.url = s.URL
@@ -40,7 +40,7 @@ func newPlayer(t *testing.T, r *Recording) *player {
 // ServeHTTP answers a request. Requests that are not recorded get status 404.
 func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	x := p.take(r)
+	x := p.nextExchange(r)
 	if x == nil {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -50,17 +50,17 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.send(x, w, r)
 }
 
-// take returns the exchange of a request.
-func (p *player) take(r *http.Request) *exchange {
+// nextExchange returns the exchange for a request, or nil if none is recorded.
+func (p *player) nextExchange(r *http.Request) *exchange {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.again && p.next == len(p.r.exchanges) {
+	if p.repeat && p.next == len(p.r.exchanges) {
 		p.next = 0
 	}
 	if p.next == len(p.r.exchanges) {
 		for _, x := range p.r.exchanges {
 			if x.path == r.URL.Path && x.method == r.Method {
-				p.t.Errorf("%s %s was asked once more than is recorded", r.Method, r.URL.Path)
+				p.t.Errorf("%s %s: more requests than recorded", r.Method, r.URL.Path)
 			}
 		}
 		return nil
@@ -83,16 +83,16 @@ func (p *player) check(x *exchange, r *http.Request, body []byte) {
 		}
 	}
 	if strings.Contains(r.URL.String(), Key) {
-		p.t.Errorf("the key stands in the address %s", r.URL)
+		p.t.Errorf("the URL contains the key: %s", r.URL)
 	}
-	if x.holds == nil {
+	if x.want == nil {
 		return
 	}
 	var got any
 	if err := json.Unmarshal(body, &got); err != nil {
 		p.t.Errorf("the request is not JSON: %v", err)
 	}
-	for _, m := range missing("request", x.holds, got) {
+	for _, m := range missing("request", x.want, got) {
 		p.t.Error(m)
 	}
 }
@@ -100,7 +100,7 @@ func (p *player) check(x *exchange, r *http.Request, body []byte) {
 // send plays the response.
 func (p *player) send(x *exchange, w http.ResponseWriter, r *http.Request) {
 	if x.silent {
-		p.untilGone(r)
+		p.waitDisconnected(r)
 		return
 	}
 	for name, values := range x.reply {
@@ -109,7 +109,7 @@ func (p *player) send(x *exchange, w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(x.status)
 	c := http.NewResponseController(w)
 	if x.bytes > 0 || x.every > 0 || x.hold || x.aborted {
-		_ = c.Flush() // and so in chunks
+		_ = c.Flush() // selects chunked encoding
 	}
 	for _, part := range x.parts() {
 		if _, err := io.WriteString(w, part); err != nil {
@@ -128,14 +128,14 @@ func (p *player) send(x *exchange, w http.ResponseWriter, r *http.Request) {
 	switch {
 	case x.hold:
 		_ = c.Flush()
-		p.untilGone(r)
+		p.waitDisconnected(r)
 	case x.aborted:
 		_ = c.Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// parts cuts the body as it is to be sent.
+// parts splits the body into the parts to send.
 func (x *exchange) parts() []string {
 	switch {
 	case x.aborted:
@@ -152,7 +152,8 @@ func (x *exchange) parts() []string {
 	return []string{x.body}
 }
 
-func (p *player) untilGone(r *http.Request) {
+// waitDisconnected waits until the client disconnects.
+func (p *player) waitDisconnected(r *http.Request) {
 	<-r.Context().Done()
 	select {
 	case p.gone <- time.Now():
@@ -160,17 +161,17 @@ func (p *player) untilGone(r *http.Request) {
 	}
 }
 
-// wentAway checks that the adapter let the request go, and soon after this time.
-func (p *player) wentAway(t *testing.T, after time.Time) {
+// checkDisconnected checks that the adapter ended the request soon after the given time.
+func (p *player) checkDisconnected(t *testing.T, after time.Time) {
 	t.Helper()
 	select {
 	case at := <-p.gone:
 		// a cancelled run should free its connection within 100 ms; a busy machine gets more
 		if late := at.Sub(after); late > time.Second {
-			t.Errorf("the provider's side ended %v late", late)
+			t.Errorf("the request ended %v after its cancellation", late)
 		}
-	case <-time.After(patient):
-		t.Error("the provider's side never ended")
+	case <-time.After(longTimeout):
+		t.Error("the request did not end")
 	}
 }
 
@@ -180,6 +181,6 @@ func (p *player) finished(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.next != len(p.r.exchanges) {
-		t.Errorf("%d of %d requests were made", p.next, len(p.r.exchanges))
+		t.Errorf("%d of %d requests were sent", p.next, len(p.r.exchanges))
 	}
 }

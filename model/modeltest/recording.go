@@ -21,8 +21,8 @@ import (
 //
 //	-- ask.json --    the model.Request; default: [Ask]
 //	-- request --     the expected request: a line "POST /path", required headers ({{key}} stands for
-//	                  [Key]), an empty line, and JSON that the body must contain: the given keys of objects (null: there is
-//	                  no such key), each element of arrays. Default: any POST
+//	                  [Key]), an empty line, and JSON that the body must contain: the given keys of objects (null: the key
+//	                  must be absent), each element of arrays. Default: any POST
 //	-- response --    the reply: a line "HTTP/1.1 200 OK", headers, an empty line, and the body. In the body \xHH stands
 //	                  for one byte and {{repeat N TEXT}} for TEXT N times
 //	-- play --        how the reply is sent, one option a line; default: at once, complete
@@ -32,7 +32,7 @@ import (
 //	                    silent       nothing is sent
 //	                    abort        the connection breaks after it, within its last line
 //	-- want --        the expected result, a line each:
-//	                    text "..."               adjoining pieces are joined
+//	                    text "..."               adjacent pieces are joined
 //	                    reasoning "..."          likewise
 //	                    call ID NAME JSON
 //	                    stop REASON
@@ -61,7 +61,7 @@ func Ask() model.Request {
 type exchange struct {
 	method, path string // empty: any
 	headers      http.Header
-	holds        any // what the body must hold; nil: anything
+	want         any // what the body must contain; nil: anything
 
 	status  int
 	reply   http.Header
@@ -91,7 +91,7 @@ func ParseRecording(name string, text []byte) (*Recording, error) {
 			next = exchange{}
 		case "play":
 			if len(r.exchanges) == 0 {
-				return nil, fmt.Errorf("read recording %s: play stands before any response", name)
+				return nil, fmt.Errorf("read recording %s: play without a response before it", name)
 			}
 			err = r.exchanges[len(r.exchanges)-1].parsePlay(string(f.Data))
 		case "want":
@@ -101,14 +101,14 @@ func ParseRecording(name string, text []byte) (*Recording, error) {
 				}
 			}
 		default:
-			err = errors.New("no such part")
+			err = errors.New("unknown part")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read recording %s: %s: %w", name, f.Name, err)
 		}
 	}
 	if len(r.exchanges) == 0 || len(r.Want) == 0 {
-		return nil, fmt.Errorf("read recording %s: it has no response or no want", name)
+		return nil, fmt.Errorf("read recording %s: response or want is missing", name)
 	}
 	return r, nil
 }
@@ -134,7 +134,7 @@ func (x *exchange) parseRequest(text string) error {
 	if strings.TrimSpace(body) == "" {
 		return nil
 	}
-	return json.Unmarshal([]byte(body), &x.holds)
+	return json.Unmarshal([]byte(body), &x.want)
 }
 
 var (
@@ -168,8 +168,8 @@ func (x *exchange) parseResponse(text string) error {
 
 func (x *exchange) parsePlay(text string) (err error) {
 	for line := range strings.Lines(text) {
-		word, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch word {
+		option, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch option {
 		case "":
 		case "bytes":
 			x.bytes, err = strconv.Atoi(argument)
@@ -182,7 +182,7 @@ func (x *exchange) parsePlay(text string) (err error) {
 		case "abort":
 			x.aborted = true
 		default:
-			err = fmt.Errorf("no such word: %q", word)
+			err = fmt.Errorf("unknown option %q", option)
 		}
 		if err != nil {
 			return err
@@ -191,22 +191,22 @@ func (x *exchange) parsePlay(text string) (err error) {
 	return nil
 }
 
-// missing returns what of want is not in got: the given keys of objects, and each element of arrays.
+// missing lists the parts of want that got lacks: the given keys of objects, and each element of arrays.
 func missing(at string, want, got any) []string {
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
-			return []string{fmt.Sprintf("%s is no object but %v", at, got)}
+			return []string{fmt.Sprintf("%s is %v, not an object", at, got)}
 		}
 		var all []string
 		for key, w := range want {
-			g, there := object[key]
+			g, ok := object[key]
 			switch {
-			case w == nil && there:
-				all = append(all, fmt.Sprintf("%s.%s is there: %v", at, key, g))
-			case w != nil && !there:
-				all = append(all, fmt.Sprintf("%s.%s is not there", at, key))
+			case w == nil && ok:
+				all = append(all, fmt.Sprintf("%s.%s is present: %v", at, key, g))
+			case w != nil && !ok:
+				all = append(all, fmt.Sprintf("%s.%s is missing", at, key))
 			case w != nil:
 				all = append(all, missing(at+"."+key, w, g)...)
 			}
@@ -215,7 +215,7 @@ func missing(at string, want, got any) []string {
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			return []string{fmt.Sprintf("%s is no list of %d but %v", at, len(want), got)}
+			return []string{fmt.Sprintf("%s is %v, not a list of %d", at, got, len(want))}
 		}
 		var all []string
 		for i := range want {

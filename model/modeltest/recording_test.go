@@ -43,7 +43,7 @@ func TestParseRecording(t *testing.T) {
 	}
 }
 
-func TestParseRecordingRefuses(t *testing.T) {
+func TestParseRecordingRejects(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"nothing": "", "no want": "-- response --\nHTTP/1.1 200 OK\n\n", "no response": "-- want --\nstop stop\n",
@@ -55,7 +55,7 @@ func TestParseRecordingRefuses(t *testing.T) {
 		"a wrong header":  strings.Replace(recording, "Authorization:", "Authorization", 1),
 	} {
 		if _, err := modeltest.ParseRecording("bad", []byte(text)); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }

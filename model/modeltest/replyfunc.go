@@ -33,13 +33,13 @@ func (c ReplyFunc) Complete(ctx context.Context, r model.Request) iter.Seq2[mode
 	}
 }
 
-// RecordTrace returns a context whose failures are recorded, as "error | name > next".
+// RecordTrace returns a context that records the failures of models in the returned slice, as "error | name > next".
 func RecordTrace(ctx context.Context) (context.Context, *[]string) {
 	var mu sync.Mutex
-	told := &[]string{}
+	failures := &[]string{}
 	return model.WithTrace(ctx, &model.Trace{Failed: func(err error, name, next string) {
 		mu.Lock()
 		defer mu.Unlock()
-		*told = append(*told, err.Error()+" | "+name+" > "+next)
-	}}), told
+		*failures = append(*failures, err.Error()+" | "+name+" > "+next)
+	}}), failures
 }

@@ -23,10 +23,10 @@ type Failure string
 // The failures. All but Refuse happen after Script.After pieces.
 const (
 	Cut    Failure = "cut"    // the connection breaks
-	Stall  Failure = "stall"  // nothing comes any more
+	Stall  Failure = "stall"  // the server sends nothing more
 	Broken Failure = "broken" // an error within the stream
-	Junk   Failure = "junk"   // an event that cannot be read
-	Refuse Failure = "refuse" // Status in place of an answer
+	Junk   Failure = "junk"   // an event that is not JSON
+	Refuse Failure = "refuse" // status instead of an answer
 )
 
 // Script is the answer of a [Server]. The zero value is "A sluice is a gate for water." at once.
@@ -47,7 +47,7 @@ type Script struct {
 	Context int      // context window that the server reports, as vLLM does; 0: none
 	Models  []string // nil: "test-model"
 	Dim     int      // of embeddings; 0: 32
-	// Next returns the script of a request from its number, from 0, and its body; nil: this one. Calls are sequential.
+	// Next returns the script for a request, given its number, from 0, and its body; nil: this script. Calls are sequential.
 	Next func(n int, request []byte) Script
 }
 
@@ -74,9 +74,9 @@ type Server struct {
 type Counts struct {
 	Requests   int // for answers
 	Embeddings int // requests for vectors
-	Running    int // answers that are being given now
-	Cancelled  int // answers whose client went away before the end
-	Finished   int // answers given to the end, failures included
+	Running    int // answers that are being sent
+	Cancelled  int // answers whose client disconnected before the end
+	Finished   int // answers sent completely, including failures
 	Tokens     int // pieces sent
 }
 
@@ -122,8 +122,8 @@ func (s *Server) Requests() [][]byte {
 // Wait waits for the wanted counts, and fails the test after 20 s.
 func (s *Server) Wait(t testing.TB, wanted func(Counts) bool) Counts {
 	t.Helper()
-	late := time.NewTimer(patient)
-	defer late.Stop()
+	timeout := time.NewTimer(longTimeout)
+	defer timeout.Stop()
 	for {
 		s.mu.Lock()
 		now, changed := s.counts, s.changed
@@ -133,8 +133,8 @@ func (s *Server) Wait(t testing.TB, wanted func(Counts) bool) Counts {
 		}
 		select {
 		case <-changed:
-		case <-late.C:
-			t.Fatalf("waited in vain: the provider has seen %+v", now)
+		case <-timeout.C:
+			t.Fatalf("timeout: the counts are %+v", now)
 		}
 	}
 }
@@ -147,8 +147,10 @@ func (s *Server) count(change func(*Counts)) {
 	s.changed = make(chan struct{})
 }
 
-// tell writes a line of a reply. A client that has gone is noticed elsewhere.
-func tell(w io.Writer, format string, arguments ...any) { _, _ = fmt.Fprintf(w, format, arguments...) }
+// writef writes a part of a reply. Callers detect disconnected clients otherwise.
+func writef(w io.Writer, format string, arguments ...any) {
+	_, _ = fmt.Fprintf(w, format, arguments...)
+}
 
 func quoted(v any) string {
 	text, _ := json.Marshal(v)
@@ -179,7 +181,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 		all = append(all, m)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	tell(w, "%s", quoted(map[string]any{"object": "list", "data": all}))
+	writef(w, "%s", quoted(map[string]any{"object": "list", "data": all}))
 }
 
 // play returns the script of the next request.
@@ -200,20 +202,20 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	s.requested = append(s.requested, body)
 	s.mu.Unlock()
 	s.count(func(c *Counts) { c.Requests++; c.Running++ })
-	whole := false
+	complete := false
 	defer func() {
 		s.count(func(c *Counts) {
 			c.Running--
-			if whole {
+			if complete {
 				c.Finished++
 			} else {
 				c.Cancelled++
 			}
 		})
 	}()
-	whole = s.answer(w, r, s.play(body))
-	if !whole && r.Context().Err() == nil {
-		whole = true
+	complete = s.answer(w, r, s.play(body))
+	if !complete && r.Context().Err() == nil {
+		complete = true
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -230,7 +232,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) b
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		tell(w, `{"error":{"message":"the script says so","type":"server_error","code":%d}}`, status)
+		writef(w, `{"error":{"message":"the script says so","type":"server_error","code":%d}}`, status)
 		return true
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -252,7 +254,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) b
 				return false
 			}
 		}
-		tell(w, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1752571230,"model":"test-model",`+
+		writef(w, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1752571230,"model":"test-model",`+
 			`"choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
 		if c.Flush() != nil || r.Context().Err() != nil {
 			return false
@@ -268,12 +270,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, script Script) b
 			stop = "tool_calls"
 		}
 	}
-	tell(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%s}]}\n\n", quoted(stop))
+	writef(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%s}]}\n\n", quoted(stop))
 	if !script.NoUsage {
-		tell(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":%d}}\n\n", len(deltas))
+		writef(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":%d}}\n\n", len(deltas))
 	}
-	tell(w, "data: [DONE]\n\n")
-	_ = c.Flush() // and the end of the body by itself, as most servers send it
+	writef(w, "data: [DONE]\n\n")
+	_ = c.Flush() // the end of the body follows separately, as most servers send it
 	return true
 }
 
@@ -285,9 +287,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, how Failure) bool 
 		<-r.Context().Done()
 		return false
 	case Broken:
-		tell(w, "data: {\"error\":{\"message\":\"the script says so\",\"type\":\"server_error\",\"code\":500}}\n\n")
+		writef(w, "data: {\"error\":{\"message\":\"the script says so\",\"type\":\"server_error\",\"code\":500}}\n\n")
 	case Junk:
-		tell(w, "data: {\"choices\":[{]}\n\n")
+		writef(w, "data: {\"choices\":[{]}\n\n")
 	default:
 		_ = http.NewResponseController(w).Flush()
 		return false
@@ -295,7 +297,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, how Failure) bool 
 	return true
 }
 
-// deltas gives the pieces of a script in the form of the protocol.
+// deltas returns the pieces of a script in the format of the protocol.
 func (x Script) deltas() (all []string) {
 	for _, t := range x.Reasoning {
 		all = append(all, `{"reasoning_content":`+quoted(t)+`}`)
@@ -314,7 +316,7 @@ func (x Script) deltas() (all []string) {
 	return all
 }
 
-// embeddings returns vectors that are near for texts with the same words.
+// embeddings returns similar vectors for texts with the same words.
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.count(func(c *Counts) { c.Embeddings++ })
@@ -333,7 +335,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": Vector(text, s.script.Dim)})
 	}
 	w.Header().Set("Content-Type", "application/json")
-	tell(w, "%s", quoted(map[string]any{
+	writef(w, "%s", quoted(map[string]any{
 		"object": "list", "model": "test-model", "data": data, "usage": map[string]int{"prompt_tokens": len(texts), "total_tokens": len(texts)},
 	}))
 }
@@ -347,7 +349,7 @@ func Vector(text string, dim int) []float32 {
 	for _, word := range append(strings.Fields(strings.ToLower(text)), "") {
 		for i := range sum {
 			h := fnv.New32a()
-			tell(h, "%s %d", word, i)
+			writef(h, "%s %d", word, i)
 			sum[i] += float64(h.Sum32()%2001)/1000 - 1
 		}
 	}
