@@ -12,11 +12,11 @@ import (
 
 func open(*testing.T) eventlog.Store { return eventlog.NewMemory() }
 
-func TestMemory(t *testing.T)       { eventlogtest.Exercise(t, open) }
-func TestMemoryAsleep(t *testing.T) { eventlogtest.ExerciseAsleep(t, open) }
+func TestMemory(t *testing.T)     { eventlogtest.TestStore(t, open) }
+func TestMemoryWait(t *testing.T) { eventlogtest.TestWait(t, open) }
 
 func BenchmarkMemory(b *testing.B) {
-	eventlogtest.Bench(b, func(*testing.B) eventlog.Store { return eventlog.NewMemory() })
+	eventlogtest.BenchmarkStore(b, func(*testing.B) eventlog.Store { return eventlog.NewMemory() })
 }
 
 func TestRemoveWakesReaders(t *testing.T) {

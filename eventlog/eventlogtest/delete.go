@@ -8,19 +8,19 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// deletes is for stores that are an [eventlog.Deleter].
-func deletes(t *testing.T, s eventlog.Store) {
+// deletion tests stores that implement [eventlog.Deleter].
+func deletion(t *testing.T, s eventlog.Store) {
 	d, ok := s.(eventlog.Deleter)
 	if !ok {
-		t.Skip("this store deletes no run")
+		t.Skip("the store does not delete runs")
 	}
 	ctx := context.Background()
 	for _, id := range []event.RunID{"a", "b", "c"} {
 		must(t, s.Append(ctx, id, simple(id, 5)...))
 	}
 	must(t, s.Append(ctx, "live", started("live"), token(2)))
-	wantErr(t, "delete what is not there", d.Delete(ctx, "x"), eventlog.ErrNotFound)
-	wantErr(t, "delete a run that goes on", d.Delete(ctx, "live"), eventlog.ErrRunning)
+	wantErr(t, "delete a run that does not exist", d.Delete(ctx, "x"), eventlog.ErrNotFound)
+	wantErr(t, "delete a live run", d.Delete(ctx, "live"), eventlog.ErrRunning)
 	must(t, d.Delete(ctx, "b"))
 	wantErr(t, "delete again", d.Delete(ctx, "b"), eventlog.ErrNotFound)
 	_, err := s.Load(ctx, "b", 0)

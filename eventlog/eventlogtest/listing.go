@@ -13,14 +13,14 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// listing checks that a page is only short at the end of the list, while other runs begin and are deleted.
+// listing checks that only the last page is shorter than the limit while other runs are created and deleted.
 func listing(t *testing.T, s eventlog.Store) {
 	a, ok := s.(eventlog.Archive)
 	if !ok {
 		t.Skip("the store does not list runs")
 	}
 	ctx := context.Background()
-	var want []event.RunID // the runs that stay, newest first
+	var want []event.RunID // the kept runs, newest first
 	for i := range 20 {
 		id := event.RunID(fmt.Sprintf("run-%03d", i))
 		must(t, s.Append(ctx, id, simple(id, 2)...))
@@ -30,16 +30,16 @@ func listing(t *testing.T, s eventlog.Store) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop.Store(true)
-	d, deletes := s.(eventlog.Deleter)
+	d, canDelete := s.(eventlog.Deleter)
 	for g := range 4 {
 		wg.Go(func() {
 			for n := 0; n < 2000 && !stop.Load(); n++ {
-				id := event.RunID(fmt.Sprintf("run-%03d-%d-%d", n%20, g, n)) // between those that stay
+				id := event.RunID(fmt.Sprintf("run-%03d-%d-%d", n%20, g, n)) // between the kept runs in the order of the list
 				if err := s.Append(ctx, id, simple(id, 2)...); err != nil {
 					t.Error(err)
 					return
 				}
-				if deletes {
+				if canDelete {
 					if err := d.Delete(ctx, id); err != nil && !errors.Is(err, eventlog.ErrRunning) {
 						t.Error(err)
 						return
@@ -65,7 +65,7 @@ func listing(t *testing.T, s eventlog.Store) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("a short page ended the list after %d of %d runs that stay: %s", len(got), len(want), got)
+			t.Fatalf("a short page ended the list after %d of %d kept runs: %s", len(got), len(want), got)
 		}
 	}
 }

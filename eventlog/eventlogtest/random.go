@@ -11,19 +11,19 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// RandomLog makes the whole log of a run, which [event.CheckLog] accepts and which ends: answered with about n token
-// events, from the cache or by searches, or failed or cancelled at any point. Its id is made from rng too, so that runs of
-// one rng differ. One log does not hold every kind of event; a few dozen do. Bodies are what a decoder of
-// [event.AppendJSON]'s lines gives: valid UTF-8, times in UTC to the microsecond, compact raw JSON, no empty slices.
+// RandomLog returns the complete log of an ended run, which [event.CheckLog] accepts. The run is answered with about n token events,
+// from the cache or by searches, or it failed or was cancelled at any point. Its id is random, too. A few dozen logs contain every
+// kind of event. Events equal what a decoder of [event.AppendJSON] returns: valid UTF-8, times in UTC with microseconds, compact raw
+// JSON and no empty slices.
 func RandomLog(rng *rand.Rand, n int) []event.Event {
-	g := &gen{rng: rng, at: time.UnixMicro(1_700_000_000_000_000 + rng.Int64N(1e15)).UTC()}
+	g := &generator{rng: rng, at: time.UnixMicro(1_700_000_000_000_000 + rng.Int64N(1e15)).UTC()}
 	g.start()
 	g.analyze()
 	if g.oneIn(5) {
 		g.cacheHit(n)
 	} else {
 		g.add(event.CacheChecked{})
-		g.work()
+		g.retrieve()
 		g.answer(n)
 	}
 	g.add(event.RunFinished{})
@@ -33,10 +33,10 @@ func RandomLog(rng *rand.Rand, n int) []event.Event {
 	return g.es
 }
 
-// ID gives the id of a log's run.
+// ID returns the id of the run of a log.
 func ID(es []event.Event) event.RunID { return es[0].Body.(event.RunStarted).Run }
 
-type gen struct {
+type generator struct {
 	rng       *rand.Rand
 	es        []event.Event
 	at        time.Time
@@ -46,35 +46,35 @@ type gen struct {
 	chunks    []event.Found // found so far
 	cited     []corpus.ChunkID
 	retrieved int // retrievals that are not graded
-	thinks    bool
+	reasons   bool
 }
 
-func (g *gen) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
+func (g *generator) oneIn(n int) bool { return g.rng.IntN(n) == 0 }
 
-func pick[T any](g *gen, of ...T) T { return of[g.rng.IntN(len(of))] }
+func pick[T any](g *generator, of ...T) T { return of[g.rng.IntN(len(of))] }
 
-// share gives a number from 0 to 1 with few digits, its ends included.
-func (g *gen) share() float64 { return float64(g.rng.IntN(1001)) / 1000 }
+// score returns a number from 0 to 1, inclusive, with at most three decimals.
+func (g *generator) score() float64 { return float64(g.rng.IntN(1001)) / 1000 }
 
-func (g *gen) add(b event.Body) {
+func (g *generator) add(b event.Body) {
 	if !g.oneIn(4) { // events may share a time
 		g.at = g.at.Add(time.Duration(g.rng.IntN(40_000)) * time.Microsecond)
 	}
 	g.es = append(g.es, event.Event{Seq: event.Seq(len(g.es) + 1), At: g.at, Body: b})
 }
 
-// maybeWarn tells, now and then, of a failure that was survived and of what models cost.
-func (g *gen) maybeWarn(step string) {
+// maybeWarn sometimes adds a warning and the usage of a model.
+func (g *generator) maybeWarn(step string) {
 	if g.oneIn(6) {
 		g.add(event.ModelUsed{Step: step, Model: "qwen3:8b", Calls: 1 + g.rng.IntN(4), Input: g.rng.IntN(9000), Output: g.rng.IntN(900),
 			Reasoning: g.rng.IntN(100), Cached: g.rng.IntN(100), Estimated: g.oneIn(4)})
 	}
 	if g.oneIn(8) {
-		g.add(event.Warned{Code: pick(g, fault.Codes()...), Message: "survived: " + g.text(4), Step: step})
+		g.add(event.Warned{Code: pick(g, fault.Codes()...), Message: "recovered: " + g.text(4), Step: step})
 	}
 }
 
-func (g *gen) start() {
+func (g *generator) start() {
 	g.mode = pick(g, event.Agentic, event.Direct)
 	b := event.RunStarted{
 		Run:      event.RunID(fmt.Sprintf("run-%012x-%016x", g.at.UnixMicro(), g.rng.Uint64())),
@@ -90,7 +90,7 @@ func (g *gen) start() {
 	g.add(b)
 }
 
-func (g *gen) analyze() {
+func (g *generator) analyze() {
 	g.add(event.QueryAnalyzed{
 		Complexity: pick(g, event.Simple, event.Moderate, event.Complex),
 		Decomposed: g.oneIn(3), Mode: g.mode, By: pick(g, "rules", "qwen3:8b"),
@@ -98,9 +98,9 @@ func (g *gen) analyze() {
 	g.maybeWarn("cache")
 }
 
-func (g *gen) cacheHit(n int) {
+func (g *generator) cacheHit(n int) {
 	g.add(event.CacheChecked{
-		Hit: true, Similarity: 0.9 + g.share()/10, Query: g.text(6),
+		Hit: true, Similarity: 0.9 + g.score()/10, Query: g.text(6),
 		CachedAt: g.at.Add(-time.Duration(g.rng.IntN(1e9)) * time.Microsecond),
 	})
 	for range g.rng.IntN(5) {
@@ -110,14 +110,14 @@ func (g *gen) cacheHit(n int) {
 	g.sources()
 }
 
-// work is what stands between the cache and the generation.
-func (g *gen) work() {
-	rounds := 1
+// retrieve adds the events between the cache and the generation.
+func (g *generator) retrieve() {
+	iterations := 1
 	if g.mode == event.Agentic {
-		rounds += g.rng.IntN(4)
+		iterations += g.rng.IntN(4)
 	}
-	for round := range rounds {
-		g.iteration = round + 1
+	for i := range iterations {
+		g.iteration = i + 1
 		if g.mode == event.Direct {
 			g.search(event.ToolHybridSearch)
 		} else {
@@ -125,7 +125,7 @@ func (g *gen) work() {
 		}
 		if g.retrieved > 0 {
 			g.retrieved = 0
-			g.grade(round == rounds-1)
+			g.grade(i == iterations-1)
 		}
 		g.maybeWarn("grade")
 	}
@@ -139,14 +139,14 @@ var searches = []string{
 	event.ToolGraphTraverse,
 }
 
-func (g *gen) search(tool string) {
+func (g *generator) search(tool string) {
 	g.calls++
 	g.add(event.RetrievalStarted{Call: g.calls, Tool: tool, Query: g.text(5), Iteration: g.iteration})
 	g.add(g.retrieval(g.calls, tool))
 }
 
-// parallel starts some calls and lets them end in any order.
-func (g *gen) parallel() {
+// parallel starts several calls, which end in random order.
+func (g *generator) parallel() {
 	type call struct {
 		id   event.CallID
 		tool string
@@ -176,28 +176,28 @@ func (g *gen) parallel() {
 	}
 }
 
-func (g *gen) millis() event.Millis { return event.Millis(g.rng.IntN(3000)) }
+func (g *generator) millis() event.Millis { return event.Millis(g.rng.IntN(3000)) }
 
-func (g *gen) object() []byte {
+func (g *generator) object() []byte {
 	raw := event.AppendString([]byte(`{"query":`), g.text(4))
 	raw = fmt.Appendf(raw, `,"n":%d,"parts":["a<b&c",{"deep":[null,1e3]}]}`, g.rng.IntN(9))
 	return raw
 }
 
-func (g *gen) find() event.Found {
+func (g *generator) find() event.Found {
 	if len(g.chunks) > 0 && g.oneIn(4) {
 		return g.chunks[g.rng.IntN(len(g.chunks))]
 	}
 	f := event.Found{
 		Chunk: corpus.ChunkID(fmt.Sprintf("c%05d", g.rng.IntN(100_000))),
-		Level: pick(g, corpus.Section, corpus.Passage, corpus.Sentence), Score: g.share(),
+		Level: pick(g, corpus.Section, corpus.Passage, corpus.Sentence), Score: g.score(),
 	}
 	f.Document, f.Name = corpus.DocumentID("d"+f.Chunk[:3]), "notes \"of\" <"+string(f.Chunk[:2])+">.md"
 	g.chunks = append(g.chunks, f)
 	return f
 }
 
-func (g *gen) retrieval(id event.CallID, tool string) event.RetrievalFinished {
+func (g *generator) retrieval(id event.CallID, tool string) event.RetrievalFinished {
 	g.retrieved++
 	b := event.RetrievalFinished{Call: id, Tool: tool, Duration: g.millis()}
 	if g.oneIn(6) {
@@ -210,13 +210,13 @@ func (g *gen) retrieval(id event.CallID, tool string) event.RetrievalFinished {
 	return b
 }
 
-func (g *gen) grade(last bool) {
+func (g *generator) grade(last bool) {
 	b := event.Graded{Iteration: g.iteration, Action: event.ReRetrieve, By: pick(g, "rules", "qwen3:8b")}
 	if last {
 		b.Action = pick(g, event.Proceed, event.Expand)
 	}
 	for _, f := range g.chunks[:min(len(g.chunks), 12)] {
-		gr := event.Grade{Chunk: f.Chunk, Score: g.share()}
+		gr := event.Grade{Chunk: f.Chunk, Score: g.score()}
 		switch {
 		case gr.Score >= 0.7:
 			gr.Class = event.Correct
@@ -237,28 +237,28 @@ func (g *gen) grade(last bool) {
 	g.add(b)
 }
 
-func (g *gen) rerank() {
+func (g *generator) rerank() {
 	b := event.Reranked{Method: pick(g, "maxsim", "none"), Inputs: len(g.chunks), Duration: g.millis()}
 	for i, f := range g.chunks[:min(len(g.chunks), 8)] {
-		f.Score = float64(20-i) + g.share()
+		f.Score = float64(20-i) + g.score()
 		b.Outputs = append(b.Outputs, f)
 		b.TopScore = max(b.TopScore, f.Score)
 	}
 	g.add(b)
 }
 
-// answer generates, sometimes with a second model after one that broke off, and judges.
-func (g *gen) answer(n int) {
+// answer adds the generation, sometimes with a second model after the first has failed, and the verification.
+func (g *generator) answer(n int) {
 	g.add(event.GenerationStarted{Chunks: len(g.chunks), Tokens: g.rng.IntN(8000), Model: pick(g, "extractive", "gpt-oss:20b")})
-	g.thinks = g.oneIn(3)
+	g.reasons = g.oneIn(3)
 	for range g.rng.IntN(4) {
-		if g.thinks {
+		if g.reasons {
 			g.add(event.Reasoned{Text: g.piece()})
 		}
 	}
 	g.tokens(n)
 	if g.oneIn(10) {
-		g.add(event.Warned{Code: fault.Model, Message: "the model broke off", Step: "generate"})
+		g.add(event.Warned{Code: fault.Model, Message: "the connection to the model was lost", Step: "generate"})
 		g.tokens(n / 2)
 	}
 	g.add(event.GenerationFinished{Reason: pick(g, "stop", "stop", "length", "incomplete", "timeout")})
@@ -267,12 +267,12 @@ func (g *gen) answer(n int) {
 	g.sources()
 }
 
-func (g *gen) tokens(n int) {
+func (g *generator) tokens(n int) {
 	if n > 0 {
 		n = n/2 + g.rng.IntN(n/2+1)
 	}
 	for range n {
-		if g.thinks && g.oneIn(5) {
+		if g.reasons && g.oneIn(5) {
 			g.add(event.Reasoned{Text: g.piece()})
 		}
 		g.add(event.Token{Text: g.piece()})
@@ -282,7 +282,7 @@ func (g *gen) tokens(n int) {
 	}
 }
 
-func (g *gen) cite() {
+func (g *generator) cite() {
 	chunk := g.chunks[g.rng.IntN(len(g.chunks))].Chunk
 	n := slices.Index(g.cited, chunk) + 1
 	if n == 0 {
@@ -297,7 +297,7 @@ func (g *gen) cite() {
 	g.add(b)
 }
 
-func (g *gen) verify() {
+func (g *generator) verify() {
 	b := event.Verified{By: pick(g, "rules", "qwen3:8b")}
 	for range g.rng.IntN(5) {
 		c := event.Claim{Text: g.text(7), Verdict: pick(g, event.Supported, event.PartiallySupported, event.Unsupported)}
@@ -312,7 +312,7 @@ func (g *gen) verify() {
 	g.add(b)
 }
 
-func (g *gen) sources() {
+func (g *generator) sources() {
 	b := event.Attributed{By: pick(g, "terms", "claims")}
 	ids := append([]corpus.ChunkID{}, g.cited...)
 	seen := map[corpus.ChunkID]bool{}
@@ -333,10 +333,10 @@ func (g *gen) sources() {
 	g.add(b)
 }
 
-func (g *gen) source(n int, id corpus.ChunkID) event.Source {
+func (g *generator) source(n int, id corpus.ChunkID) event.Source {
 	s := event.Source{
 		N: n, Chunk: id, Document: corpus.DocumentID(fmt.Sprintf("d%d", g.rng.IntN(50))), Title: g.text(3),
-		Heading: g.text(2), Level: corpus.Passage, Start: g.rng.IntN(9000), Text: g.text(10), Score: g.share(),
+		Heading: g.text(2), Level: corpus.Passage, Start: g.rng.IntN(9000), Text: g.text(10), Score: g.score(),
 	}
 	s.End = s.Start + len(s.Text)
 	if n := len(s.Text); n > 1 && g.oneIn(2) {
@@ -350,10 +350,10 @@ func (g *gen) source(n int, id corpus.ChunkID) event.Source {
 	return s
 }
 
-// fail lets the run end after some event that it has, with what was open left open or closed.
-func (g *gen) fail() {
+// fail cuts the log after a random event and ends the run there. An open generation may be finished first.
+func (g *generator) fail() {
 	at := g.rng.IntN(len(g.es) - 1)
-	if g.oneIn(2) { // most events are tokens: behind the first of some kind
+	if g.oneIn(2) { // most events are tokens, so cut after the first event of a random kind
 		kinds := map[event.Kind]bool{}
 		var firsts []int
 		for i, e := range g.es[:len(g.es)-1] {
@@ -373,7 +373,7 @@ func (g *gen) fail() {
 	if (token || cited) && g.generating() && g.oneIn(2) {
 		g.add(event.GenerationFinished{Reason: pick(g, "cancelled", "error", "timeout")})
 	}
-	if n := len(g.es); g.oneIn(3) { // the sources so far, where they may stand
+	if n := len(g.es); g.oneIn(3) { // the sources so far, if they are valid here
 		g.sources()
 		if event.CheckLog(g.es, false) != nil {
 			g.es, g.at = g.es[:n], g.es[n-1].At
@@ -382,7 +382,7 @@ func (g *gen) fail() {
 	g.add(event.RunFailed{Code: code, Message: "stopped: " + g.text(3)})
 }
 
-func (g *gen) generating() bool {
+func (g *generator) generating() bool {
 	open := false
 	for _, e := range g.es {
 		switch e.Body.(type) {
@@ -395,7 +395,7 @@ func (g *gen) generating() bool {
 	return open
 }
 
-// pieces are what tokens and texts are made of: words, and what breaks protocols.
+// pieces are the parts of tokens and texts: words, and strings that may break protocols.
 var pieces = []string{
 	" the", " wing", " flow", "The", " at", " Mach", " 0.83", ",", ".", " and", " boundary", " layer", "ing", "ed", " of", " a",
 	"\n", "\n\n", "\t", "  ", "\n- ", "\n\n## ", "```go\n", "\"", "\\", "\\n", "'", "</script>", "<b>", "&amp;", "data: x", "\n\nevent: done\n",
@@ -403,14 +403,14 @@ var pieces = []string{
 	"👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "\u200d", "\u0301", "\ufeff", "\ufffd", "\u2028", "\u2029", "\u00a0", "𝒳", "\U0010ffff", "\ue000",
 }
 
-func (g *gen) piece() string {
+func (g *generator) piece() string {
 	if g.oneIn(3) {
 		return pieces[g.rng.IntN(len(pieces))]
 	}
 	return pieces[g.rng.IntN(16)]
 }
 
-func (g *gen) text(n int) string {
+func (g *generator) text(n int) string {
 	var s []byte
 	for range n {
 		s = append(s, g.piece()...)

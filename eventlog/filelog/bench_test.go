@@ -13,7 +13,7 @@ import (
 )
 
 func BenchmarkToken(b *testing.B) {
-	eventlogtest.Bench(b, func(b *testing.B) eventlog.Store { return open(b, b.TempDir(), filelog.Options{}) })
+	eventlogtest.BenchmarkStore(b, func(b *testing.B) eventlog.Store { return open(b, b.TempDir(), filelog.Options{}) })
 }
 
 // tail reads a run of 1,000 events to its end.

@@ -22,18 +22,18 @@ func open(t testing.TB, dir string, opts filelog.Options) *filelog.Log {
 	return l
 }
 
-func TestExercise(t *testing.T) {
+func TestStore(t *testing.T) {
 	for name, opts := range map[string]filelog.Options{
 		"default":              {},
 		"everything is small":  {SegmentBytes: 2000, CacheBytes: 1, PendingBytes: 100, Sync: filelog.SyncNever},
 		"written all the time": {FlushEvery: 1, Sync: filelog.SyncWrite},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eventlogtest.Exercise(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), opts) })
+			eventlogtest.TestStore(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), opts) })
 		})
 	}
 }
 
-func TestAsleep(t *testing.T) {
-	eventlogtest.ExerciseAsleep(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), filelog.Options{}) })
+func TestWait(t *testing.T) {
+	eventlogtest.TestWait(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), filelog.Options{}) })
 }

@@ -1,4 +1,4 @@
-// Package eventlogtest holds what every [eventlog.Store] must pass, and makes logs to pass it with.
+// Package eventlogtest holds the conformance tests of [eventlog.Store], and generates random logs.
 package eventlogtest
 
 import (
@@ -18,30 +18,30 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// Exercise is the conformance suite. open gives an empty store and closes it with t.Cleanup. It uses no clock: a Wait that
-// returns too early is caught by the Load behind it, one that never returns by the test's time limit. Stores without a
-// network can show more with [ExerciseAsleep].
-func Exercise(t *testing.T, open func(t *testing.T) eventlog.Store) {
+// TestStore runs the conformance tests. The function open returns an empty store, which it closes with t.Cleanup. The tests use no
+// clock: the Load after a Wait fails if Wait has returned too early, and the time limit of the test applies if it does not return.
+// [TestWait] has further tests for stores without a network.
+func TestStore(t *testing.T, open func(t *testing.T) eventlog.Store) {
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, eventlog.Store)
 	}{
 		{"sequence", sequence},
 		{"all or none", allOrNone},
-		{"elements are kept, not the slice", keepsElements},
+		{"slice is not retained", sliceNotRetained},
 		{"cursors", cursors},
 		{"not found", notFound},
 		{"racing writers", racingWriters},
 		{"wait", wait},
 		{"wait cancelled", waitCancelled},
 		{"tail equals log", tailEqualsLog},
-		{"readers of different speeds", speeds},
-		{"readers leave at once", leave},
-		{"runs at once", concurrentRuns},
+		{"readers of different speeds", readerSpeeds},
+		{"readers leave together", readersLeave},
+		{"concurrent runs", concurrentRuns},
 		{"big bodies", bigBodies},
 		{"archive", archive},
-		{"deletes", deletes},
-		{"lists all runs while others come and go", listing},
+		{"delete", deletion},
+		{"listing during changes", listing},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
@@ -61,7 +61,7 @@ func finished(seq event.Seq) event.Event {
 	return event.Event{Seq: seq, At: epoch.Add(time.Duration(seq) * time.Millisecond), Body: event.RunFinished{}}
 }
 
-// simple gives an ended log of n events; stores do not ask for more than the sequence.
+// simple returns the log of an ended run with n events. Stores only check the sequence.
 func simple(run event.RunID, n event.Seq) []event.Event {
 	es := []event.Event{started(run)}
 	for seq := event.Seq(2); seq < n; seq++ {
@@ -84,26 +84,26 @@ func wantErr(t testing.TB, what string, err, want error) {
 	}
 }
 
-// patience bounds the wait for events that a store does not show.
-const patience = time.Minute
+// visibleTimeout limits the wait for events to become visible.
+const visibleTimeout = time.Minute
 
-// shown waits until readers see the event of a number.
-func shown(t testing.TB, s eventlog.Store, run event.RunID, seq event.Seq) {
+// waitVisible waits until readers see the event with a number.
+func waitVisible(t testing.TB, s eventlog.Store, run event.RunID, seq event.Seq) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), visibleTimeout)
 	defer cancel()
 	if err := s.Wait(ctx, run, seq-1); err != nil {
 		t.Fatalf("wait for event %d of %s: %v", seq, run, err)
 	}
 }
 
-// WantLog fails t unless the run's events after the cursor are want. It waits for them, and then reads until nothing is new.
+// WantLog waits for the events of a run after the cursor, and fails t if they are not want or if more follow.
 func WantLog(t testing.TB, s eventlog.Store, run event.RunID, after event.Seq, want []event.Event) {
 	t.Helper()
 	var got []event.Event
 	for {
 		if len(got) < len(want) {
-			shown(t, s, run, after+1)
+			waitVisible(t, s, run, after+1)
 		}
 		es, err := s.Load(context.Background(), run, after)
 		if errors.Is(err, eventlog.ErrEnd) || err == nil && len(es) == 0 {
@@ -152,7 +152,7 @@ func allOrNone(t *testing.T, s eventlog.Store) {
 	WantLog(t, s, "b", 0, simple("b", 9))
 }
 
-func keepsElements(t *testing.T, s eventlog.Store) {
+func sliceNotRetained(t *testing.T, s eventlog.Store) {
 	ctx := context.Background()
 	es := simple("a", 6)
 	batch := make([]event.Event, 1)
@@ -169,7 +169,7 @@ func cursors(t *testing.T, s eventlog.Store) {
 	es := simple("a", 7)
 	for n := 1; n <= len(es); n++ {
 		must(t, s.Append(ctx, "a", es[n-1]))
-		shown(t, s, "a", event.Seq(n))
+		waitVisible(t, s, "a", event.Seq(n))
 		for after := range n {
 			WantLog(t, s, "a", event.Seq(after), es[after:n])
 		}
@@ -200,7 +200,7 @@ func notFound(t *testing.T, s eventlog.Store) {
 	}
 }
 
-// racingWriters lets writers append the same sequence numbers: of each, exactly one wins.
+// racingWriters appends the same sequence numbers from several writers. Exactly one writer succeeds for each number.
 func racingWriters(t *testing.T, s eventlog.Store) {
 	const writers, n = 4, 60
 	ctx := context.Background()
@@ -222,7 +222,7 @@ func racingWriters(t *testing.T, s eventlog.Store) {
 				case !errors.Is(err, eventlog.ErrConflict):
 					t.Errorf("append %d: %v", seq, err)
 				}
-				for s.Wait(ctx, "a", seq-1) != nil { // until somebody won it
+				for s.Wait(ctx, "a", seq-1) != nil { // until a writer has appended it
 					if t.Failed() {
 						return
 					}
@@ -241,7 +241,7 @@ func racingWriters(t *testing.T, s eventlog.Store) {
 	WantLog(t, s, "a", 0, simple("a", n))
 }
 
-// wait follows a run by Load and Wait alone; nothing may be empty behind a Wait.
+// wait follows a run with Wait and Load. Load must return events after each Wait.
 func wait(t *testing.T, s eventlog.Store) {
 	ctx := context.Background()
 	es := simple("a", 300)
@@ -283,21 +283,21 @@ func waitCancelled(t *testing.T, s eventlog.Store) {
 	for range cap(done) {
 		wantErr(t, "wait", <-done, context.Canceled)
 	}
-	wantErr(t, "wait with a dead context", s.Wait(ctx, "a", 1), context.Canceled)
+	wantErr(t, "wait with a cancelled context", s.Wait(ctx, "a", 1), context.Canceled)
 	last := 0
 	for _, err := range eventlog.Tail(ctx, s, "a", 1) {
 		wantErr(t, "tail", err, context.Canceled)
 		last++
 	}
 	if last != 1 {
-		t.Errorf("a tail with a dead context yielded %d times", last)
+		t.Errorf("a tail with a cancelled context yielded %d times", last)
 	}
 	must(t, s.Append(context.Background(), "a", token(2)))
 	must(t, s.Wait(context.Background(), "a", 1))
 }
 
-// appendCut appends a log in batches of random size.
-func appendCut(t testing.TB, s eventlog.Store, rng *rand.Rand, es []event.Event) {
+// appendBatches appends a log in batches of random size.
+func appendBatches(t testing.TB, s eventlog.Store, rng *rand.Rand, es []event.Event) {
 	run := ID(es)
 	for len(es) > 0 {
 		n := 1 + rng.IntN(min(len(es), 1+rng.IntN(20)))
@@ -309,7 +309,7 @@ func appendCut(t testing.TB, s eventlog.Store, rng *rand.Rand, es []event.Event)
 	}
 }
 
-// collect reads a run to its end by Tail.
+// collect reads a run to its end with Tail and calls each after each batch.
 func collect(t testing.TB, s eventlog.Store, run event.RunID, after event.Seq, each func()) []event.Event {
 	var got []event.Event
 	for batch, err := range eventlog.Tail(context.Background(), s, run, after) {
@@ -354,12 +354,12 @@ func tailEqualsLog(t *testing.T, s eventlog.Store) {
 	}
 }
 
-func speeds(t *testing.T, s eventlog.Store) {
+func readerSpeeds(t *testing.T, s eventlog.Store) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	es := RandomLog(rng, 2000)
 	run := ID(es)
 	must(t, s.Append(context.Background(), run, es[0]))
-	steps := make(chan struct{}) // the slow readers read once for each step of the writer that they catch
+	steps := make(chan struct{}) // a slow reader receives one before each read
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
@@ -386,7 +386,7 @@ func speeds(t *testing.T, s eventlog.Store) {
 	wg.Wait()
 }
 
-func leave(t *testing.T, s eventlog.Store) {
+func readersLeave(t *testing.T, s eventlog.Store) {
 	const readers = 1000
 	must(t, s.Append(context.Background(), "a", started("a")))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -424,7 +424,7 @@ func concurrentRuns(t *testing.T, s eventlog.Store) {
 			rng := rand.New(rand.NewPCG(5, i))
 			es := RandomLog(rng, 100)
 			run := ID(es)
-			appendCut(t, s, rng, es)
+			appendBatches(t, s, rng, es)
 			if diff := cmp.Diff(es, collect(t, s, run, 0, func() {})); diff != "" {
 				t.Errorf("log of %s (-want +got):\n%s", run, diff)
 			}
@@ -451,7 +451,7 @@ func bigBodies(t *testing.T, s eventlog.Store) {
 func archive(t *testing.T, s eventlog.Store) {
 	a, ok := s.(eventlog.Archive)
 	if !ok {
-		t.Skip("the store lists no runs")
+		t.Skip("the store does not list runs")
 	}
 	ctx := context.Background()
 	_, err := a.Summary(ctx, "nobody")
@@ -470,12 +470,12 @@ func archive(t *testing.T, s eventlog.Store) {
 		case 2:
 			es[len(es)-1].Body = event.RunFailed{Code: fault.Cancelled, Message: "stopped"}
 		case 3:
-			es[len(es)-1].Body = event.RunFailed{Code: fault.Model, Message: "broke off"}
+			es[len(es)-1].Body = event.RunFailed{Code: fault.Model, Message: "connection lost"}
 		}
 		var sum eventlog.Summary
 		for _, e := range es {
 			must(t, s.Append(ctx, run, e))
-			shown(t, s, run, e.Seq)
+			waitVisible(t, s, run, e.Seq)
 			sum.Apply(e)
 			got, err := a.Summary(ctx, run)
 			must(t, err)
@@ -495,7 +495,7 @@ func archive(t *testing.T, s eventlog.Store) {
 				break
 			}
 			if len(page) > limit {
-				t.Fatalf("a page of %d holds %d", limit, len(page))
+				t.Fatalf("a page of at most %d runs has %d", limit, len(page))
 			}
 			got = append(got, page...)
 			before = page[len(page)-1].Start.Run
@@ -506,9 +506,9 @@ func archive(t *testing.T, s eventlog.Store) {
 	}
 	page, err = a.Runs(ctx, "", 0)
 	if err != nil || len(page) != 0 {
-		t.Errorf("a page of none: %v, error %v", page, err)
+		t.Errorf("a page with limit 0: %v, error %v", page, err)
 	}
 	if page, err = a.Runs(ctx, "run-0105", 1); err != nil || len(page) != 1 || page[0].Start.Run != "run-010" {
-		t.Errorf("runs before an id that is none: %v, error %v", page, err)
+		t.Errorf("runs before an id that does not exist: %v, error %v", page, err)
 	}
 }
