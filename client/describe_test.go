@@ -19,7 +19,7 @@ func TestResultsFindTheirSearches(t *testing.T) {
 		{"retrieval_start", `{"tool":"hybrid_search","query":"locks","iteration":1,"call_id":2}`},
 		{"retrieval_result", `{"tool":"hybrid_search","chunks_found":3,"call_id":2}`},
 		{"retrieval_result", `{"tool":"hybrid_search","chunks_found":0,"call_id":1}`},
-		{"retrieval_start", `{"tool":"proposition_search","query":"piers","iteration":2,"reason":"Ada Vale is named by Lunden Creek","call_id":3}`},
+		{"retrieval_start", `{"tool":"proposition_search","query":"piers","iteration":2,"reason":"Lunden Creek mentions Ada Vale","call_id":3}`},
 		{"crag_evaluation", `{"correct":1,"ambiguous":2,"incorrect":3,"action":"proceed"}`},
 		{"verification", `{"claims_checked":3,"claims_supported":2,"claims_partially_supported":1,"confidence":0.8}`},
 	} {
@@ -35,7 +35,7 @@ func TestResultsFindTheirSearches(t *testing.T) {
 		"Reading the question: a simple one",
 		"Looking for passages about “piers”: none found",
 		"Looking for passages about “locks”: 3 found",
-		"Looking again: Ada Vale is named by Lunden Creek",
+		"Looking again: Lunden Creek mentions Ada Vale",
 		"Looking for single statements about “piers”",
 		"Judging 6 passages: 1 fit, 2 may fit",
 		"Checking 3 statements against the sources: 2 supported, 1 in part",

@@ -371,7 +371,7 @@ func choose(lines [][]bridge) []Action {
 			}
 			asks := strings.Join(b.asks, " ")
 			out = append(out, Action{Tool: event.ToolHybridSearch, Query: b.name + " " + asks, Follows: b.name, Weight: b.weight * followed * trust,
-				Reason: fmt.Sprintf("%s is named by %s, which leaves open: %s", b.name, b.title, strings.Join(b.asks, ", "))})
+				Reason: fmt.Sprintf("%s mentions %s; not found yet: %s", b.title, b.name, strings.Join(b.asks, ", "))})
 		}
 	}
 	return out

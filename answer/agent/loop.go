@@ -117,7 +117,7 @@ func (l *loop) plan(ctx context.Context, p Planner, iteration int) (Plan, error)
 	}
 	if iteration == 1 && len(l.view.Parts) > 0 && l.Budget.Iterations > 1 {
 		return l.allowed(Plan{By: rules, Actions: []Action{
-			{Tool: event.ToolDecomposeQuery, Query: l.view.Question, Reason: "the question is made of several"}}}), nil
+			{Tool: event.ToolDecomposeQuery, Query: l.view.Question, Reason: "the question has several parts"}}}), nil
 	}
 	l.view.Left = l.left(iteration)
 	plan, err := p.Next(ctx, l.view)

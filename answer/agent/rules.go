@@ -52,7 +52,7 @@ func (r Rules) walk(v View) []Action {
 	}) {
 		return nil
 	}
-	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages that are linked with what the question names"}}
+	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages linked to the entities of the question"}}
 }
 
 // explains matches questions for reasons or methods, to which names do not lead.

@@ -45,7 +45,7 @@ retrieval, answers and citations with their 95 % bootstrap intervals. The last t
 
 Claims: how well the verification distinguishes evidence that supports a claim from evidence that does not.
 
-Cache: how often the semantic cache matches paraphrases of the questions, and how often it matches near misses.
+Cache: how often the answer cache matches paraphrases of the questions, and how often it matches near misses.
 
 R@k is recall. Latencies are measured with one concurrent question per processor. Random numbers have a fixed seed, so that all
 results except latencies are reproducible. See docs/evaluation.md for the definition of each measure.`

@@ -100,7 +100,7 @@ func (v *evaluation) claims(e *env, set *eval.Set) error {
 	return nil
 }
 
-// cache adds the report of the semantic cache for the questions of a set.
+// cache adds the report of the answer cache for the questions of a set.
 func (v *evaluation) cache(e *env, set *eval.Set) error {
 	r, err := eval.Cache(e.ctx, set, app.SameQuestion)
 	if err != nil {

@@ -82,7 +82,7 @@ type Runs struct {
 // minCacheBytes is the least size of the cache file, as in package internal/cachedb.
 const minCacheBytes Size = 128 << 10
 
-// Cache holds the limits of the semantic cache.
+// Cache holds the limits of the answer cache.
 type Cache struct {
 	CacheBytes Size          `name:"cache-bytes" default:"64MiB" min:"0" max:"1PiB" help:"Maximum size of the cached answers (bytes). Beyond it, the least recently used are removed. At least 128KiB; 0 disables the cache."`
 	CacheAge   time.Duration `name:"cache-age" default:"168h" min:"1s" max:"87600h" help:"Maximum age of a cached answer (duration)."`
