@@ -115,7 +115,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if retryable == nil {
 		retryable = func(err error) bool { return repeatable(r.method, err) }
 	}
-	waits := c.waits()
+	waits := c.newBackoff()
 	for tried := 0; ; tried++ {
 		res, err := c.once(ctx, r)
 		if err == nil || tried == c.o.Retries || !retryable(err) {
@@ -127,7 +127,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// once sends a request one time. A status of 300 or more is an error; see [refusal].
+// once sends a request one time. A status of 300 or more is an error; see [replyError].
 func (c *Client) once(ctx context.Context, r request) (*http.Response, error) {
 	if !r.stream {
 		return c.answer(ctx, r)

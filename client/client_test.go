@@ -279,12 +279,12 @@ func TestStreamOfAFinishedRun(t *testing.T) {
 		n := 0
 		for _, err := range c.Stream(t.Context(), evs[0].Run, evs[i].ID).Events() {
 			if err != nil {
-				t.Fatalf("behind %s: %v", evs[i].ID, err)
+				t.Fatalf("after %s: %v", evs[i].ID, err)
 			}
 			n++
 		}
 		if n == 0 != (i == len(evs)-1) {
-			t.Errorf("behind %s: %d events", evs[i].ID, n)
+			t.Errorf("after %s: %d events", evs[i].ID, n)
 		}
 	}
 	for _, c2 := range [][2]string{{"none", ""}, {evs[0].Run, "999"}, {evs[0].Run, "x"}, {"../healthz", ""}} {

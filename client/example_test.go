@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// A question, and the answer when it is whole.
+// A question and its complete answer.
 func Example() {
 	c, err := client.New("http://127.0.0.1:8000", client.Options{})
 	if err != nil {
@@ -29,7 +29,7 @@ func Example() {
 	}
 }
 
-// The answer as it is written: the state behind each event.
+// The answer while it is written: the state after each event.
 func ExampleStream_Events() {
 	c, err := client.New("http://127.0.0.1:8000", client.Options{})
 	if err != nil {
@@ -50,7 +50,7 @@ func ExampleStream_Events() {
 	}
 }
 
-// A file that is uploaded, put into a vector store, and asked about.
+// A file is uploaded, put into a vector store and searched.
 func ExampleClient_Upload() {
 	ctx := context.Background()
 	c, err := client.New("http://127.0.0.1:8000", client.Options{})
@@ -89,7 +89,7 @@ func ExampleClient_Upload() {
 	fmt.Println(s.Plain(), err)
 }
 
-// A run on a terminal, as the command line shows it.
+// A run on a terminal, as the command shows it.
 func Example_display() {
 	c, err := client.New("http://127.0.0.1:8000", client.Options{})
 	if err != nil {

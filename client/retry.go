@@ -20,18 +20,18 @@ import (
 // maxWait limits the backoff. A server may ask for up to six times as much.
 const maxWait = 10 * time.Second
 
-// refusal is an error reply.
-type refusal struct {
+// replyError is an error reply.
+type replyError struct {
 	status int
 	after  time.Duration // from the Retry-After header; 0: none
 	fault  *fault.Error
 }
 
 // Error implements error.
-func (r *refusal) Error() string { return r.fault.Error() }
+func (r *replyError) Error() string { return r.fault.Error() }
 
 // Unwrap returns the fault.
-func (r *refusal) Unwrap() error { return r.fault }
+func (r *replyError) Unwrap() error { return r.fault }
 
 // refused decodes an error reply of this server, of one with the format of OpenAI's API, or of a proxy.
 func refused(res *http.Response) error {
@@ -66,7 +66,7 @@ func refused(res *http.Response) error {
 	if f.Message = clip(f.Message, maxLine); f.Message == "" {
 		f.Message = "the server answered " + strconv.Itoa(res.StatusCode)
 	}
-	return &refusal{status: res.StatusCode, after: retryAfter(res.Header.Get("Retry-After")), fault: f}
+	return &replyError{status: res.StatusCode, after: retryAfter(res.Header.Get("Retry-After")), fault: f}
 }
 
 func text(raw json.RawMessage) string {
@@ -114,7 +114,7 @@ func retryAfter(v string) time.Duration {
 // unsent reports whether the server cannot have processed the request: there was no connection, or the server was
 // overloaded or unavailable.
 func unsent(err error) bool {
-	if r, ok := errors.AsType[*refusal](err); ok {
+	if r, ok := errors.AsType[*replyError](err); ok {
 		return r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
 	}
 	op, ok := errors.AsType[*net.OpError](err)
@@ -129,20 +129,20 @@ func repeatable(method string, err error) bool {
 	if unsent(err) {
 		return true
 	}
-	return (method == http.MethodGet || method == http.MethodDelete) && passing(err)
+	return (method == http.MethodGet || method == http.MethodDelete) && temporary(err)
 }
 
-// passing reports whether an error may be temporary: it is an error of the connection, or one that a server may recover
+// temporary reports whether an error may be temporary: it is an error of the connection, or one that a server may recover
 // from.
-func passing(err error) bool {
-	if r, ok := errors.AsType[*refusal](err); ok {
+func temporary(err error) bool {
+	if r, ok := errors.AsType[*replyError](err); ok {
 		return r.status >= 500 || r.status == http.StatusTooManyRequests
 	}
 	return true
 }
 
-// waits returns the backoff of one request.
-func (c *Client) waits() *backoff.ExponentialBackOff {
+// newBackoff returns the backoff of one request.
+func (c *Client) newBackoff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.Multiplier, b.RandomizationFactor, b.MaxInterval = c.o.Backoff, 2, 0.5, maxWait
 	b.Reset()
@@ -152,7 +152,7 @@ func (c *Client) waits() *backoff.ExponentialBackOff {
 // pause waits before the next attempt: the next backoff, or the Retry-After of the server if that is longer.
 func (c *Client) pause(ctx context.Context, waits *backoff.ExponentialBackOff, err error) error {
 	wait := waits.NextBackOff()
-	if r, ok := errors.AsType[*refusal](err); ok && r.after > wait {
+	if r, ok := errors.AsType[*replyError](err); ok && r.after > wait {
 		if r.after > 6*maxWait {
 			return err // too long to wait silently
 		}

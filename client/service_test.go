@@ -302,7 +302,7 @@ func TestTasksThatFail(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := s.c.WaitForTask(gone, f.TaskID, nil); err == nil {
-		t.Error("no error behind the end of the context")
+		t.Error("no error after the end of the context")
 	}
 }
 

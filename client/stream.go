@@ -59,12 +59,12 @@ func (c *Client) stream(ctx context.Context, protocol, view, question string, as
 		}
 		return c.once(ctx, r)
 	}
-	waits := c.waits()
+	waits := c.newBackoff()
 	s.retry = func(failures int, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case failures > c.o.Retries || !passing(err):
+		case failures > c.o.Retries || !temporary(err):
 			return err
 		case failures == 1:
 			waits.Reset()

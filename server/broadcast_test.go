@@ -140,7 +140,7 @@ func readSome(res *http.Response, n int, pause func()) ([]sse.Event, error) {
 	return evs, nil
 }
 
-// TestThousandClientsShareFrames: what a thousand clients get is encoded once.
+// TestThousandClientsShareFrames: the frames of a thousand clients are encoded once.
 func TestThousandClientsShareFrames(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
@@ -207,8 +207,8 @@ func TestThousandClientsShareFrames(t *testing.T) {
 	}
 }
 
-// TestLateResumedAndSlowClients: clients that come late, disconnect, resume and read slowly all get the whole run, and each body that
-// they got can be decompressed.
+// TestLateResumedAndSlowClients: clients that come late, disconnect, resume and read slowly all get the whole run, and each of their
+// bodies can be decompressed.
 func TestLateResumedAndSlowClients(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
@@ -245,7 +245,7 @@ func lateResumedAndSlowClients(t *testing.T, coding string, seed uint64) {
 		if err == nil {
 			err = new(checker).all(evs)
 		}
-		if text, _ := told(evs); err != nil || text != want {
+		if text, _ := textAndNames(evs); err != nil || text != want {
 			t.Errorf("%s: %d events, %v: %.60q", who, len(evs), err, text)
 		}
 	}
@@ -300,8 +300,8 @@ func lateResumedAndSlowClients(t *testing.T, coding string, seed uint64) {
 	wg.Wait()
 }
 
-// TestCutAfterEveryFrame: a client whose connection is cut after each frame of a live run, while another one stays, resumes where it
-// was.
+// TestCutAfterEveryFrame: a client whose connection is cut after each frame of a live run, while another one stays, resumes after
+// its last frame.
 func TestCutAfterEveryFrame(t *testing.T) {
 	t.Parallel()
 	for _, coding := range compressions {
@@ -345,7 +345,7 @@ func TestCutAfterEveryFrame(t *testing.T) {
 				if err := errors.Join(new(checker).all(evs), new(checker).all(stays)); err != nil {
 					t.Fatal(err)
 				}
-				if text, _ := told(evs); text != everythingText(40) {
+				if text, _ := textAndNames(evs); text != everythingText(40) {
 					t.Errorf("text %q", text)
 				}
 			})
@@ -392,7 +392,7 @@ func TestBufferIsBounded(t *testing.T) {
 					if err == nil {
 						err = new(checker).all(evs)
 					}
-					if got, _ := told(evs); err != nil || got != text {
+					if got, _ := textAndNames(evs); err != nil || got != text {
 						t.Errorf("%d bytes of %d, %v", len(got), len(text), err)
 					}
 				}
@@ -483,7 +483,7 @@ func TestEmptyBodies(t *testing.T) {
 				t.Errorf("%s: %v, %v", coding, got, err)
 			}
 			got, err := readAll(s.do("GET", "/runs/"+run+"/stream", "", "Accept-Encoding", coding))
-			if text, _ := told(got); err != nil || text != everythingText(3) || !slices.ContainsFunc(got, func(e sse.Event) bool { return e.Name == "done" }) {
+			if text, _ := textAndNames(got); err != nil || text != everythingText(3) || !slices.ContainsFunc(got, func(e sse.Event) bool { return e.Name == "done" }) {
 				t.Errorf("%s: %v, %v", coding, got, err)
 			}
 		}

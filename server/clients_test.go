@@ -24,7 +24,7 @@ import (
 )
 
 // The protocol's sample clients, in testdata/clients, are run as they were published: sse.ts, query.py and ask.sh are
-// copies; run.mjs and run.py only give them an address and print what they got.
+// copies; run.mjs and run.py only pass them an address and print their results.
 
 // program finds a program. If it is missing, the test is skipped, or fails if the program is required.
 func program(t *testing.T, name string, probe ...string) string {
@@ -186,7 +186,7 @@ func TestCurlSample(t *testing.T) {
 			if err := new(checker).all(evs); err != nil {
 				t.Fatal(err)
 			}
-			text, _ := told(evs)
+			text, _ := textAndNames(evs)
 			if !strings.HasPrefix(text, " word0") || !strings.HasSuffix(text, " [1]") {
 				t.Errorf("text: %.80q", text)
 			}
@@ -194,8 +194,8 @@ func TestCurlSample(t *testing.T) {
 	}
 }
 
-// TestCurlJoins: a command that subscribes late reads the whole run: first the earlier frames, then those that it shares
-// with other readers.
+// TestCurlJoins: a client that resumes in the middle reads the rest of the run: first frames of its own, then those that it
+// shares with other clients.
 func TestCurlJoins(t *testing.T) {
 	t.Parallel()
 	curl := program(t, "curl")
@@ -212,7 +212,7 @@ func TestCurlJoins(t *testing.T) {
 			for range 100 {
 				steps <- struct{}{}
 			}
-			// Behind an event that is no joint of what the first reader reads.
+			// There is no sync point at this event.
 			cmd := exec.Command(curl, "-sN", "--noproxy", "*", "--compressed", "-H", "Accept-Encoding: "+coding, "-H", "Last-Event-ID: 40",
 				s.url+"/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream")
 			out, err := cmd.StdoutPipe()
@@ -231,7 +231,7 @@ func TestCurlJoins(t *testing.T) {
 				}
 				return err == nil
 			}
-			next() // it reads, before the rest is said
+			next() // the client reads before the rest is emitted
 			go func() {
 				for range len(bodies) - 100 {
 					steps <- struct{}{}
@@ -243,10 +243,10 @@ func TestCurlJoins(t *testing.T) {
 				t.Errorf("curl: %v", err)
 			}
 			all, err := readAll(first)
-			text, _ := told(all)
-			tail, _ := told(evs)
+			text, _ := textAndNames(all)
+			tail, _ := textAndNames(evs)
 			if err != nil || !strings.HasSuffix(text, tail) || len(tail) < len(text)/2 || evs[len(evs)-1].Name != "done" {
-				t.Errorf("%v: %d bytes behind the cut, of %d", err, len(tail), len(text))
+				t.Errorf("%v: %d bytes after the cut, of %d", err, len(tail), len(text))
 			}
 		})
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// TestStopsWhenItsRunsHaveEnded: readers receive the whole stream, and new questions are rejected.
-func TestStopsWhenItsRunsHaveEnded(t *testing.T) {
+// TestStopsAfterRunsHaveEnded: readers receive the whole stream, and new questions are rejected.
+func TestStopsAfterRunsHaveEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
@@ -91,7 +91,7 @@ func TestDeadlineListsSourcesFirst(t *testing.T) {
 		if code := failure(t, evs); code != "TIMEOUT" || time.Since(began) != 30*time.Second {
 			t.Errorf("%s after %v", code, time.Since(began))
 		}
-		if text, _ := told(evs); text == "" {
+		if text, _ := textAndNames(evs); text == "" {
 			t.Error("the text so far is gone")
 		}
 	})
@@ -124,8 +124,8 @@ func (d damaged) Load(ctx context.Context, run event.RunID, after event.Seq) ([]
 	return es[:min(len(es), int(d.from-1-after))], nil
 }
 
-// TestStoreThatFailsBreaksTheStreamOff: the stream is aborted, so that the reader does not take it for complete.
-func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
+// TestStoreFailureAbortsStream: the stream is aborted, so that the reader does not take it for complete.
+func TestStoreFailureAbortsStream(t *testing.T) {
 	t.Parallel()
 	for _, encoding := range []string{"", "gzip", "zstd"} {
 		for _, writes := range []bool{false, true} {
@@ -145,7 +145,7 @@ func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 					}
 				}
 				if n == 0 && encoding == "zstd" {
-					return // its decoder takes a body that breaks off at once for an empty one
+					return // its decoder treats an incomplete body without data as empty
 				}
 				if err == nil || c.grammar.Ended() {
 					t.Errorf("%q, writes %v: %d events and then %v", encoding, writes, n, err)
@@ -159,8 +159,8 @@ func TestStoreThatFailsBreaksTheStreamOff(t *testing.T) {
 	}
 }
 
-// TestBodyThatComesSlowly: a slow body is accepted within the time limit.
-func TestBodyThatComesSlowly(t *testing.T) {
+// TestSlowBody: a slow body is accepted within the time limit.
+func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, saying(everything(5, 1)...), engine.Options{}, server.Options{})

@@ -28,8 +28,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// TestFormsOfAStream: the body and the parameters of a request select the variant of the stream.
-func TestFormsOfAStream(t *testing.T) {
+// TestVariants: the body and the parameters of a request select the variant of the stream.
+func TestVariants(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bodies, want := talking(100)
@@ -87,8 +87,8 @@ func TestFormsOfAStream(t *testing.T) {
 	})
 }
 
-// TestQuestionsThatFollow: a question that names a previous run gets its history, without citations.
-func TestQuestionsThatFollow(t *testing.T) {
+// TestFollowUpQuestions: a question that names a previous run gets its history, without citations.
+func TestFollowUpQuestions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		steps := make(chan struct{})
@@ -129,7 +129,7 @@ func TestQuestionsThatFollow(t *testing.T) {
 		if diff := cmp.Diff([]event.Turn{{Role: "user", Text: "silent one"}}, history(ask(after("then", silent, ""), http.StatusOK))); diff != "" {
 			t.Error(diff)
 		}
-		// The oldest are left out where there is no room.
+		// The oldest turns are dropped if the limits are exceeded.
 		long := ask(after("long tale", second, ""), http.StatusOK)
 		if got := history(ask(after("then", long, ""), http.StatusOK)); len(got) != 2 || got[0].Text != "long tale" {
 			t.Errorf("%d turns", len(got))
@@ -185,7 +185,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 			t.Error("that a stream's path may answer with one object is not said")
 		}
 	})
-	// Types of two packages of one name, as of two protocols that would share it.
+	// Types of two packages with the same name, as two protocols could have.
 	o.Routes = []server.Route{{Method: "GET", Path: "/x", Summary: "X", Reply: texttemplate.Template{}},
 		{Method: "GET", Path: "/y", Summary: "Y", Reply: htmltemplate.Template{}}}
 	var logged bytes.Buffer
@@ -205,9 +205,9 @@ func TestSchemasHaveOneName(t *testing.T) {
 	}
 }
 
-// TestUnknownPathsHaveTheirProtocolsForm: an error for an unknown path has the form of the protocol that has the same first
+// TestUnknownPathsHaveErrorFormOfProtocol: an error for an unknown path has the form of the protocol that has the same first
 // segment, or of the first protocol.
-func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
+func TestUnknownPathsHaveErrorFormOfProtocol(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
@@ -225,8 +225,8 @@ func TestUnknownPathsHaveTheirProtocolsForm(t *testing.T) {
 	})
 }
 
-// TestFormsAreInTheDocument: the parameters that select a variant are in the document.
-func TestFormsAreInTheDocument(t *testing.T) {
+// TestVariantsAreInTheDocument: the parameters that select a variant are in the document.
+func TestVariantsAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory(t, nil, engine.Options{}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})

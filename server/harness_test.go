@@ -93,7 +93,7 @@ func serve(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options
 	return s
 }
 
-// close stops the server and sees that it stops as it should.
+// close stops the server and checks that Serve returns no error.
 func (s *site) close() {
 	s.http.CloseIdleConnections()
 	s.stop()
@@ -102,7 +102,7 @@ func (s *site) close() {
 	}
 }
 
-// pipes is a listener in memory. A write to one of its connections is one read of its peer, which waits for it.
+// pipes is a listener in memory. Each write to a connection blocks until the peer has read it.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -136,13 +136,13 @@ func (l *pipes) dial() (net.Conn, error) {
 	}
 }
 
-// inMemory starts a server on connections in memory, for bubbles of synctest. The test must close it.
 // The endpoints of the program.
 var (
 	forgeEndpoint     = server.Endpoint{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}
 	knowledgeEndpoint = server.Endpoint{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true}
 )
 
+// inMemory starts a server on connections in memory, for bubbles of synctest. The test must close it.
 func inMemory(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l := newPipes()
@@ -183,7 +183,7 @@ func (s *site) try(ctx context.Context, method, path, body string, headers ...st
 	return s.http.Do(req)
 }
 
-// ask begins a stream.
+// ask asks a question and returns its stream.
 func (s *site) ask(query string, headers ...string) *http.Response {
 	s.t.Helper()
 	res := s.do("POST", "/api/query/stream", question(query), headers...)
@@ -193,7 +193,7 @@ func (s *site) ask(query string, headers ...string) *http.Response {
 	return res
 }
 
-// answered asks, reads the whole stream and gives it with the run's id.
+// answered asks a question and returns the id of the run and the whole stream.
 func (s *site) answered(query string) (run string, evs []sse.Event) {
 	s.t.Helper()
 	res := s.ask(query)
@@ -218,7 +218,7 @@ func slurp(t testing.TB, r io.ReadCloser) string {
 	return string(b)
 }
 
-// checker holds a stream to the rules: the grammar, cursors that rise, and types that are the events' names.
+// checker checks the rules of a stream: the grammar, increasing cursors, and types that equal the names of the events.
 type checker struct {
 	grammar forge.Grammar
 	last    wire.Cursor
@@ -241,7 +241,7 @@ func (c *checker) next(ev sse.Event) error {
 		return fmt.Errorf("event %s: %w: %.80q", ev.ID, err, ev.Data)
 	}
 	if p.Type != ev.Name {
-		return fmt.Errorf("event %s is %q and says %q", ev.ID, ev.Name, p.Type)
+		return fmt.Errorf("event %s is named %q and has the type %q", ev.ID, ev.Name, p.Type)
 	}
 	return c.grammar.Next(p.Type, p.Tool, p.Recoverable)
 }
@@ -258,7 +258,7 @@ func (c *checker) all(evs []sse.Event) error {
 	return nil
 }
 
-// whole reads a stream to its end and holds it to the rules.
+// whole reads a stream to its end and checks its rules.
 func whole(t testing.TB, res *http.Response) []sse.Event {
 	t.Helper()
 	evs := rest(t, res)
@@ -268,25 +268,25 @@ func whole(t testing.TB, res *http.Response) []sse.Event {
 	return evs
 }
 
-// rest reads what is left of a stream.
+// rest reads a stream to its end.
 func rest(t testing.TB, res *http.Response) []sse.Event {
 	t.Helper()
 	defer res.Body.Close()
 	var evs []sse.Event
 	for ev, err := range sse.NewReader(res.Body, 0).All() {
 		if err != nil {
-			t.Fatalf("behind %d events: %v", len(evs), err)
+			t.Fatalf("after %d events: %v", len(evs), err)
 		}
 		evs = append(evs, ev)
 	}
 	return evs
 }
 
-// told gives the tokens' text, and the other events' names in order.
-func told(evs []sse.Event) (text string, names []string) {
+// textAndNames returns the text of the tokens, and the names of the other events in order.
+func textAndNames(evs []sse.Event) (text string, names []string) {
 	for _, ev := range evs {
 		var p struct{ Content string }
-		_ = json.Unmarshal([]byte(ev.Data), &p) // whole has read it
+		_ = json.Unmarshal([]byte(ev.Data), &p) // valid JSON: see whole
 		text += p.Content
 		if ev.Name != "token" {
 			names = append(names, ev.Name)
@@ -295,7 +295,7 @@ func told(evs []sse.Event) (text string, names []string) {
 	return text, names
 }
 
-// failure gives the code of a stream's last event.
+// failure returns the error code of the last event of a stream.
 func failure(t testing.TB, evs []sse.Event) string {
 	t.Helper()
 	if len(evs) == 0 {

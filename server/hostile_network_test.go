@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// TestUnsentBodyHoldsNothing sends headers that announce a body, and no body. On every route, net/http would wait for the
+// TestBodyThatNeverArrives sends headers that announce a body, and no body. On every route, net/http would wait for the
 // body before it writes a reply.
-func TestUnsentBodyHoldsNothing(t *testing.T) {
+func TestBodyThatNeverArrives(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{BodyTimeout: 50 * time.Millisecond})
 	run, _ := s.answered("why?")
@@ -37,7 +37,7 @@ func TestUnsentBodyHoldsNothing(t *testing.T) {
 		if _, err := fmt.Fprintf(c, "%sHost: localhost\r\nContent-Length: 10\r\n\r\n", head); err != nil {
 			t.Fatal(err)
 		}
-		// The test's own time limit is what fails here if the server waits for ever.
+		// If the server waits forever, this ends with the time limit of the test.
 		got, err := io.ReadAll(c)
 		if err != nil {
 			t.Logf("%q: %v", head, err)
@@ -48,8 +48,8 @@ func TestUnsentBodyHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestReaderOfNothingHoldsNothing requests large replies and does not read them.
-func TestReaderOfNothingHoldsNothing(t *testing.T) {
+// TestClientThatDoesNotRead requests large replies and does not read them.
+func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -57,7 +57,7 @@ func TestReaderOfNothingHoldsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	// More than the buffers between the two hold is under way until the server gives up: then writing fails here.
+	// The requests are larger than the buffers of the connection. When the server gives up, a write fails here.
 	for {
 		if _, err := io.WriteString(c, "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 			return

@@ -155,7 +155,7 @@ func TestHEADHasNoBody(t *testing.T) {
 		}
 		_, next, ok := strings.Cut(string(b), "\r\n\r\n")
 		if !ok || !strings.HasPrefix(next, "HTTP/1.1 200 OK\r\n") {
-			t.Errorf("%s: behind the header stands %.80q", path, next)
+			t.Errorf("%s: after the header: %.80q", path, next)
 		}
 	}
 }

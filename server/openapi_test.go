@@ -189,7 +189,7 @@ func TestRepliesAreAsTheDocumentSays(t *testing.T) {
 			res := s.do(c.method, c.path, c.body, strings.Fields(c.headers)...)
 			d.holds(c.path+" "+c.headers, c.method, c.described, res.StatusCode, plain, slurp(t, res.Body))
 		}
-		// What the schemas do not say must not pass.
+		// Values that the schemas do not describe must be rejected.
 		for _, wrong := range []string{`{}`, `[]`, `{"type":"token"}`, `{"type":"token","content":1}`, `{"type":"nothing"}`, `{"type":"sources","sources":null}`} {
 			if d.check("responses/200/content/text~1event-stream", "POST", "/api/query/stream", wrong) == nil {
 				t.Errorf("the document allows %s", wrong)

@@ -26,7 +26,7 @@ func TestCursorsThatResumeNothing(t *testing.T) {
 				res := resume(s, run, after)
 				body := slurp(t, res.Body)
 				if res.StatusCode != want || want == 400 && !strings.Contains(body, `"field":"Last-Event-ID"`) {
-					t.Errorf("%s behind %.30q: %s: %.200s", name, after, res.Status, body)
+					t.Errorf("%s after %.30q: %s: %.200s", name, after, res.Status, body)
 				}
 			}
 		}
@@ -38,7 +38,7 @@ func TestCursorsThatResumeNothing(t *testing.T) {
 				want = http.StatusNoContent
 			}
 			if body := slurp(t, res.Body); res.StatusCode != want || body != "" {
-				t.Errorf("%s behind the end: %s %q", name, res.Status, body)
+				t.Errorf("%s after the end: %s %q", name, res.Status, body)
 			}
 			if evs := rest(t, resume(s, run, last+".1")); len(evs) != 1 || evs[0].Name != "done" {
 				t.Errorf("%s within the last event: %v", name, evs)

@@ -36,8 +36,8 @@ func routed(t *testing.T, r server.Route) *site {
 	return inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{Routes: []server.Route{r}})
 }
 
-// TestRoutesOfOthers: errors have the form of the route and are in the document.
-func TestRoutesOfOthers(t *testing.T) {
+// TestAdditionalRoutes: errors have the form of the route and are in the document.
+func TestAdditionalRoutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var result error
@@ -102,8 +102,8 @@ func sent(s *site, size, piece int, pause time.Duration) string {
 	return string(b)
 }
 
-// TestBodiesThatTakeLong: with BodyIdle, a large body may take minutes as long as it makes progress.
-func TestBodiesThatTakeLong(t *testing.T) {
+// TestSlowBodies: with BodyIdle, a large body may take minutes as long as it makes progress.
+func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	counting := func(w http.ResponseWriter, r *http.Request) error {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -137,8 +137,8 @@ func TestBodiesThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestRepliesThatTakeLong: the context ends after Timeout, and a reply may take longer as long as the client reads.
-func TestRepliesThatTakeLong(t *testing.T) {
+// TestSlowReplies: the context ends after Timeout, and a reply may take longer as long as the client reads.
+func TestSlowReplies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const size = 4 << 20
@@ -195,8 +195,8 @@ func slowly(c net.Conn, pause time.Duration) (n int) {
 	}
 }
 
-// TestRouteThatStreams: a route may reply with the stream of a run from any cursor on.
-func TestRouteThatStreams(t *testing.T) {
+// TestStreamingRoute: a route may reply with the stream of a run from any cursor on.
+func TestStreamingRoute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := routed(t, server.Route{
@@ -221,7 +221,7 @@ func TestRouteThatStreams(t *testing.T) {
 		}
 		for i, ev := range evs[:len(evs)-1] {
 			if got := rest(t, s.do("POST", "/more/"+run+"?stream=true&after="+ev.ID, "")); len(got) != len(evs)-i-1 {
-				t.Errorf("behind %s: %d events of %d", ev.ID, len(got), len(evs)-i-1)
+				t.Errorf("after %s: %d events of %d", ev.ID, len(got), len(evs)-i-1)
 			}
 		}
 		for path, want := range map[string]int{"/more/" + run + "?stream=bad": 400, "/more/none?stream=true": 404} {

@@ -39,7 +39,7 @@ func TestStreamHoldsTheWholeRun(t *testing.T) {
 	if !event.RunID(res.Header.Get("Sluice-Run-Id")).Valid() {
 		t.Errorf("run %q", res.Header.Get("Sluice-Run-Id"))
 	}
-	text, names := told(whole(t, res))
+	text, names := textAndNames(whole(t, res))
 	want := []string{"query_analysis", "cache_miss", "tool_call", "tool_result", "retrieval_start", "retrieval_result", "crag_evaluation",
 		"error", "rerank_result", "generation_start", "verification", "sources", "done"}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -73,7 +73,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 		s := inMemory(t, saying(everything(30, 3)...), engine.Options{}, server.Options{})
 		defer s.close()
 		run, evs := s.answered("why?")
-		text, _ := told(evs)
+		text, _ := textAndNames(evs)
 		for name, resume := range resumptions {
 			for i := range evs {
 				after := rest(t, resume(s, run, evs[i].ID))
@@ -81,7 +81,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 				if err := new(checker).all(both); err != nil {
 					t.Fatalf("%s after %s: %v", name, evs[i].ID, err)
 				}
-				if got, _ := told(both); got != text {
+				if got, _ := textAndNames(both); got != text {
 					t.Fatalf("%s after %s: text %q, want %q", name, evs[i].ID, got, text)
 				}
 			}
@@ -112,7 +112,7 @@ func TestCutAtEveryEvent(t *testing.T) {
 			if err := new(checker).all(evs); err != nil {
 				t.Fatalf("cut after %d: %v", cut, err)
 			}
-			if text, _ := told(evs); text != everythingText(12) {
+			if text, _ := textAndNames(evs); text != everythingText(12) {
 				t.Fatalf("cut after %d: %q, want %q", cut, text, everythingText(12))
 			}
 		}
@@ -169,7 +169,7 @@ func TestClientsOfManySpeeds(t *testing.T) {
 			if err := new(checker).all(evs); err != nil {
 				t.Error(err)
 			}
-			if text, _ := told(evs); text != everythingText(60) {
+			if text, _ := textAndNames(evs); text != everythingText(60) {
 				t.Errorf("text %q", text)
 			}
 		}
@@ -220,7 +220,7 @@ func TestOneWritePerFrame(t *testing.T) {
 		defer s.close()
 		go func() {
 			for range bodies {
-				synctest.Wait() // so that each event has reached the reader
+				synctest.Wait() // until each event has reached the reader
 				steps <- struct{}{}
 			}
 		}()
@@ -275,7 +275,7 @@ func TestEachFrameIsFlushed(t *testing.T) {
 			if got := res.Header.Get("Content-Encoding"); got != encoding {
 				t.Fatalf("encoding %q", got)
 			}
-			steps <- struct{}{} // a decoder's making reads already
+			steps <- struct{}{} // creating a decoder already reads
 			body, err := open(res.Body)
 			if err != nil {
 				t.Fatal(err)
@@ -543,7 +543,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %s", reply.Status, body)
 		}
 		evs := whole(t, res)
-		_, names := told(evs)
+		_, names := textAndNames(evs)
 		if code := failure(t, evs); code != "CANCELLED" || strings.Contains(strings.Join(names, " "), "done") {
 			t.Errorf("%s: %v", code, names)
 		}
@@ -565,7 +565,7 @@ func TestPanicEndsOnlyTheRun(t *testing.T) {
 		}), engine.Options{}, server.Options{})
 		defer s.close()
 		_, evs := s.answered("panic")
-		if text, _ := told(evs); failure(t, evs) != "INTERNAL" || text != "so far" || strings.Contains(fmt.Sprint(evs), "secret") {
+		if text, _ := textAndNames(evs); failure(t, evs) != "INTERNAL" || text != "so far" || strings.Contains(fmt.Sprint(evs), "secret") {
 			t.Errorf("%v", evs)
 		}
 		s.answered("fine")

@@ -78,7 +78,7 @@ func (p throttled) endpoint() server.Endpoint {
 	}}
 }
 
-// snapshot is a frame's data.
+// snapshot is the data of a frame.
 type snapshot struct {
 	Text  string   `json:"text"`
 	Steps []string `json:"steps"`
@@ -128,7 +128,7 @@ func snapshots(t *testing.T, evs []sse.Event) []snapshot {
 
 var throttledOptions = server.Options{Protocols: []server.Endpoint{forgeEndpoint, throttled{every: 100 * time.Millisecond}.endpoint()}}
 
-// talking returns a run of words, with a step after every 37th, and its text.
+// talking returns a run of words with a step after every 37th word, and its text.
 func talking(words int) ([]event.Body, string) {
 	bodies := analysed(event.CacheChecked{}, event.GenerationStarted{})
 	text := ""
@@ -194,8 +194,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// TestSlowClients: a slow client gets the newest state each time, and the whole text at the end, if it reads alone or without
-// compression. Beside others it gets what they get, which compressed is small.
+// TestSlowClients: a slow client gets the newest state each time, and the whole text at the end, if it is the only client or uses
+// no compression. Otherwise it gets the same snapshots as the other clients, which are small when compressed.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	for _, coding := range append(compressions, "") {

@@ -45,7 +45,7 @@ func compare(i, j int) int {
 	return 0
 }
 
-// FuzzParseCursor: what is taken is written as it was read.
+// FuzzParseCursor: a valid cursor is formatted as it was parsed.
 func FuzzParseCursor(f *testing.F) {
 	for _, s := range []string{"", "0", "1", "1.1", "01", "1.01", "+1", "1.+1", "0.1", "1.0", "-1", "9223372036854775808", "1e3", "1.", ".1", "１"} {
 		f.Add(s)
@@ -64,7 +64,7 @@ func FuzzParseCursor(f *testing.F) {
 	})
 }
 
-// triple makes three frames of each even event, and none of each third; the data is the same memory each time.
+// triple returns three frames for each even event, and none for each third event. It reuses the memory of the data.
 type triple struct {
 	folded int
 	buf    []byte
@@ -102,8 +102,8 @@ func ids(p wire.Projection, batches [][]event.Event) (out []string) {
 	return out
 }
 
-// TestResumeShowsWhatIsBehind: for every cursor and any cut, the frames behind it, and every event is folded.
-func TestResumeShowsWhatIsBehind(t *testing.T) {
+// TestResumeReturnsLaterFrames: for every cursor and any batches, Resume returns the later frames, and folds every event.
+func TestResumeReturnsLaterFrames(t *testing.T) {
 	t.Parallel()
 	var log []event.Event
 	for i := range event.Seq(40) {
@@ -124,7 +124,7 @@ func TestResumeShowsWhatIsBehind(t *testing.T) {
 			}
 			inner := new(triple)
 			if got := ids(wire.Resume(inner, cursor), batches); !slices.Equal(got, all[i:]) {
-				t.Fatalf("behind %q: %v, want %v", after, got, all[i:])
+				t.Fatalf("after %q: %v, want %v", after, got, all[i:])
 			}
 			if inner.folded != len(log) {
 				t.Fatalf("%d events were folded", inner.folded)
@@ -132,6 +132,6 @@ func TestResumeShowsWhatIsBehind(t *testing.T) {
 		}
 	}
 	if got := ids(wire.Resume(new(triple), wire.Cursor{Seq: 99}), [][]event.Event{log}); got != nil {
-		t.Errorf("behind the end: %v", got)
+		t.Errorf("after the end: %v", got)
 	}
 }

@@ -44,7 +44,7 @@ func harmless(t *testing.T, name, out string) {
 			continue
 		}
 		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' || name != "json" && name != "json stream" && (r >= 0xE000 && r <= 0xF8FF || r >= 0xE0000) {
-			t.Fatalf("%s wrote %U behind %q", name, r, rest[max(0, i-40):i])
+			t.Fatalf("%s wrote %U after %q", name, r, rest[max(0, i-40):i])
 		}
 	}
 	for _, sequence := range []string{"\x1b[8m", "\x1b[31mx"} {

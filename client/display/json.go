@@ -16,9 +16,9 @@ import (
 
 // JSON prints snapshots as JSON, one object per line.
 type JSON struct {
-	out    io.Writer
-	stream bool
-	told   int // number of events of the last printed snapshot
+	out     io.Writer
+	stream  bool
+	printed int // number of events of the last printed snapshot
 }
 
 // NewJSON returns a display that prints one object at the end, or with stream an object after each change.
@@ -38,7 +38,7 @@ func (j *JSON) Warning(s *client.Snapshot, _ int) error { return j.state(s) }
 
 // state prints a snapshot once, also if several parts have changed.
 func (j *JSON) state(s *client.Snapshot) error {
-	if !j.stream || s.Events == j.told || s.Status.Final() {
+	if !j.stream || s.Events == j.printed || s.Status.Final() {
 		return nil
 	}
 	return j.print(s)
@@ -112,7 +112,7 @@ func reportOf(s *client.Snapshot) report {
 }
 
 func (j *JSON) print(s *client.Snapshot) error {
-	j.told = s.Events
+	j.printed = s.Events
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -24,8 +24,8 @@ type Plain struct {
 	out, steps     io.Writer
 	onOut, onSteps brush
 	shown          map[int]bool // printed steps
-	told           string       // printed text of the answer
-	kept           string       // end of the printed text, which combining marks can follow
+	printed        string       // text of the answer that was printed
+	tail           string       // end of the printed text, which combining marks can follow
 	open           bool         // the last line of the answer is not terminated
 	err            error
 }
@@ -117,25 +117,25 @@ func settled(text string, whole bool) string {
 }
 
 func (p *Plain) write(text string) {
-	fresh, grown := strings.CutPrefix(text, p.told)
+	fresh, grown := strings.CutPrefix(text, p.printed)
 	if !grown {
-		if strings.HasPrefix(p.told, text) {
+		if strings.HasPrefix(p.printed, text) {
 			return
 		}
 		p.printf(p.out, "\n\n") // a new answer replaces the text
-		fresh, p.kept = text, ""
+		fresh, p.tail = text, ""
 	}
 	if fresh == "" {
 		return
 	}
-	if p.told == "" {
+	if p.printed == "" {
 		p.printf(p.steps, "\n")
 	}
-	p.told, p.open = text, true
+	p.printed, p.open = text, true
 	// New text is cleaned together with the end of the printed text, so that the limit of combining marks holds across pieces.
-	cleaned := Clean(p.kept + client.Plain(fresh))
-	p.printf(p.out, "%s", strings.TrimPrefix(cleaned, p.kept))
-	p.kept = lastMarks(cleaned)
+	cleaned := Clean(p.tail + client.Plain(fresh))
+	p.printf(p.out, "%s", strings.TrimPrefix(cleaned, p.tail))
+	p.tail = lastMarks(cleaned)
 }
 
 // lastMarks returns the last base character with its combining marks.

@@ -85,7 +85,7 @@ func TestSteadyAtSixtyTokensASecond(t *testing.T) {
 		t.Logf("%d tokens: %d frames in %.0f s, %.0f bytes each", n, frames, seconds, float64(len(live))/float64(frames))
 		for i := range n {
 			if !strings.Contains(final, fmt.Sprintf("word%d", i)) {
-				t.Fatalf("word %d is not left behind", i)
+				t.Fatalf("word %d is missing", i)
 			}
 		}
 	})
@@ -261,7 +261,7 @@ func TestOnATerminal(t *testing.T) {
 	}
 	for _, want := range []string{"[2JThe end.", "[1]", "Tides", "The tide rises.", "confidence 0.90 · 1234 ms"} {
 		if !strings.Contains(whole, want) {
-			t.Errorf("%q is not left behind", want)
+			t.Errorf("%q is missing", want)
 		}
 	}
 	if strings.Contains(whole, "answering") || strings.Contains(whole, "-echo") {
@@ -282,7 +282,7 @@ func TestOnATerminalOfOneSize(t *testing.T) {
 	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") })
 	all := tm.screen(true)
 	if strings.Count(all, "Reading the question") != 1 || strings.Count(all, "line30 ") != 1 || !strings.Contains(all, "before") {
-		t.Errorf("something else is left behind:\n%s", all)
+		t.Errorf("more than the answer is left:\n%s", all)
 	}
 	if coloured := tm.tmux("capture-pane", "-p", "-e", "-S", "-", "-t", "s"); regexp.MustCompile("\x1b\\[[0-9;]*[34][0-8]").MatchString(coloured) {
 		t.Errorf("there are colours:\n%q", coloured)
@@ -300,6 +300,6 @@ func TestInterrupted(t *testing.T) {
 		return strings.Contains(s, "ended: interrupted") && strings.Contains(s, "the stream was interrupted") && strings.Contains(s, "echo")
 	})
 	if all := tm.screen(true); strings.Count(all, "line30 ") != 1 {
-		t.Errorf("what is left behind:\n%s", all)
+		t.Errorf("remaining output:\n%s", all)
 	}
 }

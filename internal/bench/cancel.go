@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cancelResult tells how soon the provider saw the end of cancelled requests.
+// cancelResult reports how soon the provider saw the end of cancelled requests.
 type cancelResult struct {
 	Cancelled    latencyRange `json:"by_request"` // since the request to cancel the run
 	Disconnected latencyRange `json:"by_leaving"` // since the only reader closed its connection

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// failoverResult tells how long answers take while the first model is down and the second one is up. The times are from the
+// failoverResult holds the latencies of answers while the first model is down and the second one is up. The times are from the
 // question to the first token, in milliseconds.
 type failoverResult struct {
 	First      string `json:"first_model"`

@@ -65,8 +65,8 @@ type modelBench struct {
 	asked    atomic.Int64 // number of questions
 }
 
-// measureModel measures the overhead of Sluice between a model and a reader, how soon a provider learns that its answer is
-// cancelled, and what a failed first model costs. It starts exe as the process of each server.
+// measureModel measures the overhead of Sluice between a model and a reader, how soon a provider sees the cancellation of an
+// answer, and what a failed first model costs. It starts exe as the process of each server.
 func measureModel(ctx context.Context, exe string, o *modelCmd, progress func(string)) (r *modelReport, err error) {
 	docs, err := os.MkdirTemp("", "sluice-bench-docs-")
 	if err != nil {

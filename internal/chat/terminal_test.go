@@ -313,7 +313,7 @@ func TestConversation(t *testing.T) {
 	all := tm.until("left with 0", "\necho\n")
 	for _, once := range []string{"The north lock was opened in 1932. [1]", "A riffle holds the gold back in a sluice. [1]", "› Where is it written?"} {
 		if n := strings.Count(all, once); n != 1 {
-			t.Errorf("%q is left behind %d times:\n%s", once, n, all)
+			t.Errorf("%q is shown %d times:\n%s", once, n, all)
 		}
 	}
 	text, err := os.ReadFile(saved)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// line is a command line such as the program's: sections at the root, others under a command.
+// line is a command line like that of the program: sections at the root, and others in a command.
 type line struct {
 	config.File
 	config.Log
@@ -149,8 +149,8 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 	}
 }
 
-// TestPublicDataAreNotOurs sets what the tests' data are named by, which must not become the folder that is written to.
-func TestPublicDataAreNotOurs(t *testing.T) {
+// TestTestDataVariable sets SLUICE_DATA, which names the test data. It must not become the data folder.
+func TestTestDataVariable(t *testing.T) {
 	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)

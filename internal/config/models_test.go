@@ -122,12 +122,12 @@ func TestKeysAreReadAndNeverShown(t *testing.T) {
 	}
 }
 
-// TestKeyIsOneHosts: who names a second server does not hand it the first one's key.
-func TestKeyIsOneHosts(t *testing.T) {
+// TestKeyBelongsToOneHost: the key of one server is not sent to another one.
+func TestKeyBelongsToOneHost(t *testing.T) {
 	const a, b = "http://127.0.0.1:1/v1", "https://b.example/v1"
 	for name, c := range map[string]struct {
 		args string
-		want string // which endpoints of the chain, and then the embedder, get the key
+		want string // whether each endpoint of the chain, and then the embedder, gets the key
 	}{
 		"own":                  {"--model=openai", "yes"},
 		"another":              {"--model-url=" + b, "yes"},

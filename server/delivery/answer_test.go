@@ -17,12 +17,12 @@ const (
 	answerRate   = 50
 )
 
-// sizeLimits are the most bytes that the body of the measured answer may have, by variant and compression.
+// sizeLimits holds the maximum size of the body of the measured answer in bytes, by variant and compression.
 var sizeLimits = map[string]map[string]int{
 	"a snapshot each token": {"zstd": 35_000}, "10 snapshots a second": {"zstd": 12_000, "gzip": 20_000}, "deltas": {"zstd": 30_000},
 }
 
-// licence is an English text.
+// licence returns an English text.
 func licence(tb testing.TB) string {
 	tb.Helper()
 	b, err := os.ReadFile("../../LICENSE")
@@ -32,7 +32,7 @@ func licence(tb testing.TB) string {
 	return string(b)
 }
 
-// tokens cuts a text as models do, roughly: long words are two tokens, which makes about four of three words.
+// tokens splits a text roughly like a model: long words are two tokens, so three words have about four tokens.
 func tokens(text string) []string {
 	const long = 6
 	var all []string
@@ -49,8 +49,8 @@ func tokens(text string) []string {
 	return all
 }
 
-// answerRun is an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
-// snapshot holds them. Both are of one English text, from its two ends.
+// answerRun returns an answer of 1,000 tokens that cites five sources of 400 characters with its first words, so that every
+// snapshot holds them. The answer is the beginning of an English text, and the sources are its end.
 func answerRun(tb testing.TB) []event.Body { return answerOf(tb, licence(tb)) }
 
 func answerOf(tb testing.TB, text string) []event.Body {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// batchesOf cuts a run as a broadcast does at perSecond snapshots a second. 0: after each event.
+// batchesOf divides a run into batches as a broadcast does for perSecond snapshots per second; 0: one batch per event.
 func batchesOf(p knowledge.Protocol, bodies []event.Body, perSecond int) [][]event.Event {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	log := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "run_0123456789", Protocol: knowledge.Name, Question: event.Question{
@@ -49,8 +49,8 @@ func batchesOf(p knowledge.Protocol, bodies []event.Body, perSecond int) [][]eve
 	return batches
 }
 
-// BenchmarkEncode encodes the measured answer. An operation is one answer. The other figures are the bytes of the body, the frames,
-// the processor time of a frame, and the memory of an encoder in the middle of the answer.
+// BenchmarkEncode encodes the measured answer. An operation is one answer. It also reports the bytes of the body, the number
+// of frames, the processor time per frame, and the memory of an encoder in the middle of the answer.
 func BenchmarkEncode(b *testing.B) {
 	for _, m := range measured {
 		batches := batchesOf(m.protocol, answerRun(b), m.perSecond)
@@ -75,7 +75,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// encoded appends the packets of a run.
+// encoded appends the packets of a run to dst.
 func encoded(tb testing.TB, v variant, batches [][]event.Event, dst []packet) []packet {
 	tb.Helper()
 	e := newEncoder(v, wire.Cursor{}, 0, testMetrics(tb))
@@ -97,7 +97,7 @@ func bytesOf(packets []packet) int {
 	return n
 }
 
-// processorTime is what the process has used, since a busy machine says little by its clock.
+// processorTime returns the processor time of the process. Wall-clock time means little on a busy machine.
 func processorTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -106,14 +106,14 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memoryOf returns what an encoder holds in the middle of an answer, in KiB.
+// memoryOf returns the memory of an encoder in the middle of an answer, in KiB.
 func memoryOf(b *testing.B, v variant, batches [][]event.Event) float64 {
 	const n = 20
 	b.StopTimer()
 	var before, after runtime.MemStats
 	encoders := make([]*encoder, n)
 	m := testMetrics(b)
-	for range 3 { // pools are emptied in two collections
+	for range 3 { // two collections empty the pools
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&before)
@@ -131,7 +131,7 @@ func memoryOf(b *testing.B, v variant, batches [][]event.Event) float64 {
 	return float64(after.HeapAlloc-before.HeapAlloc) / n / 1024
 }
 
-// TestSizesOfManyTexts: most texts keep to the limits, and none exceeds them by more than a tenth. A body is 1 KB larger where the
+// TestSizesOfManyTexts: most texts are within the limits, and none exceeds them by more than a tenth. A body is 1 KB larger where the
 // compressor refers to an older snapshot; that happened in two of eight texts.
 func TestSizesOfManyTexts(t *testing.T) {
 	race.Measure(t)

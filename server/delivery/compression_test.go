@@ -40,7 +40,7 @@ func TestChecksumExtend(t *testing.T) {
 	}
 }
 
-// decoders returns decoders of a compression, those of other implementations among them.
+// decoders returns decoders of a compression, including other implementations.
 func decoders(t *testing.T, name string) map[string]func(body []byte) ([]byte, error) {
 	out := map[string]func([]byte) ([]byte, error){}
 	if name == "gzip" {
@@ -72,7 +72,7 @@ func decoders(t *testing.T, name string) map[string]func(body []byte) ([]byte, e
 	return out
 }
 
-// TestBlocksOfManyCompressors: blocks of one compressor may follow those of another in one body, whatever they hold.
+// TestBlocksOfManyCompressors: in one body, any blocks of a compressor may follow those of another one.
 func TestBlocksOfManyCompressors(t *testing.T) {
 	t.Parallel()
 	for _, c := range compressions {
@@ -95,8 +95,8 @@ func TestBlocksOfManyCompressors(t *testing.T) {
 	}
 }
 
-// compressing returns an encoder that only compresses.
-func compressing(t *testing.T, c *compression) *encoder {
+// newTestEncoder returns an encoder that only compresses.
+func newTestEncoder(t *testing.T, c *compression) *encoder {
 	t.Helper()
 	return newEncoder(variant{protocol: forge.Protocol{}, compression: c}, wire.Cursor{}, 0, testMetrics(t))
 }
@@ -110,14 +110,14 @@ func testMetrics(tb testing.TB) *metrics {
 	return m
 }
 
-// bodyOfMany returns a body that several encoders make, and its text. Some of them begin after a bridge, others end with a sync
-// point that the next one goes on from.
+// bodyOfMany returns a body of several encoders, and its text. Some encoders begin after a bridge; others end with a sync point,
+// where the next one continues.
 func bodyOfMany(t *testing.T, c *compression, rng *rand.Rand) (body, want []byte) {
 	body = append(body, c.head...)
 	var sum checksum
 	synced := true
 	for range 6 {
-		e := compressing(t, c)
+		e := newTestEncoder(t, c)
 		e.pads = false
 		from := e.sum
 		if !synced {
@@ -152,9 +152,9 @@ func bodyOfMany(t *testing.T, c *compression, rng *rand.Rand) (body, want []byte
 	return append(body, c.end(sum)...), want
 }
 
-// TestBridgeSetsTheOffsets: a block that begins with repeated offsets finds those of a frame's start, behind whatever came
-// before.
-func TestBridgeSetsTheOffsets(t *testing.T) {
+// TestBridgeResetsOffsets: after a bridge, a block that begins with repeated offsets finds those of the start of a frame, whatever
+// the earlier blocks were.
+func TestBridgeResetsOffsets(t *testing.T) {
 	t.Parallel()
 	var c *compression
 	for _, c = range compressions {
@@ -176,7 +176,7 @@ func TestBridgeSetsTheOffsets(t *testing.T) {
 		return append([]byte{byte(n), byte(n >> 8), byte(n >> 16)}, block...)
 	}
 	for which, want := range map[byte]string{1: "xabcdefghhhh", 3: "xabcdefghabc"} {
-		e := compressing(t, c)
+		e := newTestEncoder(t, c)
 		other, err := e.write(nil, []byte(strings.Repeat("some other text ", 20)))
 		if err != nil {
 			t.Fatal(err)

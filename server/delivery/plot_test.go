@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// plotted draws the sizes as bars over a scale of powers of ten.
+// plotted draws the sizes as bars with a logarithmic scale.
 func plotted(sizes map[string]map[string]int) []byte {
 	const left, top, bar, gap, width, low, high = 170, 62, 16, 16, 560, 3, 7
 	var b strings.Builder

@@ -26,8 +26,8 @@ import (
 
 var sizePlot = flag.String("sizes", "", "file that the plot of the sizes of streams is written to")
 
-// measured are the protocols in which the answer is measured. perSecond is the number of snapshots a second at the rate of the
-// answer; 0: one for each event.
+// measured lists the measured variants. perSecond is the number of snapshots per second at the rate of the answer; 0: one snapshot
+// for each event.
 var measured = []struct {
 	name      string
 	protocol  knowledge.Protocol
@@ -38,10 +38,10 @@ var measured = []struct {
 	{"deltas", knowledge.Protocol{Delta: true}, 0},
 }
 
-// measuredCompressions are those in which each is measured.
+// measuredCompressions lists the compressions in which each variant is measured.
 var measuredCompressions = []string{"", "gzip", "zstd"}
 
-// memorySource is a log in memory.
+// memorySource is a source with a log in memory.
 type memorySource struct{ *eventlog.Memory }
 
 func (s memorySource) Follow(ctx context.Context, _ event.RunID) (eventlog.Store, context.Context, func()) {
@@ -110,7 +110,7 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	if *sizePlot != "" {
-		if err := os.WriteFile(*sizePlot, plotted(sizes), 0o644); err != nil { //nolint:gosec // a picture for everybody
+		if err := os.WriteFile(*sizePlot, plotted(sizes), 0o644); err != nil { //nolint:gosec // a picture without secrets
 			t.Error(err)
 		}
 	}

@@ -74,13 +74,13 @@ func TestStoredResponses(t *testing.T) {
 	for i, ev := range whole[:len(whole)-1] {
 		rest := s.events("GET", "/v1/responses/"+id+"?stream=true&starting_after="+ev.ID, "")
 		if diff := cmp.Diff(whole[i+1:], rest); diff != "" {
-			t.Fatalf("behind %s: %s", ev.ID, diff)
+			t.Fatalf("after %s: %s", ev.ID, diff)
 		}
 	}
 	for _, after := range []string{"x", "999"} {
 		refused := s.json(400, "GET", "/v1/responses/"+id+"?stream=true&starting_after="+after, "")
 		if field := refused["detail"].(map[string]any)["field"]; field != "starting_after" {
-			t.Errorf("behind %s: %v", after, refused)
+			t.Errorf("after %s: %v", after, refused)
 		}
 	}
 	s.json(400, "GET", "/v1/responses/"+id+"?stream=perhaps", "")

@@ -119,8 +119,8 @@ func TestSourcesOfAbstention(t *testing.T) {
 	}
 }
 
-// TestShortenedSourceSaysSo checks the field truncated.
-func TestShortenedSourceSaysSo(t *testing.T) {
+// TestShortenedSourceIsMarked checks the field truncated.
+func TestShortenedSourceIsMarked(t *testing.T) {
 	t.Parallel()
 	log := []event.Event{{Seq: 1, Body: event.RunStarted{Run: "run_1"}}, {Seq: 2, Body: event.QueryAnalyzed{}}, {Seq: 3, Body: event.CacheChecked{Hit: true}},
 		{Seq: 4, Body: event.Cited{N: 1}}, {Seq: 5, Body: event.Attributed{Sources: []event.Source{{N: 1, Text: strings.Repeat("long ", 400)}, {N: 2, Text: "short"}}}}}

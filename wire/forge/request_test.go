@@ -98,8 +98,8 @@ func TestGrammarTakesResultsBehindTheirStarts(t *testing.T) {
 	}
 }
 
-// TestDataFitsIntoAPiece checks that events with many sources and claims fit into the chunks that simple clients read.
-func TestDataFitsIntoAPiece(t *testing.T) {
+// TestDataFitsIntoChunk checks that events with many sources and claims fit into the chunks that simple clients read.
+func TestDataFitsIntoChunk(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain ", "\"\\\" ", "é€😀 ", "\u0085\u2028\u0001 "} {
 		for _, n := range []int{0, 1, 5, 20, 50} {
@@ -130,8 +130,8 @@ func TestDataFitsIntoAPiece(t *testing.T) {
 	}
 }
 
-// TestDataIsOneLineForEverybody: clients that split lines by Unicode rules must not find a line end in the data.
-func TestDataIsOneLineForEverybody(t *testing.T) {
+// TestDataIsOneLine: clients that split lines by Unicode rules must not find a line end in the data.
+func TestDataIsOneLine(t *testing.T) {
 	t.Parallel()
 	const ends = "a\vb\fc\x1cd\x1de\x1ef\u0085g\u2028h\u2029i"
 	log := answered()
@@ -159,8 +159,8 @@ func TestDataIsOneLineForEverybody(t *testing.T) {
 	}
 }
 
-// TestReplyIsWhatTheStreamAddsUpTo compares the reply with the stream of the same log.
-func TestReplyIsWhatTheStreamAddsUpTo(t *testing.T) {
+// TestReplyEqualsStream compares the reply with the stream of the same log.
+func TestReplyEqualsStream(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut()} {
 		a := forge.AnswerOf(log)

@@ -99,7 +99,7 @@ func thousand(tb testing.TB, skip int) []event.Event {
 		at = at.Add(after)
 		log = append(log, event.Event{Seq: event.Seq(len(log) + 1), At: at, Body: b})
 	}
-	for _, b := range asked(direct) {
+	for _, b := range started(direct) {
 		if start, ok := b.(event.RunStarted); ok {
 			start.Run = "run_01j9zq3v6k8m2n4p6r8t0v2x4z"
 			b = start

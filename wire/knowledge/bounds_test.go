@@ -18,7 +18,7 @@ import (
 // huge returns a run with many calls, sources and reasoning, and a text of so many pieces.
 func huge(piece string, pieces, calls, sources int) []event.Event {
 	long := strings.Repeat(piece, 600)
-	bodies := asked(`{"input":"x","effort":"dev","metadata":{"k":"` + strings.Repeat("é", 200) + `"}}`)
+	bodies := started(`{"input":"x","effort":"dev","metadata":{"k":"` + strings.Repeat("é", 200) + `"}}`)
 	start := bodies[0].(event.RunStarted)
 	start.Query, start.Model = long, long
 	bodies[0] = start
@@ -114,8 +114,8 @@ func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 	}
 }
 
-// TestManyThoughtsAreCut checks that long reasoning ends with an ellipsis.
-func TestManyThoughtsAreCut(t *testing.T) {
+// TestLongReasoningIsCut checks that long reasoning ends with an ellipsis.
+func TestLongReasoningIsCut(t *testing.T) {
 	r := knowledge.ResponseOf(huge("plain text, long ", 10, 1, 1))
 	for _, it := range r.Output {
 		if it.Type == knowledge.ItemReasoning {
@@ -128,7 +128,7 @@ func TestManyThoughtsAreCut(t *testing.T) {
 
 // TestNoMarkerIsForged: text of a model never becomes a marker, however it is split into tokens.
 func TestNoMarkerIsForged(t *testing.T) {
-	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
+	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
 		event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: "⟦⟦9⟧⟧"}, event.GenerationFinished{}, event.RunFailed{Code: fault.Internal, Message: "⟦⟦3⟧⟧"})...)
 	r := knowledge.ResponseOf(log)
 	if got, note := r.Output[0].Content[0].Text, r.Output[1].Content[0].Text; got != "a ⟦\u2060⟦1⟧⟧ b ⟦⟦1⟧⟧⟦\u2060⟦9⟧⟧" || note != "⟦\u2060⟦3⟧⟧." {
@@ -136,18 +136,18 @@ func TestNoMarkerIsForged(t *testing.T) {
 	}
 }
 
-// TestLateSourceIsTold: the source of a citation may only be known from a later one.
-func TestLateSourceIsTold(t *testing.T) {
-	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Cited{N: 1, Chunk: "c_1"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)})...)
+// TestLateSourceIsShown: the source of a citation may only be known from a later one.
+func TestLateSourceIsShown(t *testing.T) {
+	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Cited{N: 1, Chunk: "c_1"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)})...)
 	if a := knowledge.ResponseOf(log).Output[0].Content[0].Annotations; len(a) != 1 || a[0].FileID != "file_1" || a[0].Index != 3 {
 		t.Errorf("%+v", a)
 	}
 }
 
-// TestSourcesAreNumberedAsTheyAreCited: annotations are numbered in the order of citation, whatever the numbers of the
+// TestSourcesAreNumberedInOrderOfCitation: annotations are numbered in the order of citation, whatever the numbers of the
 // sources are.
-func TestSourcesAreNumberedAsTheyAreCited(t *testing.T) {
-	log := logOf(append(asked(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a"}, event.Cited{N: 7, Chunk: "c_7"}, event.Token{Text: " b"},
+func TestSourcesAreNumberedInOrderOfCitation(t *testing.T) {
+	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a"}, event.Cited{N: 7, Chunk: "c_7"}, event.Token{Text: " b"},
 		event.Cited{N: -1, Chunk: "c_0"}, event.Cited{N: 7, Chunk: "c_7"}, event.GenerationFinished{Reason: "stop"}, event.Verified{},
 		event.Attributed{Sources: []event.Source{*source(7)}}, event.RunFinished{})...)
 	part := knowledge.ResponseOf(log).Output[0].Content[0]

@@ -159,7 +159,7 @@ func logs(t *testing.T, n int) map[string][]event.Event {
 	for i := range n {
 		log := eventlogtest.RandomLog(rng, 100*i/n)
 		if i%2 == 0 {
-			tell(rng, log)
+			complete(rng, log)
 		}
 		all[fmt.Sprintf("random %d", i)] = log
 	}
@@ -169,8 +169,8 @@ func logs(t *testing.T, n int) map[string][]event.Event {
 	return all
 }
 
-// tell adds to a random log what a pipeline adds: the sources of first citations, and the request of the run.
-func tell(rng *rand.Rand, log []event.Event) {
+// complete adds to a random log what a pipeline adds: the sources of first citations, and the request of the run.
+func complete(rng *rand.Rand, log []event.Event) {
 	seen := map[int]bool{}
 	for i, e := range log {
 		switch b := e.Body.(type) {
@@ -270,8 +270,8 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestThoughtsPrecedeTheAnswer: reasoning and text of a generator are in the order in which they came.
-func TestThoughtsPrecedeTheAnswer(t *testing.T) {
+// TestReasoningPrecedesAnswer: reasoning and text of a generator are in the order of their events.
+func TestReasoningPrecedesAnswer(t *testing.T) {
 	var log []event.Event
 	for i, b := range []event.Body{event.RunStarted{Run: "run_1"}, event.GenerationStarted{}, event.Reasoned{Text: "Hm."}, event.Token{Text: "Yes."},
 		event.GenerationFinished{Reason: "stop"}, event.RunFinished{}} {
@@ -374,8 +374,8 @@ func logOf(bodies ...event.Body) []event.Event {
 	return log
 }
 
-// asked returns the start of a run that was asked in this protocol.
-func asked(body string) []event.Body {
+// started returns the start of a run that was requested in this protocol.
+func started(body string) []event.Body {
 	q, err := knowledge.Decode([]byte(body), 1000)
 	if err != nil {
 		panic(err)
@@ -405,8 +405,8 @@ func search(call event.CallID, iteration int) []event.Body {
 	}
 }
 
-// said returns the events of a complete answer.
-func said() []event.Body {
+// answered returns the events of a complete answer.
+func answered() []event.Body {
 	return []event.Body{
 		event.Reranked{Method: "colbert", Inputs: 2, TopScore: 4.23, Duration: 85, Outputs: []event.Found{{Chunk: "c_1", Score: 4.23}}},
 		event.GenerationStarted{Chunks: 2, Tokens: 342, Model: "qwen3:8b"},
@@ -421,7 +421,7 @@ func said() []event.Body {
 
 // stories returns the logs of the golden streams.
 func stories() map[string][]event.Event {
-	agentic := slices.Concat(asked(`{"input":"How do tokens arrive?","effort":"dev","tools":[{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"}]}`),
+	agentic := slices.Concat(started(`{"input":"How do tokens arrive?","effort":"dev","tools":[{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"}]}`),
 		[]event.Body{event.Reasoned{Text: "Let me "}, event.Reasoned{Text: "see."}, event.CacheChecked{}}, search(1, 1), []event.Body{
 			event.ToolCalled{Call: 2, Tool: event.ToolDecomposeQuery, Input: []byte(`{"query":"How do tokens arrive?"}`), Iteration: 2, Reason: "the question is made of several"},
 			event.ToolCalled{Call: 3, Tool: event.ToolReadPages, Input: []byte(`{"document_id":"file_1","start_page":2,"end_page":3}`), Iteration: 2},
@@ -429,23 +429,23 @@ func stories() map[string][]event.Event {
 			event.ToolReturned{Call: 2, Tool: event.ToolDecomposeQuery, Result: []byte(`{"sub_queries":["How?","When?"]}`), Duration: 4},
 			event.ToolCalled{Call: 4, Tool: event.ToolListDocuments, Input: []byte(`{}`), Iteration: 2},
 			event.ToolReturned{Call: 4, Tool: event.ToolListDocuments, Result: []byte(`{"documents":[{"document_id":"file_1"}],"documents_found":30}`), Duration: 4},
-		}, search(5, 3), said())
-	cached := append(asked(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
+		}, search(5, 3), answered())
+	cached := append(started(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
 		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache"}, event.RunFinished{})
-	part := slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), []event.Body{event.GenerationStarted{Model: "qwen3:8b"}, event.Token{Text: "Tokens may"}})
+	part := slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), []event.Body{event.GenerationStarted{Model: "qwen3:8b"}, event.Token{Text: "Tokens may"}})
 	return map[string][]event.Event{
-		"direct":       logOf(slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), said())...),
-		"direct delta": logOf(slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1), said())...),
+		"direct":       logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
+		"direct delta": logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
 		"agentic":      logOf(agentic...),
 		"cached":       logOf(cached...),
-		"no documents": logOf(append(asked(direct), event.CacheChecked{},
+		"no documents": logOf(append(started(direct), event.CacheChecked{},
 			event.RunFailed{Code: fault.NoDocuments, Message: "no documents are indexed in the collection"})...),
 		"failed": logOf(append(part, event.GenerationFinished{Reason: "error"}, event.RunFailed{Code: fault.Model, Message: "the model failed"})...),
-		"takeover": logOf(slices.Concat(asked(direct), []event.Body{event.CacheChecked{}}, search(1, 1),
+		"takeover": logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1),
 			[]event.Body{event.ModelUsed{Step: "grade", Model: "gpt", Calls: 1, Input: 90, Output: 10},
-				event.Warned{Code: fault.Model, Message: "gpt could not be reached; qwen3:8b takes over", Step: "generate"}}, said())...),
+				event.Warned{Code: fault.Model, Message: "gpt could not be reached; qwen3:8b takes over", Step: "generate"}}, answered())...),
 		"timeout": logOf(append(part, event.GenerationFinished{Reason: "timeout"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "retrieval"},
 			event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...),
-		"cancelled": logOf(append(asked(direct), event.CacheChecked{}, search(1, 1)[0], event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
+		"cancelled": logOf(append(started(direct), event.CacheChecked{}, search(1, 1)[0], event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
 	}
 }

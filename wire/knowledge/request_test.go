@@ -161,7 +161,7 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"x":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
 		{"type":"file_search"}],"tool_choice":{"type":"function","name":"f"},"temperature":0,"top_p":0.5,"metadata":{"b":"2","a":"1"},"text":{"format":{"type":"json_schema"}},
 		"reasoning":{"effort":"high","summary":"auto"},"user":"u","truncation":"auto","service_tier":"flex","store":false,"parallel_tool_calls":false,"max_output_tokens":9,"previous_response_id":"run_0"}`
-	r := knowledge.ResponseOf(logOf(asked(body)...))
+	r := knowledge.ResponseOf(logOf(started(body)...))
 	got, err := json.Marshal(r.Echo)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 		t.Error(diff)
 	}
 	// What another protocol keeps of its request is not read.
-	log := logOf(asked(body)...)
+	log := logOf(started(body)...)
 	start := log[0].Body.(event.RunStarted)
 	start.Protocol = "forge"
 	log[0].Body = start

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
-// TestUsageStandsInEverySnapshot: every snapshot has the usage so far; all 0 if no model was called yet.
-func TestUsageStandsInEverySnapshot(t *testing.T) {
+// TestUsageIsInEverySnapshot: every snapshot has the usage so far; all 0 if no model was called yet.
+func TestUsageIsInEverySnapshot(t *testing.T) {
 	for name, log := range logs(t, 8) {
 		for form, p := range forms {
 			for _, f := range wiretest.Project(p.New(), single(log)) {
@@ -65,7 +65,7 @@ func TestTakeoverIsShown(t *testing.T) {
 			t.Fatal("text of the second model comes before the takeover is shown")
 		}
 	}
-	many := logOf(append(asked(direct), event.CacheChecked{})...)
+	many := logOf(append(started(direct), event.CacheChecked{})...)
 	for i := range 20 {
 		many = append(many, event.Event{Seq: many[len(many)-1].Seq + 1, Body: event.Warned{Message: fmt.Sprint(i)}})
 	}
@@ -91,8 +91,8 @@ func TestFileSearchResults(t *testing.T) {
 	t.Error("there is no call")
 }
 
-// TestShortenedSnippetSaysSo checks the field truncated of annotations.
-func TestShortenedSnippetSaysSo(t *testing.T) {
+// TestShortenedSnippetIsMarked checks the field truncated of annotations.
+func TestShortenedSnippetIsMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		quote int
@@ -100,7 +100,7 @@ func TestShortenedSnippetSaysSo(t *testing.T) {
 	}{"whole": {"Short. And whole.", 7, false}, "long": {strings.Repeat("word ", 100), 0, true}, "long, from its middle": {strings.Repeat("word ", 100), 450, true}} {
 		s := source(1)
 		s.Text, s.Quote = c.text, c.quote
-		r := knowledge.ResponseOf(logOf(append(asked(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
+		r := knowledge.ResponseOf(logOf(append(started(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
 		a := r.Output[0].Content[0].Annotations[0]
 		if a.Truncated != c.cut || c.cut == (a.Snippet == c.text) {
 			t.Errorf("%s: truncated is %v minOther %q", name, a.Truncated, a.Snippet)

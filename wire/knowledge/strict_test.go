@@ -222,7 +222,7 @@ func inRange(text string, annotations int) error {
 	for _, m := range markers.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(m[1])
 		if n < 1 || n > annotations || n > next {
-			return fmt.Errorf("marker %d of %d annotations, behind %d", n, annotations, next-1)
+			return fmt.Errorf("marker %d of %d annotations, after %d", n, annotations, next-1)
 		}
 		next = max(next, n+1)
 	}

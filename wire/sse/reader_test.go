@@ -160,8 +160,8 @@ func TestErrorOfTheReaderIsTold(t *testing.T) {
 	}
 }
 
-// TestGivesAnEventBeforeTheNextByte: a reader that waited for an LF after the CR would return events one event late.
-func TestGivesAnEventBeforeTheNextByte(t *testing.T) {
+// TestReturnsEventBeforeNextByte: a reader that waited for an LF after the CR would return events one event late.
+func TestReturnsEventBeforeNextByte(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		pr, pw := io.Pipe()

@@ -43,7 +43,7 @@ func TestProtocol(t *testing.T, s Subject, logs map[string][]event.Event) {
 				frames := Project(s.Protocol.New(), batches)
 				checkFrames(t, s.Protocol, frames)
 				if diff := lines(want, s.read(t, frames)); diff != "" {
-					t.Fatalf("another cut gives another state (-whole +cut):\n%s", diff)
+					t.Fatalf("the state depends on the batches (-whole +cut):\n%s", diff)
 				}
 				if diff := lines(golden(s.Protocol, frames), golden(s.Protocol, Project(s.Protocol.New(), batches))); diff != "" {
 					t.Fatalf("the same batches give other frames (-first +second):\n%s", diff)
