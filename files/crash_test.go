@@ -24,14 +24,14 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The variables by which a test tells the child that it starts where it works and at which step it is killed.
+// Environment variables that tell the child process its folder and the step at which it is killed.
 const (
 	crashDir  = "SLUICE_FILES_CRASH_DIR"
 	crashStep = "SLUICE_FILES_CRASH_STEP"
-	crashAll  = "SLUICE_FILES_CRASH_ALL" // set by a person: at each step, and not at some
+	crashAll  = "SLUICE_FILES_CRASH_ALL" // set by a developer: kill at each step instead of some
 )
 
-// fuse kills the process before and after steps that change something.
+// fuse kills the process before or after a step that changes something.
 type fuse struct{ left atomic.Int64 }
 
 func (f *fuse) burn() {
@@ -48,13 +48,13 @@ func (f *fuse) around(do func() error) error {
 	return err
 }
 
-// fusedStore and fusedIndex are those with a fuse at what is changed in them.
+// fusedStore and fusedIndex call the fuse around each change.
 type fusedStore struct {
 	inner
 	*fuse
 }
 
-// inner is a store by a name that none of its methods has.
+// inner is an alias, since the name Store is a method.
 type inner interface{ files.Store }
 
 func (s fusedStore) AddFile(ctx context.Context, f store.File, t store.Task, stores []string) error {
@@ -116,7 +116,7 @@ func (x fusedIndex) DeleteSet(ctx context.Context, collection, set string) error
 	return x.around(func() error { return x.Index.DeleteSet(ctx, collection, set) })
 }
 
-// TestCrashChild is what a test of crashes starts as a process of its own. By itself it does nothing.
+// TestCrashChild is the child process of the crash tests. It does nothing if it is run directly.
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDir)
 	if dir == "" {
@@ -155,7 +155,7 @@ func TestCrashChild(t *testing.T) {
 	fmt.Println("reached the end with", f.left.Load(), "left")
 }
 
-// crash runs the child until it is killed at a step, and says whether it came to its end before.
+// crash runs the child until it is killed at a step, and reports whether it ended before that step.
 func crash(t *testing.T, dir string, step int) (ended bool) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
@@ -171,11 +171,11 @@ func crash(t *testing.T, dir string, step int) (ended bool) {
 	return false
 }
 
-// TestCrash kills a process at each step that changes something, and holds that what is opened afterwards is sound: no task runs
-// for ever, the index has what the store says, no bytes are left.
+// TestCrash kills a process at each step that changes something and checks that the service is consistent when it is opened again: no task runs for
+// ever, index and store agree, and no bytes are left over.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	stride := 7 // odd, so that it is before some and after others
+	stride := 7 // odd, so that it stops before some changes and after others
 	switch {
 	case testing.Short():
 		t.Skip("starts processes")
@@ -199,7 +199,7 @@ func TestCrash(t *testing.T) {
 			for _, f := range fs {
 				p.await(f.ID, store.Completed)
 			}
-			p.sound()
+			p.checkConsistent()
 		})
 	}
 }
@@ -221,7 +221,7 @@ func TestCrashLoopEnds(t *testing.T) {
 		}
 		if try < 3 {
 			<-h.begun
-			// As a killed process leaves it: begun, and not ended.
+			// A killed process leaves a task that is running.
 			_, err := p.store.UpdateTask(t.Context(), "upload-"+id, func(t *store.Task, _ *store.File) error { t.Tries++; return nil })
 			p.must(err)
 			p.close()
@@ -254,9 +254,9 @@ func TestCloseAndOpenAgain(t *testing.T) {
 	}
 	p.await(second, store.Completed)
 	p.finds("a", "spores", first)
-	p.sound()
+	p.checkConsistent()
 
-	// An index that was lost is made again.
+	// A lost index is created again.
 	p.close()
 	if err := os.RemoveAll(filepath.Join(dir, "index")); err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestCloseAndOpenAgain(t *testing.T) {
 	p.await(first, store.Completed)
 	p.await(second, store.Completed)
 	p.finds("a", "spores", first)
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestLeftoversAreRemoved(t *testing.T) {
@@ -285,16 +285,16 @@ func TestLeftoversAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	newPlace(t, func(_ *place, o *options) { o.dir = dir }).sound()
+	newPlace(t, func(_ *place, o *options) { o.dir = dir }).checkConsistent()
 }
 
 // faulty is a store whose disk fails for a while.
 type faulty struct {
 	inner
-	full    atomic.Bool   // what tells how tasks ended is not written
-	removal chan struct{} // if set, removals wait for it, and fail
-	waits   chan struct{} // closed when one does
-	begins  chan string   // if set, gets the files whose tasks begin
+	full    atomic.Bool   // the results of tasks cannot be written
+	removal chan struct{} // if set, removals wait for it and then fail
+	waits   chan struct{} // closed when a removal waits
+	begins  chan string   // if set, receives the files whose tasks start
 }
 
 func (f *faulty) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
@@ -321,8 +321,8 @@ func (f *faulty) RemoveFile(ctx context.Context, id string, at time.Time) (store
 	return f.inner.RemoveFile(ctx, id, at)
 }
 
-// TestTaskWhoseEndIsNotWritten holds that a task does not run for ever because the disk was full when it ended.
-func TestTaskWhoseEndIsNotWritten(t *testing.T) {
+// TestTaskEndOnAFullDisk checks that a task whose result could not be written does not stay running.
+func TestTaskEndOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var f *faulty
@@ -337,13 +337,13 @@ func TestTaskWhoseEndIsNotWritten(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		f.full.Store(false)
 		p.await(id, store.Completed)
-		p.sound()
+		p.checkConsistent()
 		p.close()
 	})
 }
 
-// TestTaskOfAFileThatStays holds that a task which came up while its file was being deleted is worked off where that failed.
-func TestTaskOfAFileThatStays(t *testing.T) {
+// TestTaskAfterAFailedDeletion checks that a task that was due while its file was being deleted runs after the deletion has failed.
+func TestTaskAfterAFailedDeletion(t *testing.T) {
 	t.Parallel()
 	var f *faulty
 	var h *held
@@ -360,7 +360,7 @@ func TestTaskOfAFileThatStays(t *testing.T) {
 	go func() { failed <- p.DeleteFile(p.ctx(), stays) }()
 	<-f.waits
 	close(h.letGo)
-	for _, id := range []string{first, stays, last} { // the worker has passed over the one in between
+	for _, id := range []string{first, stays, last} { // the worker has skipped the file in between
 		if got := <-f.begins; got != id {
 			t.Fatalf("%s begins, want %s", got, id)
 		}
@@ -374,7 +374,7 @@ func TestTaskOfAFileThatStays(t *testing.T) {
 	}
 }
 
-// slow is an index in which looking for a document of folders, and deleting, wait.
+// slow is an index whose DocumentsByID and Delete block.
 type slow struct {
 	files.Index
 	look, looks, deletion, deletes chan struct{}
@@ -394,7 +394,7 @@ func (x *slow) Delete(ctx context.Context, collection string, ids []corpus.Docum
 	return x.Index.Delete(ctx, collection, ids)
 }
 
-// TestUploadWhileItsIDIsDeleted holds that no file begins whose id the index still has of one before, however long ago it was checked.
+// TestUploadWhileItsIDIsDeleted checks that a file with an id is not added while the index still has the deleted document with this id.
 func TestUploadWhileItsIDIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, up := range []files.Upload{{Body: strings.NewReader("Mosses.")}, {URL: "https://h/moss"}} {
@@ -414,9 +414,9 @@ func TestUploadWhileItsIDIsDeleted(t *testing.T) {
 		go func() { deleted <- p.DeleteFile(p.ctx(), id) }()
 		<-x.deletes
 		close(x.look)
-		refused(t, "upload", <-uploaded, fault.Conflict, "")
+		wantFault(t, "upload", <-uploaded, fault.Conflict, "")
 		close(x.deletion)
 		p.must(<-deleted)
-		p.sound()
+		p.checkConsistent()
 	}
 }

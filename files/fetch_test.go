@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// gate is a fetcher whose hosts give nothing until it is opened.
+// gate is a fetcher that blocks until it is opened.
 type gate struct {
 	begun chan string
 	open  chan struct{}
@@ -33,7 +33,7 @@ func (g *gate) Fetch(ctx context.Context, url string, w io.Writer) (string, erro
 	return "text/markdown", err
 }
 
-// counted is an ingester that notes how many files it reads at most at once.
+// counted is an ingester that records its maximum number of concurrent files.
 type counted struct {
 	files.Ingester
 	now, most atomic.Int32
@@ -47,9 +47,9 @@ func (c *counted) IngestFile(ctx context.Context, f ingest.File, progress func(i
 	return c.Ingester.IngestFile(ctx, f, progress)
 }
 
-// TestSlowURLsHoldNoUpload holds that files which are here are read while all who fetch wait, and that what was fetched is read by no
-// more at once than the rest.
-func TestSlowURLsHoldNoUpload(t *testing.T) {
+// TestSlowURLsDoNotBlockUploads checks that uploaded files are indexed while all fetchers wait, and that fetched files count towards the limit of
+// concurrently indexed files.
+func TestSlowURLsDoNotBlockUploads(t *testing.T) {
 	t.Parallel()
 	g := &gate{begun: make(chan string, 10), open: make(chan struct{})}
 	var c *counted
@@ -96,10 +96,10 @@ func TestSlowURLsHoldNoUpload(t *testing.T) {
 	if n := c.most.Load(); n != 1 {
 		t.Errorf("%d files were read at once, want 1", n)
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
-// telling is a store that tells of files that were changed.
+// telling is a store that reports updated files.
 type telling struct {
 	inner
 	changed chan string
@@ -111,8 +111,8 @@ func (s *telling) UpdateFile(ctx context.Context, id string, change func(*store.
 	return f, err
 }
 
-// TestFetchedBeforeItStopped holds that what was fetched is not fetched again where the service stops before it is read.
-func TestFetchedBeforeItStopped(t *testing.T) {
+// TestFetchedBeforeClose checks that a file is not fetched again if the service is closed before the file is indexed.
+func TestFetchedBeforeClose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	g := &gate{begun: make(chan string, 10), open: make(chan struct{})}

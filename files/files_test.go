@@ -51,19 +51,19 @@ func TestUpload(t *testing.T) {
 	if string(raw) != ferns {
 		t.Errorf("bytes %q", raw)
 	}
-	p.sound()
+	p.checkConsistent()
 
 	p.must(p.DeleteFile(t.Context(), id))
 	p.finds("", "spores")
 	_, err = p.File(t.Context(), id)
-	refused(t, "deleted", err, fault.NotFound, "")
+	wantFault(t, "deleted", err, fault.NotFound, "")
 	_, _, err = p.Service.Open(t.Context(), id)
-	refused(t, "deleted", err, fault.NotFound, "")
-	refused(t, "deleted twice", p.DeleteFile(t.Context(), id), fault.NotFound, "")
-	p.sound()
+	wantFault(t, "deleted", err, fault.NotFound, "")
+	wantFault(t, "deleted twice", p.DeleteFile(t.Context(), id), fault.NotFound, "")
+	p.checkConsistent()
 }
 
-func TestUploadRefuses(t *testing.T) {
+func TestUploadRejects(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, func(_ *place, o *options) { o.MaxFileBytes = 1000 })
 	boom := errors.New("boom")
@@ -93,28 +93,28 @@ func TestUploadRefuses(t *testing.T) {
 			c.u.Body = strings.NewReader(c.body)
 		}
 		_, _, err := p.Upload(t.Context(), c.u)
-		refused(t, what, err, c.code, c.field)
+		wantFault(t, what, err, c.code, c.field)
 	}
 	if _, _, err := p.Upload(t.Context(), files.Upload{Body: io.MultiReader(strings.NewReader("a"), broken{boom})}); !errors.Is(err, boom) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 	refusing := func(*files.Upload) error { return boom }
 	if _, _, err := p.Upload(t.Context(), files.Upload{Body: strings.NewReader("a"), AfterBody: refusing}); !errors.Is(err, boom) {
-		t.Errorf("a rest that is refused: %v", err)
+		t.Errorf("a rejected rest: %v", err)
 	}
 	fs, err := p.Files(t.Context(), "", 10)
 	p.must(err)
 	if len(fs) != 0 {
 		t.Errorf("files %v", fs)
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
 type broken struct{ error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.error }
 
-func TestUploadOfTheSame(t *testing.T) {
+func TestUploadAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	p.newStore("vs")
@@ -123,37 +123,37 @@ func TestUploadOfTheSame(t *testing.T) {
 	if first == second || len(p.blobs()) != 1 {
 		t.Errorf("ids %s and %s, %d blobs", first, second, len(p.blobs()))
 	}
-	// The same again is the one that is there, with its task, in the store that is asked for.
+	// A second upload returns the existing file with its task, and adds it to the given vector store.
 	if again := p.send(files.Upload{ID: "file_abc", Stores: []string{"vs"}}, ferns); again != first {
 		t.Errorf("again %s", again)
 	}
 	p.finds("vs", "spores", first)
 	if skipped := p.send(files.Upload{ID: "other", SkipExists: true, AfterBody: func(u *files.Upload) error { u.Purpose = "qa"; return nil }}, ferns); skipped != first {
-		t.Errorf("skipped gives %s", skipped)
+		t.Errorf("skipped returns %s", skipped)
 	}
 	if p.await(first, store.Completed).Progress != 100 {
-		t.Error("the task of what was there is not completed")
+		t.Error("the task of the existing file is not completed")
 	}
 	_, _, err := p.Upload(t.Context(), files.Upload{ID: "file_abc", Body: strings.NewReader("other")})
-	refused(t, "other bytes", err, fault.Conflict, "")
+	wantFault(t, "other bytes", err, fault.Conflict, "")
 
 	p.must(p.DeleteFile(t.Context(), first))
 	p.finds("", "spores", second)
 	if len(p.blobs()) != 1 {
-		t.Error("the bytes of the second are gone")
+		t.Error("the bytes of the second file are missing")
 	}
-	p.sound()
+	p.checkConsistent()
 	p.must(p.DeleteFile(t.Context(), second))
 	if len(p.blobs()) != 0 {
 		t.Error("bytes of no file")
 	}
 	p.indexed(files.Upload{ID: "file_abc"}, "Mosses are no ferns.")
 	p.finds("", "spores")
-	p.sound()
+	p.checkConsistent()
 }
 
-// TestUploadOfTheSameAtOnce holds that of several uploads of the same bytes, all read to their end at once, one makes a file.
-func TestUploadOfTheSameAtOnce(t *testing.T) {
+// TestConcurrentUploadsOfTheSameBytes checks that several uploads whose bytes are complete at the same time create one file.
+func TestConcurrentUploadsOfTheSameBytes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	const n = 12
@@ -178,7 +178,7 @@ func TestUploadOfTheSameAtOnce(t *testing.T) {
 		t.Fatalf("files %v, want one", ids)
 	}
 	p.await(ids[0], store.Completed)
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestUploadFails(t *testing.T) {
@@ -193,16 +193,16 @@ func TestUploadFails(t *testing.T) {
 		t.Errorf("failed with %q and %q", task.Failure, f.Failure)
 	}
 	p.counts("vs", 0, 0, 1)
-	p.sound()
+	p.checkConsistent()
 	if skipped := p.send(files.Upload{SkipExists: true}, "\x00\x01 no document"); skipped == id {
-		t.Error("what failed counts as there")
+		t.Error("a failed file counts as existing")
 	}
 	p.must(p.DeleteFile(t.Context(), id))
 	p.counts("vs", 0, 0, 0)
 }
 
-// What failed may come anew under its id, and is read anew.
-func TestUploadOfWhatFailed(t *testing.T) {
+// TestUploadOfAFailedFile uploads a failed file again under its id. It is indexed again.
+func TestUploadOfAFailedFile(t *testing.T) {
 	t.Parallel()
 	n := new(atomic.Int32)
 	n.Store(2)
@@ -215,10 +215,10 @@ func TestUploadOfWhatFailed(t *testing.T) {
 	}
 	p.counts("vs", 0, 1, 0)
 	p.finds("vs", "spores", id)
-	p.sound()
+	p.checkConsistent()
 }
 
-// panicky fails in the ways that only a fault of ours can.
+// panicky panics or blocks, as only a bug can.
 type panicky struct{ files.Ingester }
 
 func (i panicky) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
@@ -228,7 +228,7 @@ func (i panicky) IngestFile(ctx context.Context, f ingest.File, progress func(in
 	return i.Ingester.IngestFile(ctx, f, progress)
 }
 
-func TestPanicFailsItsFileAlone(t *testing.T) {
+func TestPanicFailsOnlyItsFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, func(_ *place, o *options) { o.Workers, o.Ingest = 1, panicky{o.Ingest} })
 	bad := p.send(files.Upload{ID: "panics"}, "text")
@@ -237,10 +237,10 @@ func TestPanicFailsItsFileAlone(t *testing.T) {
 		t.Errorf("failed with %q", task.Failure)
 	}
 	p.await(good, store.Completed)
-	p.sound()
+	p.checkConsistent()
 }
 
-func TestHangFailsItsFileAlone(t *testing.T) {
+func TestHangFailsOnlyItsFile(t *testing.T) {
 	t.Parallel()
 	var h *held
 	p := newPlace(t, func(p *place, o *options) {
@@ -255,11 +255,11 @@ func TestHangFailsItsFileAlone(t *testing.T) {
 	if task := p.await(bad, store.Failed); !strings.Contains(task.Failure, "longer") {
 		t.Errorf("failed with %q", task.Failure)
 	}
-	// It ends at last, and puts nothing into the index.
+	// When it ends at last, it does not change the index.
 	close(h.letGo)
 	good := p.send(files.Upload{}, "Mosses.")
 	if id := <-h.begun; string(id) != good {
-		t.Errorf("%s was begun", id)
+		t.Errorf("%s was started", id)
 	}
 	p.finds("", "spores")
 }
@@ -347,13 +347,13 @@ func TestDeleteWhileIndexing(t *testing.T) {
 	p.finds("", "spores", same)
 	p.must(p.DeleteFile(t.Context(), same))
 	p.finds("", "spores")
-	p.sound()
+	p.checkConsistent()
 	fourth := p.indexed(files.Upload{ID: running, Stores: []string{"vs"}}, "Mosses are soft.")
 	p.finds("vs", "mosses", third, fourth)
-	p.sound()
+	p.checkConsistent()
 }
 
-// source is a fetcher of what it holds.
+// source is a fetcher of texts by URL.
 type source map[string]string
 
 func (s source) Check(url string) error {
@@ -405,15 +405,15 @@ func TestUploadByURL(t *testing.T) {
 		}
 	}
 	_, _, err = p.Upload(t.Context(), files.Upload{URL: "ftp://example.org"})
-	refused(t, "scheme", err, fault.InvalidRequest, "url")
+	wantFault(t, "scheme", err, fault.InvalidRequest, "url")
 	same := up(files.Upload{URL: "https://example.org/ferns?token=secret#x", ID: "mine"})
 	p.await(same, store.Completed)
 	if up(files.Upload{URL: "https://example.org/ferns?token=other", ID: "mine"}) != same {
 		t.Error("the same URL again is another file")
 	}
 	_, _, err = p.Upload(t.Context(), files.Upload{URL: "https://example.org/gone", ID: "mine"})
-	refused(t, "another URL", err, fault.Conflict, "")
-	p.sound()
+	wantFault(t, "another URL", err, fault.Conflict, "")
+	p.checkConsistent()
 }
 
 func TestUpdateFile(t *testing.T) {
@@ -438,11 +438,11 @@ func TestUpdateFile(t *testing.T) {
 	} {
 		for _, w := range wrong {
 			_, err := p.UpdateFile(t.Context(), id, map[string]json.RawMessage{field: json.RawMessage(w)})
-			refused(t, fmt.Sprintf("%s: %.40s", field, w), err, fault.InvalidRequest, field)
+			wantFault(t, fmt.Sprintf("%s: %.40s", field, w), err, fault.InvalidRequest, field)
 		}
 	}
 	_, err = p.UpdateFile(t.Context(), "no", map[string]json.RawMessage{"title": json.RawMessage(`"x"`)})
-	refused(t, "no file", err, fault.NotFound, "")
+	wantFault(t, "no file", err, fault.NotFound, "")
 }
 
 func TestReading(t *testing.T) {
@@ -491,10 +491,10 @@ func TestReading(t *testing.T) {
 		t.Errorf("pages 3 to 4 are %d", len(some))
 	}
 	if none, err := p.Pages(t.Context(), id, 500, 600); err != nil || len(none) != 0 {
-		t.Errorf("pages behind the end: %v, %v", none, err)
+		t.Errorf("pages after the end: %v, %v", none, err)
 	}
 	_, err = p.Pages(t.Context(), "no", 0, 0)
-	refused(t, "no file", err, fault.NotFound, "")
+	wantFault(t, "no file", err, fault.NotFound, "")
 }
 
 func TestReadingFolders(t *testing.T) {
@@ -514,13 +514,13 @@ func TestReadingFolders(t *testing.T) {
 		t.Errorf("pages %v", pages)
 	}
 	_, _, err = p.Upload(t.Context(), files.Upload{ID: id, Body: strings.NewReader("x")})
-	refused(t, "the id of a folder's document", err, fault.Conflict, "")
-	refused(t, "deleting a folder's document", p.DeleteFile(t.Context(), id), fault.NotFound, "")
+	wantFault(t, "the id of a folder's document", err, fault.Conflict, "")
+	wantFault(t, "deleting a folder's document", p.DeleteFile(t.Context(), id), fault.NotFound, "")
 }
 
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	_, err := files.Open(t.Context(), filepath.Join(p.dir, "files"), files.Options{Store: p.store, Index: p.index})
-	refused(t, "opened twice", err, fault.Conflict, "")
+	wantFault(t, "opened twice", err, fault.Conflict, "")
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/store/sqlite"
 )
 
-// place is a folder with all that a service needs in it. What is opened is closed with the test.
+// place is a service with its store and index in a temporary folder. The end of the test closes them.
 type place struct {
 	testing.TB
 	dir   string
@@ -32,7 +32,7 @@ type place struct {
 	*files.Service
 }
 
-// options are what a test changes of the service.
+// options are the settings that a test can change.
 type options struct {
 	files.Options
 	embedder model.Embedder
@@ -81,7 +81,7 @@ func (p *place) must(err error) {
 	}
 }
 
-// send uploads a text and gives its id.
+// send uploads a text and returns the id of the file.
 func (p *place) send(u files.Upload, text string) string {
 	p.Helper()
 	if u.Name == "" {
@@ -96,10 +96,10 @@ func (p *place) send(u files.Upload, text string) string {
 	return f.ID
 }
 
-// ctx outlives the test's own, which ends before what is cleaned up.
+// ctx returns a context that is still valid in cleanup functions.
 func (p *place) ctx() context.Context { return context.WithoutCancel(p.Context()) }
 
-// await waits for a file's task and holds its end.
+// await waits for the task of a file and checks its status.
 func (p *place) await(id string, want store.Status) store.Task {
 	p.Helper()
 	task, err := p.WaitTask(p.ctx(), "upload-"+id)
@@ -110,7 +110,7 @@ func (p *place) await(id string, want store.Status) store.Task {
 	return task
 }
 
-// indexed sends a text and waits until it is found.
+// indexed uploads a text and waits until it is indexed.
 func (p *place) indexed(u files.Upload, text string) string {
 	p.Helper()
 	id := p.send(u, text)
@@ -118,14 +118,14 @@ func (p *place) indexed(u files.Upload, text string) string {
 	return id
 }
 
-// newStore makes a vector store.
+// newStore creates a vector store.
 func (p *place) newStore(id string, members ...string) {
 	p.Helper()
 	_, err := p.CreateStore(p.ctx(), files.StoreParams{ID: id, Files: members})
 	p.must(err)
 }
 
-// found gives the documents of a vector store that a word finds, in order.
+// found returns the sorted ids of the documents in a vector store that contain a word.
 func (p *place) found(set, word string) []string {
 	p.Helper()
 	s := index.Scope{Collection: files.Collection}
@@ -142,7 +142,7 @@ func (p *place) found(set, word string) []string {
 	return slices.Compact(out)
 }
 
-// finds holds what a word finds in a vector store.
+// finds checks which documents a search of a vector store finds.
 func (p *place) finds(set, word string, want ...string) {
 	p.Helper()
 	slices.Sort(want)
@@ -151,7 +151,7 @@ func (p *place) finds(set, word string, want ...string) {
 	}
 }
 
-// counts holds what a vector store counts.
+// counts checks the counts of a vector store.
 func (p *place) counts(id string, inProgress, completed, failed int) files.StoreInfo {
 	p.Helper()
 	info, err := p.Store(p.ctx(), id)
@@ -163,15 +163,15 @@ func (p *place) counts(id string, inProgress, completed, failed int) files.Store
 	return info
 }
 
-// refused holds that an error is the caller's, of a code and a field.
-func refused(t testing.TB, what string, err error, code fault.Code, field string) {
+// wantFault checks the code and field of an error.
+func wantFault(t testing.TB, what string, err error, code fault.Code, field string) {
 	t.Helper()
 	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != code || e.Field != field {
 		t.Errorf("%s: %v, want %s of %q", what, err, code, field)
 	}
 }
 
-// blobs lists the bytes that are kept, by hash.
+// blobs lists the hashes of the stored bytes.
 func (p *place) blobs() (out []string) {
 	p.Helper()
 	p.must(filepath.WalkDir(filepath.Join(p.dir, "files", "blobs"), func(path string, d os.DirEntry, err error) error {
@@ -183,7 +183,7 @@ func (p *place) blobs() (out []string) {
 	return out
 }
 
-// documents lists the ids of a scope's documents.
+// documents lists the ids of the documents in a scope.
 func (p *place) documents(scope string) (out []string) {
 	p.Helper()
 	docs, err := p.index.Documents(p.ctx(), scope, "", 0)
@@ -194,8 +194,8 @@ func (p *place) documents(scope string) (out []string) {
 	return out
 }
 
-// sound holds what is true of store, index and disk whenever nothing is under way.
-func (p *place) sound() {
+// checkConsistent checks that store, index and disk are consistent. No task may be running.
+func (p *place) checkConsistent() {
 	p.Helper()
 	all, err := p.store.Files(p.ctx(), "", 10_000)
 	p.must(err)
@@ -212,19 +212,19 @@ func (p *place) sound() {
 		}
 	}
 	if got := p.documents(files.Collection); !slices.Equal(got, done) {
-		p.Errorf("indexed are %v, completed %v", got, done)
+		p.Errorf("indexed: %v, completed: %v", got, done)
 	}
 	kept := p.blobs()
 	for _, sum := range kept {
 		if !sums[sum] {
-			p.Errorf("bytes of no file are kept: %s", sum)
+			p.Errorf("stored bytes without a file: %s", sum)
 		}
 	}
 	if delete(sums, ""); len(kept) != len(sums) {
 		p.Errorf("%d blobs of %d hashes", len(kept), len(sums))
 	}
 	if left, _ := os.ReadDir(filepath.Join(p.dir, "files", "staged")); len(left) > 0 {
-		p.Errorf("staged are still %v", left)
+		p.Errorf("staged files are left: %v", left)
 	}
 	stores, err := p.store.Stores(p.ctx(), "", 1000)
 	p.must(err)
@@ -244,25 +244,25 @@ func (p *place) sound() {
 			}
 		}
 		if c.Counts != counted {
-			p.Errorf("%s counts %+v, and has %+v", c.ID, c.Counts, counted)
+			p.Errorf("%s counts %+v, but has %+v", c.ID, c.Counts, counted)
 		}
 		if got := p.documents(index.Scope{Collection: files.Collection, Sets: []string{c.ID}}.Name()); !slices.Equal(got, found) {
-			p.Errorf("the set %s is of %v, its files are %v", c.ID, got, found)
+			p.Errorf("the set %s contains %v, the vector store %v", c.ID, got, found)
 		}
 	}
 	changes, err := p.store.PendingChanges(p.ctx(), 0, 10)
 	p.must(err)
 	if len(changes) > 0 {
-		p.Errorf("the index was not told of %+v", changes)
+		p.Errorf("changes are still pending: %+v", changes)
 	}
 }
 
-// held is an ingester that waits at the beginning of files, until it is let go or its context ends.
+// held is an ingester that blocks before each file until it is released or its context ends.
 type held struct {
 	files.Ingester
 	begun chan corpus.DocumentID
 	letGo chan struct{}
-	deaf  bool // it does not hear that its context ended
+	deaf  bool // ignores the end of its context
 }
 
 func newHeld(inner files.Ingester) *held {

@@ -21,7 +21,7 @@ import (
 
 const moss = "# Moss\n\nMoss drinks rain through its leaves.\n"
 
-// interrupted is an index that fails after some changes, as if the process had been killed then.
+// interrupted is an index that fails after some changes, as if the process was killed.
 type interrupted struct {
 	*embedded.Index
 	left int
@@ -104,8 +104,8 @@ func copyDB(t *testing.T, from, to string) {
 	}
 }
 
-// tallied gives how many of a problem a report counts, and how many are mended.
-func tallied(r files.Report, problem string) (found, mended int) {
+// tallied returns how often a report found and repaired a problem.
+func tallied(r files.Report, problem string) (found, repaired int) {
 	for _, row := range r.Rows {
 		if strings.Contains(row.Problem, problem) {
 			return row.Found, row.Repaired
@@ -142,7 +142,7 @@ func TestReconcileRestoresALostDatabase(t *testing.T) {
 				if issues := strings.Join(p.Issues(), ","); !strings.Contains(issues, "3 uploads without") || !strings.Contains(issues, "3 indexed files") {
 					t.Errorf("issues: %s", issues)
 				}
-				p.finds("", "spores", a, b) // nothing is deleted on its own
+				p.finds("", "spores", a, b) // nothing is deleted automatically
 				p.close()
 
 				if dry, err := reconcile(t, dir, true, -1); err != nil || dry.Clean() {
@@ -182,7 +182,7 @@ func TestReconcileRestoresALostDatabase(t *testing.T) {
 				p.finds("Plants", "spores", a)
 				p.finds("Plants", "rain", c)
 				p.finds("", "spores", a, b)
-				p.sound()
+				p.checkConsistent()
 			})
 		}
 	}
@@ -228,7 +228,7 @@ func TestReconcileWithAnOlderDatabase(t *testing.T) {
 	if _, err := p.File(p.ctx(), deleted); err == nil {
 		t.Error("a deleted file is back")
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestReconcileWithoutCopies(t *testing.T) {
@@ -249,7 +249,7 @@ func TestReconcileWithoutCopies(t *testing.T) {
 	if f, err := p.File(p.ctx(), a); err != nil || f.Name != "ferns.md" || f.Status != store.Completed {
 		t.Errorf("restored from the index as %+v, %v", f, err)
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestMissingAndDamagedBytes(t *testing.T) {
@@ -324,5 +324,5 @@ func TestOrphanedDocuments(t *testing.T) {
 	if found, mended := tallied(report, "documents without a file"); found != 1 || mended != 1 {
 		t.Errorf("found %d, mended %d", found, mended)
 	}
-	newPlace(t, at).sound()
+	newPlace(t, at).checkConsistent()
 }

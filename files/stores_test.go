@@ -52,7 +52,7 @@ func TestStoresShareFiles(t *testing.T) {
 	if !slices.Equal(ids, []string{"a", "b", "c"}) {
 		t.Errorf("stores of the file: %v", ids)
 	}
-	p.sound()
+	p.checkConsistent()
 
 	_, err = p.ModifyStore(t.Context(), "b", files.StoreUpdate{Leave: []string{fern, "stranger"}})
 	p.must(err)
@@ -61,31 +61,31 @@ func TestStoresShareFiles(t *testing.T) {
 	p.finds("a", "spores")
 	p.finds("c", "spores", fern)
 	_, err = p.Store(t.Context(), "a")
-	refused(t, "deleted", err, fault.NotFound, "")
+	wantFault(t, "deleted", err, fault.NotFound, "")
 	task, err := p.Task(t.Context(), "delete-a")
 	p.must(err)
 	if task.Status != store.Completed {
 		t.Errorf("task %+v", task)
 	}
-	refused(t, "deleted twice", p.DeleteStore(t.Context(), "a"), fault.NotFound, "")
-	// One of the same id begins with nothing.
+	wantFault(t, "deleted twice", p.DeleteStore(t.Context(), "a"), fault.NotFound, "")
+	// A new vector store with the same id is empty.
 	p.newStore("a")
 	p.finds("a", "spores")
 	p.must(p.DeleteFile(t.Context(), fern))
 	p.counts("c", 0, 0, 0)
-	p.sound()
+	p.checkConsistent()
 }
 
-// TestStoreThatIsNotMade holds that a vector store of files of which one is gone leaves nothing: it can be made again.
-func TestStoreThatIsNotMade(t *testing.T) {
+// TestCreateStoreFails checks that a vector store with a file that does not exist is not created, so that its id stays free.
+func TestCreateStoreFails(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
 	id := p.indexed(files.Upload{}, ferns)
 	_, err := p.CreateStore(t.Context(), files.StoreParams{ID: "vs", Files: []string{id, "gone"}})
-	refused(t, "a file that is gone", err, fault.InvalidRequest, "file_ids")
+	wantFault(t, "a file that is gone", err, fault.InvalidRequest, "file_ids")
 	p.newStore("vs", id)
 	p.counts("vs", 0, 1, 0)
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestModifyStore(t *testing.T) {
@@ -122,7 +122,7 @@ func TestModifyStore(t *testing.T) {
 		"another scope": {"a\x1fsb", files.StoreUpdate{Name: &name}, fault.NotFound, ""},
 	} {
 		_, err := p.ModifyStore(t.Context(), c.id, c.c)
-		refused(t, what, err, c.code, c.field)
+		wantFault(t, what, err, c.code, c.field)
 	}
 	for what, c := range map[string]struct {
 		n     files.StoreParams
@@ -137,16 +137,16 @@ func TestModifyStore(t *testing.T) {
 		"past":      {files.StoreParams{Lifetime: -1}, fault.InvalidRequest, "expires_after"},
 	} {
 		_, err := p.CreateStore(t.Context(), c.n)
-		refused(t, what, err, c.code, c.field)
+		wantFault(t, what, err, c.code, c.field)
 	}
 	_, err = p.Store(t.Context(), "new")
-	refused(t, "made halfway", err, fault.NotFound, "")
+	wantFault(t, "made halfway", err, fault.NotFound, "")
 	named, err := p.CreateStore(t.Context(), files.StoreParams{})
 	p.must(err)
 	if !strings.HasPrefix(named.ID, "vs_") || named.Name != named.ID {
 		t.Errorf("store %+v", named)
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestStoresExpire(t *testing.T) {
@@ -168,10 +168,10 @@ func TestStoresExpire(t *testing.T) {
 	p.finds("read", "spores", id)
 	now.Add(1)
 	_, err := p.Store(t.Context(), "read")
-	refused(t, "read", err, fault.NotFound, "")
+	wantFault(t, "read", err, fault.NotFound, "")
 	p.finds("read", "spores")
 	_, err = p.ModifyStore(t.Context(), "listed", files.StoreUpdate{Join: []string{id}})
-	refused(t, "changed", err, fault.NotFound, "")
+	wantFault(t, "changed", err, fault.NotFound, "")
 	p.newStore("again")
 	p.finds("again", "spores")
 	p.must(p.Sweep(t.Context()))
@@ -182,14 +182,14 @@ func TestStoresExpire(t *testing.T) {
 	if len(infos) != 2 {
 		t.Errorf("stores %+v", infos)
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
 func TestFoldersAreStores(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, func(_ *place, o *options) { o.MaxListed = 4 })
 	_, err := p.Store(t.Context(), "default")
-	refused(t, "a folder of nothing", err, fault.NotFound, "")
+	wantFault(t, "a folder of nothing", err, fault.NotFound, "")
 	var docs []ingest.Source
 	for i := range 3 {
 		docs = append(docs, ingest.Source{URI: fmt.Sprint(i, ".md"), Data: []byte("Lichens are two beings.")})
@@ -202,10 +202,10 @@ func TestFoldersAreStores(t *testing.T) {
 		t.Errorf("store %+v", info)
 	}
 	_, err = p.CreateStore(t.Context(), files.StoreParams{ID: "default"})
-	refused(t, "made", err, fault.Conflict, "")
-	refused(t, "deleted", p.DeleteStore(t.Context(), "default"), fault.Conflict, "")
+	wantFault(t, "made", err, fault.Conflict, "")
+	wantFault(t, "deleted", p.DeleteStore(t.Context(), "default"), fault.Conflict, "")
 	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Join: []string{info.Files[0]}})
-	refused(t, "a folder's document joins", err, fault.InvalidRequest, "join_file_ids")
+	wantFault(t, "a folder's document joins", err, fault.InvalidRequest, "join_file_ids")
 	first, second := p.indexed(files.Upload{}, ferns), p.indexed(files.Upload{}, ferns)
 	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Join: []string{first, second}})
 	p.must(err)
@@ -230,7 +230,7 @@ func TestFoldersAreStores(t *testing.T) {
 	p.finds("default", "spores", first, second)
 	hour := time.Hour
 	_, err = p.ModifyStore(t.Context(), "default", files.StoreUpdate{Lifetime: &hour})
-	refused(t, "expires", err, fault.InvalidRequest, "expires_after")
+	wantFault(t, "expires", err, fault.InvalidRequest, "expires_after")
 	_, err = g.IngestDocuments(t.Context(), "", []ingest.Source{{URI: "9.md", Data: []byte("Algae.")}}, nil)
 	p.must(err)
 	p.counts("default", 0, 6, 0)
@@ -242,7 +242,7 @@ func TestFoldersAreStores(t *testing.T) {
 	}
 }
 
-// flaky is an ingester every third of whose files fails.
+// flaky is an ingester that fails for every third file.
 type flaky struct {
 	files.Ingester
 	n *atomic.Int32
@@ -255,9 +255,9 @@ func (f flaky) IngestFile(ctx context.Context, in ingest.File, progress func(ing
 	return f.Ingester.IngestFile(ctx, in, progress)
 }
 
-// TestCountsAreTrueAtEveryMoment reads counts while files come, join, fail and go: they add up, and completed are at most those that
-// a search finds afterwards.
-func TestCountsAreTrueAtEveryMoment(t *testing.T) {
+// TestCountsDuringChanges reads counts while files are added, join, fail and are deleted. The counts must add up, and not more files may be completed
+// than a later search finds.
+func TestCountsDuringChanges(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, func(p *place, o *options) {
 		if p != nil {
@@ -326,10 +326,10 @@ func TestCountsAreTrueAtEveryMoment(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	p.sound()
+	p.checkConsistent()
 }
 
-// failing is an index that cannot be told of sets for a while.
+// failing is an index that rejects changes for a while.
 type failing struct {
 	files.Index
 	broken atomic.Bool
@@ -367,7 +367,7 @@ func (f *failing) Delete(ctx context.Context, collection string, ids []corpus.Do
 
 var _ index.Sets = (*failing)(nil)
 
-func TestIndexThatFailsIsToldLater(t *testing.T) {
+func TestFailedIndexChangesAreRetried(t *testing.T) {
 	t.Parallel()
 	var f *failing
 	p := newPlace(t, func(p *place, o *options) {
@@ -383,14 +383,14 @@ func TestIndexThatFailsIsToldLater(t *testing.T) {
 	if !errors.Is(err, errBroken) {
 		t.Errorf("joined: %v", err)
 	}
-	p.counts("a", 1, 1, 0) // what is not found yet is in progress
+	p.counts("a", 1, 1, 0) // a file that searches do not find yet is in progress
 	if err := p.DeleteFile(t.Context(), moss); !errors.Is(err, errBroken) {
 		t.Errorf("deleted: %v", err)
 	}
 	if err := p.DeleteStore(t.Context(), "a"); !errors.Is(err, errBroken) {
 		t.Errorf("deleted: %v", err)
 	}
-	// What the index may still have of an id is not to be had by another of it.
+	// While the index may still have the old set of an id, a new vector store with the id must not get it.
 	if _, err := p.CreateStore(t.Context(), files.StoreParams{ID: "a"}); !errors.Is(err, errBroken) {
 		t.Errorf("made again: %v", err)
 	}
@@ -401,5 +401,5 @@ func TestIndexThatFailsIsToldLater(t *testing.T) {
 	p.newStore("a")
 	p.finds("a", "spores")
 	p.finds("", "spores", fern)
-	p.sound()
+	p.checkConsistent()
 }

@@ -24,10 +24,10 @@ import (
 	"github.com/sluice-rag/sluice/files/fetch"
 )
 
-// loopback lets tests reach their own servers.
+// loopback allows connections to the servers of the tests.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// names is a resolver of a few hosts. Each look-up takes the next of a host's answers, and the last one stays.
+// names is a resolver of a few hosts. Each lookup returns the next answer for a host, and then the last one again.
 type names struct {
 	answers map[string][][]string
 	asked   map[string]*atomic.Int32
@@ -53,7 +53,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) (out []netip.Addr,
 	return out, nil
 }
 
-// serve starts a server and gives its URL, and how often it was asked.
+// serve starts a server and returns its URL and its number of requests.
 func serve(t *testing.T, h http.HandlerFunc) (string, *atomic.Int32) {
 	t.Helper()
 	asked := new(atomic.Int32)
@@ -70,7 +70,7 @@ func text(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "Ferns.")
 }
 
-// named is a server's URL with a host's name in the place of its address.
+// named returns the URL of a server with a host name instead of its address.
 func named(t *testing.T, at, host string) string {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -81,7 +81,7 @@ func named(t *testing.T, at, host string) string {
 	return u.String()
 }
 
-// fails fetches what must not be, and gives the message.
+// fails checks that a fetch fails with a code, and returns the message.
 func fails(t *testing.T, f *fetch.Fetcher, at string, code fault.Code) string {
 	t.Helper()
 	_, err := f.Fetch(t.Context(), at, io.Discard)
@@ -116,7 +116,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-func TestFetchRefusesURLs(t *testing.T) {
+func TestFetchRejectsURLs(t *testing.T) {
 	t.Parallel()
 	f := fetch.New(fetch.Options{})
 	for _, u := range []string{
@@ -129,7 +129,7 @@ func TestFetchRefusesURLs(t *testing.T) {
 		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.InvalidRequest || e.Field != "url" {
 			t.Errorf("%q: %v", u, err)
 		} else if strings.Contains(e.Error(), "hunter2") || strings.Contains(e.Error(), "meta-data") {
-			t.Errorf("%q: the error tells too much: %v", u, err)
+			t.Errorf("%q: the error reveals too much: %v", u, err)
 		}
 		fails(t, f, u, fault.InvalidRequest)
 	}
@@ -151,9 +151,9 @@ func TestAddresses(t *testing.T) {
 	} {
 		f := fetch.New(fetch.Options{Resolver: newNames(map[string][][]string{"h.example": {{addr}}})})
 		if msg := fails(t, f, "http://h.example/secret-path", fault.InvalidRequest); strings.Contains(msg, addr) && addr != "::" || strings.Contains(msg, "secret") {
-			t.Errorf("%s: the error tells too much: %s", addr, msg)
+			t.Errorf("%s: the error reveals too much: %s", addr, msg)
 		}
-		// A name that also leads somewhere permitted is refused all the same.
+		// A host that also has a permitted address is rejected as well.
 		f = fetch.New(fetch.Options{Resolver: newNames(map[string][][]string{"h.example": {{"93.184.215.14", addr}}})})
 		fails(t, f, "http://h.example/", fault.InvalidRequest)
 	}
@@ -167,17 +167,17 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestFetchChecksWhatItConnectsTo(t *testing.T) {
+func TestFetchChecksConnections(t *testing.T) {
 	t.Parallel()
 	inside, asked := serve(t, text)
-	// The name leads to a public address when it is first looked up, and inside from then on.
+	// The first lookup of the name returns a public address, and later ones a private address.
 	hosts := newNames(map[string][][]string{"rebind.example": {{"93.184.215.14"}, {"127.0.0.1"}}})
 	if _, err := hosts.LookupNetIP(t.Context(), "ip", "rebind.example"); err != nil {
 		t.Fatal(err)
 	}
 	fails(t, fetch.New(fetch.Options{Resolver: hosts}), named(t, inside, "rebind.example"), fault.InvalidRequest)
 
-	// What is allowed leads on to what is not: to a name inside, by another scheme, with credentials.
+	// Redirects from an allowed URL to a private name, another scheme, and a URL with credentials.
 	f := fetch.New(fetch.Options{Allow: loopback, Resolver: newNames(map[string][][]string{"inside.example": {{"10.0.0.1"}}})})
 	for _, to := range []string{"http://inside.example", "http://[::ffff:10.0.0.1]/", "file:///etc/passwd", "http://a:hunter2@127.0.0.1" + strings.TrimPrefix(inside, "http://127.0.0.1")} {
 		outside, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) })
@@ -186,11 +186,11 @@ func TestFetchChecksWhatItConnectsTo(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n != 0 {
-		t.Errorf("what is inside was asked %d times", n)
+		t.Errorf("the private server received %d requests", n)
 	}
 }
 
-func TestFetchRedirectedInside(t *testing.T) {
+func TestFetchRejectsPrivateRedirects(t *testing.T) {
 	t.Parallel()
 	// Two servers on two loopback addresses: the first is allowed, the second is not.
 	inside, asked := serve(t, text)
@@ -208,7 +208,7 @@ func TestFetchRedirectedInside(t *testing.T) {
 		t.Error(msg)
 	}
 	if asked.Load() != 0 {
-		t.Error("it was followed")
+		t.Error("the redirect was followed")
 	}
 }
 
@@ -219,11 +219,11 @@ func TestFetchIgnoresProxies(t *testing.T) {
 	f := fetch.New(fetch.Options{Resolver: newNames(map[string][][]string{"h.example": {{"10.0.0.1"}}})})
 	fails(t, f, "http://h.example/", fault.InvalidRequest)
 	if asked.Load() != 0 {
-		t.Error("the proxy was asked")
+		t.Error("the proxy was used")
 	}
 }
 
-func TestFetchBounds(t *testing.T) {
+func TestFetchLimits(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -298,7 +298,7 @@ var errFull = errors.New("the disk is full")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestFetchTellsItsWriterApart(t *testing.T) {
+func TestFetchReturnsWriterErrors(t *testing.T) {
 	t.Parallel()
 	at, _ := serve(t, text)
 	if _, err := fetch.New(fetch.Options{Allow: loopback}).Fetch(t.Context(), at, full{}); !errors.Is(err, errFull) {

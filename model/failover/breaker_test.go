@@ -25,7 +25,7 @@ import (
 
 func TestBreakerOpens(t *testing.T) {
 	t.Parallel()
-	for f, after := range map[model.Failure]int{ // requests that reach the first model of 10; all come at once
+	for f, after := range map[model.Failure]int{ // requests of 10 concurrent ones that reach the first model
 		model.Unreachable: 1, model.Unauthorized: 1, model.RateLimited: 3, model.ServerError: 3, model.Stalled: 3, model.Truncated: 3,
 		model.Malformed: 10, model.Empty: 10, model.TooLong: 10, model.Rejected: 10,
 	} {
@@ -42,7 +42,7 @@ func TestBreakerOpens(t *testing.T) {
 					if i >= after {
 						told = "a>b skipped"
 					}
-					if d := cmp.Diff([]string{told}, h.told); d != "" {
+					if d := cmp.Diff([]string{told}, h.failures); d != "" {
 						t.Error(d)
 					}
 				}
@@ -50,7 +50,7 @@ func TestBreakerOpens(t *testing.T) {
 				if after == 10 {
 					return
 				}
-				time.Sleep(30*time.Second + 1) // of the bubble's clock: one request tries it again
+				time.Sleep(30*time.Second + 1) // in the bubble: one request probes the model
 				for range 5 {
 					listen(t.Context(), c, question)
 				}
@@ -60,7 +60,7 @@ func TestBreakerOpens(t *testing.T) {
 	}
 }
 
-func TestSuccessBetweenFailuresCloses(t *testing.T) {
+func TestSuccessResetsFailures(t *testing.T) {
 	t.Parallel()
 	bad := fails(model.ServerError)
 	a := &scripted{name: "a", acts: []act{bad, bad, says("a"), bad, bad, says("a"), bad, bad, says("a")}}
@@ -73,7 +73,7 @@ func TestSuccessBetweenFailuresCloses(t *testing.T) {
 	want(t, "answers", got, "bbabbabba")
 }
 
-func TestModelComesBack(t *testing.T) {
+func TestModelRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.Unreachable), {pieces: says("a").pieces, every: time.Second}}}
@@ -83,7 +83,7 @@ func TestModelComesBack(t *testing.T) {
 		time.Sleep(time.Minute + 1)
 		var texts [5]string
 		var wg sync.WaitGroup
-		for i := range texts { // one of them tries it, and the others do not wait for that
+		for i := range texts { // one of them probes the model, and the others do not wait for it
 			wg.Go(func() { texts[i] = listen(t.Context(), c, question).text })
 		}
 		wg.Wait()
@@ -94,7 +94,7 @@ func TestModelComesBack(t *testing.T) {
 	})
 }
 
-func TestLimitedIsLeftAloneAsLongAsItAsks(t *testing.T) {
+func TestRetryAfterSkipsTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ asks, gets time.Duration }{
 		"a minute": {time.Minute, time.Minute}, "a day": {24 * time.Hour, 5 * time.Minute},
@@ -115,7 +115,7 @@ func TestLimitedIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	}
 }
 
-func TestOneModelThatIsSkipped(t *testing.T) {
+func TestOnlyModelIsSkipped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.Unreachable)}}
@@ -129,11 +129,11 @@ func TestOneModelThatIsSkipped(t *testing.T) {
 		want(t, "text of the failure", h.err.Error(), "a could not be reached a moment ago and was not asked")
 		want(t, "took", time.Since(begin), 0)
 		want(t, "tries", a.times(), 3)
-		want(t, "told", len(h.told), 0)
+		want(t, "told", len(h.failures), 0)
 	})
 }
 
-func TestSuccessInALaterRoundCloses(t *testing.T) {
+func TestSuccessInALaterRoundClosesTheBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.Unreachable), says("a")}}
@@ -143,7 +143,7 @@ func TestSuccessInALaterRoundCloses(t *testing.T) {
 	})
 }
 
-func TestDeadModelIsNotTriedInTheRoundsOfABusyOne(t *testing.T) {
+func TestLaterRoundsSkipUnreachableModels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.Unreachable)}}
@@ -154,7 +154,7 @@ func TestDeadModelIsNotTriedInTheRoundsOfABusyOne(t *testing.T) {
 	})
 }
 
-func TestLimitedModelIsNotForced(t *testing.T) {
+func TestRateLimitedModelIsNotBypassed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.ServerError), fails(model.ServerError), limited(4 * time.Second)}}
@@ -167,7 +167,7 @@ func TestLimitedModelIsNotForced(t *testing.T) {
 	})
 }
 
-func TestSkippedModelIsNotAskedForLimits(t *testing.T) {
+func TestLimitsOmitSkippedModels(t *testing.T) {
 	t.Parallel()
 	a := &scripted{name: "a", acts: []act{fails(model.Unreachable)}}
 	b := &scripted{name: "bb", acts: []act{says("b")}}
@@ -179,7 +179,7 @@ func TestSkippedModelIsNotAskedForLimits(t *testing.T) {
 	want(t, "asked the second", b.limits.Load(), 2)
 }
 
-// lines is a model over HTTP that says what the server sends, line by line.
+// lines is a model over HTTP that yields each line that the server sends.
 type lines struct {
 	name, url string
 	client    *http.Client
@@ -216,10 +216,10 @@ func (l *lines) Complete(ctx context.Context, _ model.Request) iter.Seq2[model.P
 	}
 }
 
-// TestDeadServerIsDialledOnce goes over real connections: the first server's port is closed.
-func TestDeadServerIsDialledOnce(t *testing.T) {
+// TestUnreachableServerIsDialledOnce uses real connections. The port of the first server is closed.
+func TestUnreachableServerIsDialledOnce(t *testing.T) {
 	t.Parallel()
-	const dead = "127.0.0.1:1" // no system gives this port away, so nobody can have taken it
+	const dead = "127.0.0.1:1" // a privileged port that nothing listens on
 	live := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "live") }))
 	t.Cleanup(live.Close)
 	run := func(t *testing.T, c *failover.Chain) {
@@ -271,8 +271,8 @@ func TestDeadServerIsDialledOnce(t *testing.T) {
 	})
 }
 
-// TestServerThatBreaksOff cuts a real connection in the middle of the answer.
-func TestServerThatBreaksOff(t *testing.T) {
+// TestConnectionCut cuts a real connection in the middle of the answer.
+func TestConnectionCut(t *testing.T) {
 	t.Parallel()
 	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
@@ -291,7 +291,7 @@ func TestServerThatBreaksOff(t *testing.T) {
 	want(t, "stop", h.stop, model.StopEnd)
 }
 
-func TestListenerWhoLeavesHasSeenThatItWorks(t *testing.T) {
+func TestAbandonedAnswerCountsAsSuccess(t *testing.T) {
 	t.Parallel()
 	bad := fails(model.ServerError)
 	a := &scripted{name: "a", acts: []act{bad, bad, says("a", "a"), bad, says("a")}}

@@ -29,17 +29,17 @@ func TestNextModelAnswers(t *testing.T) {
 			want(t, "text", h.text, "xy")
 			want(t, "stop", h.stop, model.StopEnd)
 			want(t, "error", h.err, nil)
-			if d := cmp.Diff([]string{"a>b " + string(f)}, h.told); d != "" {
+			if d := cmp.Diff([]string{"a>b " + string(f)}, h.failures); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(question, b.asked[0]); d != "" {
-				t.Errorf("the next model is asked something else: %s", d)
+			if d := cmp.Diff(question, b.requests[0]); d != "" {
+				t.Errorf("the next model received another request: %s", d)
 			}
 		})
 	}
 }
 
-func TestReasoningDoesNotBind(t *testing.T) {
+func TestFailoverAfterReasoning(t *testing.T) {
 	t.Parallel()
 	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Reasoning: "hm"}}, fails: &model.Error{Failure: model.Truncated}}}}
 	b := &scripted{name: "b", acts: []act{says("yes")}}
@@ -49,11 +49,11 @@ func TestReasoningDoesNotBind(t *testing.T) {
 	}
 }
 
-func TestSequenceWithoutReasonIsCut(t *testing.T) {
+func TestSequenceWithoutStopIsTruncated(t *testing.T) {
 	t.Parallel()
 	a, b := &scripted{name: "a", acts: []act{{}}}, &scripted{name: "b", acts: []act{{fails: errors.New("odd")}}}
 	h := listen(t.Context(), failover.New(chats(a, b), failover.Options{Rounds: 1}), question)
-	if d := cmp.Diff([]string{"a>b cut"}, h.told); d != "" {
+	if d := cmp.Diff([]string{"a>b cut"}, h.failures); d != "" {
 		t.Error(d)
 	}
 	want(t, "failure", h.failure(), model.ServerError)
@@ -73,7 +73,7 @@ func TestRoundsWaitWithFullJitter(t *testing.T) {
 			least, most = min(least, took), max(most, took)
 			want(t, "failure", h.failure(), model.Truncated)
 			want(t, "asked", a.times()+b.times(), 4)
-			if d := cmp.Diff([]string{"a>b broken", "b>a cut", "a>b broken"}, h.told); d != "" {
+			if d := cmp.Diff([]string{"a>b broken", "b>a cut", "a>b broken"}, h.failures); d != "" {
 				t.Error(d)
 			}
 		})
@@ -83,7 +83,7 @@ func TestRoundsWaitWithFullJitter(t *testing.T) {
 	}
 }
 
-func TestRoundsAskOnlyWhoseFailurePasses(t *testing.T) {
+func TestLaterRoundsAskTransientFailuresOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{name: "a", acts: []act{fails(model.Rejected)}}
@@ -95,7 +95,7 @@ func TestRoundsAskOnlyWhoseFailurePasses(t *testing.T) {
 	})
 }
 
-func TestNoRoundWhereNothingPasses(t *testing.T) {
+func TestNoSecondRoundAfterPermanentFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -111,7 +111,7 @@ func limited(after time.Duration) act {
 	return act{fails: &model.Error{Failure: model.RateLimited, Status: 429, RetryAfter: after}}
 }
 
-func TestWaitsAsLongAsAsked(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		after, deadline time.Duration
@@ -148,7 +148,7 @@ func TestWaitsAsLongAsAsked(t *testing.T) {
 	}
 }
 
-func TestEndOfCallersContext(t *testing.T) {
+func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]act{
 		"while a model is silent":     {hangs: true},
@@ -176,7 +176,7 @@ func TestEndOfCallersContext(t *testing.T) {
 					}
 					stop.Stop()
 					ctx, cancel = context.WithCancel(t.Context())
-					time.Sleep(10 * time.Second) // of the bubble's clock: until the limit has passed
+					time.Sleep(10 * time.Second) // in the bubble: until the limit has passed
 				}
 				cancel()
 				if h := listen(t.Context(), c, question); h.text != "well" {
@@ -187,7 +187,7 @@ func TestEndOfCallersContext(t *testing.T) {
 	}
 }
 
-func TestEndedContextAsksNobody(t *testing.T) {
+func TestCancelledContextSendsNoRequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -227,7 +227,7 @@ func TestReserve(t *testing.T) {
 				h := listen(ctx, failover.New(chats(a, b), failover.Options{}), question)
 				want(t, "text", h.text, test.text)
 				want(t, "took", time.Since(begin), test.took)
-				if d := cmp.Diff(test.told, h.told); d != "" {
+				if d := cmp.Diff(test.told, h.failures); d != "" {
 					t.Error(d)
 				}
 			})
@@ -235,7 +235,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-func TestLastModelHasAllTheTime(t *testing.T) {
+func TestLastModelHasNoTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -273,14 +273,14 @@ func TestJudgementsStartAfresh(t *testing.T) {
 			if d := cmp.Diff(test.pieces, h.pieces); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(test.r, b.asked[0]); d != "" {
+			if d := cmp.Diff(test.r, b.requests[0]); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 }
 
-func TestToolCallsBind(t *testing.T) {
+func TestNoFailoverAfterToolCalls(t *testing.T) {
 	t.Parallel()
 	call := &model.ToolCall{ID: "1", Name: "search", Input: []byte(`{}`)}
 	a := &scripted{name: "a", acts: []act{{pieces: []model.Piece{{Call: call}}, fails: fails(model.ServerError).fails}}}
@@ -289,13 +289,13 @@ func TestToolCallsBind(t *testing.T) {
 	if d := cmp.Diff([]model.Piece{{Call: call}, {Stop: model.StopIncomplete}}, h.pieces); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"a> broken"}, h.told); d != "" {
+	if d := cmp.Diff([]string{"a> broken"}, h.failures); d != "" {
 		t.Error(d)
 	}
 	want(t, "asked the next", b.times(), 0)
 }
 
-func TestListenerLeaves(t *testing.T) {
+func TestConsumerStops(t *testing.T) {
 	t.Parallel()
 	a, b := &scripted{name: "a", acts: []act{begins("x", "y")}}, &scripted{name: "b", acts: []act{says("x")}}
 	c := failover.New(chats(a, b), failover.Options{})
@@ -309,7 +309,7 @@ func TestListenerLeaves(t *testing.T) {
 	want(t, "asked the next", b.times(), 0)
 }
 
-func TestLogTellsFailuresWithoutTexts(t *testing.T) {
+func TestLogHasNoTexts(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	a := &scripted{name: "a", acts: []act{{fails: &model.Error{Failure: model.ServerError, Status: 503, Cause: errors.New("BODY")}}}}

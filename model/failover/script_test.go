@@ -14,22 +14,22 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// scripted is a model that plays one act a request, the last one again and again.
+// scripted is a model that plays one act per request, and repeats the last one.
 type scripted struct {
 	name string
 	acts []act
 
-	mu     sync.Mutex
-	asked  []model.Request
-	limits atomic.Int32 // times that these were asked for
+	mu       sync.Mutex
+	requests []model.Request
+	limits   atomic.Int32 // calls of Limits
 }
 
-// act is how a model answers once: what it says, with the time before each piece, and how it fails.
+// act is one answer of a model: its pieces, the time before each, and its failure.
 type act struct {
 	pieces []model.Piece
 	every  time.Duration
 	fails  error
-	hangs  bool // it says no more until ctx ends
+	hangs  bool // sends nothing more until ctx ends
 }
 
 func (s *scripted) Name() string                          { return s.name }
@@ -41,8 +41,8 @@ func (s *scripted) Limits(context.Context) model.Limits {
 
 func (s *scripted) Complete(ctx context.Context, r model.Request) iter.Seq2[model.Piece, error] {
 	s.mu.Lock()
-	a := s.acts[min(len(s.asked), len(s.acts)-1)]
-	s.asked = append(s.asked, r)
+	a := s.acts[min(len(s.requests), len(s.acts)-1)]
+	s.requests = append(s.requests, r)
 	s.mu.Unlock()
 	return func(yield func(model.Piece, error) bool) {
 		for _, p := range a.pieces {
@@ -72,10 +72,10 @@ func (s *scripted) Complete(ctx context.Context, r model.Request) iter.Seq2[mode
 func (s *scripted) times() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.asked)
+	return len(s.requests)
 }
 
-// says is an act that ends well.
+// says returns an act that succeeds.
 func says(texts ...string) act {
 	a := begins(texts...)
 	a.pieces = append(a.pieces, model.Piece{Stop: model.StopEnd})
@@ -83,7 +83,7 @@ func says(texts ...string) act {
 	return a
 }
 
-// begins is an act that breaks off after the texts.
+// begins returns an act that is cut off after the texts.
 func begins(texts ...string) act {
 	a := act{fails: &model.Error{Model: "?", Failure: model.Truncated}}
 	for _, t := range texts {
@@ -94,16 +94,16 @@ func begins(texts ...string) act {
 
 func fails(f model.Failure) act { return act{fails: &model.Error{Model: "?", Failure: f}} }
 
-// heard is what came of a request.
+// heard is the result of a request.
 type heard struct {
-	text   string // with | for Resumed
-	pieces []model.Piece
-	stop   model.StopReason
-	err    error
-	told   []string // name>next failure
+	text     string // with | for Resumed
+	pieces   []model.Piece
+	stop     model.StopReason
+	err      error
+	failures []string // name>next failure
 }
 
-// failure gives the failure of the error that was returned.
+// failure returns the failure of the returned error.
 func (h heard) failure() model.Failure {
 	if e, ok := errors.AsType[*model.Error](h.err); ok {
 		return e.Failure
@@ -117,7 +117,7 @@ func listen(ctx context.Context, c model.Chat, r model.Request) (h heard) {
 		if e, ok := errors.AsType[*model.Error](err); ok {
 			f = string(e.Failure)
 		}
-		h.told = append(h.told, name+">"+next+" "+f)
+		h.failures = append(h.failures, name+">"+next+" "+f)
 	}})
 	var b strings.Builder
 	for p, err := range c.Complete(ctx, r) {
@@ -152,7 +152,7 @@ func want[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// author is a model that tells a story, and goes on with it in any way; chance cuts it at any byte.
+// author is a model that writes a text, continues it in a random way, and may be cut off at any byte.
 type author struct {
 	scripted
 	whole string

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/model/failover"
 )
 
-func TestGoesOnWhereItStopped(t *testing.T) {
+func TestContinuation(t *testing.T) {
 	t.Parallel()
 	const long = "A sluice box is a long, narrow trough. It has many riffles on its wooden floor ⟦1⟧. Gold is he"
 	for name, test := range map[string]struct{ said, next, want string }{
@@ -65,7 +65,7 @@ func TestGoesOnWhereItStopped(t *testing.T) {
 				}
 				want(t, "stop", h.stop, stop)
 				want(t, "error", h.err, nil)
-				if d := cmp.Diff(told, h.told); d != "" {
+				if d := cmp.Diff(told, h.failures); d != "" {
 					t.Error(d)
 				}
 			}
@@ -81,7 +81,7 @@ func pieces(text string, size int) (out []string) {
 	return out
 }
 
-func TestWhatTheNextModelIsAsked(t *testing.T) {
+func TestContinuationRequest(t *testing.T) {
 	t.Parallel()
 	r := question
 	r.MaxTokens = 100
@@ -91,11 +91,11 @@ func TestWhatTheNextModelIsAsked(t *testing.T) {
 	c := &scripted{name: "c", acts: []act{says(".")}}
 	h := listen(t.Context(), failover.New(chats(a, b, c), failover.Options{}), r)
 	want(t, "text", h.text, "Gold is heavy ⟦1|.")
-	if d := cmp.Diff([]string{"a>b cut", "b>c cut"}, h.told); d != "" {
+	if d := cmp.Diff([]string{"a>b cut", "b>c cut"}, h.failures); d != "" {
 		t.Error(d)
 	}
 	for _, m := range []*scripted{b, c} {
-		asked := m.asked[0]
+		asked := m.requests[0]
 		want(t, "tokens", asked.MaxTokens, 100-len("Gold is heavy "))
 		if d := cmp.Diff(model.Message{Role: model.Assistant, Text: "Gold is heavy "}, asked.Messages[1]); d != "" {
 			t.Error(d)
@@ -109,7 +109,7 @@ func TestWhatTheNextModelIsAsked(t *testing.T) {
 	}
 }
 
-func TestNobodyCanGoOn(t *testing.T) {
+func TestNoModelCanContinue(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		then []act
@@ -130,19 +130,19 @@ func TestNobodyCanGoOn(t *testing.T) {
 			want(t, "text", strings.TrimSuffix(h.text, "|"), "Gold is heavy")
 			want(t, "stop", h.stop, model.StopIncomplete)
 			want(t, "error", h.err, nil)
-			if d := cmp.Diff(test.told, h.told); d != "" {
+			if d := cmp.Diff(test.told, h.failures); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 }
 
-// writer is a model that knows how the answer goes on, and says it in a way that chance decides.
+// writer returns a continuation of the answer in a random form: with a repetition, a restart or a divergence.
 func writer(rnd *rand.Rand, whole, said string) (text string, strays bool) {
 	if said == "" {
 		return whole, false
 	}
-	rest := whole // after as many characters as were said, in whatever white space
+	rest := whole // after as many characters as said has, ignoring white space
 	for n := len(squeezed(said)); n > 0; {
 		_, size := utf8.DecodeRuneInString(rest)
 		n -= len(squeezed(rest[:size]))
@@ -164,7 +164,7 @@ func writer(rnd *rand.Rand, whole, said string) (text string, strays bool) {
 	return rest, false
 }
 
-// story makes a text in which no word comes twice and no letter twice in a word, so that it is known what is a repetition.
+// story returns a text without repeated words, and without repeated letters in a word, so that repetitions are certain.
 func story(rnd *rand.Rand) string {
 	var b strings.Builder
 	letters, seen := []rune("abcdefghijklmnopqrstuvwxyzäöüßéñžłшж"), map[string]bool{}
@@ -193,8 +193,8 @@ func squeezed(s string) string {
 	}, s)
 }
 
-// TestNothingIsSaidTwice cuts models anywhere, which go on in any way, and holds what is heard against what was to be said.
-func TestNothingIsSaidTwice(t *testing.T) {
+// TestNoRepetition cuts models at random places and compares the continued answer with the expected text.
+func TestNoRepetition(t *testing.T) {
 	t.Parallel()
 	ends := map[model.StopReason]int{}
 	for seed := range uint64(3000) {
@@ -212,8 +212,8 @@ func TestNothingIsSaidTwice(t *testing.T) {
 	}
 }
 
-// tellStory asks a chain of models that are cut at any byte, and gives what is heard, without citations that came to
-// nothing.
+// tellStory asks a chain of models that are cut off at random bytes, and returns the result without incomplete citations and the
+// expected text.
 func tellStory(t *testing.T, seed uint64) (heard, string) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	whole := story(rnd)
@@ -221,9 +221,9 @@ func tellStory(t *testing.T, seed uint64) (heard, string) {
 	for i := range 1 + rnd.IntN(4) {
 		models = append(models, &author{scripted: scripted{name: fmt.Sprint(i)}, whole: whole, rnd: rnd})
 	}
-	mute := model.Request{Messages: []model.Message{{Role: model.User, Text: "?"}}} // a story is not told with its words
+	mute := model.Request{Messages: []model.Message{{Role: model.User, Text: "?"}}} // contains no word of the story
 	h := listen(t.Context(), failover.New(models, failover.Options{Rounds: 1}), mute)
-	if h.failure() != "" { // all failed before a word: there is nothing to tell
+	if h.failure() != "" { // all models failed before the first word
 		return heard{stop: model.StopIncomplete}, whole
 	}
 	var text string
@@ -240,7 +240,7 @@ func tellStory(t *testing.T, seed uint64) (heard, string) {
 	return h, whole
 }
 
-// finished cuts off a citation that was begun.
+// finished removes an incomplete citation.
 func finished(text string) string {
 	if i := strings.LastIndex(text, "⟦"); i >= 0 && !strings.Contains(text[i:], "⟧") {
 		return text[:i]
@@ -248,8 +248,8 @@ func finished(text string) string {
 	return text
 }
 
-// FuzzGoesOn holds that whatever a model says, what is given of it is its end, and at most a space before that.
-func FuzzGoesOn(f *testing.F) {
+// FuzzContinuation checks that the result is always a suffix of the continuation, with at most an additional space before it.
+func FuzzContinuation(f *testing.F) {
 	f.Add("Gold is hea", "heavy.", 3)
 	f.Add("黄金は重い金属 ⟦1", "金属です。", 1)
 	f.Add(" \n", "\u2028x\u0301", 1)
@@ -271,7 +271,7 @@ func FuzzGoesOn(f *testing.F) {
 	})
 }
 
-func TestNobodyIsAskedAfterOneThatStrays(t *testing.T) {
+func TestNoFailoverAfterDivergence(t *testing.T) {
 	t.Parallel()
 	a := &scripted{name: "a", acts: []act{begins("The answer is")}}
 	b := &scripted{name: "b", acts: []act{says("The answer was no.")}}
@@ -282,8 +282,8 @@ func TestNobodyIsAskedAfterOneThatStrays(t *testing.T) {
 	want(t, "asked the third", c.times(), 0)
 }
 
-// TestContinuesWhatWasSaidBefore gives the beginning of the answer with the request, as after a restart.
-func TestContinuesWhatWasSaidBefore(t *testing.T) {
+// TestPrefix continues the prefix of a request, as after a restart.
+func TestPrefix(t *testing.T) {
 	t.Parallel()
 	r := question
 	r.Prefix = "Gold is heavy ⟦1⟧"
@@ -308,7 +308,7 @@ func TestContinuesWhatWasSaidBefore(t *testing.T) {
 			want(t, "text", h.text, test.text)
 			want(t, "stop", h.stop, test.stop)
 			want(t, "failure", h.failure(), test.fails)
-			for _, asked := range a.asked {
+			for _, asked := range a.requests {
 				if len(asked.Messages) != 3 || asked.Messages[1].Text != r.Prefix || asked.Prefix != "" {
 					t.Errorf("asked %+v", asked)
 				}
