@@ -81,8 +81,8 @@ func TestSizeOfMemory(t *testing.T) {
 	}
 }
 
-// TestTooMuch is of documents whose text would take more memory than one may have.
-func TestTooMuch(t *testing.T) {
+// TestDocumentTooLarge ingests documents whose text exceeds the limit of memory.
+func TestDocumentTooLarge(t *testing.T) {
 	dir := t.TempDir()
 	g := ingest.New(newMemory(), nil, ingest.Options{})
 	for name, c := range map[string]struct{ text, want string }{

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	headroom     = 1024 // tokens for reasoning before the reply
-	maxComplaint = 1000 // bytes
-	maxFaults    = 6    // schema violations that are reported to the model
-	maxEcho      = 8 << 10
+	headroom     = 1024    // tokens for reasoning before the reply
+	maxComplaint = 1000    // bytes
+	maxFaults    = 6       // schema violations that are reported to the model
+	maxEcho      = 8 << 10 // bytes of an invalid reply that are shown to the model
 )
 
 // Causes of a [model.Error]. None of them contains text of the model.
 var (
-	errForm = errors.New("the answer is not of the form asked for, nor is a second one")
-	errLong = errors.New("the answer is longer than any that was asked for")
+	errInvalid = errors.New("two replies do not match the schema")
+	errLong    = errors.New("the reply is too long")
 )
 
 // Ask returns the reply of a model to a prompt that has a schema. It requests JSON of that schema at temperature 0. The
@@ -85,7 +85,7 @@ func ask[T any](ctx context.Context, chat model.Chat, set *Set, d Data, check fu
 	if err := final(chat, stop); err != nil {
 		return none, err
 	}
-	return none, &model.Error{Model: chat.Name(), Failure: model.Malformed, Cause: errForm}
+	return none, &model.Error{Model: chat.Name(), Failure: model.Malformed, Cause: errInvalid}
 }
 
 // Text returns the reply of a model to a prompt without a schema: valid UTF-8, trimmed, without control characters and

@@ -9,7 +9,7 @@ const (
 	maxReply   = 64 << 10 // bytes of a reply that are read
 	maxThought = 1 << 20  // bytes of reasoning that are skipped
 	maxDepth   = 32       // nesting of JSON
-	maxStarts  = 64       // positions at which an object is tried
+	maxStarts  = 64       // opening braces that are tried as the start of an object
 )
 
 // extract returns the JSON object of a model's reply: all of it, the first fenced code block that contains one, or the
@@ -52,7 +52,7 @@ func first(s string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// object returns the JSON object at the start of s, or "" if there is none or it is nested too deeply.
+// object returns the JSON object at the start of s, or "" if s does not start with one or it is nested too deeply.
 func object(s string) string {
 	if !strings.HasPrefix(s, "{") {
 		return ""

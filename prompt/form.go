@@ -6,7 +6,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxForm is how many bytes of JSON are validated.
+// maxForm is the maximum size of a validated object in bytes.
 const maxForm = 16 << 10
 
 // Form validates the JSON object that a model wrote against a JSON Schema. It is safe for concurrent use.

@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	failuresInARow = 3               // invalid replies after which a model is suspended
-	suspension     = 5 * time.Minute // duration of a suspension
+	maxFailures = 3               // consecutive invalid replies after which a model is suspended
+	suspension  = 5 * time.Minute // duration of a suspension
 )
 
-// errForms is the reason of a suspension.
-var errForms = errors.New("it could not fill in the last forms")
+// errSuspended is the cause of [model.Skipped].
+var errSuspended = errors.New("its last replies were invalid")
 
-// Judge is a model that [Ask] asks for JSON. Small models cannot write it, and each try costs two requests, so a model is
-// suspended for a while after some failures in a row, with [model.Skipped] as the failure. It is safe for concurrent use.
+// Judge is a model that [Ask] asks for JSON. Many small models cannot write it, and each failure costs two requests. So a model is
+// suspended for a while after some consecutive failures. Meanwhile Ask fails with [model.Skipped]. It is safe for concurrent use.
 type Judge struct {
 	model.Chat
 
 	mu     sync.Mutex
-	failed int // in a row
+	failed int // consecutive failures
 	until  time.Time
 }
 
 // NewJudge returns a Judge that asks chat.
 func NewJudge(chat model.Chat) *Judge { return &Judge{Chat: chat} }
 
-// Skipped returns the error to use instead of a request, or nil if the model may be asked.
+// Skipped returns an error while the model is suspended, and nil otherwise.
 func (j *Judge) Skipped() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if time.Now().Before(j.until) {
-		return &model.Error{Model: j.Name(), Failure: model.Skipped, Cause: errForms}
+		return &model.Error{Model: j.Name(), Failure: model.Skipped, Cause: errSuspended}
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (j *Judge) Record(err error) {
 	case err == nil:
 		j.failed = 0
 	case e != nil && e.Failure == model.Malformed:
-		if j.failed++; j.failed >= failuresInARow {
+		if j.failed++; j.failed >= maxFailures {
 			j.failed, j.until = 0, time.Now().Add(suspension)
 		}
 	}

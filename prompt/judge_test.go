@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-rag/sluice/prompt"
 )
 
-// TestJudgeThatFillsInNoForms: three failures in a row end the asking for a while; one form in between begins the count anew.
-func TestJudgeThatFillsInNoForms(t *testing.T) {
+// TestJudgeIsSuspended checks that three consecutive invalid replies suspend a model, and that a valid reply resets the count.
+func TestJudgeIsSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, says := 0, "I think it is a simple question."
 		judge := prompt.NewJudge(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
@@ -43,13 +43,13 @@ func TestJudgeThatFillsInNoForms(t *testing.T) {
 				t.Fatalf("question %d: %q, want %q", i, got, c.want)
 			}
 		}
-		if asked != 11 { // two for each answer of no form
+		if asked != 11 { // two for each invalid reply
 			t.Errorf("asked %d times", asked)
 		}
-		time.Sleep(5 * time.Minute) // of the bubble
+		time.Sleep(5 * time.Minute) // in the synctest bubble
 		says = good
 		if got := ask(); got != "" {
-			t.Errorf("after its rest: %q", got)
+			t.Errorf("after the suspension: %q", got)
 		}
 	})
 }

@@ -120,7 +120,7 @@ func Load(dir string) (*Set, error) {
 				continue
 			}
 			if _, ok := s.sources[e.Name()]; !ok {
-				return nil, fmt.Errorf("read prompts: %s is none of them: %s", filepath.Join(dir, e.Name()), strings.Join(s.Names(), ", "))
+				return nil, fmt.Errorf("read prompts: %s is not the name of a prompt; the names are %s", filepath.Join(dir, e.Name()), strings.Join(s.Names(), ", "))
 			}
 			source, err := readFile(filepath.Join(dir, e.Name()))
 			if err != nil {
@@ -147,14 +147,14 @@ func readFile(path string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return "", fmt.Errorf("%s is no file of at most %d bytes", path, maxFile)
+		return "", fmt.Errorf("%s is not a regular file of at most %d bytes", path, maxFile)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
 	if !utf8.Valid(b) {
-		return "", fmt.Errorf("%s is not in UTF-8", path)
+		return "", fmt.Errorf("%s is not valid UTF-8", path)
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(string(b), "\ufeff"), "\r\n", "\n"), nil
 }
@@ -182,20 +182,20 @@ func (s *Set) or() *Set {
 func (s *Set) parse(where func(string) string) error {
 	s.prompts = map[string]parsed{}
 	var err error
-	if s.fence, err = one(where("fence.md"), s.sources["fence.md"], fenceView{sampleTag}, sampleTag); err != nil {
+	if s.fence, err = parseOne(where("fence.md"), s.sources["fence.md"], fenceView{sampleTag}, sampleTag); err != nil {
 		return err
 	}
 	repair := repairView{Complaint: "sample complaint", Schema: "sample schema"}
-	if s.repair, err = one(where("repair.md"), s.sources["repair.md"], repair, repair.Complaint, repair.Schema); err != nil {
+	if s.repair, err = parseOne(where("repair.md"), s.sources["repair.md"], repair, repair.Complaint, repair.Schema); err != nil {
 		return err
 	}
 	complaint := complaintView{repair.Complaint}
-	if s.recall, err = one(where("again.md"), s.sources["again.md"], complaint, complaint.Complaint); err != nil {
+	if s.recall, err = parseOne(where("again.md"), s.sources["again.md"], complaint, complaint.Complaint); err != nil {
 		return err
 	}
 	for name, samples := range samples() {
 		file := where(name + ".md")
-		p, err := parts(file, s.sources[name+".md"])
+		p, err := parseParts(file, s.sources[name+".md"])
 		if err != nil {
 			return err
 		}
@@ -215,8 +215,8 @@ func (s *Set) parse(where func(string) string) error {
 	return nil
 }
 
-// one parses a file with one part and checks that it shows its data.
-func one(file, source string, view any, shows ...string) (*template.Template, error) {
+// parseOne parses a file with one part and checks that it shows its data.
+func parseOne(file, source string, view any, shows ...string) (*template.Template, error) {
 	t, err := template.New(file).Parse(source)
 	if err != nil {
 		return nil, fmt.Errorf("read prompt: %w", err)
@@ -227,14 +227,14 @@ func one(file, source string, view any, shows ...string) (*template.Template, er
 	}
 	for _, part := range shows {
 		if !strings.Contains(out, part) {
-			return nil, fmt.Errorf("read prompt %s: it leaves out a part of what it is given", file)
+			return nil, fmt.Errorf("read prompt %s: it leaves out a part of its data", file)
 		}
 	}
 	return t, nil
 }
 
-// parts splits a file into its two parts and parses them.
-func parts(file, source string) (parsed, error) {
+// parseParts splits a file into its two parts and parses them.
+func parseParts(file, source string) (parsed, error) {
 	var system, user strings.Builder
 	into := (*strings.Builder)(nil)
 	n := 0
@@ -288,7 +288,7 @@ func (p parsed) try(d Data) error {
 	}
 	for _, q := range f.quoted() {
 		if !strings.Contains(system+user, string(q)) {
-			return errors.New("it leaves out a question, a passage or a claim that it is given")
+			return errors.New("it leaves out a question, a passage or a claim")
 		}
 	}
 	return nil
@@ -339,7 +339,7 @@ func (s *Set) render(d Data) ([]model.Message, fence, error) {
 	in := s.or()
 	p, ok := in.prompts[d.name()]
 	if !ok {
-		return nil, fence{}, fmt.Errorf("write prompt: there is none named %s", d.name())
+		return nil, fence{}, fmt.Errorf("write prompt: unknown prompt %s", d.name())
 	}
 	f := newFence(s.tag())
 	view := d.fenced(f)

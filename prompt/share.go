@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-var errLate = errors.New("it did not answer in its share of the time")
+var errLate = errors.New("the reply took longer than its share of the time")
 
 // WithShare returns the context of a model call that may take at most the given time, and at most the given fraction (1/parts)
 // of the time until the deadline of ctx.
@@ -56,7 +56,7 @@ func ForEach(n, parallel int, do func(i int) error) []error {
 
 // ReportFailures reports to the trace of ctx why requests to a model failed, each reason once.
 func ReportFailures(ctx context.Context, errs []error, name, next string) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, err := range errs {
 		if err == nil {
 			continue
@@ -66,8 +66,8 @@ func ReportFailures(ctx context.Context, errs []error, name, next string) {
 		if errors.As(err, &known) {
 			reason = string(known.Failure)
 		}
-		if !told[reason] {
-			told[reason] = true
+		if !reported[reason] {
+			reported[reason] = true
 			model.Failed(ctx, err, name, next)
 		}
 	}

@@ -37,10 +37,10 @@ type ToolResult struct {
 type Finding struct {
 	Passage
 	Grade string   // the passage's class
-	Path  []string // the names in the graph that led to it
+	Path  []string // the names of the walk in the graph that found it
 }
 
-// Limits of what is quoted of a call.
+// Limits of the quoted parts of a call.
 const (
 	maxArgument = 1000 // bytes of a string
 	maxListed   = 16   // elements of a list

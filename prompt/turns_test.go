@@ -23,11 +23,11 @@ func TestConverse(t *testing.T) {
 		for _, m := range ms {
 			roles += string(m.Role) + " "
 			if n := strings.Count(strings.ToLower(m.Text), tag); m.Role == model.ToolResult && n != 2 {
-				t.Errorf("%.40q: the tag stands there %d times", s, n)
+				t.Errorf("%.40q: it contains the tag %d times", s, n)
 			}
 			for _, bad := range []string{"<|", "⟦", "\x00", "</think>"} {
 				if strings.Contains(m.Text, bad) {
-					t.Errorf("%.40q: %q is not made harmless", s, bad)
+					t.Errorf("%.40q: %q is not neutralized", s, bad)
 				}
 			}
 			for _, c := range m.ToolCalls {
@@ -61,7 +61,7 @@ func TestForm(t *testing.T) {
 	}
 	for _, schema := range []string{`{`, `{"type": "array"}`, `{"type": "object", "$ref": "http://x/y"}`} {
 		if _, err := prompt.NewForm(json.RawMessage(schema)); err == nil {
-			t.Errorf("%s is taken", schema)
+			t.Errorf("%s is accepted", schema)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (r ruled) Extract(_ context.Context, chunks []corpus.Chunk, _ [][]entities.
 func TestNames(t *testing.T) {
 	rules, model := entities.Rules{}.Name(), entities.NewModel(nil, nil, entities.Rules{}, prompt.PassageOptions{}).Name()
 	if none := (entities.None{}).Name(); rules == model || rules == none || model == none || rules == "" {
-		t.Errorf("forms that find different names are told apart: %q, %q, %q", rules, model, none)
+		t.Errorf("extractors have the same or no name: %q, %q, %q", rules, model, none)
 	}
 	if found, err := (entities.None{}).Extract(t.Context(), passages("Ada Brook keeps it."), nil); err != nil || len(found) != len(passages("x")) || found[0].Mentions != nil {
 		t.Errorf("%v, %v", found, err)
@@ -68,12 +68,12 @@ func TestModel(t *testing.T) {
 			Mentions: []corpus.Mention{{Name: "Farland lighthouse", Kind: corpus.Subject}, {Name: "Ada Brook", Kind: corpus.Named},
 				{Name: "żukowo", Kind: corpus.Named}, {Name: "mill", Kind: corpus.Named}},
 			Relations: []corpus.Relation{{From: "Ada Brook", To: "żukowo", Predicate: "came from"}, {From: "Farland lighthouse", To: "Ada Brook", Predicate: "Its keeper is"}}}},
-		{"it says more of the same", `{"names": [], "relations": [{"from": "Farland lighthouse", "says": "is kept by", "to": "Ada Brook"},
+		{"several relations between two names", `{"names": [], "relations": [{"from": "Farland lighthouse", "says": "is kept by", "to": "Ada Brook"},
 			{"from": "Farland lighthouse", "says": "is guarded by", "to": "Ada Brook"}]}`, entities.Extraction{
 			Mentions: alone[1].Mentions, Relations: []corpus.Relation{{From: "Farland lighthouse", To: "Ada Brook", Predicate: "is kept by"}}}},
-		{"names that the passage does not hold", `{"names": ["Joan Marsh", "Brook Ada", "Ada Brooks", "", "?!", "brook, who came from the mill at żukowo. She burns rapeseed oil. She", "` + long + `"],
+		{"names that the passage does not contain", `{"names": ["Joan Marsh", "Brook Ada", "Ada Brooks", "", "?!", "brook, who came from the mill at żukowo. She burns rapeseed oil. She", "` + long + `"],
 			"relations": [{"from": "Ada Brook", "says": "is the sister of", "to": "Joan Marsh"}]}`, alone[1]},
-		{"relations of no use", `{"names": [], "relations": [{"from": "Ada Brook", "says": "is", "to": "Ada Brook"}, {"from": "Ada Brook", "says": "—", "to": "Farland lighthouse"},
+		{"invalid relations", `{"names": [], "relations": [{"from": "Ada Brook", "says": "is", "to": "Ada Brook"}, {"from": "Ada Brook", "says": "—", "to": "Farland lighthouse"},
 			{"from": "Ada Brook", "says": "` + long + `", "to": "Farland lighthouse"}, {"from": "", "says": "is", "to": ""}]}`, alone[1]},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,10 +118,10 @@ func TestModelFallsBack(t *testing.T) {
 	texts := slices.Repeat([]string{keeper}, 8)
 	alone, _ := ruled{}.Extract(t.Context(), passages(texts...), nil)
 	for _, c := range []struct {
-		name  string
-		says  func(ctx context.Context) (string, error)
-		asked int64 // for eight passages
-		told  []string
+		name     string
+		says     func(ctx context.Context) (string, error)
+		asked    int64 // for eight passages
+		reported []string
 	}{
 		{"nonsense", func(context.Context) (string, error) { return "Ada Brook 7741", nil }, 6,
 			[]string{"qwen gave what cannot be used", "qwen failed a moment ago and was not asked"}},
@@ -135,7 +135,7 @@ func TestModelFallsBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int64
-				ctx, told := modeltest.RecordTrace(t.Context())
+				ctx, reported := modeltest.RecordTrace(t.Context())
 				m := entities.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 					asked.Add(1)
 					return c.says(ctx)
@@ -144,18 +144,18 @@ func TestModelFallsBack(t *testing.T) {
 				if d := cmp.Diff(alone, got); d != "" || err != nil || asked.Load() != c.asked {
 					t.Errorf("%v, asked %d times\n%s", err, asked.Load(), d)
 				}
-				if len(*told) != len(c.told) {
-					t.Fatalf("told %q", *told)
+				if len(*reported) != len(c.reported) {
+					t.Fatalf("reported %q", *reported)
 				}
-				for i, s := range *told {
-					if !strings.HasPrefix(s, c.told[i]) || !strings.HasSuffix(s, "| qwen > rules") || strings.Contains(s, "7741") {
-						t.Errorf("told %q", s)
+				for i, s := range *reported {
+					if !strings.HasPrefix(s, c.reported[i]) || !strings.HasSuffix(s, "| qwen > rules") || strings.Contains(s, "7741") {
+						t.Errorf("reported %q", s)
 					}
 				}
 				time.Sleep(6 * time.Minute) // in the synctest bubble
 				before := asked.Load()
 				if _, err := m.Extract(ctx, passages(keeper), nil); err != nil || asked.Load() == before {
-					t.Errorf("%v, and it is not asked again", err)
+					t.Errorf("%v, and the model is not called again", err)
 				}
 			})
 		})
@@ -175,7 +175,7 @@ func TestModelFallsBack(t *testing.T) {
 	}
 }
 
-func TestModelReadsTheFirstOnly(t *testing.T) {
+func TestModelMaxPassages(t *testing.T) {
 	var asked atomic.Int64
 	_, err := entities.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 		asked.Add(1)

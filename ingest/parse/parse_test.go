@@ -192,7 +192,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func TestFrontMatterOfOddForms(t *testing.T) {
+func TestUnusualFrontMatter(t *testing.T) {
 	for in, want := range map[string]corpus.DublinCore{
 		"---\n---\nx":                          {},
 		"---\ntitle: A: B\n---\nx":             {},

@@ -54,8 +54,8 @@ func TestModel(t *testing.T) {
 	}{
 		{"resolved", []string{"", "The owner of Farland Mill lived there with 12 cats.", "When the war came, Farland Mill, the place, was not sold.", "Others were."},
 			[]string{"", "The owner of Farland Mill lived there with 12 cats.", "When the war came, Farland Mill, the place, was not sold.", ""}},
-		{"a number that is nowhere", []string{"", "The owner of Farland Mill lived there with 12 cats in 1890.", "", ""}, make([]string, 4)},
-		{"a name that is nowhere", []string{"", "The owner, Ann Hale, lived there with 12 cats.", "", ""}, make([]string, 4)},
+		{"an invented number", []string{"", "The owner of Farland Mill lived there with 12 cats in 1890.", "", ""}, make([]string, 4)},
+		{"an invented name", []string{"", "The owner, Ann Hale, lived there with 12 cats.", "", ""}, make([]string, 4)},
 		{"a number left out", []string{"", "The owner of Farland Mill lived there with cats.", "", ""}, make([]string, 4)},
 		{"a negation left out", []string{"", "", "When the war came, the place Farland Mill was sold.", ""}, make([]string, 4)},
 		{"a negation added", []string{"", "The owner of Farland Mill never lived there with 12 cats.", "", ""}, make([]string, 4)},
@@ -90,8 +90,8 @@ func TestModelKeepsRules(t *testing.T) {
 	}
 }
 
-// TestModelAsksOnceAPassage checks that there is one request per passage, without code and tables.
-func TestModelAsksOnceAPassage(t *testing.T) {
+// TestModelRequestsPerPassage checks that there is one request per passage, without code and tables.
+func TestModelRequestsPerPassage(t *testing.T) {
 	var asked atomic.Int32
 	statements(t, proposition.NewModel(modeltest.ReplyFunc(func(_ context.Context, r model.Request) (string, error) {
 		asked.Add(1)
@@ -108,7 +108,7 @@ func TestModelAsksOnceAPassage(t *testing.T) {
 // TestModelCooldown checks that a failed model is not called for a while, and that the failure is logged once.
 func TestModelCooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, told := modeltest.RecordTrace(t.Context())
+		ctx, reported := modeltest.RecordTrace(t.Context())
 		var asked atomic.Int32
 		p := proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) {
 			asked.Add(1)
@@ -120,8 +120,8 @@ func TestModelCooldown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if asked.Load() != 1 || len(*told) != 1 || !strings.HasSuffix((*told)[0], "| qwen > rules-1") {
-			t.Error(asked.Load(), *told)
+		if asked.Load() != 1 || len(*reported) != 1 || !strings.HasSuffix((*reported)[0], "| qwen > rules-1") {
+			t.Error(asked.Load(), *reported)
 		}
 		time.Sleep(2 * time.Minute)
 		if err := p.Generate(ctx, chunks); err != nil || asked.Load() != 2 {
@@ -130,15 +130,15 @@ func TestModelCooldown(t *testing.T) {
 	})
 }
 
-func TestModelLate(t *testing.T) {
+func TestModelTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, told := modeltest.RecordTrace(t.Context())
+		ctx, reported := modeltest.RecordTrace(t.Context())
 		p := proposition.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}), nil, proposition.Rules{}, prompt.PassageOptions{Parallel: 1})
-		if err := p.Generate(ctx, chunksOf(t, "a.md", document)); err != nil || len(*told) != 1 {
-			t.Error(err, *told)
+		if err := p.Generate(ctx, chunksOf(t, "a.md", document)); err != nil || len(*reported) != 1 {
+			t.Error(err, *reported)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -149,7 +149,7 @@ func TestModelLate(t *testing.T) {
 	})
 }
 
-func TestModelNonsense(t *testing.T) {
+func TestModelInvalidReplies(t *testing.T) {
 	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
 		got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
 			nil, proposition.Rules{}, prompt.PassageOptions{}), box+"It was patented in 1871.")

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// minText is how short a text is cut in bytes to suit an embedder that takes no longer one.
+// minText is the minimum length in bytes to which a rejected text is shortened.
 const minText = 256
 
 // errEmbedder marks errors of the embedder, which affect all collections.

@@ -30,12 +30,12 @@ import (
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
-// hashing places a text by the hashes of its words: small, and good enough to find a text by its words.
+// hashing is an embedder that hashes the words of a text to components, so that texts with common words are similar.
 type hashing struct {
 	space string
 	dim   int
 	salt  string                     // differs between models
-	fail  func(texts []string) error // asked before each call for passages; may be nil
+	fail  func(texts []string) error // called before passages are embedded; may be nil
 
 	mu    sync.Mutex
 	calls int
@@ -112,7 +112,7 @@ func add(t testing.TB, x *embedded.Index, e model.Embedder, collection string, t
 	return r
 }
 
-// rivers are n documents.
+// rivers returns n documents.
 func rivers(n int) map[string]string {
 	names := strings.Fields("danube rhine volga thames seine loire ebro tagus oder elbe vistula dnieper")
 	out := map[string]string{}
@@ -137,7 +137,7 @@ func ask(t *testing.T, x *embedded.Index, k *reembed.Worker, collection, questio
 	return p.Space, hits
 }
 
-func census(t *testing.T, x *embedded.Index, collection string, want index.VectorStats) {
+func wantStats(t *testing.T, x *embedded.Index, collection string, want index.VectorStats) {
 	t.Helper()
 	got, err := x.VectorStats(t.Context(), collection)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -161,7 +161,7 @@ func start(t *testing.T, k *reembed.Worker) (stop func()) {
 }
 
 // TestOldVectorsServe changes the embedder of two collections, step by step, while questions are asked, and documents
-// come, go and change.
+// are added, deleted and changed.
 func TestOldVectorsServe(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestOldVectorsServe(t *testing.T) {
 		for ; !switched; steps++ {
 			synctest.Wait()
 			switch steps {
-			case 2: // one comes, one goes, one changes; their vectors are made by the wanted embedder alone
+			case 2: // one document is added, one deleted, one changed; only the wanted embedder embeds them
 				quick := &hashing{space: "hash", dim: 64}
 				add(t, x, quick, "one", map[string]string{"new.txt": "The Ganges is a holy river.", "doc03.txt": "The Mekong is long."})
 				gone := []corpus.DocumentID{ingest.DocumentID("one", "doc05.txt")}
@@ -228,8 +228,8 @@ func TestOldVectorsServe(t *testing.T) {
 				t.Errorf("%s has %+v, %v", name, c, err)
 			}
 		}
-		if placed, err := k.SearchVector(t.Context(), "one", "x", model.ForQuery); err != nil || placed.Weights.Vector != 0.04 {
-			t.Errorf("placed %+v, %v", placed, err)
+		if vector, err := k.SearchVector(t.Context(), "one", "x", model.ForQuery); err != nil || vector.Weights.Vector != 0.04 {
+			t.Errorf("search vector %+v, %v", vector, err)
 		}
 		for _, c := range k.Progress().Collections {
 			if c.Done != c.Total || c.Total == 0 {
@@ -240,7 +240,7 @@ func TestOldVectorsServe(t *testing.T) {
 		k.Notify()
 		synctest.Wait()
 		if fresh.asked() != calls {
-			t.Error("work where there is nothing to do")
+			t.Error("the embedder was called although no vector is missing")
 		}
 		stop()
 	})
@@ -269,14 +269,14 @@ func TestEmbedderFails(t *testing.T) {
 		synctest.Wait()
 		p, err := k.SearchVector(t.Context(), "c", "danube", model.ForQuery)
 		if err != nil || p.Space != "hash" {
-			t.Errorf("placed %+v, %v", p, err)
+			t.Errorf("search vector %+v, %v", p, err)
 		}
 		if f := k.Progress().Failure; f != "server could not be reached" {
 			t.Errorf("failure %q", f)
 		}
 		before := e.asked()
 		for range 60 {
-			time.Sleep(time.Minute) // of the bubble
+			time.Sleep(time.Minute) // in the synctest bubble
 			k.Notify()
 		}
 		synctest.Wait()
@@ -299,9 +299,9 @@ func TestEmbedderFails(t *testing.T) {
 	})
 }
 
-// TestPoison has texts that the embedder does not take: too long ones get the vector of their beginning, others none, and
-// they hold up nothing.
-func TestPoison(t *testing.T) {
+// TestRejectedTexts embeds texts that the embedder rejects. Texts that are too long must get the vector of their beginning, others none, and
+// they must not delay other texts.
+func TestRejectedTexts(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		x := openIndex(t, dir)
@@ -392,7 +392,7 @@ func resume(t *testing.T, x *embedded.Index, old model.Embedder) {
 	synctest.Wait()
 	cancel()
 	wg.Wait()
-	census(t, x, "c", index.VectorStats{Chunks: c.Chunks, Spaces: []index.Space{{Name: "hash", Dim: 64, Vectors: c.Chunks, Complete: true}}})
+	wantStats(t, x, "c", index.VectorStats{Chunks: c.Chunks, Spaces: []index.Space{{Name: "hash", Dim: 64, Vectors: c.Chunks, Complete: true}}})
 	again := 0
 	for _, n := range e.texts {
 		again += n
@@ -402,8 +402,8 @@ func resume(t *testing.T, x *embedded.Index, old model.Embedder) {
 	}
 }
 
-// TestServing checks which embedder serves in all states of a collection.
-func TestServing(t *testing.T) {
+// TestServingEmbedder checks the serving embedder in all states of a collection.
+func TestServingEmbedder(t *testing.T) {
 	a, b, c := &hashing{space: "a", dim: 4}, &hashing{space: "b", dim: 4}, &hashing{space: "c", dim: 4}
 	for _, test := range []struct {
 		name     string
@@ -417,7 +417,7 @@ func TestServing(t *testing.T) {
 		{"both are complete", []*hashing{a, c}, "c", "c"},
 		{"the older one is not", []*hashing{{space: "x", dim: 4}, b, c}, "", "c"},
 		{"in order", []*hashing{b, a}, "a", "a"},
-		{"none at hand", []*hashing{{space: "x", dim: 4}}, "", "c"},
+		{"no embedder for its space", []*hashing{{space: "x", dim: 4}}, "", "c"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			x := openIndex(t, t.TempDir())
@@ -437,12 +437,12 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// TestServingIsQuick checks that the serving embedder is cached until a collection changes.
-func TestServingIsQuick(t *testing.T) {
+// TestServingEmbedderIsCached checks that the serving embedder is cached until a collection changes.
+func TestServingEmbedderIsCached(t *testing.T) {
 	x := openIndex(t, t.TempDir())
 	e := &hashing{space: "a", dim: 4}
 	add(t, x, e, "col", rivers(1))
-	counted := &looks{kept: x}
+	counted := &statsCounter{Spaces: x}
 	k := reembed.New(counted, e, nil, reembed.Options{})
 	for range 10 {
 		if _, err := k.SearchVector(t.Context(), "col", "q", model.ForQuery); err != nil {
@@ -450,7 +450,7 @@ func TestServingIsQuick(t *testing.T) {
 		}
 	}
 	if counted.n != 1 {
-		t.Errorf("%d looks for ten questions", counted.n)
+		t.Errorf("%d reads for ten questions", counted.n)
 	}
 	k.Notify()
 	for range 10 {
@@ -459,33 +459,31 @@ func TestServingIsQuick(t *testing.T) {
 		}
 	}
 	if counted.n != 2 {
-		t.Errorf("%d looks after a change", counted.n)
+		t.Errorf("%d reads after a change", counted.n)
 	}
-	e.dim = 5 // another model behind the name
+	e.dim = 5 // another model with the same name
 	if p, err := k.SearchVector(t.Context(), "col", "q", model.ForQuery); err == nil {
 		t.Errorf("a vector of another dimension: %+v", p)
 	}
 }
 
-type kept = interface{ index.Spaces }
-
-// TestOlderEmbedderIsGone lets the serving embedder fail. Questions must use the vectors of the wanted embedder.
-func TestOlderEmbedderIsGone(t *testing.T) {
+// TestOlderEmbedderFails lets the serving embedder fail. Questions must use the vectors of the wanted embedder.
+func TestOlderEmbedderFails(t *testing.T) {
 	x := openIndex(t, t.TempDir())
 	old, wanted := &hashing{space: "old", dim: 8}, &hashing{space: "wanted", dim: 64}
 	add(t, x, old, "c", rivers(12))
 	add(t, x, wanted, "c", map[string]string{"new.txt": "The Ganges is a holy river."})
 	k := reembed.New(x, wanted, []model.Embedder{gone{old}}, reembed.Options{})
-	var told []string
+	var reported []string
 	ctx := model.WithTrace(t.Context(), &model.Trace{Failed: func(err error, name, next string) {
-		told = append(told, fmt.Sprint(err, " ", name, " ", next))
+		reported = append(reported, fmt.Sprint(err, " ", name, " ", next))
 	}})
 	p, err := k.SearchVector(ctx, "c", "ganges", model.ForQuery)
 	if err != nil || p.Space != "wanted" || len(p.Vector) != 64 {
-		t.Errorf("placed %+v, %v", p, err)
+		t.Errorf("search vector %+v, %v", p, err)
 	}
-	if d := cmp.Diff([]string{"no connection old wanted"}, told); d != "" {
-		t.Errorf("told (-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"no connection old wanted"}, reported); d != "" {
+		t.Errorf("reported (-want +got):\n%s", d)
 	}
 	if _, hits := ask(t, x, k, "c", "ganges danube"); len(hits) < 2 || hits[0].Cosine == 0 || hits[1].Cosine != 0 {
 		t.Errorf("hits %v", hits)
@@ -498,8 +496,8 @@ func (gone) Embed(context.Context, []string, model.Purpose) ([][]float32, error)
 	return nil, errors.New("no connection")
 }
 
-// TestWaits checks the delays after errors: not shorter than the provider requests, and with backoff for the index.
-func TestWaits(t *testing.T) {
+// TestRetryDelays checks the delays after errors: not shorter than the provider requests, and with backoff for the index.
+func TestRetryDelays(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		x := openIndex(t, dir)
@@ -512,12 +510,12 @@ func TestWaits(t *testing.T) {
 		time.Sleep(119 * time.Second)
 		synctest.Wait()
 		if n := busy.asked(); n != 1 {
-			t.Errorf("asked %d times before the time was over", n)
+			t.Errorf("asked %d times before the requested delay was over", n)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := busy.asked(); n != 2 {
-			t.Errorf("asked %d times when it was", n)
+			t.Errorf("asked %d times afterwards", n)
 		}
 		stop()
 		if err := x.Close(); err != nil {
@@ -531,21 +529,21 @@ func TestWaits(t *testing.T) {
 			t.Errorf("failure %q", f)
 		}
 		if _, err := k.SearchVector(t.Context(), "c", "danube", model.ForQuery); err == nil {
-			t.Error("placed without an index")
+			t.Error("a vector without an index")
 		}
 		stop()
 	})
 }
 
-// looks counts how often spaces are looked at.
-type looks struct {
-	kept
+// statsCounter counts the calls of VectorStats.
+type statsCounter struct {
+	index.Spaces
 	n int
 }
 
-func (l *looks) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
+func (l *statsCounter) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
 	l.n++
-	return l.kept.VectorStats(ctx, collection)
+	return l.Spaces.VectorStats(ctx, collection)
 }
 
 // TestReplacedModel replaces the model behind a space by another one of the same dimension. Vectors of both must never be compared, and
@@ -574,13 +572,13 @@ func TestReplacedModel(t *testing.T) {
 				h.mu.Lock()
 				h.salt = "second"
 				h.mu.Unlock()
-				time.Sleep(time.Minute) // of the bubble: the next question has the model checked
+				time.Sleep(time.Minute) // in the synctest bubble; the next question checks the model
 				if _, err := k.SearchVector(t.Context(), "c", "a question", model.ForQuery); err != nil {
 					t.Fatal(err)
 				}
 			}
 			synctest.Wait()
-			census(t, x, "c", index.VectorStats{Chunks: 20, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 20, Complete: true}}})
+			wantStats(t, x, "c", index.VectorStats{Chunks: 20, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 20, Complete: true}}})
 			if got, hits := ask(t, x, k, "c", "danube"); got != space || len(hits) == 0 || hits[0].Cosine == 0 {
 				t.Errorf("space %s, hits %v", got, hits)
 			}
