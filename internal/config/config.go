@@ -20,7 +20,7 @@ type Config struct {
 	Models Models `title:"Models"`
 	HTTP   HTTP   `title:"HTTP server"`
 	Runs   Runs   `title:"Answering"`
-	Cache  Cache  `title:"Cache of answers"`
+	Cache  Cache  `title:"Answer cache"`
 	Files  Files  `title:"Uploaded files"`
 	Keep   Keep   `title:"Retention"`
 	Start  Start  `title:"Restart"`
