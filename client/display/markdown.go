@@ -87,7 +87,7 @@ func ended(all []string) []string {
 }
 
 // cut returns the length of the first block with its trailing blank lines, and whether it is complete, so that more text cannot change it. A
-// block ends before an unindented line after a blank line, outside code fences. fence is the open fence at the begin of the text, open that at
+// block ends before an unindented line after a blank line, outside code fences. fence is the open fence at the start of the text, open that at
 // the end of the block.
 func cut(text, fence string) (n int, open string, over bool) {
 	blank := false
@@ -121,7 +121,7 @@ func cut(text, fence string) (n int, open string, over bool) {
 	return len(text), fence, false
 }
 
-// piece returns the length of the block at the begin of a line that is too long. It cuts at a space, otherwise between characters.
+// piece returns the length of the block at the start of a line that is too long. It cuts at a space, otherwise between characters.
 func piece(line string) int {
 	if i := strings.LastIndexByte(line[:maxBlock], ' '); i > maxBlock/2 {
 		return i + 1
@@ -145,7 +145,7 @@ func fenced(line, fence string) (edge bool, open string) {
 	return false, fence
 }
 
-// fenceOf returns the code fence at the begin of a line, or an empty string.
+// fenceOf returns the code fence at the start of a line, or an empty string.
 func fenceOf(line string) string {
 	for _, c := range []byte("`~") {
 		n := 0
@@ -164,10 +164,10 @@ func (m *markdown) render(source string, styled bool) (lines []string) {
 	m.rendered++
 	text := laid(unescaped(Clean(source)), m.width)
 	if styled {
-		lines = m.styled(hold(text))
+		lines = m.styled(protectMarkers(text))
 	}
 	if lines == nil {
-		lines = wrapped(strings.TrimSpace(release(hold(text))), m.width)
+		lines = wrapped(strings.TrimSpace(restoreMarkers(protectMarkers(text))), m.width)
 	}
 	return append(lines, "")
 }
@@ -210,7 +210,7 @@ func rendered(r **glamour.TermRenderer, text string, width int) (lines []string)
 	if err != nil {
 		return nil
 	}
-	for line := range strings.SplitSeq(release(onlyColours(out)), "\n") {
+	for line := range strings.SplitSeq(restoreMarkers(onlyColours(out)), "\n") {
 		if line = trimmed(line); line != "" || len(lines) > 0 {
 			lines = append(lines, line)
 		}
@@ -234,7 +234,7 @@ func trimmed(line string) string {
 	return strings.TrimRight(line, " ")
 }
 
-// nested reports whether a text is nested deeper than maxNesting, according to the markers at the begin of its lines.
+// nested reports whether a text is nested deeper than maxNesting, according to the markers at the start of its lines.
 func nested(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		depth, blanks := 0, 0
@@ -285,14 +285,14 @@ var (
 	held    = regexp.MustCompile(heldOpen + `([0-9]{1,6})` + heldClose)
 )
 
-func hold(s string) string { return markers.ReplaceAllString(s, heldOpen+"${1}"+heldClose) }
+func protectMarkers(s string) string { return markers.ReplaceAllString(s, heldOpen+"${1}"+heldClose) }
 
-func release(s string) string {
+func restoreMarkers(s string) string {
 	s = held.ReplaceAllString(s, "\x1b[36m[${1}]\x1b[39m")
 	return strings.NewReplacer(heldOpen, "[", heldClose, "]").Replace(s) // a marker that was wrapped
 }
 
-// escape matches a control sequence or the begin of one.
+// escape matches a control sequence or the start of one.
 var escape = regexp.MustCompile("\x1b\\[[0-9;:]*m|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b\\[[0-?]*[ -/]*[@-~]?|\x1b[^\\[\\]]?|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]")
 
 // onlyColours removes all control sequences except colours, for example hyperlinks.

@@ -19,7 +19,7 @@ type Painter struct {
 	drawn  int      // lines written so far
 }
 
-// NewPainter returns a painter of a terminal whose cursor is at the begin of a line.
+// NewPainter returns a painter of a terminal whose cursor is at the start of a line.
 func NewPainter(out io.Writer) *Painter { return &Painter{out: out} }
 
 const (
@@ -31,7 +31,7 @@ const (
 	eraseLine  = "\x1b[2K"
 )
 
-// up moves the cursor to the begin of the line n lines above.
+// up moves the cursor to the start of the line n lines above.
 func up(n int) string {
 	if n <= 0 {
 		return "\r"

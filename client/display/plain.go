@@ -105,7 +105,7 @@ func (p *Plain) Answer(s *client.Snapshot) error {
 	return p.err
 }
 
-// settled returns the part of a text that more text cannot change: it excludes the begin of a citation marker at the end.
+// settled returns the part of a text that more text cannot change: it excludes the start of a citation marker at the end.
 func settled(text string, whole bool) string {
 	if whole {
 		return text
@@ -222,9 +222,9 @@ func share(c client.Citation) string {
 	return fmt.Sprintf("  %.0f %% of the answer", 100*c.Weight)
 }
 
-// Quote returns the cited sentence of a citation in quotation marks, or the begin of its passage, with at most limit characters, cut
+// Quote returns the cited sentence of a citation in quotation marks, or the start of its passage, with at most limit characters, cut
 // between words.
-func Quote(c client.Citation, most int) string {
+func Quote(c client.Citation, limit int) string {
 	text := Line(c.Quote)
 	if text == "" {
 		text = strings.TrimPrefix(passage(c), "…")
@@ -232,8 +232,8 @@ func Quote(c client.Citation, most int) string {
 	if text == "" {
 		return ""
 	}
-	if xansi.StringWidth(text) > most-2 {
-		text = xansi.Truncate(text, max(most-3, 1), "")
+	if xansi.StringWidth(text) > limit-2 {
+		text = xansi.Truncate(text, max(limit-3, 1), "")
 		if i := strings.LastIndexByte(text, ' '); i > len(text)/2 {
 			text = text[:i]
 		}

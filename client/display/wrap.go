@@ -19,7 +19,7 @@ func wrapped(s string, width int) (lines []string) {
 	return lines
 }
 
-// bars matches the markers of quotes at the begin of a line. mark matches the spaces and the list marker after them.
+// bars matches the markers of quotes at the start of a line. mark matches the spaces and the list marker after them.
 var (
 	bars = regexp.MustCompile("^(?: *" + columns + ")* *")
 	mark = regexp.MustCompile(`^(?:• |\[[ ✓]\] |[0-9]{1,9}\. )`)

@@ -20,7 +20,7 @@ import (
 // frameRate is the maximum number of frames per second.
 const frameRate = 20
 
-// Bracketed paste mode (2004): the terminal marks the begin and end of pasted text.
+// Bracketed paste mode (2004): the terminal marks the start and end of pasted text.
 const beginPaste, endPaste = "\x1b[?2004h", "\x1b[?2004l"
 
 // terminalUI implements ui by messages to the model.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,22 +48,14 @@ func (p *plain) Reset(w io.Writer) { p.Writer = w }
 func (*plain) Close() error        { return nil }
 func (*plain) Flush() error        { return nil }
 
-// prose returns English text that rarely changes: the pages of decisions.
+// prose returns an English text that never changes.
 func prose(tb testing.TB) string {
 	tb.Helper()
-	paths, err := filepath.Glob("../../docs/decisions/*.md")
-	if err != nil || len(paths) == 0 {
-		tb.Fatal("no pages of decisions", err)
+	text, err := os.ReadFile("../../LICENSE")
+	if err != nil {
+		tb.Fatal(err)
 	}
-	var out []string
-	for _, path := range paths {
-		page, err := os.ReadFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, strings.Fields(string(page))...)
-	}
-	return strings.Join(out, " ")
+	return strings.Join(strings.Fields(string(text)), " ")
 }
 
 // tokens splits a text like a model does: words with the space before them, long ones in parts.
@@ -82,13 +73,14 @@ func tokens(text string) []string {
 }
 
 // thousand returns the log of an answer of 1,000 tokens, 50 per second, with five sources of 400 characters, which are all
-// cited in the first fifth. The text begins skip characters after the start of the pages.
+// cited in the first fifth. The text begins skip characters after the start of the prose, and continues at its start.
 func thousand(tb testing.TB, skip int) []event.Event {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	all := []rune(prose(tb))[skip:]
-	said := tokens(string(all[3000:]))
-	text := func(n int) string {
+	text := prose(tb)
+	all := []rune(text[skip:] + " " + text[:skip])
+	words := tokens(string(all[3000:]))
+	take := func(n int) string {
 		taken := string(all[:n])
 		all = all[n:]
 		return taken
@@ -113,11 +105,11 @@ func thousand(tb testing.TB, skip int) []event.Event {
 	var sources []event.Source
 	for n := range 5 {
 		sources = append(sources, event.Source{N: n + 1, Chunk: corpus.ChunkID(fmt.Sprintf("c_%016x", rng.Uint64())), Document: corpus.DocumentID(fmt.Sprintf("doc_%016x", rng.Uint64())),
-			Title: text(30), Name: text(12) + ".pdf", Ordinal: rng.IntN(90), Heading: text(25), Text: text(400), Score: 0.1 * float64(9-n), Pages: []int{n + 2}})
+			Title: take(30), Name: take(12) + ".pdf", Ordinal: rng.IntN(90), Heading: take(25), Text: take(400), Score: 0.1 * float64(9-n), Pages: []int{n + 2}})
 	}
 	add(time.Millisecond, event.GenerationStarted{Chunks: 5, Tokens: 600, Model: "m"})
 	for i := range 1000 {
-		add(20*time.Millisecond, event.Token{Text: said[i]})
+		add(20*time.Millisecond, event.Token{Text: words[i]})
 		if n := i / 40; i%40 == 39 && n < 5 {
 			add(0, event.Cited{N: n + 1, Chunk: sources[n].Chunk, Source: &sources[n]})
 		} else if i%100 == 99 {
