@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// TestMachineWentDown opens copies of a log that is open, as a crash leaves them: with the boot in which it was opened after a kill, and
-// with another after a loss of power.
-func TestMachineWentDown(t *testing.T) {
+// TestMachineStopped opens copies of an open log, as a crash leaves them: with the same boot id after a kill, and with another one after a loss
+// of power.
+func TestMachineStopped(t *testing.T) {
 	for _, c := range []struct {
 		name, boot string
 		cut        bool

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// secretRun is a run whose every event holds the word.
+// secretRun returns a run with the word in each event.
 func secretRun(id event.RunID, word string, n int) []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: id, Question: event.Question{Query: "the " + word, Mode: event.Direct,
@@ -25,7 +25,7 @@ func secretRun(id event.RunID, word string, n int) []event.Event {
 	return append(es, event.Event{Seq: event.Seq(len(es) + 1), At: at, Body: event.RunFailed{Code: "INTERNAL", Message: word}})
 }
 
-// scatter writes runs, one event an append, over several small segments, and gives them.
+// scatter appends runs to several small segments, one event per append, and returns them.
 func scatter(t *testing.T, l *filelog.Log, n int) map[event.RunID][]event.Event {
 	t.Helper()
 	all := map[event.RunID][]event.Event{}
@@ -33,7 +33,7 @@ func scatter(t *testing.T, l *filelog.Log, n int) map[event.RunID][]event.Event 
 		id := event.RunID(fmt.Sprintf("run-%03d", i))
 		all[id] = secretRun(id, fmt.Sprintf("word%03dx", i), 30)
 	}
-	for k := range 31 { // the runs' records lie between each other
+	for k := range 31 { // the records of the runs alternate
 		for i := range n {
 			id := event.RunID(fmt.Sprintf("run-%03d", i))
 			if err := l.Append(ctx, id, all[id][k]); err != nil {
@@ -44,7 +44,7 @@ func scatter(t *testing.T, l *filelog.Log, n int) map[event.RunID][]event.Event 
 	return all
 }
 
-// holds tells whether any of the log's files holds the word.
+// holds reports whether a file of the log contains the word.
 func holds(t *testing.T, dir, word string) bool {
 	t.Helper()
 	for _, f := range files(t, dir, "*.*") {
@@ -88,7 +88,7 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(l, "run-004")
-	for range 2 { // once with segments to be read, then with their indexes
+	for range 2 { // first without indexes of the segments, then with them
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -112,8 +112,8 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 	}
 }
 
-// TestDeleteThatWasCutShort: whatever part of a run a crash left behind its deletion is gone when the log was opened again.
-func TestDeleteThatWasCutShort(t *testing.T) {
+// TestInterruptedDelete checks that Open completes a deletion that a crash interrupted at any point.
+func TestInterruptedDelete(t *testing.T) {
 	t.Parallel()
 	before, dir := t.TempDir(), t.TempDir()
 	opts := filelog.Options{SegmentBytes: 8 << 10, FlushEvery: time.Microsecond}
@@ -173,8 +173,8 @@ func TestDeleteThatWasCutShort(t *testing.T) {
 	}
 }
 
-// TestListsHoldNoLongTexts: what is at hand for lists is small, whatever was asked.
-func TestListsHoldNoLongTexts(t *testing.T) {
+// TestSummariesAreSmall checks that summaries in memory do not contain long texts.
+func TestSummariesAreSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{})
@@ -204,7 +204,7 @@ func TestListsHoldNoLongTexts(t *testing.T) {
 	}
 }
 
-// BenchmarkDelete deletes runs of 60 events out of a log of as many as the benchmark has rounds.
+// BenchmarkDelete deletes runs of 60 events from a log of b.N runs.
 func BenchmarkDelete(b *testing.B) {
 	l, err := filelog.Open(b.TempDir(), filelog.Options{})
 	if err != nil {

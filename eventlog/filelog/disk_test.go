@@ -29,7 +29,7 @@ var ctx = context.Background()
 
 func at(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC) }
 
-// short gives a run of n events at a time.
+// short returns the log of an ended run with n events, all at time t.
 func short(id event.RunID, n int, t time.Time) []event.Event {
 	es := []event.Event{{Seq: 1, At: t, Body: event.RunStarted{Run: id, Question: event.Question{Query: "why?"}}}}
 	for i := 2; i < n; i++ {
@@ -45,7 +45,7 @@ func put(t testing.TB, l *filelog.Log, es []event.Event) {
 	}
 }
 
-// fill makes a log in dir of ended runs r000, r001 … and closes it.
+// fill creates a log in dir with the ended runs r000, r001 … and closes it.
 func fill(t testing.TB, dir string, opts filelog.Options, runs int) [][]event.Event {
 	t.Helper()
 	l, err := filelog.Open(dir, opts)
@@ -89,7 +89,7 @@ func write(t testing.TB, path string, data []byte) {
 	}
 }
 
-// copyTo copies the log's files. Of a log that is open that is what a crash would leave.
+// copyTo copies the files of a log. A copy of an open log is what a crash would leave.
 func copyTo(t testing.TB, from, to string) {
 	t.Helper()
 	for _, f := range append(files(t, from, "*.log"), files(t, from, "*.idx")...) {
@@ -106,8 +106,8 @@ func summaries(t testing.TB, a eventlog.Archive) []eventlog.Summary {
 	return page
 }
 
-// TestAgainstMemory appends at random to this store and to one in memory, opens it anew now and then, and compares
-// everything; and it opens copies, as a crash leaves them, which must hold a beginning of each run and all that ended.
+// TestAgainstMemory appends random events to this store and to one in memory, sometimes opens it again, and compares both. It also opens
+// copies, as a crash would leave them, which must contain a prefix of each run and all ended runs.
 func TestAgainstMemory(t *testing.T) {
 	type todo struct {
 		id event.RunID
@@ -171,7 +171,7 @@ func TestAgainstMemory(t *testing.T) {
 	}
 }
 
-// waitSync waits until readers see all that was appended.
+// settle waits until all appended events are visible.
 func settle(t testing.TB, l *filelog.Log) {
 	t.Helper()
 	if err := l.Retain(ctx); err != nil {
@@ -179,7 +179,7 @@ func settle(t testing.TB, l *filelog.Log) {
 	}
 }
 
-// visible gives what readers see of each run.
+// visible returns the visible events of each run.
 func visible(t *testing.T, l *filelog.Log) map[event.RunID][]event.Event {
 	t.Helper()
 	seen := map[event.RunID][]event.Event{}
@@ -198,7 +198,7 @@ func mustLoad(t *testing.T, l *filelog.Log, id event.RunID, after event.Seq) []e
 	return slices.Clip(es)
 }
 
-// compare holds got's runs against want's. If not all, runs that have not ended may lack events at their end.
+// compare compares the runs of two stores. Unless all is set, live runs may lack their last events.
 func compare(t *testing.T, want *eventlog.Memory, got *filelog.Log, all bool) {
 	t.Helper()
 	if all {
@@ -235,7 +235,7 @@ func TestTornEnd(t *testing.T) {
 	if err := l.Append(ctx, "b", b[:3]...); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Retain(ctx); err != nil { // it writes what is pending
+	if err := l.Retain(ctx); err != nil { // writes pending events
 		t.Fatal(err)
 	}
 	seg := files(t, dir, "*.log")[0]
@@ -269,8 +269,8 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// TestDamagedByte flips bytes all over a log, with and without its indexes. At most one run may be lost for a byte, with
-// a clear error, and what is read is right.
+// TestDamagedByte changes random bytes of a log, with and without its indexes. A byte may damage at most one run, which must be reported,
+// and the other runs must be correct.
 func TestDamagedByte(t *testing.T) {
 	dir := t.TempDir()
 	opts := filelog.Options{SegmentBytes: 3000, Sync: filelog.SyncNever}
@@ -327,7 +327,7 @@ func TestDamagedByte(t *testing.T) {
 	}
 }
 
-// TestDamagedMiddle loses a record in the midst of a run.
+// TestDamagedMiddle damages a record in the middle of a run.
 func TestDamagedMiddle(t *testing.T) {
 	dir := t.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{})
@@ -371,7 +371,7 @@ func TestDamagedMiddle(t *testing.T) {
 	}
 }
 
-// TestIndexDamaged makes each index unreadable in some way: the segments tell the same.
+// TestIndexDamaged damages each index in different ways. Open must rebuild it from its segment.
 func TestIndexDamaged(t *testing.T) {
 	dir := t.TempDir()
 	opts := filelog.Options{SegmentBytes: 3000, Sync: filelog.SyncNever}
@@ -399,10 +399,10 @@ func TestIndexDamaged(t *testing.T) {
 	}
 }
 
-func TestRestartGoesOn(t *testing.T) {
+func TestRestartContinues(t *testing.T) {
 	dir := t.TempDir()
 	es := short("a", 9, at(1))
-	for i := range es { // opened for each event
+	for i := range es { // opened again for each event
 		l, err := filelog.Open(dir, filelog.Options{SegmentBytes: 400})
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// TestFlushEvery appends to running runs, round after round. The first event after a pause is written at once, the ones after it
-// together when the time between two writes is over. Each is visible as soon as it is written and not before.
+// TestFlushEvery appends repeatedly to live runs. The first event after a pause is written at once, the following events together after
+// FlushEvery. Each event is visible as soon as it is written and not before.
 func TestFlushEvery(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFlushEvery(t *testing.T) {
 			want(seq, runs)
 			time.Sleep(every)
 		}
-		// What ends a run is not waited for, and takes the rest along.
+		// A terminal event is written at once, with all pending events.
 		for _, i := range []int{0, 1} {
 			if err := l.Append(ctx, id(i), all[i][rounds+1]); err != nil {
 				t.Fatal(err)

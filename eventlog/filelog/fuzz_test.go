@@ -12,8 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
-// FuzzSegment opens a segment of any bytes: nothing panics, what is listed can be read or is said to be damaged, and the
-// log takes events and keeps them.
+// FuzzSegment opens a segment of arbitrary bytes. Listed runs must be readable or reported as damaged, and the log must accept new events.
 func FuzzSegment(f *testing.F) {
 	dir := f.TempDir()
 	fill(f, dir, filelog.Options{Sync: filelog.SyncNever}, 3)

@@ -52,9 +52,9 @@ func TestMaxAge(t *testing.T) {
 	if n := len(summaries(t, l)); n != 2 {
 		t.Errorf("%d runs of 2", n)
 	}
-	put(t, l, short("old", 3, at(101))) // its id is free
+	put(t, l, short("old", 3, at(101))) // the id can be used again
 	step(300)
-	eventlogtest.WantLog(t, l, "live", 0, live[:3]) // and everything behind it stays
+	eventlogtest.WantLog(t, l, "live", 0, live[:3]) // and all later segments are kept
 	eventlogtest.WantLog(t, l, "young", 0, young)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestMaxAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	step(390)
-	wantGone(t, l, "live") // it goes with its first record
+	wantGone(t, l, "live") // it is deleted with its first record
 	wantGone(t, l, "young")
 	wantGone(t, l, "old")
 	if n := len(files(t, dir, "*.log")); n != 2 { // live's end is not old yet
@@ -114,7 +114,7 @@ func TestRetainsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, dir, filelog.Options{MaxAge: time.Hour})
 		put(t, l, short("a", 3, time.Now().UTC()))
-		time.Sleep(59 * time.Minute) // the bubble's
+		time.Sleep(59 * time.Minute) // in the bubble
 		eventlogtest.WantLog(t, l, "a", 1, short("a", 3, time.Now().Add(-59*time.Minute).UTC())[1:])
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
@@ -122,7 +122,7 @@ func TestRetainsByItself(t *testing.T) {
 	})
 }
 
-// TestPendingIsBounded holds the writer goroutine where it asks for the time. What is not written is not visible.
+// TestPendingIsBounded blocks the writer goroutine when it reads the clock. Unwritten events must not be visible.
 func TestPendingIsBounded(t *testing.T) {
 	asked, resume := make(chan struct{}), make(chan struct{})
 	l := open(t, t.TempDir(), filelog.Options{PendingBytes: 300, Now: func() time.Time {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// TestRunsPassesOverRunsWithoutEvents: a run whose first append is under way does not shorten a page.
-func TestRunsPassesOverRunsWithoutEvents(t *testing.T) {
+// TestRunsSkipsRunsWithoutEvents checks that a run whose first append is not complete does not shorten a page.
+func TestRunsSkipsRunsWithoutEvents(t *testing.T) {
 	t.Parallel()
 	l, err := Open(t.TempDir(), Options{})
 	if err != nil {

@@ -32,8 +32,8 @@ func open(t testing.TB, o anthropic.Options) *anthropic.Chat {
 	return c
 }
 
-// TestEndOfContextIsTheContexts holds that the caller's own end is no failure of the model.
-func TestEndOfContextIsTheContexts(t *testing.T) {
+// TestContextError checks that a cancelled context returns its own error and not a failure of the model.
+func TestContextError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -55,7 +55,7 @@ func TestEndOfContextIsTheContexts(t *testing.T) {
 	}
 }
 
-func TestAnswerHasABound(t *testing.T) {
+func TestMaxAnswer(t *testing.T) {
 	t.Parallel()
 	delta := `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat("x", 900<<10) + `"}}` + "\n\n"
 	given := reader(strings.Repeat(delta, 10))
@@ -70,7 +70,7 @@ func TestAnswerHasABound(t *testing.T) {
 	}
 }
 
-// BenchmarkToken measures what a token costs from the connection to the caller.
+// BenchmarkToken measures the cost of a token from the connection to the caller.
 func BenchmarkToken(b *testing.B) {
 	text, err := os.ReadFile("testdata/good.txtar")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/model/anthropic"
 )
 
-// FuzzStream feeds any bytes as an answer: it ends by one stop or error, and what was said is UTF-8.
+// FuzzStream decodes arbitrary bytes. The stream must end with one stop or error, and its text must be UTF-8.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -60,10 +60,10 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// reader is a transport that answers each request with these bytes, a few at a time.
+// reader is a transport that answers each request with these bytes, in small reads.
 type reader []byte
 
-// RoundTrip answers.
+// RoundTrip implements [http.RoundTripper].
 func (b *reader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
@@ -71,7 +71,7 @@ func (b *reader) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// check checks that a piece is one thing, and a valid one.
+// check checks that a piece has one valid field.
 func check(t *testing.T, p model.Piece, err error) {
 	t.Helper()
 	if err != nil {

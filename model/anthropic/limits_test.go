@@ -14,37 +14,37 @@ import (
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	told := ""
-	asked := 0
+	reply := ""
+	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; r.URL.Path != "/v1/models/claude-new" {
-			t.Errorf("asked %s", r.URL.Path)
+		if requests++; r.URL.Path != "/v1/models/claude-new" {
+			t.Errorf("request of %s", r.URL.Path)
 		}
-		fmt.Fprint(w, told)
+		fmt.Fprint(w, reply)
 	}))
 	t.Cleanup(server.Close)
 	for name, test := range map[string]struct {
-		told string
-		set  int
-		want model.Limits
+		reply string
+		set   int
+		want  model.Limits
 	}{
-		"told":        {`{"type":"model","id":"claude-new","max_input_tokens":500000,"max_tokens":70000}`, 0, model.Limits{Context: 500000, Output: 70000}},
-		"told, set":   {`{"max_input_tokens":500000,"max_tokens":70000}`, 9000, model.Limits{Context: 9000, Output: 70000}},
-		"not told":    {`{"max_tokens":70000}`, 0, model.Limits{Context: 200000}},
-		"nonsense":    {`{"max_input_tokens":-5,"max_tokens":1e99}`, 0, model.Limits{Context: 200000}},
-		"no JSON":     {`<html>`, 0, model.Limits{Context: 200000}},
-		"much of it":  {strings.Repeat(" ", 1<<20) + `{"max_input_tokens":1}`, 0, model.Limits{Context: 200000}},
-		"a huge list": {`{"max_input_tokens":99999999999}`, 0, model.Limits{Context: 200000}},
+		"reported":      {`{"type":"model","id":"claude-new","max_input_tokens":500000,"max_tokens":70000}`, 0, model.Limits{Context: 500000, Output: 70000}},
+		"reported, set": {`{"max_input_tokens":500000,"max_tokens":70000}`, 9000, model.Limits{Context: 9000, Output: 70000}},
+		"not reported":  {`{"max_tokens":70000}`, 0, model.Limits{Context: 200000}},
+		"nonsense":      {`{"max_input_tokens":-5,"max_tokens":1e99}`, 0, model.Limits{Context: 200000}},
+		"no JSON":       {`<html>`, 0, model.Limits{Context: 200000}},
+		"long reply":    {strings.Repeat(" ", 1<<20) + `{"max_input_tokens":1}`, 0, model.Limits{Context: 200000}},
+		"huge number":   {`{"max_input_tokens":99999999999}`, 0, model.Limits{Context: 200000}},
 	} {
-		told, asked = test.told, 0
+		reply, requests = test.reply, 0
 		c := open(t, anthropic.Options{URL: server.URL, Model: "claude-new", Context: test.set})
 		for range 3 {
 			if got := c.Limits(t.Context()); got != test.want {
 				t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 			}
 		}
-		if asked != 1 {
-			t.Errorf("%s: asked %d times", name, asked)
+		if requests != 1 {
+			t.Errorf("%s: %d requests", name, requests)
 		}
 	}
 }
@@ -66,8 +66,7 @@ func TestLimitsOfFamilies(t *testing.T) {
 	}
 }
 
-// TestCountIsNotTooLow compares with what Anthropic's own documents give: its first vocabularies come to 3.5 characters of
-// English a token.
+// TestCountIsNotTooLow compares the estimate with Anthropic's documentation: 3.5 characters of English per token.
 func TestCountIsNotTooLow(t *testing.T) {
 	t.Parallel()
 	c := open(t, anthropic.Options{})

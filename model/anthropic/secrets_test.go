@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/model/anthropic"
 )
 
-// The secrets: what may reach the server and nothing else.
+// The secrets, which only the server may receive.
 const (
 	key      = "sk-ant-api03-THEKEY"
 	password = "THEPASSWORD"
@@ -27,9 +27,8 @@ const (
 	reply    = "THEREPLY"
 )
 
-// TestSecretsStayInside plays each recording, in which every word that a server says of an error is a secret, and looks for
-// secrets in errors and logs.
-func TestSecretsStayInside(t *testing.T) {
+// TestNoSecretsInErrors plays each recording with secrets in the error messages of the server, and searches errors and logs for them.
+func TestNoSecretsInErrors(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < 20 {
@@ -45,14 +44,14 @@ func TestSecretsStayInside(t *testing.T) {
 			if part.Name != "response" {
 				continue
 			}
-			if e, ok := errors.AsType[*model.Error](discreet(t, file, string(part.Data))); ok {
+			if e, ok := errors.AsType[*model.Error](checkNoSecrets(t, file, string(part.Data))); ok {
 				failures[e.Failure] = true
 			}
 		}
 	}
 	for _, status := range []int{302, 418, 429, 503} {
 		response := fmt.Sprintf("HTTP/1.1 %d X\nLocation: http://u:%s@other.test/%s\n\n%s", status, password, reply, reply)
-		if err := discreet(t, fmt.Sprint(status), response); err == nil {
+		if err := checkNoSecrets(t, fmt.Sprint(status), response); err == nil {
 			t.Errorf("status %d is no error", status)
 		}
 	}
@@ -65,15 +64,15 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 }
 
-// discreet asks a server that answers so, and checks what is told of it.
-func discreet(t *testing.T, name, response string) error {
+// checkNoSecrets asks a server that sends the response and checks that errors and logs contain no secrets. It returns the error.
+func checkNoSecrets(t *testing.T, name, response string) error {
 	t.Helper()
 	head, body, _ := strings.Cut(response, "\n\n")
-	body = strings.ReplaceAll(body, `"message":"`, `"message":"`+reply+key+" ") // a server may well repeat what it was sent
+	body = strings.ReplaceAll(body, `"message":"`, `"message":"`+reply+key+" ") // a server may repeat the request
 	body = strings.ReplaceAll(body, "{{repeat 1200000 x}}", strings.Repeat("x", 1200000))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pass, _ := r.BasicAuth(); pass != password || r.Header.Get("X-Api-Key") != key {
-			t.Errorf("%s: the server did not get the key and the password", name)
+			t.Errorf("%s: the server did not receive the key and the password", name)
 		}
 		status := 200
 		for i, line := range strings.Split(head, "\n") {
@@ -110,22 +109,22 @@ func ask(t *testing.T, name, url string, client *http.Client) (failed error) {
 			failed = err
 		}
 	}
-	told := log.String()
+	output := log.String()
 	for err := failed; err != nil; err = errors.Unwrap(err) {
-		told += fmt.Sprintf("\n%+v\n%v\n%q", err, err, err)
+		output += fmt.Sprintf("\n%+v\n%v\n%q", err, err, err)
 		if e, ok := errors.AsType[*model.Error](err); ok {
-			told += "\n" + e.Public() + fmt.Sprintf("\n%#v", *e)
+			output += "\n" + e.Public() + fmt.Sprintf("\n%#v", *e)
 		}
 	}
 	for _, secret := range []string{key, "THEKEY", password, prompt, reply} {
-		if strings.Contains(told, secret) {
-			t.Errorf("%s: %s is told: %s", name, secret, told)
+		if strings.Contains(output, secret) {
+			t.Errorf("%s: the output contains %s: %s", name, secret, output)
 		}
 	}
 	return failed
 }
 
-func TestSecretsOfAddressesThatFail(t *testing.T) {
+func TestNoSecretsOfUnreachableURLs(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
 		"refused":      "http://user:" + password + "@127.0.0.1:1",
@@ -152,7 +151,7 @@ func plain(t *testing.T) string {
 	return s.URL
 }
 
-// TestEnvironmentIsNotRead sets what the SDK takes from the environment by itself, and sees that nothing of it arrives.
+// TestEnvironmentIsNotRead sets the environment variables that Anthropic's SDK reads, and checks that requests do not use them.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked elsewhere") }))
 	defer elsewhere.Close()

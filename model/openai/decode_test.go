@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
-// said runs a stream and joins what came out.
+// said decodes a stream and joins its pieces.
 func said(body io.Reader) (text, thought string, calls []model.ToolCall, stop model.StopReason, err error) {
 	_, err = newStream(body).read(func(p model.Piece) bool {
 		text += p.Text
@@ -59,8 +59,8 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// TestBounds sends more than an answer may hold.
-func TestBounds(t *testing.T) {
+// TestMaxAnswer decodes answers that are larger than the limit.
+func TestMaxAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 512<<10)
 	event := `data: {"choices":[{"delta":{"reasoning":"` + long + `"}}]}` + "\n\n"
@@ -77,8 +77,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestCallsApart tells calls apart as servers mark them.
-func TestCallsApart(t *testing.T) {
+// TestSeveralCalls separates tool calls in the ways in which servers mark them.
+func TestSeveralCalls(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, deltas string
@@ -103,8 +103,8 @@ func TestCallsApart(t *testing.T) {
 	}
 }
 
-// FuzzStream checks what holds of whatever comes: nothing but valid UTF-8 and valid JSON goes on, and how the connection
-// cuts it changes nothing.
+// FuzzStream checks for arbitrary input that the pieces are valid UTF-8 and valid JSON, and that they do not depend on the sizes of
+// reads.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\\ude00\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
@@ -136,8 +136,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// TestUsual holds which events are read in one go, and that these are read as the others are.
-func TestUsual(t *testing.T) {
+// TestDecodeCommon checks which events decodeCommon decodes, and that decodeAny returns the same.
+func TestDecodeCommon(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		data  string
@@ -181,8 +181,8 @@ func agrees(t *testing.T, data []byte, got chunk) {
 	}
 }
 
-// FuzzUsual looks for an event that is read otherwise in one go.
-func FuzzUsual(f *testing.F) {
+// FuzzDecodeCommon looks for an event that decodeCommon and decodeAny decode differently.
+func FuzzDecodeCommon(f *testing.F) {
 	for _, seed := range []string{
 		event, `{"choices": [{"index": 0, "delta": {"role": "assistant", "content": null}, "finish_reason": null}]}`,
 		`{"choices":[{"delta":{"reasoning":"","reasoning_content":"\ud83d","content":"\u00e9\n","refusal":null,"tool_calls":null}}],"error":null}`,
@@ -198,12 +198,12 @@ func FuzzUsual(f *testing.F) {
 	})
 }
 
-// event is one chunk as OpenAI sends it.
+// event is a chunk in the format of OpenAI.
 const event = `{"id":"chatcmpl-BxTvK3Ys","object":"chat.completion.chunk","created":1752571230,"model":"gpt-4o-mini-2024-07-18",` +
 	`"service_tier":"default","system_fingerprint":"fp_34a54ae93c","choices":[{"index":0,"delta":{"content":" sluice"},` +
 	`"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"aBcDeF"}`
 
-// BenchmarkStream measures a whole stream, for each chunk.
+// BenchmarkStream measures a chunk of a stream.
 func BenchmarkStream(b *testing.B) {
 	body := strings.Repeat("data: "+event+"\n\n", b.N) + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 	b.ReportAllocs()
@@ -229,7 +229,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode compares ways of reading a chunk.
+// BenchmarkDecode compares ways of decoding a chunk.
 func BenchmarkDecode(b *testing.B) {
 	data := []byte(event)
 	b.Run("ours", func(b *testing.B) {

@@ -40,11 +40,11 @@ func TestEmbed(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("text number %d", i))
 	}
 	texts[17], texts[99] = "", " \n"
-	told, mu := 0, sync.Mutex{}
+	reported, mu := 0, sync.Mutex{}
 	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) {
 		mu.Lock()
 		defer mu.Unlock()
-		told += u.Input
+		reported += u.Input
 	}})
 	got, err := e.Embed(ctx, texts, model.ForPassage)
 	if err != nil || len(got) != len(texts) {
@@ -64,8 +64,8 @@ func TestEmbed(t *testing.T) {
 	if n := s.Counts().Embeddings; n != 13 {
 		t.Errorf("%d requests", n)
 	}
-	if told != 98 {
-		t.Errorf("told of %d tokens", told)
+	if reported != 98 {
+		t.Errorf("usage of %d tokens reported", reported)
 	}
 	if e.Dim() != 24 || e.Space() != "test-model" || e.PerToken(t.Context()) {
 		t.Errorf("dimension %d, space %s, per token %v", e.Dim(), e.Space(), e.PerToken(t.Context()))
@@ -114,7 +114,7 @@ type sent struct {
 	Format string   `json:"encoding_format"`
 }
 
-// embedServer answers requests for vectors, one after another, with what the test says.
+// embedServer answers requests for vectors sequentially with the results of a function.
 func embedServer(t *testing.T, answer func(n int, r sent) (status int, header, body string)) string {
 	t.Helper()
 	var mu sync.Mutex
@@ -139,7 +139,7 @@ func embedServer(t *testing.T, answer func(n int, r sent) (status int, header, b
 	return s.URL
 }
 
-// lengths gives each text the vector (bytes, 1).
+// lengths returns the vector (bytes, 1) for each text.
 func lengths(texts []string) string {
 	var data []string
 	for i, text := range texts {
@@ -166,8 +166,8 @@ func TestEmbedPrefixes(t *testing.T) {
 	}
 }
 
-// TestEmbedForms reads vectors in the forms in which servers give them.
-func TestEmbedForms(t *testing.T) {
+// TestEmbedFormats decodes vectors in the formats of different servers.
+func TestEmbedFormats(t *testing.T) {
 	t.Parallel()
 	raw := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, math.Float32bits(3)), math.Float32bits(4))
 	packed := base64.StdEncoding.EncodeToString(raw)
@@ -191,7 +191,7 @@ func TestEmbedForms(t *testing.T) {
 	}
 }
 
-// TestEmbedMalformed refuses what is not what was asked for, at once.
+// TestEmbedMalformed checks that invalid replies are rejected without a retry.
 func TestEmbedMalformed(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
@@ -218,7 +218,7 @@ func TestEmbedMalformed(t *testing.T) {
 	}
 }
 
-// TestEmbedTooLong halves batches and cuts texts for a server that takes 100 bytes in a text and 3 texts.
+// TestEmbedTooLong halves batches and cuts texts for a server that accepts 3 texts of 100 bytes.
 func TestEmbedTooLong(t *testing.T) {
 	t.Parallel()
 	url := embedServer(t, func(_ int, r sent) (int, string, string) {
@@ -255,8 +255,8 @@ func TestEmbedTooLong(t *testing.T) {
 	}
 }
 
-// TestEmbedAgain tries again what may pass, and nothing else.
-func TestEmbedAgain(t *testing.T) {
+// TestEmbedRetry checks that only transient failures are retried.
+func TestEmbedRetry(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -283,8 +283,8 @@ func TestEmbedAgain(t *testing.T) {
 	}
 }
 
-// TestEmbedFormat does without base64 where the server does not know it.
-func TestEmbedFormat(t *testing.T) {
+// TestEmbedWithoutBase64 checks the fallback for servers without base64.
+func TestEmbedWithoutBase64(t *testing.T) {
 	t.Parallel()
 	var formats []string
 	url := embedServer(t, func(_ int, r sent) (int, string, string) {
@@ -327,7 +327,7 @@ func TestEmbedCancelled(t *testing.T) {
 	<-gone
 }
 
-// TestPerToken plays llama.cpp that was started with --pooling none.
+// TestPerToken imitates a llama.cpp server that was started with --pooling none.
 func TestPerToken(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SetClock gives a model a clock that stands still, and what sets it.
+// SetClock sets a stopped clock and returns a function that changes its time.
 func SetClock(c *Chat, at time.Time) func(time.Time) {
 	var now atomic.Pointer[time.Time]
 	now.Store(&at)

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/model/openai"
 )
 
-// pages is a server that answers each path with a text; a number before it is the status.
+// pages starts a server that answers each path with a text, which may begin with a status.
 func pages(t *testing.T, all map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestOfficialLimits holds that OpenAI is not asked for what it does not tell.
+// TestOfficialLimits checks that OpenAI is not asked for limits, which it does not report.
 func TestOfficialLimits(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
@@ -109,8 +109,8 @@ func (r refusing) RoundTrip(q *http.Request) (*http.Response, error) {
 	return nil, io.EOF
 }
 
-// TestLimitsAreAskedOnce asks many times at once, and again only after a while where a server does not tell.
-func TestLimitsAreAskedOnce(t *testing.T) {
+// TestLimitsAreRequestedOnce requests limits concurrently. A server that reports none is only asked again after a while.
+func TestLimitsAreRequestedOnce(t *testing.T) {
 	t.Parallel()
 	var asked, told atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func TestLimitsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// texts are of different kinds, so that the estimate can be held against a real tokenizer.
+// texts are samples for the comparison of the estimate with a real tokenizer.
 var texts = map[string]string{
 	"English": "The sluice gate, which was built in 1894, regulates the flow of water between the upper and the lower basin; " +
 		"its mechanism has been restored twice.",
@@ -166,7 +166,7 @@ var texts = map[string]string{
 	"table":    "| gate | height |\n|------|--------|\n| North | 3.20 m |\n| South | 2.75 m |\n",
 }
 
-// TestEstimate holds the estimate above what real vocabularies give, and not far above.
+// TestEstimate checks that the estimate is above the count of real vocabularies, but not far above.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	estimated := open(t, openai.Options{URL: pages(t, nil), Model: "llama"})
@@ -197,7 +197,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCountAsksLlama counts by llama.cpp's server, each text once, and falls back to the estimate.
+// TestCountAsksLlama counts with llama.cpp's server, which gets each text once, and falls back to the estimate.
 func TestCountAsksLlama(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

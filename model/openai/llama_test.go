@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-rag/sluice/model/openai"
 )
 
-// told is what the tiny model says at temperature 0, as far as the tests let it. The é is two tokens.
-const told = " Sluice gates hold back river water until someone at Montréal decides that fields below need it."
+// story is the answer of the tiny model at temperature 0. The é is two tokens.
+const story = " Sluice gates hold back river water until someone at Montréal decides that fields below need it."
 
 // TestLlama runs the adapter against llama.cpp itself: with a tiny model that knows one story, and with a real one where a
 // variable names it.
@@ -54,7 +54,7 @@ func newLive(t *testing.T, file string) live {
 	return live{s, chat}
 }
 
-// everyModel holds what does not depend on what a model says.
+// everyModel checks the rules that do not depend on the model.
 func (l live) everyModel(t *testing.T) {
 	t.Run("limits", func(t *testing.T) {
 		if got := l.chat.Limits(t.Context()).Context; got != llama.TinyContext {
@@ -80,7 +80,7 @@ func (l live) everyModel(t *testing.T) {
 			t.Errorf("24 tokens came in %d pieces", len(a.pieces))
 		}
 		if len(a.used) != 1 || a.used[0].Output != 24 || a.used[0].Input < 10 || a.used[0].Estimated {
-			t.Errorf("told to have cost %+v", a.used)
+			t.Errorf("reported usage: %+v", a.used)
 		}
 		if want := (llama.Ended{Reason: "length", Tokens: 24}); l.Idle(t) != want {
 			t.Errorf("the engine ended with %+v, want %+v", l.Idle(t), want)
@@ -97,7 +97,7 @@ func (l live) everyModel(t *testing.T) {
 	})
 }
 
-// schema asks for an object that only a grammar makes a model write.
+// schema requests an object that a model only writes with a grammar.
 func (l live) schema(t *testing.T) {
 	a := l.ask(t.Context(), model.Request{
 		Messages: user("Tell me a story."), MaxTokens: 400, Temperature: new(0.0),
@@ -176,12 +176,12 @@ func (l live) leave(t *testing.T) {
 	}
 }
 
-// tiny holds what the tiny model says.
+// tiny checks the answers of the tiny model.
 func (l live) tiny(t *testing.T) {
 	tell := model.Request{Messages: user("Tell me a story."), MaxTokens: 19, Temperature: new(0.0)}
 	t.Run("letters are whole", func(t *testing.T) {
 		a := l.ask(t.Context(), tell)
-		if diff := cmp.Diff(told, a.text()); diff != "" {
+		if diff := cmp.Diff(story, a.text()); diff != "" {
 			t.Error(diff)
 		}
 		for _, piece := range a.pieces {
@@ -206,7 +206,7 @@ func (l live) tiny(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 6 {
 			wait.Go(func() {
-				if a := l.ask(t.Context(), tell); a.text() != told || a.stop != model.StopLength || a.err != nil {
+				if a := l.ask(t.Context(), tell); a.text() != story || a.stop != model.StopLength || a.err != nil {
 					t.Errorf("stop %q, error %v, text %q", a.stop, a.err, a.text())
 				}
 			})
@@ -263,7 +263,7 @@ func named(variable string) func(testing.TB) string {
 	return func(t testing.TB) string { return llama.Named(t, variable) }
 }
 
-// checkVectors holds what is true of any model's vectors.
+// checkVectors checks the rules for the vectors of all models.
 func checkVectors(t *testing.T, e *openai.Embedder) {
 	t.Helper()
 	texts := []string{
@@ -288,7 +288,7 @@ func checkVectors(t *testing.T, e *openai.Embedder) {
 		t.Errorf("texts of the same words have the cosine %g, others %g", near, far)
 	}
 	if used.Load() < 20 {
-		t.Errorf("told to have cost %d tokens", used.Load())
+		t.Errorf("reported usage: %d tokens", used.Load())
 	}
 }
 
@@ -327,7 +327,7 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// heard is an answer as it came.
+// heard is a received answer.
 type heard struct {
 	pieces []string
 	calls  []model.ToolCall

@@ -58,7 +58,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// open makes a model.
+// open returns a model.
 func open(t testing.TB, o openai.Options) *openai.Chat {
 	t.Helper()
 	c, err := openai.New(o)
@@ -68,7 +68,7 @@ func open(t testing.TB, o openai.Options) *openai.Chat {
 	return c
 }
 
-// text asks and joins the answer's text.
+// text sends a request and returns the text of the answer.
 func text(ctx context.Context, c model.Chat, r model.Request) (string, error) {
 	var b strings.Builder
 	for p, err := range c.Complete(ctx, r) {
@@ -94,7 +94,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestAddress looks at where requests go and what they carry, whatever the environment says.
+// TestAddress checks the URL and headers of requests, which must not depend on the environment.
 func TestAddress(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://environment.invalid/v1")
@@ -132,7 +132,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestErrorsHideAddresses fails at a server whose address holds secrets.
+// TestErrorsHideAddresses sends requests to an unreachable URL that contains secrets.
 func TestErrorsHideAddresses(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
@@ -148,8 +148,8 @@ func TestErrorsHideAddresses(t *testing.T) {
 	}
 }
 
-// TestQuirksAreRemembered asks a server that takes no temperature twice.
-func TestQuirksAreRemembered(t *testing.T) {
+// TestUnsupportedParametersAreRemembered sends two requests to a server that rejects the temperature.
+func TestUnsupportedParametersAreRemembered(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +172,7 @@ func TestQuirksAreRemembered(t *testing.T) {
 	}
 }
 
-// TestModel takes the first model that the server lists.
+// TestModel uses the first model that the server lists.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Models: []string{"one", "two"}})
@@ -193,8 +193,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestStallStartsAnew sends for longer than the stall, and never waits for as long.
-func TestStallStartsAnew(t *testing.T) {
+// TestStallIsAnIdleTimeout sends pieces for longer than the stall timeout, with shorter pauses.
+func TestStallIsAnIdleTimeout(t *testing.T) {
 	t.Parallel()
 	const stall = 500 * time.Millisecond
 	s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: strings.Fields(strings.Repeat("a ", 16)), Every: stall / 12})
@@ -203,8 +203,8 @@ func TestStallStartsAnew(t *testing.T) {
 	}
 }
 
-// TestStallLeavesReadersTime reads slower than the stall: that is no fault of the server's.
-func TestStallLeavesReadersTime(t *testing.T) {
+// TestSlowReaderDoesNotStall reads for longer than the stall timeout, which must not count against the server.
+func TestSlowReaderDoesNotStall(t *testing.T) {
 	t.Parallel()
 	const stall = 400 * time.Millisecond
 	s := modeltest.NewOpenAI(t, modeltest.Script{})
@@ -216,8 +216,8 @@ func TestStallLeavesReadersTime(t *testing.T) {
 	}
 }
 
-// TestConnectionsServeAgain streams many answers, twice, over the same connections.
-func TestConnectionsServeAgain(t *testing.T) {
+// TestConnectionsAreReused streams many answers twice over the same connections.
+func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	const streams = 40
 	s := modeltest.NewOpenAI(t, modeltest.Script{Every: time.Millisecond})
@@ -233,13 +233,13 @@ func TestConnectionsServeAgain(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	if got := s.Opened(); got > streams+streams/4 { // some open one that another stream then gives back
+	if got := s.Opened(); got > streams+streams/4 { // some streams open a connection before another one is returned
 		t.Errorf("%d connections were opened for %d streams at once, twice", got, streams)
 	}
 }
 
-// TestEndIsReadToo gives the end of the body only once the answer's last piece was read: the connection serves again.
-func TestEndIsReadToo(t *testing.T) {
+// TestConnectionIsReusedAfterALateEnd sends the end of the body after the last piece was read. The connection must be reused.
+func TestConnectionIsReusedAfterALateEnd(t *testing.T) {
 	t.Parallel()
 	read := make(chan struct{}, 1)
 	var opened atomic.Int32
@@ -271,8 +271,8 @@ func TestEndIsReadToo(t *testing.T) {
 	}
 }
 
-// TestCancelFreesTheProvider ends many answers at once.
-func TestCancelFreesTheProvider(t *testing.T) {
+// TestCancelEndsRequests cancels many answers at the same time.
+func TestCancelEndsRequests(t *testing.T) {
 	t.Parallel()
 	const streams = 20
 	s := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Stall, After: 2})
@@ -292,7 +292,7 @@ func TestCancelFreesTheProvider(t *testing.T) {
 	s.Wait(t, func(n modeltest.Counts) bool { return n.Cancelled == streams && n.Running == 0 })
 }
 
-// TestScript plays the failures of the fake provider.
+// TestScript plays the failures of the test server.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[modeltest.Failure]model.Failure{
@@ -322,7 +322,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestRetryAfter bounds what a server asks for.
+// TestRetryAfter checks the limit of the Retry-After header.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string][2]time.Duration{
@@ -345,7 +345,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// BenchmarkComplete measures answers over loopback, for each token, the provider's own work included.
+// BenchmarkComplete measures a token of an answer over loopback, including the test server.
 func BenchmarkComplete(b *testing.B) {
 	const tokens = 1000
 	s := modeltest.NewOpenAI(b, modeltest.Script{Tokens: strings.Fields(strings.Repeat("a ", tokens))})
@@ -357,8 +357,8 @@ func BenchmarkComplete(b *testing.B) {
 	}
 }
 
-// TestOpenAIHasAModel: who names OpenAI and no model gets one, since its list has no order.
-func TestOpenAIHasAModel(t *testing.T) {
+// TestDefaultModelOfOpenAI checks that OpenAI has a default model, since its list of models has no order.
+func TestDefaultModelOfOpenAI(t *testing.T) {
 	c, err := openai.New(openai.Options{Key: "sk-x"})
 	if err != nil {
 		t.Fatal(err)

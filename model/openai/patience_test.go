@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/model/openai"
 )
 
-// waiting is a server whose handlers may wait for the end of the test.
+// waiting starts a server whose handlers can wait for the end of the test.
 func waiting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, over <-chan struct{})) string {
 	t.Helper()
 	over := make(chan struct{})
@@ -23,7 +23,7 @@ func waiting(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, o
 	return s.URL
 }
 
-func TestNamesThatNoModelHas(t *testing.T) {
+func TestInvalidModelNames(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{
 		"control": `evil\u001b[31m`, "line": `two\nlines`, "hidden": `m\u202ex`, "endless": strings.Repeat("x", 100_000),
@@ -46,8 +46,8 @@ func TestNamesThatNoModelHas(t *testing.T) {
 	}
 }
 
-// A server that does not count is not waited for again and again.
-func TestCountsThatDoNotComeAreNotWaitedFor(t *testing.T) {
+// TestCountTimeout checks that Count does not wait repeatedly for a server that does not respond.
+func TestCountTimeout(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	url := waiting(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
@@ -81,8 +81,8 @@ func TestCountsThatDoNotComeAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// An answer that has ended is not held up by a server that keeps the stream open and says no more.
-func TestStreamThatStaysOpen(t *testing.T) {
+// TestStreamStaysOpen checks that a complete answer does not wait for a server that keeps the stream open.
+func TestStreamStaysOpen(t *testing.T) {
 	t.Parallel()
 	url := waiting(t, func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 		_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`+"\n\n")
@@ -115,8 +115,8 @@ func TestEmbedStalls(t *testing.T) {
 	}
 }
 
-// Whoever asks what a server can do does not wait for tries to be made again.
-func TestPerTokenIsAskedOnce(t *testing.T) {
+// TestPerTokenIsNotRetried checks that PerToken does not retry a failed request.
+func TestPerTokenIsNotRetried(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	e := newEmbedder(t, openai.EmbedOptions{Model: "m", URL: embedServer(t, func(n int, _ sent) (int, string, string) {
@@ -131,8 +131,8 @@ func TestPerTokenIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A server that was away when it was first asked is asked again, also where the context is set.
-func TestSetContextDoesNotEndLearning(t *testing.T) {
+// TestLimitsAreRetriedWithConfiguredContext checks that a server that was unreachable is asked again if the context window is configured.
+func TestLimitsAreRetriedWithConfiguredContext(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	url := waiting(t, func(w http.ResponseWriter, r *http.Request, _ <-chan struct{}) {
