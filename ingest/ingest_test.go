@@ -300,7 +300,7 @@ func TestIngestWithoutEmbedder(t *testing.T) {
 	}{
 		{"down", lengths{broken: down}, 63, 1, "m could not be reached"},
 		{"any error", lengths{broken: errors.New("boom")}, 63, 1, "the embedder failed"},
-		{"text", lengths{refuse: "Poison"}, 3, 21, "lengths takes no request of this length (HTTP status 400)"},
+		{"text", lengths{refuse: "Poison"}, 3, 21, "lengths rejected the request as too long (HTTP status 400)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix := newMemory()

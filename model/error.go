@@ -74,8 +74,8 @@ func (e *Error) Public() string {
 func (f Failure) text() string {
 	text := map[Failure]string{
 		Unreachable: "could not be reached", Unauthorized: "refused the key", RateLimited: "is limiting requests",
-		ServerError: "failed", Stalled: "stopped sending", Truncated: "broke off", Malformed: "gave what cannot be used",
-		Empty: "gave no answer", TooLong: "takes no request of this length", Rejected: "rejected the request",
+		ServerError: "failed", Stalled: "stopped sending", Truncated: "broke off", Malformed: "sent an invalid reply",
+		Empty: "sent no answer", TooLong: "rejected the request as too long", Rejected: "rejected the request",
 		TimedOut: "took too long", Skipped: "failed a moment ago and was not asked",
 	}[f]
 	if text == "" {

@@ -77,10 +77,10 @@ func TestModelFallsBack(t *testing.T) {
 		took   time.Duration
 		told   string
 	}{
-		{"nonsense", func(context.Context, model.Request) (string, error) { return "I am 7741", nil }, time.Hour, 0, "qwen gave what cannot be used"},
+		{"nonsense", func(context.Context, model.Request) (string, error) { return "I am 7741", nil }, time.Hour, 0, "qwen sent an invalid reply"},
 		{"a complexity that is none", func(context.Context, model.Request) (string, error) {
 			return `{"complexity": "x", "questions": []}`, nil
-		}, time.Hour, 0, "qwen gave what cannot be used"},
+		}, time.Hour, 0, "qwen sent an invalid reply"},
 		{"a failure", func(context.Context, model.Request) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.RateLimited, Status: 429}
 		}, time.Hour, 0, "qwen is limiting requests (HTTP status 429)"},

@@ -100,10 +100,10 @@ func TestModelFailsInPart(t *testing.T) {
 		{"one breaks", func(context.Context, model.Request) (string, error) { return "", broken }, 1, []string{"qwen failed"}, 0},
 		{"three break for the same reason", func(context.Context, model.Request) (string, error) { return "", broken }, 3, []string{"qwen failed"}, 0},
 		{"all break", func(context.Context, model.Request) (string, error) { return "", broken }, 4, []string{"qwen failed"}, 0},
-		{"nonsense", reply("Excellent passages, 7741!"), 2, []string{"qwen gave what cannot be used"}, 0},
-		{"an id that is none", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 3, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
-		{"an id twice", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 1, "score": 3}, {"id": 2, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
-		{"an id left out", reply(`{"grades": [{"id": 1, "score": 3}]}`), 2, []string{"qwen gave what cannot be used"}, 0},
+		{"nonsense", reply("Excellent passages, 7741!"), 2, []string{"qwen sent an invalid reply"}, 0},
+		{"an id that is none", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 3, "score": 3}]}`), 2, []string{"qwen sent an invalid reply"}, 0},
+		{"an id twice", reply(`{"grades": [{"id": 1, "score": 3}, {"id": 1, "score": 3}, {"id": 2, "score": 3}]}`), 2, []string{"qwen sent an invalid reply"}, 0},
+		{"an id left out", reply(`{"grades": [{"id": 1, "score": 3}]}`), 2, []string{"qwen sent an invalid reply"}, 0},
 		{"slow", func(ctx context.Context, _ model.Request) (string, error) { return hang(ctx) }, 2, []string{"qwen took too long"}, 5 * time.Second},
 		{"two reasons", func(ctx context.Context, r model.Request) (string, error) {
 			if holds(r, 0) {

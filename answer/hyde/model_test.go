@@ -41,7 +41,7 @@ func TestModel(t *testing.T) {
 		return "", ctx.Err()
 	}
 	for want, says := range map[string]modeltest.ReplyFunc{
-		"qwen gave no answer": func(context.Context, model.Request) (string, error) { return " \x00", nil },
+		"qwen sent no answer": func(context.Context, model.Request) (string, error) { return " \x00", nil },
 		"qwen failed": func(context.Context, model.Request) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.ServerError}
 		},

@@ -102,7 +102,7 @@ func TestContextualFallsBack(t *testing.T) {
 			return f(embedded(texts)), nil
 		}
 	}
-	const malformed = "bge-m3 gave what cannot be used"
+	const malformed = "bge-m3 sent an invalid reply"
 	for _, c := range []struct {
 		name  string
 		gives server

@@ -116,7 +116,7 @@ func TestModelFailsInPart(t *testing.T) {
 		{"it breaks", func(context.Context, model.Request) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.ServerError}
 		}, "qwen failed", 0},
-		{"nonsense", func(context.Context, model.Request) (string, error) { return "True. 7741", nil }, "qwen gave what cannot be used", 0},
+		{"nonsense", func(context.Context, model.Request) (string, error) { return "True. 7741", nil }, "qwen sent an invalid reply", 0},
 		{"slow", func(ctx context.Context, _ model.Request) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()

@@ -124,12 +124,12 @@ func TestModelFallsBack(t *testing.T) {
 		reported []string
 	}{
 		{"nonsense", func(context.Context) (string, error) { return "Ada Brook 7741", nil }, 6,
-			[]string{"qwen gave what cannot be used", "qwen failed a moment ago and was not asked"}},
+			[]string{"qwen sent an invalid reply", "qwen failed a moment ago and was not asked"}},
 		{"down", func(context.Context) (string, error) {
 			return "", &model.Error{Model: "qwen", Failure: model.Unreachable}
 		}, 1, []string{"qwen could not be reached"}},
 		{"this passage is too long", func(context.Context) (string, error) { return "", &model.Error{Model: "qwen", Failure: model.TooLong} }, 8,
-			[]string{"qwen takes no request of this length"}},
+			[]string{"qwen rejected the request as too long"}},
 		{"slow", func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }, 1, []string{"qwen took too long"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -222,15 +222,15 @@ func TestFallsBack(t *testing.T) {
 		asked  int
 		told   string
 	}{
-		{"prose twice", [][]model.Piece{prose, prose}, nil, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
-		{"an unknown tool, then bad arguments", [][]model.Piece{calls("7741", "{}"), calls("hybrid_search", `{"7741": 1}`)}, nil, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
+		{"prose twice", [][]model.Piece{prose, prose}, nil, model.Limits{}, 0, 2, "qwen sent an invalid reply"},
+		{"an unknown tool, then bad arguments", [][]model.Piece{calls("7741", "{}"), calls("hybrid_search", `{"7741": 1}`)}, nil, model.Limits{}, 0, 2, "qwen sent an invalid reply"},
 		{"a provider that is down", nil, &model.Error{Model: "qwen", Failure: model.Unreachable}, model.Limits{}, 0, 1, "qwen could not be reached"},
 		{"down at the second try", [][]model.Piece{prose}, &model.Error{Model: "qwen", Failure: model.ServerError, Status: 500}, model.Limits{}, 0, 2, "qwen failed (HTTP status 500)"},
-		{"no JSON, twice", nil, &model.Error{Model: "qwen", Failure: model.Malformed}, model.Limits{}, 0, 2, "qwen gave what cannot be used"},
+		{"no JSON, twice", nil, &model.Error{Model: "qwen", Failure: model.Malformed}, model.Limits{}, 0, 2, "qwen sent an invalid reply"},
 		{"it broke off", [][]model.Piece{{{Text: "I"}, {Stop: model.StopIncomplete}}}, nil, model.Limits{}, 0, 1, "qwen broke off"},
 		{"a filter", [][]model.Piece{{{Text: "I"}, {Stop: model.StopFiltered}}}, nil, model.Limits{}, 0, 1, "qwen rejected the request"},
-		{"without end", [][]model.Piece{{{Reasoning: strings.Repeat("7741", 1<<20)}}}, nil, model.Limits{}, 0, 1, "qwen gave what cannot be used"},
-		{"a small context", nil, nil, model.Limits{Context: 1000}, 0, 0, "qwen takes no request of this length"},
+		{"without end", [][]model.Piece{{{Reasoning: strings.Repeat("7741", 1<<20)}}}, nil, model.Limits{}, 0, 1, "qwen sent an invalid reply"},
+		{"a small context", nil, nil, model.Limits{Context: 1000}, 0, 0, "qwen rejected the request as too long"},
 		{"slow", nil, nil, model.Limits{}, 10 * time.Second, 1, "qwen took too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

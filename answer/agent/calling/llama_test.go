@@ -26,7 +26,7 @@ func TestLlamaOfNoSense(t *testing.T) {
 	chat := newLlama(t, llama.Tiny(t))
 	ctx, told := modeltest.RecordTrace(t.Context())
 	plan, err := calling.New(roomy{chat}, nil, &ruled{}, calling.Options{Timeout: time.Minute}).Next(ctx, view())
-	if want := []string{"sluice-tiny gave no answer: the answer has no text and calls no tool | sluice-tiny > rules"}; err != nil || plan.By != "rules" || !slices.Equal(*told, want) {
+	if want := []string{"sluice-tiny sent no answer: the answer has no text and calls no tool | sluice-tiny > rules"}; err != nil || plan.By != "rules" || !slices.Equal(*told, want) {
 		t.Errorf("%+v, %v, told %q", plan, err, *told)
 	}
 }
