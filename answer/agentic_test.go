@@ -29,7 +29,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// harbour are documents that lead to one another by what they name.
+// harbour are documents that refer to each other by name.
 var harbour = map[string]string{
 	"The Salt Road":      "The Salt Road is a 1951 drama film directed by Ines Calloway. It was shot in the harbour of Veldt.",
 	"A Lantern at Noon":  "A Lantern at Noon is a 1948 comedy film directed by Tobias Merrin, with Cora Vane in the lead.",
@@ -59,7 +59,7 @@ var harboured = sync.OnceValues(func() (*embedded.Index, error) {
 	return ix, err
 })
 
-// sailing is the pipeline over those documents.
+// sailing returns the pipeline over those documents.
 func sailing(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	ix, err := harboured()
@@ -71,7 +71,7 @@ func sailing(t *testing.T) *answer.Pipeline {
 	return p
 }
 
-// titles are those of what was ranked, best first.
+// titles returns the titles of the ranked passages, best first.
 func titles(s event.State, p *answer.Pipeline) (out []string) {
 	for _, o := range s.Rerank.Outputs {
 		cs, err := p.Index.Chunks(context.Background(), corpus.DefaultCollection, []corpus.ChunkID{o.Chunk})
@@ -84,7 +84,7 @@ func titles(s event.State, p *answer.Pipeline) (out []string) {
 
 const nested = "Where was the director of the film The Salt Road born?"
 
-func TestSecondHopFindsWhatTheFirstNames(t *testing.T) {
+func TestSecondHopFollowsNames(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	s := event.Fold(ask(t, p, nested))
@@ -137,7 +137,7 @@ func TestSimpleQuestionIsOneSearch(t *testing.T) {
 	}
 }
 
-// wild plans anything.
+// wild is a planner that returns random plans.
 type wild struct{ rng *rand.Rand }
 
 func (w wild) Next(context.Context, agent.View) (agent.Plan, error) {
@@ -155,8 +155,8 @@ func (w wild) Next(context.Context, agent.View) (agent.Plan, error) {
 	return p, nil
 }
 
-// TestAnyPlanMakesALegalRun: whatever a planner says and whatever fails, the log keeps its rules and so does the stream.
-func TestAnyPlanMakesALegalRun(t *testing.T) {
+// TestAnyPlanProducesValidLog checks that the log and the stream are valid whatever a planner does and whatever fails.
+func TestAnyPlanProducesValidLog(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(32) {
 		p := sailing(t)
@@ -184,7 +184,7 @@ func TestAnyPlanMakesALegalRun(t *testing.T) {
 	}
 }
 
-// legal holds the stream of a run in forge to its grammar.
+// legal checks the stream of a run in the forge protocol.
 func legal(t *testing.T, log []event.Event) {
 	t.Helper()
 	var g forge.Grammar
@@ -205,7 +205,7 @@ func legal(t *testing.T, log []event.Event) {
 	}
 }
 
-// failing fails at every so many searches.
+// failing is an index whose every n-th search fails.
 type failing struct {
 	index.Reader
 	mu    sync.Mutex
@@ -239,7 +239,7 @@ func (brokenGraph) Walk(context.Context, index.WalkQuery) ([]index.WalkHit, erro
 	return nil, errors.New("secret")
 }
 
-// plans does the same in each run.
+// plans is a planner with a fixed plan for each iteration.
 type plans [][]agent.Action
 
 func (p plans) Next(_ context.Context, v agent.View) (agent.Plan, error) {
@@ -249,7 +249,7 @@ func (p plans) Next(_ context.Context, v agent.View) (agent.Plan, error) {
 	return agent.Plan{}, nil
 }
 
-func TestToolsThatFailAreSurvived(t *testing.T) {
+func TestToolFailures(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	p.Index, p.Graph = &failing{Reader: p.Index, every: 2}, brokenGraph{}
@@ -270,7 +270,7 @@ func TestToolsThatFailAreSurvived(t *testing.T) {
 	}
 }
 
-// meeting lets searches go on only when so many are there at once.
+// meeting is an index whose searches wait until a number of them run concurrently.
 type meeting struct {
 	index.Reader
 	all *sync.WaitGroup
@@ -282,7 +282,7 @@ func (m meeting) Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 	return m.Reader.Search(ctx, q)
 }
 
-func TestSearchesOfARoundRunSideBySide(t *testing.T) {
+func TestSearchesOfRoundAreConcurrent(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	p.Graph, _ = p.Index.(index.Graph)
@@ -308,7 +308,7 @@ func TestSearchesOfARoundRunSideBySide(t *testing.T) {
 	}
 }
 
-// stuck never comes back from a search for a word, until it is told to stop.
+// stuck is an index whose searches for a word block until they are cancelled.
 type stuck struct {
 	index.Reader
 	word string
@@ -322,8 +322,8 @@ func (s stuck) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	return nil, ctx.Err()
 }
 
-// TestSearchThatHangsLeavesTimeForTheAnswer: and what was found beside it is graded and read.
-func TestSearchThatHangsLeavesTimeForTheAnswer(t *testing.T) {
+// TestHangingSearchLeavesTimeForAnswer checks that the results of the other searches are graded and read.
+func TestHangingSearchLeavesTimeForAnswer(t *testing.T) {
 	p := sailing(t)
 	p.Index = stuck{p.Index, "Osterby"}
 	p.Graph = brokenGraph{}
@@ -345,8 +345,8 @@ func TestSearchThatHangsLeavesTimeForTheAnswer(t *testing.T) {
 	})
 }
 
-// TestWhatTheQuestionNamesComesFirst: before passages that hold more of its words.
-func TestWhatTheQuestionNamesComesFirst(t *testing.T) {
+// TestNamedDocumentsRankFirst checks that they rank before passages with more words of the question.
+func TestNamedDocumentsRankFirst(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	if got := titles(event.Fold(ask(t, p, "Is Lunden a harbour town?")), p); len(got) == 0 || got[0] != "Lunden" {
@@ -354,7 +354,7 @@ func TestWhatTheQuestionNamesComesFirst(t *testing.T) {
 	}
 }
 
-// TestLongRunsStopAtEveryStep: a run of many tools ends wherever it is stopped, and lists what was found if its time is over.
+// TestLongRunsStopAtEveryStep checks that a run of many tools can be stopped anywhere, and lists what was found if its deadline passes.
 func TestLongRunsStopAtEveryStep(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
@@ -383,8 +383,8 @@ func TestLongRunsStopAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestThoughtsAreStreamedApart: what a planner thinks is no part of the answer.
-func TestThoughtsAreStreamedApart(t *testing.T) {
+// TestReasoningIsNotPartOfAnswer checks that a planner's reasoning is not part of the answer.
+func TestReasoningIsNotPartOfAnswer(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	p.Planner = thinker("The film names its director.\x1b[2J")
@@ -403,8 +403,8 @@ func (th thinker) Next(_ context.Context, v agent.View) (agent.Plan, error) {
 	return agent.Plan{Thought: string(th), Actions: []agent.Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "first"}}}, nil
 }
 
-// TestBlanksAroundAQuestionChangeNothing: it is searched for, graded and ranked as without them.
-func TestBlanksAroundAQuestionChangeNothing(t *testing.T) {
+// TestSurroundingSpaceIsIgnored checks that white space around a question changes neither searches nor grades nor ranks.
+func TestSurroundingSpaceIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := sailing(t)
 	seen := func(question string) map[string]any {
@@ -428,7 +428,7 @@ func TestBlanksAroundAQuestionChangeNothing(t *testing.T) {
 	}
 }
 
-// TestEachOfSeveralQuestionsIsAnswered: from the passages that each needs, in the order of asking.
+// TestEachOfSeveralQuestionsIsAnswered checks that each question is answered from its own passages, in order.
 func TestEachOfSeveralQuestionsIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := event.Fold(ask(t, library(), "How long does sourdough rise, and who is the keeper of the Farland lighthouse?"))
@@ -438,8 +438,8 @@ func TestEachOfSeveralQuestionsIsAnswered(t *testing.T) {
 	}
 }
 
-// TestNoSearchIsPromisedOnceTheTimeIsOver: where what was found in time is of no use.
-func TestNoSearchIsPromisedOnceTheTimeIsOver(t *testing.T) {
+// TestNoRetryWhenOutOfTime checks that no further search is announced if the time is over and nothing useful was found.
+func TestNoRetryWhenOutOfTime(t *testing.T) {
 	p := sailing(t)
 	p.Index, p.Graph = stuck{p.Index, "Osterby"}, brokenGraph{}
 	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "mill", Asked: "How are zebras fed in Quito?"}, {Tool: event.ToolHybridSearch, Query: "Osterby"}}}

@@ -21,7 +21,7 @@ import (
 
 const keeper = "Who is the keeper of the Farland lighthouse?"
 
-// caching is the library with a cache of its own.
+// caching returns the library with its own cache.
 func caching(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	c, err := cache.Open(filepath.Join(t.TempDir(), "cache.db"), cache.Options{})
@@ -39,7 +39,7 @@ func cached(log []event.Event) bool {
 	return s.Cached()
 }
 
-func TestAnswerComesFromTheCacheInItsPieces(t *testing.T) {
+func TestCachedAnswerIsStreamed(t *testing.T) {
 	t.Parallel()
 	p := caching(t)
 	said := []model.Delta{{Text: "The keep"}, {Text: "er is "}, {Text: "Ada\n"}, {Text: "Brook."}, {Cite: 2}, {Cite: 1}, {Text: " "}}
@@ -64,7 +64,7 @@ func TestAnswerComesFromTheCacheInItsPieces(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKept(t *testing.T) {
+func TestNotCached(t *testing.T) {
 	t.Parallel()
 	whole := []model.Delta{{Text: "The keeper of the Farland lighthouse is Ada Brook."}, {Cite: 1}}
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAnotherSetupHasOtherAnswers(t *testing.T) {
+func TestSetupIsPartOfCacheKey(t *testing.T) {
 	t.Parallel()
 	p := caching(t)
 	ask(t, p, keeper)

@@ -51,7 +51,7 @@ func manual(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestCitationsNameTheirPages: a citation names the pages of the cited sentences, not those of the passage, in each protocol.
+// TestCitationsNameTheirPages checks in each protocol that a citation names the pages of the cited sentences and not all pages of the passage.
 func TestCitationsNameTheirPages(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// begin answers what begins a run.
+// begin answers the run of a first event and returns the log.
 func begin(t *testing.T, a answer.Answerer, start event.RunStarted) []event.Event {
 	t.Helper()
 	start.Run, start.Protocol = "run_1", "test"
@@ -48,7 +48,7 @@ func begin(t *testing.T, a answer.Answerer, start event.RunStarted) []event.Even
 	return log
 }
 
-// talked is what was said before.
+// talked returns a conversation.
 func talked(lines ...string) (out []event.Turn) {
 	for i, s := range lines {
 		out = append(out, event.Turn{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
@@ -58,7 +58,7 @@ func talked(lines ...string) (out []event.Turn) {
 
 var aboutKeeper = talked(keeper, "The keeper of the Farland lighthouse is Ada Brook.⟦⟦1⟧⟧")
 
-func TestFollowUpIsAnsweredAsAWhole(t *testing.T) {
+func TestFollowUpIsRewritten(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []event.Mode{event.Agentic, event.Direct} {
 		log := begin(t, library(), event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", Mode: mode, History: aboutKeeper}})
@@ -76,7 +76,7 @@ func TestFollowUpIsAnsweredAsAWhole(t *testing.T) {
 	}
 }
 
-// heeding is a generator that says what it was told to and heeds all of its tasks.
+// heeding is a generator that yields a fixed text and supports all parameters.
 type heeding struct {
 	speaker
 	name  string
@@ -86,7 +86,7 @@ type heeding struct {
 func (h heeding) Name() string             { return h.name }
 func (h heeding) SupportsParameters() bool { return h.heeds }
 
-func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
+func TestTaskHasParametersOfQuestion(t *testing.T) {
 	t.Parallel()
 	var got model.Task
 	p := library()
@@ -104,8 +104,8 @@ func TestTaskHoldsWhatTheAskerWants(t *testing.T) {
 	}
 }
 
-// TestCacheOfConversations: an answer in which nothing of the history is but the question is kept as that to the whole question;
-// one of a model that reads the history is not kept, nor taken.
+// TestCacheOfConversations checks that the answer to a rewritten follow-up is cached under the standalone question, unless the
+// generator reads the history.
 func TestCacheOfConversations(t *testing.T) {
 	t.Parallel()
 	follow := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", History: aboutKeeper}}
@@ -136,7 +136,7 @@ func TestCacheOfConversations(t *testing.T) {
 	}
 }
 
-func TestWishesHaveTheirOwnAnswers(t *testing.T) {
+func TestParametersArePartOfCacheKey(t *testing.T) {
 	t.Parallel()
 	hot, cold := 0.9, 0.1
 	for name, c := range map[string]struct {
@@ -180,7 +180,7 @@ func TestWishesHaveTheirOwnAnswers(t *testing.T) {
 	}
 }
 
-// TestEqualQuestions: one run answers those that are asked in the same way after the same conversation.
+// TestEqualQuestions checks which questions share a run: the same words with the same parameters after the same conversation.
 func TestEqualQuestions(t *testing.T) {
 	t.Parallel()
 	c, err := cache.Open(filepath.Join(t.TempDir(), "cache.db"), cache.Options{})
@@ -221,7 +221,7 @@ func TestEqualQuestions(t *testing.T) {
 	}
 }
 
-func TestModelIsAskedFor(t *testing.T) {
+func TestRequestedModelAnswers(t *testing.T) {
 	t.Parallel()
 	p := library()
 	p.Generators = func(name string) model.Generator {
@@ -238,7 +238,7 @@ func TestModelIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestRoundsAreBounded(t *testing.T) {
+func TestIterationsAreLimited(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asked, budget, want int }{{1, 0, 1}, {2, 0, 2}, {2, 1, 1}, {100, 3, 3}, {0, 2, 2}, {-1, 2, 2}} {
 		p := library()
@@ -250,8 +250,8 @@ func TestRoundsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSmallTalk: thanks are answered without a search, a source or a citation, also in a conversation; a question that begins with thanks is
-// searched for.
+// TestSmallTalk checks that thanks are answered without a search, a source or a citation, also in a conversation, and that a
+// question that begins with thanks is searched for.
 func TestSmallTalk(t *testing.T) {
 	t.Parallel()
 	history := []event.Turn{{Role: event.RoleUser, Text: keeper}, {Role: event.RoleAssistant, Text: "Ada Brook."}}

@@ -50,7 +50,7 @@ func paged(id, title, uri string, pages int, said func(page, k int) string) (cor
 	return d, entries
 }
 
-// archive is a pipeline over a report of 40 pages and some short documents; so many more are in it, of which nothing is known.
+// archive returns a pipeline over a report of 40 pages, some short documents, and more documents with other content.
 func archive(t *testing.T, more int) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
@@ -88,7 +88,7 @@ func archive(t *testing.T, more int) *answer.Pipeline {
 
 var bothTools = []string{event.ToolReadPages, event.ToolListDocuments}
 
-// called gives the only call of a tool, with what it was given and gave.
+// called returns the input and the result of the only call of a tool.
 func called(t *testing.T, s event.State, tool string) (input, result map[string]any) {
 	t.Helper()
 	if len(s.Calls) != 1 || s.Calls[0].Tool != tool || s.Calls[0].Result == nil || len(s.Searches) != 0 {
@@ -139,8 +139,8 @@ func TestPagesAreRead(t *testing.T) {
 	}
 }
 
-// TestPagesThatAreNot: what no document has is searched for, as maybe something else is meant.
-func TestPagesThatAreNot(t *testing.T) {
+// TestMissingPages checks that questions for pages that no document has are searched for, since they may mean something else.
+func TestMissingPages(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	for q, calls := range map[string]int{
@@ -156,8 +156,8 @@ func TestPagesThatAreNot(t *testing.T) {
 	}
 }
 
-// TestToolsThatAreNotOffered: without the tool, or an index that reads documents, such questions are searched for.
-func TestToolsThatAreNotOffered(t *testing.T) {
+// TestToolsNotOffered checks that without the tool, or an index that reads documents, such questions are searched for.
+func TestToolsNotOffered(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	for _, q := range []string{"What is on page 3 of annual_report-2021.pdf?", "List the documents"} {
@@ -207,8 +207,8 @@ func TestDocumentsAboutSomethingAreListed(t *testing.T) {
 	}
 }
 
-// TestListsAreNotKept: another document would make them wrong, and no search would tell.
-func TestListsAreNotKept(t *testing.T) {
+// TestListsAreNotCached checks that lists are not cached: a new document would change them, and no search would find that.
+func TestListsAreNotCached(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 1)
 	p.Cache = caching(t).Cache
@@ -220,7 +220,7 @@ func TestListsAreNotKept(t *testing.T) {
 	}
 }
 
-func TestAccountOfAWholeDocument(t *testing.T) {
+func TestSummaryOfWholeDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		more   int
@@ -261,7 +261,7 @@ func TestAccountOfAWholeDocument(t *testing.T) {
 	}
 }
 
-// TestLongDocumentIsSampled: an account of any length reads no more than so many passages, of all parts.
+// TestLongDocumentIsSampled checks that a summary reads a limited number of passages, from all parts of the document.
 func TestLongDocumentIsSampled(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 0)
@@ -284,7 +284,7 @@ func TestLongDocumentIsSampled(t *testing.T) {
 	}
 }
 
-// reading counts what is read of documents.
+// reading is an index that counts the chunks that are read.
 type reading struct {
 	*embedded.Index
 	chunks atomic.Int64
@@ -297,8 +297,8 @@ func (r *reading) DocumentChunks(ctx context.Context, collection string, id corp
 	return out, errors.Join(err, r.fails)
 }
 
-// TestDocumentsThatCannotBeRead: the run warns and goes on with searches. As they find nothing of use, it fails.
-func TestDocumentsThatCannotBeRead(t *testing.T) {
+// TestUnreadableDocuments checks that the run warns and searches. The searches find nothing useful, so it fails.
+func TestUnreadableDocuments(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	p.Index = &reading{Index: p.Index.(*embedded.Index), fails: errors.New("secret")}
@@ -310,8 +310,8 @@ func TestDocumentsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSizeOfManyDocuments finds a document by its name among more documents than are listed.
-func TestSizeOfManyDocuments(t *testing.T) {
+// TestDocumentNameAmongMany finds a document by its name among more documents than are listed.
+func TestDocumentNameAmongMany(t *testing.T) {
 	race.Measure(t)
 	t.Parallel()
 	p := archive(t, 2100)
@@ -325,7 +325,7 @@ func TestSizeOfManyDocuments(t *testing.T) {
 	}
 }
 
-// TestPlannerReadsDocuments: what a planner lets be read and listed comes to the generator, is told, and is survived.
+// TestPlannerReadsDocuments checks that pages and lists which a planner requests reach the generator and the log, and that failures are warnings.
 func TestPlannerReadsDocuments(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
@@ -348,8 +348,8 @@ func TestPlannerReadsDocuments(t *testing.T) {
 	}
 }
 
-// TestPagesAreKept: what a planner lets be read of a page is read by the generator, whatever it is graded beside what was found.
-func TestPagesAreKept(t *testing.T) {
+// TestReadPagesArePinned checks that the generator reads the pages that a planner requested, whatever their grade.
+func TestReadPagesArePinned(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	p.Planner = plans{{{Tool: event.ToolHybridSearch, Query: "rye bread sourdough"}, {Tool: event.ToolReadPages, Document: "annual report", From: 30, To: 30}}}
@@ -359,8 +359,8 @@ func TestPagesAreKept(t *testing.T) {
 	}
 }
 
-// TestAnyReadingMakesALegalRun: whatever a planner wants read, the log keeps its rules.
-func TestAnyReadingMakesALegalRun(t *testing.T) {
+// TestAnyReadProducesValidLog checks that the log is valid whatever a planner wants to read.
+func TestAnyReadProducesValidLog(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	names := []string{"rye.md", "", "Annual Report", "\xff\x00", "doc_tower1", strings.Repeat("x", 9000)}

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// TestJudgementsAddUp: counts are those of the classes, what is ambiguous is expanded, and the action follows from both.
-func TestJudgementsAddUp(t *testing.T) {
+// TestGradedIsConsistent checks that the counts match the classes, ambiguous passages are expanded, and the action follows from both.
+func TestGradedIsConsistent(t *testing.T) {
 	t.Parallel()
 	for _, q := range []string{"Who is the keeper of the Farland lighthouse?", "How far is the lamp visible on Sundays?", "What does a ticket for the oven cost?",
 		"Which oil burns in the tower?", "When may visitors climb with rye flour?", "How long does sourdough rise in the lighthouse?", "Does steam feed the keeper?"} {
@@ -56,7 +56,7 @@ func TestJudgementsAddUp(t *testing.T) {
 	}
 }
 
-// level is that of a chunk that was found.
+// level returns the level of a chunk in the results.
 func level(s event.State, id corpus.ChunkID) corpus.Level {
 	for _, search := range s.Searches {
 		for _, f := range search.Result.Found {
@@ -77,7 +77,7 @@ func recorder(t *testing.T, store eventlog.Store, now func() time.Time) *answer.
 	return r
 }
 
-func TestRecorderWritesNothingOutOfPlace(t *testing.T) {
+func TestRecorderRejectsInvalidEvents(t *testing.T) {
 	t.Parallel()
 	store := eventlog.NewMemory()
 	clock := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
@@ -110,7 +110,7 @@ func TestRecorderWritesNothingOutOfPlace(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses one append.
+// refusing is a store that fails one append.
 type refusing struct {
 	*eventlog.Memory
 	at *event.Seq
@@ -124,7 +124,7 @@ func (s refusing) Append(ctx context.Context, run event.RunID, es ...event.Event
 	return s.Memory.Append(ctx, run, es...)
 }
 
-func TestRecorderGoesOnWhenTheStoreDoes(t *testing.T) {
+func TestRecorderContinuesAfterStoreFailure(t *testing.T) {
 	t.Parallel()
 	for at := event.Seq(2); at < 6; at++ {
 		fails := at
@@ -142,7 +142,7 @@ func TestRecorderGoesOnWhenTheStoreDoes(t *testing.T) {
 	}
 }
 
-func TestRecorderTakesEventsFromMany(t *testing.T) {
+func TestRecorderIsConcurrent(t *testing.T) {
 	t.Parallel()
 	store := eventlog.NewMemory()
 	r := recorder(t, store, time.Now)
@@ -171,7 +171,7 @@ func TestRecorderTakesEventsFromMany(t *testing.T) {
 	}
 }
 
-// grading gives grades by a function of the chunk.
+// grading is a grader that computes the grade from the chunk.
 type grading func(corpus.Chunk) float64
 
 func (g grading) Grade(_ context.Context, _ string, hits []index.Hit, _ index.TermStats) (grade.Grades, error) {
@@ -182,9 +182,8 @@ func (g grading) Grade(_ context.Context, _ string, hits []index.Hit, _ index.Te
 	return out, nil
 }
 
-// TestExpandedCountsWhatWasReplaced: a passage counts as expanded if its section took its place, and not if the section was
-// only graded.
-func TestExpandedCountsWhatWasReplaced(t *testing.T) {
+// TestExpandedCountsReplacedPassages checks that a passage counts as expanded if its section replaced it, and not if the section was only graded.
+func TestExpandedCountsReplacedPassages(t *testing.T) {
 	t.Parallel()
 	for _, section := range []float64{0.9, 0.6, 0.3} {
 		p := library()

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// damaged is an index of which some calls fail.
+// damaged is an index whose calls fail in part.
 type damaged struct {
 	*embedded.Index
 	calls []string
@@ -53,7 +53,7 @@ func (d damaged) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, 
 	return to, errors.Join(err, d.fails("walk"))
 }
 
-// surviving is a planner that searches and goes on after a failure of the index.
+// surviving is a planner that continues after an index error.
 type surviving struct{ plans }
 
 func (s surviving) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
@@ -61,8 +61,8 @@ func (s surviving) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 	return s.plans.Next(ctx, v)
 }
 
-// TestNoAbstentionAfterFailure asks questions to which nothing of use is found while part of the index fails: the run fails with the
-// code of the index. Where the rest of the index finds an answer, the run warns of what failed.
+// TestNoAbstentionAfterFailure asks questions without a useful result while part of the index fails: the run fails with the code of the index. If
+// the rest of the index finds an answer, the run only warns.
 func TestNoAbstentionAfterFailure(t *testing.T) {
 	t.Parallel()
 	const unknown, known = "Which zyxwv quorbles the fnord?", "What is rye bread baked from?"

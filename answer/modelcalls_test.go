@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// parted takes each question apart in the same way, after telling what a model would.
+// parted decomposes each question in the same way, and reports failures and costs as a model would.
 type parted struct {
 	parts []string
 	tell  func(ctx context.Context)
@@ -34,8 +34,8 @@ func (p parted) Analyze(ctx context.Context, _ string) (analyze.Analysis, error)
 	return analyze.Analysis{Complexity: event.Complex, Parts: p.parts, By: "parted"}, nil
 }
 
-// TestPartsAreSearchedBeside: what answers a part is found and kept though it says nothing of the question as a whole.
-func TestPartsAreSearchedBeside(t *testing.T) {
+// TestSubQuestionsAreSearched checks that a passage that answers a part is read although it does not match the question as a whole.
+func TestSubQuestionsAreSearched(t *testing.T) {
 	t.Parallel()
 	p := library()
 	parts := []string{"Who is the keeper of the Farland lighthouse?", "How long does sourdough rise?"}
@@ -79,7 +79,7 @@ func (d drafting) Write(context.Context, string, []index.Hit) (hyde.Draft, error
 	return hyde.Draft{Words: string(d), Passage: string(d), By: "drafting"}, nil
 }
 
-// TestDraftIsSearched: where the question's words find nothing, those of the draft do, and people are told what was searched.
+// TestDraftIsSearched checks that the draft finds passages that the words of the question do not, and that the event shows the query.
 func TestDraftIsSearched(t *testing.T) {
 	t.Parallel()
 	p := library()
@@ -93,7 +93,7 @@ func TestDraftIsSearched(t *testing.T) {
 	}
 }
 
-// searchBy gives the first search by a tool.
+// searchBy returns the first search by a tool.
 func searchBy(s event.State, tool string) event.Search {
 	for _, search := range s.Searches {
 		if search.Tool == tool {
@@ -103,8 +103,8 @@ func searchBy(s event.State, tool string) event.Search {
 	return event.Search{}
 }
 
-// TestModelsAreToldInTheRun: failures at once and each once a step, costs by step and model, reasoning apart from the answer.
-func TestModelsAreToldInTheRun(t *testing.T) {
+// TestModelCallsAreLogged checks that failures are logged at once and once per step, costs by step and model, and reasoning apart from the answer.
+func TestModelCallsAreLogged(t *testing.T) {
 	t.Parallel()
 	p := library()
 	broken := &model.Error{Model: "alpha", Failure: model.Stalled, Cause: errors.New("secret")}
@@ -153,8 +153,8 @@ func TestModelsAreToldInTheRun(t *testing.T) {
 	}
 }
 
-// TestCancelledRunTellsItsCost: what a stopped model cost is in the log before its end.
-func TestCancelledRunTellsItsCost(t *testing.T) {
+// TestCancelledRunLogsCost checks that the cost of a stopped model call is in the log before the terminal event.
+func TestCancelledRunLogsCost(t *testing.T) {
 	t.Parallel()
 	p := library()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +175,7 @@ func TestCancelledRunTellsItsCost(t *testing.T) {
 	}
 }
 
-// TestUnreadPassagesAreNoSources: what the generator has no room for is neither cited nor listed.
+// TestUnreadPassagesAreNoSources checks that passages that do not fit into the context of the generator are neither cited nor listed.
 func TestUnreadPassagesAreNoSources(t *testing.T) {
 	t.Parallel()
 	p := library()
@@ -190,7 +190,7 @@ func TestUnreadPassagesAreNoSources(t *testing.T) {
 	}
 }
 
-// narrow has room for the second passage alone.
+// narrow is a generator that only fits the second passage.
 type narrow struct{ speaker }
 
 func (narrow) Fit(_ context.Context, t model.Task) (model.Task, int) {
@@ -198,7 +198,7 @@ func (narrow) Fit(_ context.Context, t model.Task) (model.Task, int) {
 	return t, 7
 }
 
-// generous finds everything of use.
+// generous is a grader for which every passage is relevant.
 type generous struct{}
 
 func (generous) Grade(_ context.Context, _ string, chunks []grade.Scored, _ index.TermStats) (grade.Grades, error) {
@@ -209,7 +209,7 @@ func (generous) Grade(_ context.Context, _ string, chunks []grade.Scored, _ inde
 	return g, nil
 }
 
-// misplaced gives vectors that no index has.
+// misplaced returns vectors of a length that the index does not have.
 type misplaced struct{ answer.Vectors }
 
 func (m misplaced) SearchVector(ctx context.Context, collection, text string, p model.Purpose) (index.SearchVector, error) {
@@ -218,8 +218,8 @@ func (m misplaced) SearchVector(ctx context.Context, collection, text string, p 
 	return placed, err
 }
 
-// TestVectorsOfAnotherModelAreSurvived: an embedder that was exchanged behind its name costs its vectors and not the answer.
-func TestVectorsOfAnotherModelAreSurvived(t *testing.T) {
+// TestReplacedEmbedderFallsBackToLexicalSearch checks that a run continues if the model behind the name of the embedder was replaced.
+func TestReplacedEmbedderFallsBackToLexicalSearch(t *testing.T) {
 	t.Parallel()
 	p := library()
 	p.Vectors = misplaced{p.Vectors}

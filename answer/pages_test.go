@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// slides is a document of short pages, which share passages: of each page, these sentences.
+// slides returns a document of short pages, given by their sentences. Several pages share a passage.
 func slides(pages ...[]string) (corpus.Document, []index.Entry) {
 	d := corpus.Document{ID: "doc_slides", Collection: corpus.DefaultCollection, Title: "Harbour", URI: "harbour.pdf", Pages: len(pages), Hash: "1"}
 	c := corpus.Chunk{ID: "c_all", Document: d.ID, Level: corpus.Passage, Title: d.Title}
@@ -31,8 +31,8 @@ func slides(pages ...[]string) (corpus.Document, []index.Entry) {
 	return d, append([]index.Entry{{Chunk: c}}, sentences...)
 }
 
-// TestPagesThatShareAPassage: of a passage that reaches over several pages, what stands on others is not read.
-func TestPagesThatShareAPassage(t *testing.T) {
+// TestPassageIsTrimmedToPages checks that sentences on other pages are removed from a passage that extends over several pages.
+func TestPassageIsTrimmedToPages(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
@@ -67,8 +67,8 @@ func TestPagesThatShareAPassage(t *testing.T) {
 	}
 }
 
-// TestPagesOfAFormatWithoutThem: they are counted by the text, as whoever lists a document's pages counts them.
-func TestPagesOfAFormatWithoutThem(t *testing.T) {
+// TestCountedPages checks that pages of a format without pages are counted as when the document is listed.
+func TestCountedPages(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 0)
 	doc, entries := paged("doc_diary1", "Diary of a keeper", "diary.txt", 0, func(_, k int) string { // some 1,700 bytes a passage: one a page

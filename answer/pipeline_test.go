@@ -69,7 +69,7 @@ func library() *answer.Pipeline {
 	return &p
 }
 
-// run answers a question in mode agentic and gives the log, which is held to its rules.
+// run answers a question in agentic mode, checks the log and returns it.
 func run(t *testing.T, ctx context.Context, a answer.Answerer, store eventlog.Store, question string) []event.Event {
 	t.Helper()
 	return runIn(t, ctx, event.Agentic, a, store, question)
@@ -103,7 +103,7 @@ func askDirect(t *testing.T, a answer.Answerer, question string) []event.Event {
 	return runIn(t, t.Context(), event.Direct, a, eventlog.NewMemory(), question)
 }
 
-// kinds lists the kinds of events, tokens and citations in a row as one.
+// kinds lists the kinds of events, with adjacent tokens and citations as one.
 func kinds(log []event.Event) string {
 	var out []string
 	for _, e := range log {
@@ -152,7 +152,7 @@ func TestAnswersFromTheDocuments(t *testing.T) {
 	}
 }
 
-func TestQuestionThatNothingAnswers(t *testing.T) {
+func TestAbstention(t *testing.T) {
 	t.Parallel()
 	for mode, log := range map[string][]event.Event{"direct": askDirect(t, library(), "Which quarks compose xenon isotopes?"),
 		"agentic": ask(t, library(), "Which quarks compose xenon isotopes?")} {
@@ -171,7 +171,7 @@ func TestQuestionThatNothingAnswers(t *testing.T) {
 	}
 }
 
-func TestSearchesThreeTimesAtMost(t *testing.T) {
+func TestAtMostThreeSearches(t *testing.T) {
 	t.Parallel()
 	const question = "Which lighthouse quarks compose xenon isotopes, photons, gluons, neutrinos and muons?"
 	for mode, log := range map[string][]event.Event{"direct": askDirect(t, library(), question), "agentic": ask(t, library(), question)} {
@@ -243,7 +243,7 @@ func (b brokenIndex) Documents(ctx context.Context, c string, after corpus.Docum
 	return b.Reader.Documents(ctx, c, after, n)
 }
 
-func TestIndexThatFails(t *testing.T) {
+func TestIndexFailure(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"documents", "terms", "search"} {
 		p := library()
@@ -262,7 +262,7 @@ func (brokenEmbedder) Embed(context.Context, []string, model.Purpose) ([][]float
 	return nil, errors.New("secret")
 }
 
-func TestEmbedderThatFailsIsSurvived(t *testing.T) {
+func TestEmbedderFailureFallsBackToLexicalSearch(t *testing.T) {
 	t.Parallel()
 	p := library()
 	p.Vectors = answer.OneEmbedder(brokenEmbedder{local.New(local.Options{})})
@@ -276,7 +276,7 @@ func TestEmbedderThatFailsIsSurvived(t *testing.T) {
 	}
 }
 
-// speaker generates what a test says.
+// speaker is a generator that a test defines.
 type speaker func(ctx context.Context, task model.Task) iter.Seq2[model.Delta, error]
 
 func (speaker) Name() string { return "speaker" }
@@ -299,7 +299,7 @@ func speaking(deltas ...model.Delta) speaker {
 	}
 }
 
-func TestGeneratorThatFails(t *testing.T) {
+func TestGeneratorFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		generate speaker
@@ -333,7 +333,7 @@ func TestGeneratorThatFails(t *testing.T) {
 	}
 }
 
-func TestWhatAModelMustNotSayIsLeftOut(t *testing.T) {
+func TestInvalidModelOutputIsDropped(t *testing.T) {
 	t.Parallel()
 	p := library()
 	p.Generator = speaking(model.Delta{Text: "The \x1d\x1e\x00keeper\u0085 is\r\n\tAda\x7f \xff"}, model.Delta{Cite: 1}, model.Delta{Cite: -1}, model.Delta{Cite: 99},
@@ -349,7 +349,7 @@ func TestWhatAModelMustNotSayIsLeftOut(t *testing.T) {
 	}
 }
 
-// stopping ends a context when a run's log has so many events.
+// stopping is a store that cancels a context after a number of events.
 type stopping struct {
 	*eventlog.Memory
 	after event.Seq
@@ -386,7 +386,7 @@ func TestStopsAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestDeadlineAtEveryStepKeepsWhatWasFound(t *testing.T) {
+func TestDeadlineAtEveryStepListsSources(t *testing.T) {
 	t.Parallel()
 	p := library()
 	const question = "Who is the keeper of the Farland lighthouse?"

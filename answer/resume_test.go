@@ -171,7 +171,7 @@ func stored(t *testing.T, log []event.Event) []event.Event {
 	return out
 }
 
-// resumed answers the rest of a run that was cut off after the prefix.
+// resumed resumes a run whose log is the prefix.
 func resumed(t *testing.T, a answer.Answerer, prefix []event.Event) []event.Event {
 	t.Helper()
 	return resumedIn(t, t.Context(), eventlog.NewMemory(), a, prefix)
@@ -202,7 +202,7 @@ func resumedIn(t *testing.T, ctx context.Context, store eventlog.Store, a answer
 	return log
 }
 
-// withoutTimes compares what runs did and said, whenever and in whatever order the calls of one iteration ended.
+// withoutTimes compares runs without times and without the order in which the calls of an iteration end.
 var withoutTimes = cmp.Options{
 	cmpopts.IgnoreFields(event.State{}, "Seq", "StartedAt", "UpdatedAt", "Usage"),
 	cmpopts.IgnoreTypes(event.Millis(0)),
@@ -212,8 +212,8 @@ var withoutTimes = cmp.Options{
 	cmpopts.EquateEmpty(),
 }
 
-// TestResumeAfterEveryEvent cuts the logs of runs of all kinds after each event and resumes them: the outcome is that of the
-// whole run, and no step that the log holds is done again.
+// TestResumeAfterEveryEvent cuts the logs of many kinds of runs after each event and resumes them: the outcome is that of the whole run,
+// and no logged step is repeated.
 func TestResumeAfterEveryEvent(t *testing.T) {
 	t.Parallel()
 	ask := func(query string) event.RunStarted { return event.RunStarted{Question: event.Question{Query: query}} }
@@ -311,9 +311,9 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 	}
 }
 
-// TestResumeAfterAChange resumes runs after each event when the documents, the generator or the cache are not what they were. The
-// log stays legal, what was shown stays, and each number of a citation keeps its chunk.
-func TestResumeAfterAChange(t *testing.T) {
+// TestResumeAfterChange resumes runs after each event when the documents, the generator or the cache have changed. The log stays valid, the
+// emitted text stays, and each citation number keeps its chunk.
+func TestResumeAfterChange(t *testing.T) {
 	t.Parallel()
 	empty, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	if err != nil {
@@ -393,9 +393,8 @@ func TestResumeAfterAChange(t *testing.T) {
 	}
 }
 
-// TestGradesWithoutTheirSearch resumes logs of an earlier version, whose grades do not name their search: the passages cannot be told, so the
-// run fails and does not say that the documents hold no answer.
-func TestGradesWithoutTheirSearch(t *testing.T) {
+// TestResumeGradesWithoutSearch resumes logs of an earlier version, whose grades do not name their search: the run fails and does not abstain.
+func TestResumeGradesWithoutSearch(t *testing.T) {
 	t.Parallel()
 	whole := stored(t, begin(t, library(), event.RunStarted{Question: event.Question{Query: keeper}}))
 	tested := 0
@@ -423,8 +422,8 @@ func TestGradesWithoutTheirSearch(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfAResumedRun lets the deadline pass at once and soon after runs are resumed: all that was cited is among the sources.
-func TestDeadlineOfAResumedRun(t *testing.T) {
+// TestDeadlineOfResumedRun lets the deadline pass at once and soon after runs are resumed: all cited passages are among the sources.
+func TestDeadlineOfResumedRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		start    event.RunStarted
@@ -462,7 +461,7 @@ func TestDeadlineOfAResumedRun(t *testing.T) {
 	}
 }
 
-// primed is a pipeline whose cache holds the answer.
+// primed returns a pipeline whose cache has the answer.
 func primed(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	p := caching(t)
@@ -479,12 +478,12 @@ func (mute) Complete(context.Context, model.Request) iter.Seq2[model.Piece, erro
 	}
 }
 
-// amidTokens tells whether only tokens stand next to a place of the log.
+// amidTokens reports whether the events before and after a cut are tokens.
 func amidTokens(log []event.Event, cut int) bool {
 	return cut > 2 && cut+2 < len(log) && !slices.ContainsFunc(log[cut-2:cut+2], func(e event.Event) bool { return e.Body.Kind() != event.KindToken })
 }
 
-// notAgain holds that nothing was done again that the log held before.
+// notAgain checks that no logged step was repeated.
 func notAgain(t *testing.T, before event.State, whole, c *calls) {
 	t.Helper()
 	searched := 0
@@ -521,7 +520,7 @@ func notAgain(t *testing.T, before event.State, whole, c *calls) {
 
 func archived(t *testing.T) *answer.Pipeline { return archive(t, 3) }
 
-// telling is a model that gives a text word by word and can go on with it.
+// telling is a model that yields a text word by word and can continue it.
 type telling struct{ says string }
 
 func (telling) Name() string                             { return "telling" }
@@ -548,7 +547,7 @@ func (m telling) Complete(ctx context.Context, r model.Request) iter.Seq2[model.
 	}
 }
 
-// visible leaves what is seen of a text, without citations and white space.
+// visible returns a text without citations and white space.
 func visible(s string) string {
 	in := false
 	return strings.Map(func(r rune) rune {
@@ -561,7 +560,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// after gives what follows what was said of a text.
+// after returns the rest of a text after its emitted part.
 func after(s, said string) string {
 	n := len(visible(said))
 	for i := range s {

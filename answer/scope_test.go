@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/index/scope"
 )
 
-// stores is a pipeline over uploaded files, some of them in vector stores, and a folder of documents.
+// stores returns a pipeline over uploaded files, some of them in vector stores, and a folder of documents.
 func stores(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
@@ -40,8 +40,8 @@ func stores(t *testing.T) *answer.Pipeline {
 	return p
 }
 
-// TestQuestionsStayInTheirStores: what a store does not hold is no answer, and an empty one falls back on no other.
-func TestQuestionsStayInTheirStores(t *testing.T) {
+// TestQuestionsStayInScope checks that other stores do not answer a question, even if its own store is empty.
+func TestQuestionsStayInScope(t *testing.T) {
 	t.Parallel()
 	p := stores(t)
 	for _, c := range []struct {
@@ -71,8 +71,8 @@ func TestQuestionsStayInTheirStores(t *testing.T) {
 	}
 }
 
-// TestWordsOfCollectionStayInQuestion: the name of a file or collection is removed from no question.
-func TestWordsOfCollectionStayInQuestion(t *testing.T) {
+// TestCollectionNameStaysInQuestion checks that the name of a file or collection is not removed from a question.
+func TestCollectionNameStaysInQuestion(t *testing.T) {
 	t.Parallel()
 	p := stores(t)
 	for _, ask := range []string{"What does the contract say?", "doc_rye1 What is rye bread baked from?", "contract"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 )
 
-// topScore gives the best score that the first search of a question shows.
+// topScore returns the best score that the first search of a question shows.
 func topScore(s event.State) float64 {
 	best := 0.0
 	for _, f := range s.Searches[0].Result.Found {
@@ -29,8 +29,8 @@ func topScore(s event.State) float64 {
 	return best
 }
 
-// TestTopScoreIsAbsolute: a question that the documents answer scores high, and one that they say nothing of scores low,
-// although the index finds passages for both.
+// TestTopScoreIsAbsolute checks that a question that the documents answer has a high score and an unrelated one a low score, although the
+// index finds passages for both.
 func TestTopScoreIsAbsolute(t *testing.T) {
 	t.Parallel()
 	for question, high := range map[string]bool{
@@ -111,7 +111,7 @@ func TestFloorTopScore(t *testing.T) {
 	}
 }
 
-// auc gives the probability that one of the first scores more than one of the others, with a half for each tie.
+// auc returns the probability that a value of high is greater than one of low; a tie counts half.
 func auc(high, low []float64) float64 {
 	sum := 0.0
 	for _, h := range high {

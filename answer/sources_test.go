@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// described is an index that tells of documents, whose files lie at other places.
+// described is an index whose documents have other URIs.
 type described struct {
 	index.Reader
 	index.Versions
@@ -46,8 +46,8 @@ func describing(p *answer.Pipeline, at string) (*answer.Pipeline, *atomic.Int32)
 	return &with, calls
 }
 
-// TestFirstCitationTellsOfItsSource: what the sources will say of it, but for its weight; also of an answer from the cache.
-func TestFirstCitationTellsOfItsSource(t *testing.T) {
+// TestFirstCitationHasSource checks that the first citation has the source without its weight, also in a cached answer.
+func TestFirstCitationHasSource(t *testing.T) {
 	t.Parallel()
 	p, calls := describing(caching(t), "/home/ada/Farland%20notes.md")
 	p.Generator = speaking(model.Delta{Text: "The keeper of the Farland lighthouse is Ada Brook."}, model.Delta{Cite: 2}, model.Delta{Cite: 1}, model.Delta{Cite: 2},
@@ -91,9 +91,8 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
-// TestSourcesTellWhatTheyAreCitedFor: where in the passage the sentence begins that was said, or one that holds its words; also of an
-// answer from the cache.
-func TestSourcesTellWhatTheyAreCitedFor(t *testing.T) {
+// TestSourcesHaveQuotes checks that a source quotes the sentence that supports its citation, also in a cached answer.
+func TestSourcesHaveQuotes(t *testing.T) {
 	t.Parallel()
 	p := caching(t)
 	s := event.Fold(ask(t, p, keeper))

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-// spaces notes the spaces of the passages that it grades.
+// spaces is a grader that records the vector spaces of the passages.
 type spaces struct {
 	grade.Coverage
 	mu   sync.Mutex
@@ -27,8 +27,8 @@ func (s *spaces) Grade(ctx context.Context, question string, chunks []grade.Scor
 	return s.Coverage.Grade(ctx, question, chunks, stats)
 }
 
-// TestGradersKnowTheSpace: what a cosine means differs between embedders, so that a grade goes by the space.
-func TestGradersKnowTheSpace(t *testing.T) {
+// TestGradersGetVectorSpace checks that graders get the vector space: the meaning of a cosine differs between embedders.
+func TestGradersGetVectorSpace(t *testing.T) {
 	t.Parallel()
 	const question = "Who is the keeper of the Farland lighthouse?"
 	p := library()

@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// object returns the JSON of one of the types above, which cannot fail.
+// toJSON returns the JSON of one of the types above, which cannot fail.
 func toJSON(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

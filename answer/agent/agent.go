@@ -72,7 +72,7 @@ type View struct {
 	Failed     func(error) // called with an index error after which the planner continues; may be nil
 }
 
-func (v View) survived(err error) {
+func (v View) reportFailure(err error) {
 	if v.Failed != nil {
 		v.Failed(err)
 	}

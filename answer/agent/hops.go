@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	maxHops   = 3    // rounds that follow names found in earlier rounds
-	readFirst = 3    // passages of the question's own search whose names are followed
-	readLater = 2    // the same for other searches
-	bridges   = 4    // names followed per round
-	trusted   = 0.25 // minimum trust in a name relative to the best one
-	openWords = 48   // words of a question that are looked for in passages, the rarest first
-	names     = 48   // names of a passage that are weighed, the most central first
-	spots     = 16   // occurrences of a word or name in a passage that are examined
-	followed  = 0.9  // weight of a search relative to the one that it follows from
+	maxHops            = 3    // rounds that follow names found in earlier rounds
+	maxFirstPassages   = 3    // passages of the question's own search whose names are followed
+	maxLaterPassages   = 2    // the same for other searches
+	maxBridges         = 4    // names followed per round
+	minTrust           = 0.25 // minimum trust in a name relative to the best one
+	maxOpenWords       = 48   // words of a question that are looked for in passages, the rarest first
+	maxNamesPerPassage = 48   // names of a passage that are weighed, the most central first
+	maxOccurrences     = 16   // occurrences of a word or name in a passage that are examined
+	followedWeight     = 0.9  // weight of a search relative to the one that it follows from
 )
 
 // word is a word of a question.
@@ -44,8 +44,8 @@ type bridge struct {
 // hops returns searches for the names in the best evidence of the last round: each for a name and the words of the
 // question that are not covered yet.
 func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
-	outcomes := leading(v)
-	asked, err := r.weigh(ctx, v)
+	outcomes := lastOutcomes(v)
+	asked, err := r.weightedWords(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 		if !Searches(o.Tool) || len(o.Found) == 0 || parted && o.Asked == v.Question {
 			continue // sub-questions are followed separately
 		}
-		most := readLater
+		most := maxLaterPassages
 		if o.Asked == v.Question {
-			most = readFirst
+			most = maxFirstPassages
 		}
 		more, err := r.bridges(ctx, v, o, asked, most)
 		if err != nil {
@@ -70,8 +70,8 @@ func (r Rules) hops(ctx context.Context, v View) ([]Action, error) {
 	return choose(found), nil
 }
 
-// leading returns the outcomes of the last round or, before any name was followed, of all rounds.
-func leading(v View) []Outcome {
+// lastOutcomes returns the outcomes of the last round or, before any name was followed, of all rounds.
+func lastOutcomes(v View) []Outcome {
 	var out []Outcome
 	for i := len(v.Rounds) - 1; i >= 0; i-- {
 		out = append(slices.Clone(v.Rounds[i].Outcomes), out...)
@@ -82,8 +82,8 @@ func leading(v View) []Outcome {
 	return out
 }
 
-// weigh returns the question's words with their weights.
-func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
+// weightedWords returns the question's words with their weights.
+func (r Rules) weightedWords(ctx context.Context, v View) ([]word, error) {
 	terms := lang.UniqueTerms(lang.Truncate(v.Question, maxQuery))
 	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] || vague[t.Stem] })
 	terms = terms[:min(len(terms), maxWords)]
@@ -98,7 +98,7 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			v.survived(err)
+			v.reportFailure(err)
 			stats = index.TermStats{} // without statistics all words have the same weight
 		}
 	}
@@ -109,9 +109,9 @@ func (r Rules) weigh(ctx context.Context, v View) ([]word, error) {
 			out[i].weight = lang.IDF(stats.Chunks, stats.Chunks/100)
 		}
 	}
-	if len(out) > openWords {
+	if len(out) > maxOpenWords {
 		slices.SortStableFunc(out, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
-		out = out[:openWords]
+		out = out[:maxOpenWords]
 	}
 	return out, nil
 }
@@ -133,7 +133,7 @@ func readPassage(c corpus.Chunk, open []word) reading {
 		}
 		stem := lang.Stem(w.Text)
 		for i, o := range open {
-			if len(r.at[i]) < spots && alike(stem, o.stem) {
+			if len(r.at[i]) < maxOccurrences && sameMeaning(stem, o.stem) {
 				r.at[i] = append(r.at[i], k)
 			}
 		}
@@ -162,13 +162,13 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 	if r.Graph != nil {
 		var err error
 		if named, err = r.Graph.EntitiesOf(ctx, v.Collection, ids); err != nil {
-			v.survived(err)
+			v.reportFailure(err)
 			return nil, ctx.Err() // without names there is nothing to follow
 		}
 	}
 	weight := cmp.Or(o.Weight, 1)
 	question := " " + lang.NormalizeName(lang.Truncate(v.Question, maxQuery)) + " "
-	others := slices.ContainsFunc(top, func(e Evidence) bool { return titled(e.Chunk.Title, question) })
+	others := slices.ContainsFunc(top, func(e Evidence) bool { return namesTitle(e.Chunk.Title, question) })
 	var out []bridge
 	for i, e := range top {
 		if i >= len(named) {
@@ -179,7 +179,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 			continue // the followed name did not lead to this passage
 		}
 		missing := p.missing()
-		about := titled(e.Chunk.Title, question)
+		about := namesTitle(e.Chunk.Title, question)
 		if !useful(v) && !about {
 			continue
 		}
@@ -188,7 +188,7 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 				continue
 			}
 			// The passage may be about the answer for another name.
-			if missing = p.beside(); len(missing) == 0 {
+			if missing = p.missingInTitle(); len(missing) == 0 {
 				continue
 			}
 		}
@@ -199,18 +199,18 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 				near *= 0.6
 			}
 		}
-		for _, n := range named[i][:min(len(named[i]), names)] {
+		for _, n := range named[i][:min(len(named[i]), maxNamesPerPassage)] {
 			if inQuestion(n.Name, question) || lang.NormalizeName(n.Name) == lang.NormalizeName(e.Chunk.Title) {
 				continue
 			}
-			out = append(out, bridge{name: n.Name, trust: near * p.link(n), asks: missing, title: e.Chunk.Title, weight: weight})
+			out = append(out, bridge{name: n.Name, trust: near * p.linkScore(n), asks: missing, title: e.Chunk.Title, weight: weight})
 		}
 	}
 	return out, nil
 }
 
-// titled reports whether a question contains the subject of a passage: its title, with or without the disambiguation.
-func titled(title, question string) bool {
+// namesTitle reports whether a question contains the subject of a passage: its title, with or without the disambiguation.
+func namesTitle(title, question string) bool {
 	if inQuestion(title, question) {
 		return true
 	}
@@ -237,8 +237,8 @@ func (p reading) missing() []string {
 	return out
 }
 
-// beside returns the open words that the passage's title does not contain.
-func (p reading) beside() []string {
+// missingInTitle returns the open words that the passage's title does not contain.
+func (p reading) missingInTitle() []string {
 	var out []string
 	for _, w := range p.open {
 		if _, titled := p.title[w.stem]; !titled {
@@ -268,8 +268,8 @@ var vague = func() map[string]bool {
 	return m
 }()
 
-// kin are groups of stems with related meaning.
-var kin = func() map[string]string {
+// relatedStems are groups of stems with related meaning.
+var relatedStems = func() map[string]string {
 	m := map[string]string{}
 	for _, group := range []string{"birth birthplace born bear nativ", "death die dead", "husband wife spous marri marriag wed",
 		"father mother parent son daughter child children", "brother sister sibl", "nation countri citizen citizenship",
@@ -283,12 +283,12 @@ var kin = func() map[string]string {
 	return m
 }()
 
-// alike reports whether stems are equal, related, or equal except for a short ending, as direct and director.
-func alike(a, b string) bool {
+// sameMeaning reports whether stems are equal, related, or equal except for a short ending, as direct and director.
+func sameMeaning(a, b string) bool {
 	if a == b {
 		return true
 	}
-	if g, ok := kin[a]; ok && g == kin[b] {
+	if g, ok := relatedStems[a]; ok && g == relatedStems[b] {
 		return true
 	}
 	short, long := a, b
@@ -298,9 +298,9 @@ func alike(a, b string) bool {
 	return len(short) >= 4 && len(long)-len(short) <= 4 && strings.HasPrefix(long, short)
 }
 
-// link scores how closely a name is related to the question: by words of the question, other than those of the passage's
+// linkScore scores how closely a name is related to the question: by words of the question, other than those of the passage's
 // title, near the name.
-func (p reading) link(n index.Entity) float64 {
+func (p reading) linkScore(n index.Entity) float64 {
 	places := p.places(n.Name)
 	prox := 0.0
 	for i, w := range p.open {
@@ -342,7 +342,7 @@ func (p reading) places(name string) (out [][2]int) {
 	if len(words) == 0 {
 		return nil
 	}
-	for i := 0; i+len(words) <= len(p.folded) && len(out) < spots; i++ {
+	for i := 0; i+len(words) <= len(p.folded) && len(out) < maxOccurrences; i++ {
 		if slices.Equal(p.folded[i:i+len(words)], words) {
 			out = append(out, [2]int{i, i + len(words)})
 		}
@@ -359,25 +359,25 @@ func choose(lines [][]bridge) []Action {
 	}
 	slices.SortStableFunc(lines, func(a, b []bridge) int { return cmp.Compare(b[0].trust, a[0].trust) })
 	var out []Action
-	for turn := 0; turn < most(lines); turn++ {
+	for turn := 0; turn < longest(lines); turn++ {
 		for _, found := range lines {
-			if turn >= len(found) || len(out) == bridges {
+			if turn >= len(found) || len(out) == maxBridges {
 				continue
 			}
 			b := found[turn]
 			trust := math.Sqrt(b.trust / found[0].trust)
-			if b.trust < trusted*found[0].trust || b.trust < trusted/4*best || slices.ContainsFunc(out, func(a Action) bool { return within(b.name, a.Follows) }) {
+			if b.trust < minTrust*found[0].trust || b.trust < minTrust/4*best || slices.ContainsFunc(out, func(a Action) bool { return isPartOfName(b.name, a.Follows) }) {
 				continue
 			}
 			asks := strings.Join(b.asks, " ")
-			out = append(out, Action{Tool: event.ToolHybridSearch, Query: b.name + " " + asks, Follows: b.name, Weight: b.weight * followed * trust,
+			out = append(out, Action{Tool: event.ToolHybridSearch, Query: b.name + " " + asks, Follows: b.name, Weight: b.weight * followedWeight * trust,
 				Reason: fmt.Sprintf("%s mentions %s; not found yet: %s", b.title, b.name, strings.Join(b.asks, ", "))})
 		}
 	}
 	return out
 }
 
-func most(lines [][]bridge) int {
+func longest(lines [][]bridge) int {
 	n := 0
 	for _, l := range lines {
 		n = max(n, len(l))
@@ -385,8 +385,8 @@ func most(lines [][]bridge) int {
 	return n
 }
 
-// within reports whether the words of a name are among those of another.
-func within(name, other string) bool {
+// isPartOfName reports whether the words of a name are among those of another.
+func isPartOfName(name, other string) bool {
 	have := strings.Fields(lang.NormalizeName(other))
 	for _, w := range strings.Fields(lang.NormalizeName(name)) {
 		if !slices.Contains(have, w) {

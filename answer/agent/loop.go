@@ -100,7 +100,7 @@ func (l *loop) run(ctx context.Context, p Planner) error {
 		if err != nil {
 			return err
 		}
-		l.take(Round{By: plan.By, Thought: plan.Thought, Outcomes: outcomes})
+		l.record(Round{By: plan.By, Thought: plan.Thought, Outcomes: outcomes})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -259,21 +259,21 @@ func (l *loop) searched() bool {
 	})
 }
 
-// again is the maximum number of additional searches.
-const again = 2
+// maxRetries is the maximum number of additional searches.
+const maxRetries = 2
 
 // NeedsMore reports whether the searches found nothing useful, so that another one should be made: at most twice.
 func NeedsMore(v View) bool {
 	n := rounds(v.Rounds)
-	return n > 0 && n <= again && !useful(v)
+	return n > 0 && n <= maxRetries && !useful(v)
 }
 
 func useful(v View) bool {
 	return slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Class != event.Incorrect })
 }
 
-// take records a round and its evidence.
-func (l *loop) take(r Round) {
+// record records a round and its evidence.
+func (l *loop) record(r Round) {
 	l.view.Rounds = append(slices.Clip(l.view.Rounds), r)
 	evidence := slices.Clone(l.view.Evidence) // a planner may keep the previous slice
 	for _, o := range r.Outcomes {

@@ -28,10 +28,10 @@ func (r Rules) Next(ctx context.Context, v View) (Plan, error) {
 	}
 	switch {
 	case rounds(v.Rounds) == 0:
-		return plan(first(v)...), nil
+		return plan(firstSearches(v)...), nil
 	case NeedsMore(v):
 		next, err := r.hops(ctx, v)
-		return plan(append(rewritten(v), next...)...), err
+		return plan(append(rewrittenSearches(v), next...)...), err
 	case !useful(v) && rounds(v.Rounds) == 3:
 		return plan(), nil // nothing left to follow
 	case rounds(v.Rounds) <= maxHops && (rounds(v.Rounds) > 1 || !satisfied(v)):
@@ -55,8 +55,8 @@ func (r Rules) walk(v View) []Action {
 	return []Action{{Tool: event.ToolGraphTraverse, Query: v.Question, Weight: 0.8, Reason: "passages linked to the entities of the question"}}
 }
 
-// explains matches questions for reasons or methods, to which names do not lead.
-var explains = regexp.MustCompile(`(?i)^\W*(?:why|how (?:do|does|did|can|could|should|to|is|are|was|were)|what happens)\b`)
+// explainRE matches questions for reasons or methods, to which names do not lead.
+var explainRE = regexp.MustCompile(`(?i)^\W*(?:why|how (?:do|does|did|can|could|should|to|is|are|was|were)|what happens)\b`)
 
 // satisfied reports whether correct evidence was found for a question without names to follow, and for each of its parts.
 func satisfied(v View) bool {
@@ -64,13 +64,13 @@ func satisfied(v View) bool {
 	case v.Chained:
 		return false
 	case len(v.Parts) == 0:
-		return (v.Complexity == event.Simple || explains.MatchString(v.Question)) && len(v.Evidence) > 0 && v.Evidence[0].Class == event.Correct
+		return (v.Complexity == event.Simple || explainRE.MatchString(v.Question)) && len(v.Evidence) > 0 && v.Evidence[0].Class == event.Correct
 	}
-	return !slices.ContainsFunc(v.Parts, func(part string) bool { return !fits(v, part) })
+	return !slices.ContainsFunc(v.Parts, func(part string) bool { return !answered(v, part) })
 }
 
-// fits reports whether correct evidence was found for a question.
-func fits(v View, asked string) bool {
+// answered reports whether correct evidence was found for a question.
+func answered(v View, asked string) bool {
 	for _, r := range v.Rounds {
 		for _, o := range r.Outcomes {
 			if cmp.Or(o.Asked, o.Query) == asked && len(o.Found) > 0 && o.Found[0].Class == event.Correct {
@@ -83,8 +83,8 @@ func fits(v View, asked string) bool {
 
 func plan(actions ...Action) Plan { return Plan{Actions: actions, By: rules} }
 
-// first returns searches for the question and for its parts.
-func first(v View) []Action {
+// firstSearches returns searches for the question and for its parts.
+func firstSearches(v View) []Action {
 	out := []Action{{Tool: event.ToolHybridSearch, Query: v.Question, Reason: "the question as it was asked"}}
 	for _, part := range v.Parts {
 		out = append(out, Action{Tool: event.ToolHybridSearch, Query: part, Reason: "a part of the question"})
@@ -92,8 +92,8 @@ func first(v View) []Action {
 	return out
 }
 
-// rewritten returns two searches, not made before, for what was not found.
-func rewritten(v View) []Action {
+// rewrittenSearches returns two searches, not made before, for what was not found.
+func rewrittenSearches(v View) []Action {
 	words := strings.Join(lang.ContentWords(lang.Truncate(v.Question, maxQuery), maxWords), " ")
 	done := map[string]bool{}
 	for _, r := range v.Rounds {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// sides decomposes a comparison of two names, joined by and, or, or versus, into the same question about each of them. It
+// comparedNames decomposes a comparison of two names, joined by and, or, or versus, into the same question about each of them. It
 // returns nil for other questions.
-func sides(question string, joiners []string) []string {
+func comparedNames(question string, joiners []string) []string {
 	words := lang.Words(question)
 	tried := 0
 	for _, joiner := range joiners {
@@ -24,10 +24,10 @@ func sides(question string, joiners []string) []string {
 			if from == i || to == i+1 {
 				continue
 			}
-			head, tail := question[:words[from].Start], question[end(question, words[to-1].End):]
-			left := question[words[from].Start:end(question, words[i-1].End)]
-			right := question[words[i+1].Start:end(question, words[to-1].End)]
-			return []string{side(head, left, tail), side(head, right, tail)}
+			head, tail := question[:words[from].Start], question[withPunctuation(question, words[to-1].End):]
+			left := question[words[from].Start:withPunctuation(question, words[i-1].End)]
+			right := question[words[i+1].Start:withPunctuation(question, words[to-1].End)]
+			return []string{nameQuestion(head, left, tail), nameQuestion(head, right, tail)}
 		}
 	}
 	return nil
@@ -36,17 +36,17 @@ func sides(question string, joiners []string) []string {
 // maxJoiners is the maximum number of positions at which splitting a question is tried.
 const maxJoiners = 16
 
-// end extends a name by the closing punctuation after its last word.
-func end(s string, at int) int {
+// withPunctuation extends a name by the closing punctuation after its last word.
+func withPunctuation(s string, at int) int {
 	for at < len(s) && strings.IndexByte(")!\"'", s[at]) >= 0 {
 		at++
 	}
 	return at
 }
 
-var together = regexp.MustCompile(`(?i)\b(both|either|out of|between)\s+`)
+var bothRE = regexp.MustCompile(`(?i)\b(both|either|out of|between)\s+`)
 
-func side(head, name, tail string) string {
+func nameQuestion(head, name, tail string) string {
 	head = strings.TrimSpace(head)
 	if be, ok := singular[strings.ToLower(head)]; ok {
 		head = be
@@ -55,19 +55,19 @@ func side(head, name, tail string) string {
 		name = name[len("the "):]
 	}
 	head += " "
-	s := together.ReplaceAllString(head, "") + name + together.ReplaceAllString(tail, "")
+	s := bothRE.ReplaceAllString(head, "") + name + bothRE.ReplaceAllString(tail, "")
 	return strings.Join(strings.Fields(s), " ")
 }
 
 // singular maps verbs of the plural to those of the singular.
 var singular = map[string]string{"are": "Is", "were": "Was", "do": "Does", "have": "Has"}
 
-// opens are words that start a question and not a name.
-var opens = wordSet("who what which when where why how is are was were do does did has have had can could will would should in on of for between compare " +
+// questionStarts are words that start a question and not a name.
+var questionStarts = wordSet("who what which when where why how is are was were do does did has have had can could will would should in on of for between compare " +
 	"both either the that whose if")
 
-// links are words that occur inside names.
-var links = wordSet("of the and de la le du des von van der den a an in on at for to from with y al el da do di")
+// nameParticles are words that occur inside names.
+var nameParticles = wordSet("of the and de la le du des von van der den a an in on at for to from with y al el da do di")
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
@@ -88,16 +88,16 @@ func nameBefore(s string, words []lang.Token, i int) int {
 	from := i
 	for k := i - 1; k >= 0; k-- {
 		gap := s[words[k].End:words[k+1].Start]
-		if k < i-1 && breaks(gap, capital(s, words[k+1])) {
+		if k < i-1 && endsName(gap, capital(s, words[k+1])) {
 			break
 		}
 		switch {
 		case k > 0 && s[words[k-1].End:words[k].Start] == "-": // the end of a name such as Eun-ji
-		case k == 0 && opens[words[k].Text]:
+		case k == 0 && questionStarts[words[k].Text]:
 			return from
 		case capital(s, words[k]):
 			from = k
-		case links[words[k].Text] && k > 0 && capital(s, words[k-1]) && !opens[words[max(k-1, 0)].Text]:
+		case nameParticles[words[k].Text] && k > 0 && capital(s, words[k-1]) && !questionStarts[words[max(k-1, 0)].Text]:
 		case inParens(s, words[k]):
 			from = k
 		default:
@@ -116,13 +116,13 @@ func nameAfter(s string, words []lang.Token, i int) int {
 			to = k + 1
 			continue
 		}
-		if k > i+1 && (breaks(gap, capital(s, words[k])) || strings.Contains(gap, ",") && !capital(s, words[k])) {
+		if k > i+1 && (endsName(gap, capital(s, words[k])) || strings.Contains(gap, ",") && !capital(s, words[k])) {
 			break
 		}
 		switch {
 		case capital(s, words[k]), inParens(s, words[k]):
 			to = k + 1
-		case links[words[k].Text]:
+		case nameParticles[words[k].Text]:
 		default:
 			return to
 		}
@@ -130,8 +130,8 @@ func nameAfter(s string, words []lang.Token, i int) int {
 	return to
 }
 
-// breaks reports whether the gap between two words ends a name. capital says whether the second word is capitalized.
-func breaks(gap string, capital bool) bool {
+// endsName reports whether the gap between two words ends a name. capital says whether the second word is capitalized.
+func endsName(gap string, capital bool) bool {
 	return strings.ContainsAny(gap, "?;\n") || strings.Contains(gap, ":") && !capital
 }
 

@@ -9,30 +9,30 @@ import (
 
 var (
 	// next matches the start of a second question.
-	next = regexp.MustCompile(`(?i)(?:\?\s+(?:and\s+)?|\s*[,;]\s*(?:and|or)?\s*|\s+and\s+)(?:also\s+)?((?:who|what|when|where|why|how|which|whose)\s)`)
-	asks = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
+	nextRE     = regexp.MustCompile(`(?i)(?:\?\s+(?:and\s+)?|\s*[,;]\s*(?:and|or)?\s*|\s+and\s+)(?:also\s+)?((?:who|what|when|where|why|how|which|whose)\s)`)
+	questionRE = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
 	// refers matches a reference to the subject of the previous question.
-	refers = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
+	pronounRE = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
 	// opening matches the words before the subject; after who, a verb follows directly.
-	opening = regexp.MustCompile(`(?i)^\W*(?:who['’]s|who\s+\p{L}+|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
+	openingRE = regexp.MustCompile(`(?i)^\W*(?:who['’]s|who\s+\p{L}+|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
 	// compared matches the two sides of a comparison of any kind.
-	compared = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
+	comparedRE = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
 )
 
-// leans matches the end of a phrase that is incomplete without the other side.
-var leans = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|these|those)$`)
+// incompleteRE matches the end of a phrase that is incomplete without the other side.
+var incompleteRE = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|these|those)$`)
 
-// maxJoined is the maximum number of sub-questions.
-const maxJoined = 4
+// maxQuestions is the maximum number of sub-questions.
+const maxQuestions = 4
 
-// joined decomposes several questions in one: "When was it built, and who built it?" References in the later ones to the
+// splitQuestions decomposes several questions in one: "When was it built, and who built it?" References in the later ones to the
 // subject of the first are resolved. It returns nil for a single question.
-func joined(question string) []string {
+func splitQuestions(question string) []string {
 	var out []string
 	rest := strings.TrimSpace(question)
-	for len(out) < maxJoined-1 {
-		at := next.FindStringSubmatchIndex(rest)
-		if at == nil || !asks.MatchString(rest[:at[0]]) || len(lang.Words(rest[:at[0]])) < 3 {
+	for len(out) < maxQuestions-1 {
+		at := nextRE.FindStringSubmatchIndex(rest)
+		if at == nil || !questionRE.MatchString(rest[:at[0]]) || len(lang.Words(rest[:at[0]])) < 3 {
 			break
 		}
 		out = append(out, rest[:at[0]])
@@ -41,10 +41,10 @@ func joined(question string) []string {
 	if out = append(out, rest); len(out) < 2 || len(lang.Words(rest)) < 3 {
 		return nil
 	}
-	about := strings.TrimSpace(opening.ReplaceAllString(out[0], ""))
+	about := strings.TrimSpace(openingRE.ReplaceAllString(out[0], ""))
 	for i, q := range out {
 		q = strings.Join(strings.Fields(strings.TrimRight(q, " ?.!")), " ")
-		if i > 0 && about != "" && refers.MatchString(q) {
+		if i > 0 && about != "" && pronounRE.MatchString(q) {
 			q += " (" + about + ")"
 		}
 		out[i] = q + "?"
@@ -52,10 +52,10 @@ func joined(question string) []string {
 	return out
 }
 
-// either decomposes a comparison into the question what each side is, if the sides are not names.
-func either(question string) []string {
-	m := compared.FindStringSubmatch(question)
-	if m == nil || leans.MatchString(m[1]+m[2]) || leans.MatchString(m[3]) {
+// comparedThings decomposes a comparison into the question what each side is, if the sides are not names.
+func comparedThings(question string) []string {
+	m := comparedRE.FindStringSubmatch(question)
+	if m == nil || incompleteRE.MatchString(m[1]+m[2]) || incompleteRE.MatchString(m[3]) {
 		return nil
 	}
 	return []string{"What is " + strings.TrimSpace(m[1]+m[2]) + "?", "What is " + strings.TrimSpace(m[3]) + "?"}

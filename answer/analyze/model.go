@@ -24,11 +24,11 @@ const (
 	maxPart  = 300 // bytes
 )
 
-// asking is the [Analyzer] that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Analyzer
+// modelAnalyzer is the [Analyzer] that asks a model.
+type modelAnalyzer struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Analyzer
 	Options
 }
 
@@ -38,7 +38,7 @@ type asking struct {
 // reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Analyzer, o Options) Analyzer {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
-	return &asking{chat, prompts, then, o}
+	return &modelAnalyzer{chat, prompts, then, o}
 }
 
 type reply struct {
@@ -55,8 +55,8 @@ func (r *reply) check() error {
 }
 
 // Analyze implements [Analyzer].
-func (m *asking) Analyze(ctx context.Context, question string) (Analysis, error) {
-	judged, err := m.then.Analyze(ctx, question)
+func (m *modelAnalyzer) Analyze(ctx context.Context, question string) (Analysis, error) {
+	judged, err := m.fallback.Analyze(ctx, question)
 	if err != nil || judged.Complexity == event.Simple {
 		return judged, err
 	}

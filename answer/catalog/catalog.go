@@ -78,7 +78,7 @@ func Read(question string) Request {
 	if p := pages(q); p != nil {
 		return Request{Pages: p}
 	}
-	return Request{Summary: account(q)}
+	return Request{Summary: summary(q)}
 }
 
 func list(q string) *List {
@@ -166,7 +166,7 @@ func ordinal(s string) int {
 	return n
 }
 
-func account(q string) *Summary {
+func summary(q string) *Summary {
 	m := accountRE.FindStringSubmatch(q)
 	if m == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package condense makes the questions of a conversation self-contained, so that they can be searched for: in "When was it
-// built?" it replaces "it", and "And in 2021?" it completes.
+// Package condense rewrites the questions of a conversation so that they are self-contained and can be searched for. It replaces
+// the pronoun in "When was it built?" and completes "And in 2021?".
 package condense
 
 import (

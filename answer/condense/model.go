@@ -22,14 +22,14 @@ const (
 	maxTurns    = 8    // shown to the model
 	maxTurn     = 1200 // bytes per turn
 	maxQuestion = 4000 // bytes; longer questions are taken as self-contained
-	room        = 600  // bytes by which a question may grow
+	maxGrowth   = 600  // bytes by which a question may grow
 )
 
-// asking is the [Condenser] that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Condenser
+// modelCondenser is the [Condenser] that asks a model.
+type modelCondenser struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Condenser
 	Options
 }
 
@@ -38,7 +38,7 @@ type asking struct {
 // question is returned unchanged.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Condenser, o Options) Condenser {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
-	return &asking{chat, prompts, then, o}
+	return &modelCondenser{chat, prompts, then, o}
 }
 
 type reply struct {
@@ -46,13 +46,13 @@ type reply struct {
 }
 
 // Condense implements [Condenser].
-func (m *asking) Condense(ctx context.Context, question string, history []event.Turn) (string, error) {
+func (m *modelCondenser) Condense(ctx context.Context, question string, history []event.Turn) (string, error) {
 	if len(history) == 0 || len(question) > maxQuestion {
 		return question, nil
 	}
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
-	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Condensing{Question: question, History: said(history, maxTurns, maxTurn)},
+	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Condensing{Question: question, History: messages(history, maxTurns, maxTurn)},
 		func(r *reply) error { return r.check(question) })
 	if err != nil {
 		err = prompt.ShareError(ctx, share, m.chat.Name(), err)
@@ -60,33 +60,33 @@ func (m *asking) Condense(ctx context.Context, question string, history []event.
 			return "", err
 		}
 		model.Failed(ctx, err, m.chat.Name(), "rules")
-		return m.then.Condense(ctx, question, history)
+		return m.fallback.Condense(ctx, question, history)
 	}
-	if strings.EqualFold(plain(r.Question), plain(question)) {
+	if strings.EqualFold(singleLine(r.Question), singleLine(question)) {
 		return question, nil
 	}
-	return plain(r.Question), nil
+	return singleLine(r.Question), nil
 }
 
-func plain(s string) string { return strings.Join(strings.Fields(lang.Clean(s)), " ") }
+func singleLine(s string) string { return strings.Join(strings.Fields(lang.Clean(s)), " ") }
 
 // check reports an error if a rewritten question is not acceptable.
 func (r *reply) check(asked string) error {
 	switch {
 	case len(lang.Words(r.Question)) == 0:
 		return errors.New("the question is empty")
-	case len(r.Question) > len(asked)+room:
-		return errors.New("the question is too long: it is to hold what is needed, and no answer")
+	case len(r.Question) > len(asked)+maxGrowth:
+		return errors.New("the question is too long: add only what it needs to be self-contained, and no answer")
 	}
 	return nil
 }
 
-// said returns the last turns of a conversation for a prompt, with limits on their number and size. Empty turns and
+// messages returns the last turns of a conversation for a prompt, with limits on their number and size. Empty turns and
 // citation marks are left out.
-func said(history []event.Turn, turns, bytes int) []prompt.Message {
+func messages(history []event.Turn, turns, bytes int) []prompt.Message {
 	var out []prompt.Message
 	for _, t := range history[max(0, len(history)-turns):] {
-		s := strings.TrimSpace(unmarked(lang.Truncate(t.Text, bytes)))
+		s := strings.TrimSpace(withoutMarks(lang.Truncate(t.Text, bytes)))
 		if s != "" {
 			out = append(out, prompt.Message{Role: t.Role, Text: s})
 		}

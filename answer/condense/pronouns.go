@@ -14,52 +14,52 @@ import (
 type form int
 
 const (
-	none   form = iota
-	person      // he, her
-	thing       // it
-	many        // they
-	place       // there
-	points      // this, that
+	none          form = iota
+	person             // he, her
+	thing              // it
+	plural             // they
+	place              // there
+	demonstrative      // this, that
 )
 
 // pronoun is a word that refers to something.
 type pronoun struct {
-	form form
-	of   bool   // it is possessive
-	the  string // article of its referent, if the pronoun determines it
+	form       form
+	possessive bool   // it is possessive
+	article    string // article of its referent, if the pronoun determines it
 }
 
 // genders maps German pronouns to the articles of their possible referents.
 var genders = map[string]map[string]bool{"der": words("der den"), "die": words("die"), "das": words("das")}
 
 var english = map[string]pronoun{
-	"he": {form: person}, "him": {form: person}, "she": {form: person}, "her": {form: person}, "his": {form: person, of: true}, "hers": {form: person, of: true},
-	"it": {form: thing}, "its": {form: thing, of: true}, "they": {form: many}, "them": {form: many}, "their": {form: many, of: true}, "theirs": {form: many, of: true},
-	"there": {form: place}, "this": {form: points}, "that": {form: points}, "these": {form: points}, "those": {form: points},
-	"he's": {form: person}, "she's": {form: person}, "it's": {form: thing}, "they're": {form: many},
+	"he": {form: person}, "him": {form: person}, "she": {form: person}, "her": {form: person}, "his": {form: person, possessive: true}, "hers": {form: person, possessive: true},
+	"it": {form: thing}, "its": {form: thing, possessive: true}, "they": {form: plural}, "them": {form: plural}, "their": {form: plural, possessive: true}, "theirs": {form: plural, possessive: true},
+	"there": {form: place}, "this": {form: demonstrative}, "that": {form: demonstrative}, "these": {form: demonstrative}, "those": {form: demonstrative},
+	"he's": {form: person}, "she's": {form: person}, "it's": {form: thing}, "they're": {form: plural},
 }
 
 var germans = map[string]pronoun{
-	"er": {form: person, the: "der"}, "ihn": {form: person, the: "den"}, "ihm": {form: person, the: "dem"}, "sie": {form: person, the: "die"}, "es": {form: thing, the: "das"},
-	"dort": {form: place}, "sein": {form: thing, of: true}, "seine": {form: thing, of: true}, "seinen": {form: thing, of: true}, "seiner": {form: thing, of: true},
-	"ihr": {form: thing, of: true}, "ihre": {form: thing, of: true}, "ihren": {form: thing, of: true}, "dessen": {form: thing, of: true}, "deren": {form: thing, of: true},
+	"er": {form: person, article: "der"}, "ihn": {form: person, article: "den"}, "ihm": {form: person, article: "dem"}, "sie": {form: person, article: "die"}, "es": {form: thing, article: "das"},
+	"dort": {form: place}, "sein": {form: thing, possessive: true}, "seine": {form: thing, possessive: true}, "seinen": {form: thing, possessive: true}, "seiner": {form: thing, possessive: true},
+	"ihr": {form: thing, possessive: true}, "ihre": {form: thing, possessive: true}, "ihren": {form: thing, possessive: true}, "dessen": {form: thing, possessive: true}, "deren": {form: thing, possessive: true},
 }
 
 var (
 	// idle matches "it" and "there" without a referent.
-	idle = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
+	expletiveRE = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
 		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|what(?:['’]s| is) this about|` +
 		`(?:is|are|was|were|be|been|will|isn['’]t|aren['’]t|do|does) there|there (?:is|are|was|were|be|been|exist)|gibt es|es gibt|wird es|ist es (?:möglich|erlaubt|wahr))\b`)
 	// own are things of the user that no earlier question mentioned.
-	own     = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
-	clauses = map[string]bool{"and": true, "or": true, "but": true, "when": true, "if": true, "because": true, "while": true, "before": true, "after": true, "since": true, "und": true, "als": true, "wenn": true, "weil": true}
+	ownRE       = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
+	clauseWords = map[string]bool{"and": true, "or": true, "but": true, "when": true, "if": true, "because": true, "while": true, "before": true, "after": true, "since": true, "und": true, "als": true, "wenn": true, "weil": true}
 	// verbsBehind are verbs that may follow a demonstrative "that".
-	verbsBehind = words("mean means work works cost costs happen happens happened matter matters include includes cause causes apply compare come take get made affect")
+	verbsAfterThat = words("mean means work works cost costs happen happens happened matter matters include includes cause causes apply compare come take get made affect")
 )
 
 // resolve replaces the pronouns of a question that refer to the conversation.
-func (c *talk) resolve(q string) string {
-	if c.about == "" && c.last.answer == "" {
+func (c *rewriter) resolve(q string) string {
+	if c.topic == "" && c.last.answer == "" {
 		return q
 	}
 	table := english
@@ -67,15 +67,15 @@ func (c *talk) resolve(q string) string {
 		table = germans
 	}
 	ws := lang.Words(q)
-	spans := idle.FindAllStringIndex(q, -1)
+	spans := expletiveRE.FindAllStringIndex(q, -1)
 	var out strings.Builder
 	done := 0
 	for i, w := range ws {
 		p, ok := table[strings.ReplaceAll(w.Text, "’", "'")]
-		if !ok || upper(q[w.Start:w.End]) && i > 0 || inside(spans, w.Start, w.End) || c.internal(q, ws, i, p) {
+		if !ok || isCapitalized(q[w.Start:w.End]) && i > 0 || inside(spans, w.Start, w.End) || c.refersInside(q, ws, i, p) {
 			continue
 		}
-		by, to := c.stand(q, ws, i, p)
+		by, to := c.replacement(q, ws, i, p)
 		if by == "" {
 			continue
 		}
@@ -106,59 +106,59 @@ func inside(spans [][]int, from, to int) bool {
 	return false
 }
 
-// internal reports whether the pronoun at i refers to something in the question itself: a name before it, or the subject
+// refersInside reports whether the pronoun at i refers to something in the question itself: a name before it, or the subject
 // of an earlier clause.
-func (c *talk) internal(q string, ws []lang.Token, i int, p pronoun) bool {
-	if i == 0 || p.form == points || p.form == place {
+func (c *rewriter) refersInside(q string, ws []lang.Token, i int, p pronoun) bool {
+	if i == 0 || p.form == demonstrative || p.form == place {
 		return false
 	}
 	clause := false
 	for k := 1; k < i; k++ {
-		clause = clause || clauses[ws[k].Text] || strings.ContainsAny(q[ws[k-1].End:ws[k].Start], ",;:")
+		clause = clause || clauseWords[ws[k].Text] || strings.ContainsAny(q[ws[k-1].End:ws[k].Start], ",;:")
 	}
 	for _, ph := range phrases(q[:ws[i].Start]) {
 		said := q[ph.from:ph.to]
-		if whose := p.of || p.form != thing; ph.name && (whose && !c.german || clause) && ph.from > 0 || clause && !ph.name && article(first(said)) {
+		if whose := p.possessive || p.form != thing; ph.name && (whose && !c.german || clause) && ph.from > 0 || clause && !ph.name && isArticle(firstWord(said)) {
 			return true
 		}
 	}
 	return false
 }
 
-// stand returns the replacement of the pronoun at i and the end of the replaced text, or "" if it stays.
-func (c *talk) stand(q string, ws []lang.Token, i int, p pronoun) (by string, end int) {
+// replacement returns the replacement of the pronoun at i and the end of the replaced text, or "" if it stays.
+func (c *rewriter) replacement(q string, ws []lang.Token, i int, p pronoun) (by string, end int) {
 	w := ws[i]
 	end = w.End
 	next := ""
-	if i+1 < len(ws) && adjoins(q, ws, i+1) {
+	if i+1 < len(ws) && adjacent(q, ws, i+1) {
 		next = ws[i+1].Text
 	}
 	switch {
-	case p.form == points:
-		return c.pointed(q, ws, i, next)
-	case w.Text == "her" && next != "" && !lang.IsStopWord(next) && !preposition(next) && !adverb(next):
-		p.of = true
-	case p.form == place && (next != "" && !preposition(next) && !adverb(next) || i == 0):
+	case p.form == demonstrative:
+		return c.demonstrative(q, ws, i, next)
+	case w.Text == "her" && next != "" && !lang.IsStopWord(next) && !isPreposition(next) && !isAdverb(next):
+		p.possessive = true
+	case p.form == place && (next != "" && !isPreposition(next) && !isAdverb(next) || i == 0):
 		return "", 0
 	}
 	by = c.antecedent(p)
 	if by == "" {
 		return "", 0
 	}
-	if p.the != "" && !named(by) || p.the != "" && c.german && article(first(by)) {
-		by = p.the + " " + bare(by)
+	if p.article != "" && !isName(by) || p.article != "" && c.german && isArticle(firstWord(by)) {
+		by = p.article + " " + withoutArticle(by)
 	}
-	return c.written(by, p, w.Text, i == 0), end
+	return c.inflect(by, p, w.Text, i == 0), end
 }
 
-// written returns the replacement in the grammatical form of the pronoun.
-func (c *talk) written(by string, p pronoun, word string, opens bool) string {
+// inflect returns the replacement in the grammatical form of the pronoun.
+func (c *rewriter) inflect(by string, p pronoun, word string, opens bool) string {
 	switch {
-	case p.of && c.german:
+	case p.possessive && c.german:
 		by = "von " + by
-	case p.of && strings.HasSuffix(by, "s"):
+	case p.possessive && strings.HasSuffix(by, "s"):
 		by += "'"
-	case p.of:
+	case p.possessive:
 		by += "'s"
 	case p.form == place && !c.german:
 		by = "in " + by
@@ -170,21 +170,21 @@ func (c *talk) written(by string, p pronoun, word string, opens bool) string {
 		by += " are"
 	}
 	if opens {
-		return capital(by)
+		return capitalize(by)
 	}
 	return by
 }
 
-// pointed returns the replacement of this, that, these and those.
-func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string, end int) {
+// demonstrative returns the replacement of this, that, these and those.
+func (c *rewriter) demonstrative(q string, ws []lang.Token, i int, next string) (by string, end int) {
 	w := ws[i]
-	plain := next == "" || auxWords[next] || verbsBehind[next] || preposition(next)
+	plain := next == "" || auxWords[next] || verbsAfterThat[next] || isPreposition(next)
 	before := ""
 	if i > 0 {
 		before = ws[i-1].Text
 	}
 	switch {
-	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || preposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
+	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || isPreposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
 		return "", 0 // for example "the tower that is open"
 	case w.Text == "that" && i > 0 && strings.HasSuffix(next, "ed"):
 		return "", 0 // for example "the treaty that ended it"
@@ -196,12 +196,12 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 			return "", 0
 		}
 		if i == 0 {
-			by = capital(by)
+			by = capitalize(by)
 		}
 		return by, w.End
-	case own.MatchString(next) && next != "year" && next != "time", lang.IsStopWord(next):
+	case ownRE.MatchString(next) && next != "year" && next != "time", lang.IsStopWord(next):
 		return "", 0
-	case w.Text == "that" && i > 0 && !auxWords[before] && !preposition(before) && !whWords[before] && !verbish(before):
+	case w.Text == "that" && i > 0 && !auxWords[before] && !isPreposition(before) && !whWords[before] && !precedesObject(before):
 		return "", 0 // a relative clause
 	}
 	noun := ws[i+1]
@@ -209,7 +209,7 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 		if year := yearRE.FindString(c.last.answer); year != "" && w.Text != "this" {
 			return year, noun.End
 		}
-		if year := yearRE.FindString(c.last.asked); year != "" && w.Text != "this" {
+		if year := yearRE.FindString(c.last.question); year != "" && w.Text != "this" {
 			return year, noun.End
 		}
 		return "", 0
@@ -218,30 +218,30 @@ func (c *talk) pointed(q string, ws []lang.Token, i int, next string) (by string
 	if by == "" || strings.Contains(strings.ToLower(by), next) { // "this tower" becomes "the tower of Farland"
 		return by, noun.End
 	}
-	if named(by) && !article(first(by)) {
+	if isName(by) && !isArticle(firstWord(by)) {
 		return "the " + q[noun.Start:noun.End] + " " + by, noun.End
 	}
 	return by, noun.End
 }
 
-func verbish(w string) bool {
+func precedesObject(w string) bool {
 	return w == "about" || w == "find" || w == "use" || w == "built" || w == "made" || w == "wrote" || w == "does" || strings.HasSuffix(w, "ed")
 }
 
 // antecedent returns the referent of a pronoun: the name that the last answer gave if the question asked for one, or the
 // topic of the question.
-func (c *talk) antecedent(p pronoun) string {
-	prev := c.last.asked
+func (c *rewriter) antecedent(p pronoun) string {
+	prev := c.last.question
 	defined := definesRE.MatchString(strings.TrimRight(prev, " .!"))
 	who := whoRE.MatchString(prev)
 	where := asksWhere.MatchString(prev)
-	given := c.given()
+	given := c.answerNames()
 	switch p.form {
 	case person:
 		if c.german {
 			break // er and sie also refer to things
 		}
-		given = slices.DeleteFunc(given, func(s string) bool { return article(first(s)) && upper(bare(s)) }) // for example "the Kingdom of Sicily"
+		given = slices.DeleteFunc(given, func(s string) bool { return isArticle(firstWord(s)) && isCapitalized(withoutArticle(s)) }) // for example "the Kingdom of Sicily"
 		if who && !defined && len(given) > 0 {
 			one, _, _ := strings.Cut(given[0], " at ")
 			return one
@@ -252,7 +252,7 @@ func (c *talk) antecedent(p pronoun) string {
 		if len(given) > 0 {
 			return given[0]
 		}
-	case many:
+	case plural:
 		if who && !defined && len(given) > 1 && !oneRE.MatchString(prev) {
 			return strings.Join(given[:min(len(given), 3)], " and ")
 		}
@@ -269,7 +269,7 @@ func (c *talk) antecedent(p pronoun) string {
 		if len(given) > 0 && (where || identityRE.MatchString(prev) && !who) {
 			return given[0]
 		}
-	case thing, points:
+	case thing, demonstrative:
 		if !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
 			return given[0]
 		}
@@ -277,25 +277,25 @@ func (c *talk) antecedent(p pronoun) string {
 			return c.thing
 		}
 	}
-	if of := genders[p.the]; of != nil {
+	if of := genders[p.article]; of != nil {
 		all := phrases(prev)
 		for i := len(all) - 1; i >= 0; i-- {
-			if s := prev[all[i].from:all[i].to]; of[first(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.now)) {
+			if s := prev[all[i].from:all[i].to]; of[firstWord(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.question)) {
 				return s
 			}
 		}
 	}
-	if c.german && p.form == person && !madeRE.MatchString(c.now) {
+	if c.german && p.form == person && !madeRE.MatchString(c.question) {
 		if n := fullName(prev); n != "" && !who {
 			return n
 		}
 	}
-	if c.german && who && !defined && p.form == person && len(given) > 0 && p.the != "das" && !madeRE.MatchString(c.now) {
-		if n := lastName(prev); n == "" || article(first(n)) {
+	if c.german && who && !defined && p.form == person && len(given) > 0 && p.article != "das" && !madeRE.MatchString(c.question) {
+		if n := lastName(prev); n == "" || isArticle(firstWord(n)) {
 			return given[0]
 		}
 	}
-	return c.about
+	return c.topic
 }
 
 var (
@@ -308,26 +308,26 @@ var (
 	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
 )
 
-// given returns the names in the last answer that are not in the question.
-func (c *talk) given() []string {
-	asked := strings.ToLower(c.last.asked)
+// answerNames returns the names in the last answer that are not in the question.
+func (c *rewriter) answerNames() []string {
+	asked := strings.ToLower(c.last.question)
 	var out []string
 	answer := asideRE.ReplaceAllString(lang.Truncate(c.last.answer, maxAnswer), "")
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range phrases(one) {
 			name := one[p.from:p.to]
-			if !p.name || strings.Contains(asked, strings.ToLower(bare(name))) || !unicode.IsUpper([]rune(bare(name))[0]) || months[strings.ToLower(first(name))] {
+			if !p.name || strings.Contains(asked, strings.ToLower(withoutArticle(name))) || !unicode.IsUpper([]rune(withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
 			n := len(out)
 			before := strings.ToLower(one[:p.from])
-			if byRE.MatchString(before) && whoRE.MatchString(c.last.asked) && strings.Contains(before, strings.ToLower(bare(c.about))) {
+			if byRE.MatchString(before) && whoRE.MatchString(c.last.question) && strings.Contains(before, strings.ToLower(withoutArticle(c.topic))) {
 				n = 0 // the agent of a passive sentence
 			}
-			out = slices.Insert(out, n, asGiven(name, p.from == 0))
+			out = slices.Insert(out, n, nameInQuestion(name, p.from == 0))
 		}
-		if w := opener(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.asked) && !strings.Contains(asked, strings.ToLower(w)) {
+		if w := subject(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.question) && !strings.Contains(asked, strings.ToLower(w)) {
 			out = append(out, w)
 		}
 		if len(out) > 0 {
@@ -337,10 +337,10 @@ func (c *talk) given() []string {
 	return out
 }
 
-// opener returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
-func opener(sentence string) string {
+// subject returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
+func subject(sentence string) string {
 	ws := lang.Words(lang.Truncate(sentence, 200))
-	if len(ws) < 3 || !auxWords[ws[1].Text] || !upper(sentence[ws[0].Start:]) || function(ws[0].Text) || lang.IsStopWord(ws[0].Text) {
+	if len(ws) < 3 || !auxWords[ws[1].Text] || !isCapitalized(sentence[ws[0].Start:]) || isFunctionWord(ws[0].Text) || lang.IsStopWord(ws[0].Text) {
 		return ""
 	}
 	return sentence[ws[0].Start:ws[0].End]
@@ -351,15 +351,15 @@ var (
 	byRE    = regexp.MustCompile(`(?i)\b(?:by|von) $`)
 )
 
-// asGiven returns a name of an answer in the form used in a question: without a following verb, and with a lower-case
+// nameInQuestion returns a name of an answer in the form used in a question: without a following verb, and with a lower-case
 // article if that only began the answer.
-func asGiven(name string, opens bool) string {
+func nameInQuestion(name string, opens bool) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "'s"), "’s")
 	ws := strings.Fields(name)
-	if n := len(ws); n > 1 && !upper(ws[n-1]) && strings.HasSuffix(ws[n-1], "s") {
+	if n := len(ws); n > 1 && !isCapitalized(ws[n-1]) && strings.HasSuffix(ws[n-1], "s") {
 		ws = ws[:n-1]
 	}
-	if opens && len(ws) == 2 && article(strings.ToLower(ws[0])) {
+	if opens && len(ws) == 2 && isArticle(strings.ToLower(ws[0])) {
 		ws[0] = strings.ToLower(ws[0])
 	}
 	return strings.Join(ws, " ")
@@ -370,7 +370,7 @@ var months = words("january february march april may june july august september 
 // fullName returns the first name of a question that has several words and no article.
 func fullName(q string) string {
 	for _, p := range phrases(q) {
-		if s := q[p.from:p.to]; p.name && !article(first(s)) && len(strings.Fields(s)) > 1 {
+		if s := q[p.from:p.to]; p.name && !isArticle(firstWord(s)) && len(strings.Fields(s)) > 1 {
 			return s
 		}
 	}
@@ -381,7 +381,7 @@ func fullName(q string) string {
 func lastName(q string) string {
 	all := phrases(q)
 	for i := len(all) - 1; i >= 0; i-- {
-		if s := q[all[i].from:all[i].to]; all[i].name && !article(first(s)) {
+		if s := q[all[i].from:all[i].to]; all[i].name && !isArticle(firstWord(s)) {
 			return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
 		}
 	}

@@ -28,7 +28,7 @@ var (
 
 // topic returns what a question is about: its quotation, its name, or else the words after the question words.
 func topic(q string) string {
-	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxAsked)), " ?.!")
+	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxQuestionBytes)), " ?.!")
 	if m := quotedRE.FindString(q); m != "" {
 		return m
 	}
@@ -38,10 +38,10 @@ func topic(q string) string {
 	all := phrases(q)
 	for _, p := range all {
 		if p.name {
-			return strings.TrimSuffix(strings.TrimSuffix(unacted(q, p), "'s"), "’s")
+			return strings.TrimSuffix(strings.TrimSuffix(withoutVerb(q, p), "'s"), "’s")
 		}
 	}
-	rest := opened(q)
+	rest := withoutQuestionWords(q)
 	for range 3 {
 		cut := kindRE.ReplaceAllString(rest, "")
 		if cut == rest {
@@ -49,24 +49,24 @@ func topic(q string) string {
 		}
 		rest = cut
 	}
-	return clip(rest)
+	return nounPhrase(rest)
 }
 
-// unacted removes a verb from the end of a phrase, as in "does the Scottish Parliament meet?"
-func unacted(q string, p phrase) string {
+// withoutVerb removes a verb from the end of a phrase, as in "does the Scottish Parliament meet?"
+func withoutVerb(q string, p phrase) string {
 	s := q[p.from:p.to]
-	before, behind := lang.Words(q[:p.from]), first(q[p.to:])
+	before, after := lang.Words(q[:p.from]), firstWord(q[p.to:])
 	ws := lang.Words(s)
 	n := len(ws)
-	if n < 3 || len(before) == 0 || !doing[before[len(before)-1].Text] {
+	if n < 3 || len(before) == 0 || !auxiliaries[before[len(before)-1].Text] {
 		return s
 	}
 	for i := 2; i < n-1; i++ { // as in "did the Normans conquer England"
-		if upper(s[ws[i-1].Start:]) && !upper(s[ws[i].Start:]) && !links[ws[i].Text] && ws[i].Text != "and" && upper(s[ws[i+1].Start:]) {
+		if isCapitalized(s[ws[i-1].Start:]) && !isCapitalized(s[ws[i].Start:]) && !nameParticles[ws[i].Text] && ws[i].Text != "and" && isCapitalized(s[ws[i+1].Start:]) {
 			return strings.TrimSpace(s[:ws[i].Start])
 		}
 	}
-	if !predicates[behind] && !upper(s[ws[n-1].Start:]) {
+	if !predicates[after] && !isCapitalized(s[ws[n-1].Start:]) {
 		return strings.TrimSpace(s[:ws[n-1].Start])
 	}
 	return s
@@ -75,18 +75,18 @@ func unacted(q string, p phrase) string {
 // defined returns the name at the start of a text, without a predicate.
 func defined(s string) string {
 	for i, w := range lang.Words(s) {
-		if i > 0 && predicates[w.Text] && !upper(s[w.Start:w.End]) {
+		if i > 0 && predicates[w.Text] && !isCapitalized(s[w.Start:w.End]) {
 			return strings.TrimSpace(s[:w.Start])
 		}
 	}
 	return s
 }
 
-var openedRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)(?:(?:` + wh + `)\s+)?`)
+var requestRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)(?:(?:` + wh + `)\s+)?`)
 
-// opened returns a question without its question words.
-func opened(q string) string {
-	if m := openedRE.FindString(q); m != "" {
+// withoutQuestionWords returns a question without its question words.
+func withoutQuestionWords(q string) string {
+	if m := requestRE.FindString(q); m != "" {
 		return q[len(m):]
 	}
 	if m := asksRE.FindStringSubmatch(q); m != nil {
@@ -94,18 +94,18 @@ func opened(q string) string {
 		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
-		if doing[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
-			return unverbed(rest)
+		if auxiliaries[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
+			return cutVerb(rest)
 		}
-		if noun := countedRE.ReplaceAllString(m[1], ""); noun != "" && noun != m[1] && strings.HasSuffix(first(rest), "ed") {
+		if noun := countedRE.ReplaceAllString(m[1], ""); noun != "" && noun != m[1] && strings.HasSuffix(firstWord(rest), "ed") {
 			return noun // as in "how much cargo was handled"
 		}
 		return rest
 	}
 	if auxRE.MatchString(q) {
 		_, rest, _ := strings.Cut(q, " ")
-		if doing[first(q)] {
-			return unverbed(rest)
+		if auxiliaries[firstWord(q)] {
+			return cutVerb(rest)
 		}
 		return rest
 	}
@@ -114,8 +114,8 @@ func opened(q string) string {
 		if all := phrases(rest); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
-		if _, behind, ok := strings.Cut(rest, " "); ok {
-			return behind
+		if _, after, ok := strings.Cut(rest, " "); ok {
+			return after
 		}
 		return rest
 	}
@@ -124,19 +124,19 @@ func opened(q string) string {
 
 var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie viele?|welche[rsnm]?)(?: |$)`)
 
-var doing = words("do does did can could should will would may might must has have had kann können soll darf muss")
+var auxiliaries = words("do does did can could should will would may might must has have had kann können soll darf muss")
 
-// unverbed removes a verb from the end.
-func unverbed(s string) string {
+// cutVerb removes the last word, a verb, from the phrase before the first preposition.
+func cutVerb(s string) string {
 	head := s
 	for i, w := range lang.Words(s) {
-		if i > 0 && preposition(w.Text) {
+		if i > 0 && isPreposition(w.Text) {
 			head = strings.TrimSpace(s[:w.Start])
 			break
 		}
 	}
 	ws := lang.Words(head)
-	if len(ws) < 2 || len(ws) == 2 && article(ws[0].Text) {
+	if len(ws) < 2 || len(ws) == 2 && isArticle(ws[0].Text) {
 		return head
 	}
 	return strings.TrimSpace(head[:ws[len(ws)-1].Start])
@@ -145,23 +145,23 @@ func unverbed(s string) string {
 // maxTopic is the maximum number of words of a topic.
 const maxTopic = 6
 
-// clip returns the noun phrase at the start of a text: up to a verb, or to words of place, time or manner.
-func clip(s string) string {
+// nounPhrase returns the noun phrase at the start of a text: up to a verb, or to words of place, time or manner.
+func nounPhrase(s string) string {
 	ws := lang.Words(s)
 	end := len(s)
 	for i, w := range ws {
 		if i == 0 {
 			continue
 		}
-		loose := preposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
-		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !upper(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !article(w.Text) {
+		loose := isPreposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
+		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !isCapitalized(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !isArticle(w.Text) {
 			end = w.Start
 			break
 		}
 	}
 	s = strings.Trim(s[:end], " ,;:")
 	switch ws := lang.Words(s); {
-	case len(ws) == 0, len(ws) == 1 && (function(ws[0].Text) || lang.IsStopWord(ws[0].Text)):
+	case len(ws) == 0, len(ws) == 1 && (isFunctionWord(ws[0].Text) || lang.IsStopWord(ws[0].Text)):
 		return ""
 	case ws[len(ws)-1].Text == "of" || ws[len(ws)-1].Text == "for":
 		return strings.TrimSpace(s[:ws[len(ws)-1].Start])
@@ -178,24 +178,24 @@ func phrases(q string) []phrase {
 		written := q[w.Start:w.End]
 		begins := i == 0
 		switch {
-		case article(w.Text) && i+1 < len(ws):
+		case isArticle(w.Text) && i+1 < len(ws):
 			p := phrase{from: w.Start}
 			k, most := i+1, i+2 // a noun with one word before it
 			if ordinals[ws[k].Text] {
 				most++
 			}
-			for ; k < len(ws) && k <= i+maxTopic && adjoins(q, ws, k); k++ {
+			for ; k < len(ws) && k <= i+maxTopic && adjacent(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
 				switch {
-				case upper(t):
+				case isCapitalized(t):
 					p.name = true
-				case p.name && germanArticles[w.Text] && !links[ws[k].Text]:
+				case p.name && germanArticles[w.Text] && !nameParticles[ws[k].Text]:
 					goto closed // in German each noun has a capital
-				case p.name && ws[k].Text == "and" && k+1 < len(ws) && upper(q[ws[k+1].Start:ws[k+1].End]): // as in "the French and Indian War"
+				case p.name && ws[k].Text == "and" && k+1 < len(ws) && isCapitalized(q[ws[k+1].Start:ws[k+1].End]): // as in "the French and Indian War"
 				case ws[k].Text == "of" && k > i+1 && !p.name && ofName(q, ws, k+1):
 					goto closed // "the keeper of the Farland lighthouse" are two things
-				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || article(ws[k+1].Text)):
-				case article(ws[k].Text) && ws[k-1].Text == "of":
+				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || isArticle(ws[k+1].Text)):
+				case isArticle(ws[k].Text) && ws[k-1].Text == "of":
 				case predicates[ws[k].Text] || lang.IsStopWord(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
 					goto closed
 				case k > most && !p.name:
@@ -203,7 +203,7 @@ func phrases(q string) []phrase {
 				}
 			}
 		closed:
-			for k > i+1 && (ws[k-1].Text == "of" || article(ws[k-1].Text)) {
+			for k > i+1 && (ws[k-1].Text == "of" || isArticle(ws[k-1].Text)) {
 				k--
 			}
 			if k > i+1 {
@@ -211,12 +211,12 @@ func phrases(q string) []phrase {
 				out = append(out, p)
 				i = k - 1
 			}
-		case upper(written) && written != "I" && !(begins && (function(w.Text) || whWords[w.Text] || lang.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
+		case isCapitalized(written) && written != "I" && !(begins && (isFunctionWord(w.Text) || whWords[w.Text] || lang.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
-			for ; k < len(ws) && k <= i+maxTopic+2 && adjoins(q, ws, k); k++ {
+			for ; k < len(ws) && k <= i+maxTopic+2 && adjacent(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
-				link := links[ws[k].Text] && k+1 < len(ws) && (upper(q[ws[k+1].Start:ws[k+1].End]) || ws[k+1].Text == "the")
-				if !upper(t) && !link {
+				link := nameParticles[ws[k].Text] && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || ws[k+1].Text == "the")
+				if !isCapitalized(t) && !link {
 					break
 				}
 			}
@@ -238,27 +238,27 @@ var (
 	germanArticles = words("der die das den dem des ein eine einen einem einer")
 )
 
-// links may occur inside a name.
-var links = words("of the de da di del la le von van der den at du bin al dos")
+// nameParticles are lower-case words that may occur inside a name.
+var nameParticles = words("of the de da di del la le von van der den at du bin al dos")
 
 // ofName reports whether a name, perhaps with an article, starts at k.
 func ofName(q string, ws []lang.Token, k int) bool {
-	if k < len(ws) && article(ws[k].Text) {
+	if k < len(ws) && isArticle(ws[k].Text) {
 		k++
 	}
-	return k < len(ws) && upper(q[ws[k].Start:ws[k].End])
+	return k < len(ws) && isCapitalized(q[ws[k].Start:ws[k].End])
 }
 
-// adjoins reports whether only a space precedes the word at k.
-func adjoins(q string, ws []lang.Token, k int) bool {
+// adjacent reports whether only a space precedes the word at k.
+func adjacent(q string, ws []lang.Token, k int) bool {
 	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
 }
 
-// like returns the phrase of a question that another one replaces: a name for a name, otherwise the topic.
-func like(q, by string) string {
+// similarPhrase returns the phrase of a question that another one replaces: a name for a name, otherwise the topic.
+func similarPhrase(q, by string) string {
 	all := phrases(q)
-	name := named(by)
-	leads := article(first(by))
+	name := isName(by)
+	leads := isArticle(firstWord(by))
 	best := ""
 	for _, p := range all {
 		s := q[p.from:p.to]
@@ -266,7 +266,7 @@ func like(q, by string) string {
 			continue
 		}
 		switch {
-		case name && p.name && article(first(s)) == leads:
+		case name && p.name && isArticle(firstWord(s)) == leads:
 			return s
 		case name && p.name && best == "":
 			best = s
@@ -293,9 +293,9 @@ func possessive(q string, p phrase) bool {
 	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
 }
 
-// numbered returns the position of a noun with a number in a question, for a phrase that is the same noun with another
+// numberedNoun returns the position of a noun with a number in a question, for a phrase that is the same noun with another
 // number. from is negative if there is none.
-func numbered(q, phrase string) (from, to int) {
+func numberedNoun(q, phrase string) (from, to int) {
 	m := numberedRE.FindStringSubmatch(phrase)
 	if m == nil {
 		return -1, -1
@@ -313,15 +313,15 @@ var (
 	numberedIn = regexp.MustCompile(`(\pL+)\s+[0-9][0-9.]*[a-z]?\b`)
 )
 
-// sited returns the position of the last phrase of place with an article. from is negative if there is none.
-func sited(q string) (from, to int) {
-	if all := sitedRE.FindAllStringIndex(q, 8); len(all) > 0 {
+// placePhrase returns the position of the last phrase of place with an article. from is negative if there is none.
+func placePhrase(q string) (from, to int) {
+	if all := placeRE.FindAllStringIndex(q, 8); len(all) > 0 {
 		return all[len(all)-1][0], all[len(all)-1][1]
 	}
 	return -1, -1
 }
 
-var sitedRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
+var placeRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
 
 // prepositional returns the position of the last phrase that starts with a preposition. from is negative if there is none.
 func prepositional(q, with string) (from, to int) {
@@ -331,7 +331,7 @@ func prepositional(q, with string) (from, to int) {
 			continue
 		}
 		k := i + 1
-		for k < len(ws) && !(k > i+1 && (preposition(ws[k].Text) || auxWords[ws[k].Text] || predicates[ws[k].Text])) && k <= i+maxTopic {
+		for k < len(ws) && !(k > i+1 && (isPreposition(ws[k].Text) || auxWords[ws[k].Text] || predicates[ws[k].Text])) && k <= i+maxTopic {
 			k++
 		}
 		return ws[i].Start, ws[k-1].End

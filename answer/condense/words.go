@@ -32,21 +32,21 @@ var (
 		`|how\s+(?:many|much|long|often|far|tall|high|old|big|large|deep|wide|heavy|fast|expensive|hot|cold)|wie\s+(?:viele?|lang|lange|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)` +
 		`|(?:which|what|welche[rsnm]?)\s+(?:year|date|day|month|century|city|country|town|time|place|company|person|film|book|part|version|page|colou?r|size|Jahr|Stadt|Land|Ort|Tag))$`)
 	// wholeRE matches a question about the whole conversation.
-	wholeRE   = regexp.MustCompile(`(?i)^(why|how|how come|since when|warum|wieso|seit wann)\s+(?:is|was|ist|war)\s+(?:that|this|it so|das|das so|dem so)\W*$`)
-	datedRE   = regexp.MustCompile(`(?i)^(?:the )?(?:(?:last|next|previous|following) )?(?:year|month|week|day|decade|century)(?: (?:before|after|earlier|later))?$`)
-	aboutNoun = regexp.MustCompile(`(?i)\b(?:about|for|of|on|in|against|by|with) (\p{Ll}[\pL-]+)$`)
-	doesRE    = regexp.MustCompile(`(?i)^\W*(?:(?:` + wh + `)\s(?:[\pL-]+\s){0,3}?)?(?:do|does|did|can|could|should|will|would|must)\s`)
-	howRE     = regexp.MustCompile(`(?i)^how\s+(\w+)$`)
-	adverbs   = regexp.MustCompile(`(?i)^(?:(?:` + prepositions + `)\s+)?(?:when|where|why|how|wann|wo|wohin|woher|warum|wieso|weshalb|wie)$`)
-	elses     = regexp.MustCompile(`(?i)\b(?:else|sonst|noch)\b`)
-	more      = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+)?(?:(?:tell|give|show) (?:me|us) )?(?:some )?(?:more(?: details?| information)?|further details?|details|(?:please )?(?:go on|continue|elaborate|explain)(?: more| further)?|mehr(?: dazu| details| informationen)?|erzähl(?:e)? mehr|weiter|erkläre?(?: das)?)(?: please| bitte)?\W*$`)
-	explains  = regexp.MustCompile(`(?i)^(?:explain|erkläre?)\W*$`)
-	doubting  = regexp.MustCompile(`(?i)^(?:are you (?:really )?(?:sure|certain)|really|is (?:that|this|it) (?:really )?(?:right|true|correct|so)|bist du sicher|sicher|wirklich|stimmt das)\W*$`)
-	polite    = regexp.MustCompile(`(?i)^\W*(?:thanks?(?: you)?(?: very much| a lot)?|ok(?:ay)?|yes|no|good|great|hello|hi|bye|danke(?: schön)?|ja|nein|gut|hallo)\W*$`)
-	compares  = regexp.MustCompile(`(?i)\b(?:\w{2,}er|more|less|most|\w{2,}est|first|last|better|worse|best|differ\w*|both|compare|them|one)\b`)
-	pairRE    = regexp.MustCompile(`((?:(?:[Tt]he|[Aa]n?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)* (?:and|or|und|oder) (?:(?:the|an?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)*)`)
-	yearRE    = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})s?\b`)
-	leaningRE = regexp.MustCompile(`(?i)^(?:which|what|welche[rsnm]?)(?: (?:of (?:them|these|those|the two)|ones?))?\s+(?:is|was|are|were|came|has|have|lived|had|ist|war|kam)(?: the)? \w{2,}\W*$` +
+	wholeRE      = regexp.MustCompile(`(?i)^(why|how|how come|since when|warum|wieso|seit wann)\s+(?:is|was|ist|war)\s+(?:that|this|it so|das|das so|dem so)\W*$`)
+	datedRE      = regexp.MustCompile(`(?i)^(?:the )?(?:(?:last|next|previous|following) )?(?:year|month|week|day|decade|century)(?: (?:before|after|earlier|later))?$`)
+	aboutNoun    = regexp.MustCompile(`(?i)\b(?:about|for|of|on|in|against|by|with) (\p{Ll}[\pL-]+)$`)
+	doesRE       = regexp.MustCompile(`(?i)^\W*(?:(?:` + wh + `)\s(?:[\pL-]+\s){0,3}?)?(?:do|does|did|can|could|should|will|would|must)\s`)
+	howRE        = regexp.MustCompile(`(?i)^how\s+(\w+)$`)
+	adverbRE     = regexp.MustCompile(`(?i)^(?:(?:` + prepositions + `)\s+)?(?:when|where|why|how|wann|wo|wohin|woher|warum|wieso|weshalb|wie)$`)
+	elseRE       = regexp.MustCompile(`(?i)\b(?:else|sonst|noch)\b`)
+	moreRE       = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+)?(?:(?:tell|give|show) (?:me|us) )?(?:some )?(?:more(?: details?| information)?|further details?|details|(?:please )?(?:go on|continue|elaborate|explain)(?: more| further)?|mehr(?: dazu| details| informationen)?|erzähl(?:e)? mehr|weiter|erkläre?(?: das)?)(?: please| bitte)?\W*$`)
+	explainRE    = regexp.MustCompile(`(?i)^(?:explain|erkläre?)\W*$`)
+	doubtRE      = regexp.MustCompile(`(?i)^(?:are you (?:really )?(?:sure|certain)|really|is (?:that|this|it) (?:really )?(?:right|true|correct|so)|bist du sicher|sicher|wirklich|stimmt das)\W*$`)
+	politeRE     = regexp.MustCompile(`(?i)^\W*(?:thanks?(?: you)?(?: very much| a lot)?|ok(?:ay)?|yes|no|good|great|hello|hi|bye|danke(?: schön)?|ja|nein|gut|hallo)\W*$`)
+	comparisonRE = regexp.MustCompile(`(?i)\b(?:\w{2,}er|more|less|most|\w{2,}est|first|last|better|worse|best|differ\w*|both|compare|them|one)\b`)
+	pairRE       = regexp.MustCompile(`((?:(?:[Tt]he|[Aa]n?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)* (?:and|or|und|oder) (?:(?:the|an?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)*)`)
+	yearRE       = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})s?\b`)
+	leaningRE    = regexp.MustCompile(`(?i)^(?:which|what|welche[rsnm]?)(?: (?:of (?:them|these|those|the two)|ones?))?\s+(?:is|was|are|were|came|has|have|lived|had|ist|war|kam)(?: the)? \w{2,}\W*$` +
 		`|^(?:which|what|welche[rsnm]?) (?:ones?|of (?:them|these|those|the two))\b|^(?:what happened|who won|what (?:changed|next|then)|was geschah|was passierte)(?: (?:then|next|after(?:wards)?|dann|danach))?\W*$` +
 		`|^(?:which|what) [\pL-]+ (?:is|are|was|were) (?:also )?[\pL]+ed\W*$` +
 		`|^(?:how|where|can|do|does|should|when|why)\b[^,]{0,60}\s(?:one|another|any)\W*$` +
@@ -59,7 +59,7 @@ var (
 
 // pair returns two names joined by a conjunction.
 func pair(q string) string {
-	if w := lang.Words(lang.Truncate(q, 100)); len(w) > 0 && function(w[0].Text) && !article(w[0].Text) {
+	if w := lang.Words(lang.Truncate(q, 100)); len(w) > 0 && isFunctionWord(w[0].Text) && !isArticle(w[0].Text) {
 		q = q[w[0].End:]
 	}
 	return strings.TrimSpace(pairRE.FindString(q))
@@ -93,11 +93,11 @@ var (
 	germanWords = words("der die das den dem des ist sind war wurde wurden wird wer wann wo warum wie welche welcher welches und mit von ein eine kostet gibt nicht für auf")
 )
 
-func preposition(w string) bool { return prepositionWords[w] }
-func article(w string) bool     { return articleWords[w] }
-func adverb(w string) bool      { return adverbWords[w] }
-func function(w string) bool    { return functionWords[w] }
-func describing(w string) bool {
+func isPreposition(w string) bool  { return prepositionWords[w] }
+func isArticle(w string) bool      { return articleWords[w] }
+func isAdverb(w string) bool       { return adverbWords[w] }
+func isFunctionWord(w string) bool { return functionWords[w] }
+func isDegree(w string) bool {
 	switch strings.ToLower(w) {
 	case "many", "much", "often", "long", "far":
 		return false
@@ -105,8 +105,8 @@ func describing(w string) bool {
 	return true
 }
 
-// german reports whether questions are in German.
-func german(asked ...string) bool {
+// isGerman reports whether questions are in German.
+func isGerman(asked ...string) bool {
 	n, all := 0, 0
 	for _, s := range asked {
 		for _, w := range lang.Words(s) {
@@ -119,31 +119,31 @@ func german(asked ...string) bool {
 	return n > 0 && 6*n >= all
 }
 
-// cutOpening removes the words that connect a question to the last one.
-func cutOpening(q string) (body string, tied bool) {
+// cutOpening removes the words that connect a question to the last one, and reports whether there were any.
+func cutOpening(q string) (body string, connected bool) {
 	body = q[len(openingRE.FindString(q)):]
 	if body == "" {
 		return q, false
 	}
-	tied = len(strings.Trim(q[:len(q)-len(body)], " ¿¡")) > 0
+	connected = len(strings.Trim(q[:len(q)-len(body)], " ¿¡")) > 0
 	if m := aboutRE.FindString(body); m != "" && len(m) < len(body) {
 		rest := body[len(m):]
 		if !hasVerb(rest) || whRE.MatchString(rest) {
 			return strings.TrimSuffix(strings.TrimRight(rest, " ?"), " aus"), true
 		}
 	}
-	if !tied {
+	if !connected {
 		return q, false
 	}
-	return body, tied
+	return body, connected
 }
 
-// onlyAsks reports whether a question consists of question words.
-func onlyAsks(q string) bool { return onlyRE.MatchString(strings.Trim(q, " ?.!¿")) }
+// onlyQuestionWords reports whether a question consists of question words.
+func onlyQuestionWords(q string) bool { return onlyRE.MatchString(strings.Trim(q, " ?.!¿")) }
 
 // hasVerb reports whether a text has a known verb.
 func hasVerb(s string) bool {
-	for _, w := range lang.Words(lang.Truncate(s, maxAsked)) {
+	for _, w := range lang.Words(lang.Truncate(s, maxQuestionBytes)) {
 		if auxWords[w.Text] {
 			return true
 		}
@@ -154,38 +154,38 @@ func hasVerb(s string) bool {
 // maxFragment is the maximum number of words of an incomplete question.
 const maxFragment = 8
 
-// fragment reports whether a question is only a phrase that changes the last question. Without a connecting word it needs
+// isFragment reports whether a question is only a phrase that changes the last question. Without a connecting word it needs
 // a question mark, because it may be a keyword search.
-func fragment(q string, tied bool) bool {
+func isFragment(q string, connected bool) bool {
 	ws := lang.Words(q)
 	if len(ws) == 0 || len(ws) > maxFragment || hasVerb(q) || imperativeRE.MatchString(q) || whWords[ws[0].Text] {
 		return false
 	}
-	if len(ws) > 1 && preposition(ws[0].Text) && whWords[ws[1].Text] {
+	if len(ws) > 1 && isPreposition(ws[0].Text) && whWords[ws[1].Text] {
 		return false
 	}
-	if tied {
+	if connected {
 		return true
 	}
 	asks := strings.HasSuffix(strings.TrimSpace(q), "?")
-	return len(ws) <= 5 && asks || len(ws) <= 4 && preposition(ws[0].Text)
+	return len(ws) <= 5 && asks || len(ws) <= 4 && isPreposition(ws[0].Text)
 }
 
-// leans reports whether a question without a pronoun still leaves out its topic.
-func (c *talk) leans(q string) bool { return leaningRE.MatchString(strings.TrimSpace(q)) }
+// lacksTopic reports whether a question without a pronoun still leaves out its topic.
+func (c *rewriter) lacksTopic(q string) bool { return leaningRE.MatchString(strings.TrimSpace(q)) }
 
-// upper reports whether a word starts with a capital or contains a digit.
-func upper(w string) bool {
+// isCapitalized reports whether a word starts with a capital or contains a digit.
+func isCapitalized(w string) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
 
-// named reports whether a phrase is a name: it has a capital after its article.
-func named(phrase string) bool { return upper(bare(phrase)) }
+// isName reports whether a phrase is a name: it has a capital after its article.
+func isName(phrase string) bool { return isCapitalized(withoutArticle(phrase)) }
 
-// bare returns a phrase without its article.
-func bare(phrase string) string {
-	if head, rest, ok := strings.Cut(phrase, " "); ok && article(strings.ToLower(head)) {
+// withoutArticle returns a phrase without its article.
+func withoutArticle(phrase string) string {
+	if head, rest, ok := strings.Cut(phrase, " "); ok && isArticle(strings.ToLower(head)) {
 		return rest
 	}
 	return phrase

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	unknownContext = 8192     // tokens; assumed for models that do not report it
-	maxRead        = 64 << 10 // bytes of a passage, the limit of prompts
-	mostBytes      = 16       // bytes per token, on average; longer texts need not be counted
-	leastCut       = 200      // minimum bytes of a shortened passage, unless it is the only one
-	uneven         = 8        // tokens by which the tags of a passage may exceed those used for measuring
-	measuringTag   = "5a3b1e0f5a3b1e0f"
+	unknownContext   = 8192     // tokens; assumed for models that do not report it
+	maxRead          = 64 << 10 // bytes of a passage, the limit of prompts
+	maxBytesPerToken = 16       // bytes per token, on average; longer texts need not be counted
+	minCut           = 200      // minimum bytes of a shortened passage, unless it is the only one
+	tagSlack         = 8        // tokens by which the tags of a passage may exceed those used for measuring
+	measuringTag     = "5a3b1e0f5a3b1e0f"
 )
 
 // plan is what a model reads for a task.
@@ -27,7 +27,7 @@ type plan struct {
 	kept     []int            // their indexes in the task
 	tokens   int              // of the passages with their fences
 	output   int              // maximum tokens of the answer
-	talk     prompt.Answer    // the question with the conversation and instructions
+	prompt   prompt.Answer    // the question with the conversation and instructions
 }
 
 // Fit implements [model.Generator]: it selects the best passages that fit into the context beside the prompt, the answer
@@ -61,25 +61,25 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 	}
 	k.set.NewTag = func() string { return measuringTag }
 	output := max(1, min(limit(limit(m.opts.MaxTokens, limits.Output), max(0, t.MaxTokens)), size/4))
-	k.talk = talk(t, size)
+	k.prompt = questionPrompt(t, size)
 	k.base = k.measure(ctx, nil)
-	k.room = size - output - k.base - 64 - size/64 // servers add tokens of their own
+	k.budget = size - output - k.base - 64 - size/64 // servers add tokens of their own
 	p := k.pack(ctx)
-	p.output, p.talk = output, k.talk
+	p.output, p.prompt = output, k.prompt
 	return p
 }
 
 const (
-	maxTurns = 8       // turns of the conversation that are shown
-	maxTurn  = 2000    // bytes per turn
-	maxSaid  = 8 << 10 // bytes of all turns, and of the instructions
-	perToken = 3       // approximate bytes
+	maxTurns        = 8       // turns of the conversation that are shown
+	maxTurn         = 2000    // bytes per turn
+	maxHistoryBytes = 8 << 10 // bytes of all turns, and of the instructions
+	bytesPerToken   = 3       // approximate bytes
 )
 
-// talk returns the question with the last turns and the user's instructions, each in at most an eighth of a context of the
+// questionPrompt returns the question with the last turns and the user's instructions, each in at most an eighth of a context of the
 // given size. Citations of earlier answers are removed.
-func talk(t model.Task, size int) prompt.Answer {
-	most := min(size/8*perToken, maxSaid)
+func questionPrompt(t model.Task, size int) prompt.Answer {
+	most := min(size/8*bytesPerToken, maxHistoryBytes)
 	a := prompt.Answer{Question: t.Question, Instructions: lang.Truncate(t.Instructions, most)}
 	left := most
 	for _, m := range slices.Backward(t.History[max(0, len(t.History)-maxTurns):]) {
@@ -98,19 +98,19 @@ func talk(t model.Task, size int) prompt.Answer {
 // packer fills a context with the passages of a task.
 type packer struct {
 	*Model
-	task  model.Task
-	set   *prompt.Set
-	fence int            // tokens of an empty passage
-	read  []corpus.Chunk // prepared for prompts
-	base  int            // tokens of a prompt without passages
-	room  int            // tokens for passages
-	talk  prompt.Answer
+	task   model.Task
+	set    *prompt.Set
+	fence  int            // tokens of an empty passage
+	chunks []corpus.Chunk // prepared for prompts
+	base   int            // tokens of a prompt without passages
+	budget int            // tokens for passages
+	prompt prompt.Answer
 }
 
 // measure counts the tokens of a prompt. It returns 0 if the prompt cannot be rendered; the error occurs again when it is
 // sent.
 func (k *packer) measure(ctx context.Context, ps []prompt.Passage) int {
-	shown := k.talk
+	shown := k.prompt
 	shown.Passages = ps
 	messages, err := k.set.Render(shown)
 	if err != nil {
@@ -130,7 +130,7 @@ func (k *packer) added(ctx context.Context, ps []prompt.Passage) int {
 
 // shown returns a passage as shown in the prompt, with at most the given number of bytes of text.
 func (k *packer) shown(i, most int) prompt.Passage {
-	return prompt.PassageOf(k.task.Passages[i].N, k.read[i], k.task.Question, most)
+	return prompt.PassageOf(k.task.Passages[i].N, k.chunks[i], k.task.Question, most)
 }
 
 // readable returns a chunk without citation marks.
@@ -149,19 +149,19 @@ func (k *packer) pack(ctx context.Context) plan {
 	var p plan
 	size := 0
 	for i, q := range k.task.Passages {
-		k.read = append(k.read, readable(q.Chunk))
+		k.chunks = append(k.chunks, readable(q.Chunk))
 		p.passages, p.kept = append(p.passages, k.shown(i, maxRead)), append(p.kept, i)
 		size += len(p.passages[i].Text)
 	}
-	if size/mostBytes <= k.room {
+	if size/maxBytesPerToken <= k.budget {
 		if k.fit(ctx, &p) {
 			return p
 		}
 	}
 	whole := p.passages
 	p.passages, p.kept = nil, nil
-	left := k.room
-	k.fence = k.added(ctx, []prompt.Passage{{ID: 1}}) + uneven
+	left := k.budget
+	k.fence = k.added(ctx, []prompt.Passage{{ID: 1}}) + tagSlack
 	for i, shown := range whole {
 		if left <= k.fence && i > 0 {
 			break
@@ -185,7 +185,7 @@ func (k *packer) pack(ctx context.Context) plan {
 // fit counts the tokens of a plan and reports whether it fits.
 func (k *packer) fit(ctx context.Context, p *plan) bool {
 	p.tokens = k.added(ctx, p.passages)
-	return p.tokens+uneven*len(p.passages) <= k.room
+	return p.tokens+tagSlack*len(p.passages) <= k.budget
 }
 
 // cost estimates the tokens that a passage adds to a prompt.
@@ -200,10 +200,10 @@ func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, 
 	best := i == 0
 	for share := 0.95; share > 0.1; share *= 0.75 {
 		most := int(share * whole * float64(max(left-k.fence, 0)) / float64(max(n-k.fence, 1)))
-		if most < leastCut && !best {
+		if most < minCut && !best {
 			return part, 0, false
 		}
-		if part = k.shown(i, max(most, leastCut/4)); !best && !k.asked(part.Text) {
+		if part = k.shown(i, max(most, minCut/4)); !best && !k.hasQuestionTerm(part.Text) {
 			return part, 0, false
 		}
 		if tokens = k.cost(ctx, part); tokens <= left {
@@ -213,8 +213,8 @@ func (k *packer) cut(ctx context.Context, i, n, left int) (part prompt.Passage, 
 	return part, tokens, best
 }
 
-// asked reports whether a text contains a term of the question.
-func (k *packer) asked(s string) bool {
+// hasQuestionTerm reports whether a text contains a term of the question.
+func (k *packer) hasQuestionTerm(s string) bool {
 	held := lang.TermSet(s)
 	return slices.ContainsFunc(lang.Terms(lang.Truncate(k.task.Question, 8<<10)), func(t string) bool {
 		_, ok := held[t]
@@ -222,9 +222,9 @@ func (k *packer) asked(s string) bool {
 	})
 }
 
-// ends orders passages so that the best are at both ends, because models overlook the middle: ranks 1, 3, 5 … 6, 4, 2 (N.
+// bestAtEnds orders passages so that the best are at both ends, because models overlook the middle: ranks 1, 3, 5 … 6, 4, 2 (N.
 // Liu et al., Lost in the Middle: How Language Models Use Long Contexts, 2023).
-func ends(best []prompt.Passage) []prompt.Passage {
+func bestAtEnds(best []prompt.Passage) []prompt.Passage {
 	out := make([]prompt.Passage, len(best))
 	for i, p := range best {
 		if i%2 == 0 {

@@ -21,11 +21,11 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 // temperature keeps a model close to what it reads. At 0 small models fall into loops.
 const temperature = 0.2
 
-// reserve is the time that is left for the fallback generator if the model does not start to answer, at most a quarter of
+// fallbackTime is the time that is left for the fallback generator if the model does not start to answer, at most a quarter of
 // the remaining time.
-const reserve = time.Second
+const fallbackTime = time.Second
 
-var errSilent = errors.New("it said nothing while there was time for the answer")
+var errNoOutput = errors.New("no output before the time reserved for the fallback")
 
 // Options are options of a [Model]. The zero value works.
 type Options struct {
@@ -39,10 +39,10 @@ type Options struct {
 
 // Model is a [model.Generator] that uses a language model. It is safe for concurrent use.
 type Model struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    model.Generator
-	opts    Options
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback model.Generator
+	opts     Options
 }
 
 var (
@@ -57,7 +57,7 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then model.Generator, o Opti
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = 1024
 	}
-	return &Model{chat: chat, prompts: prompts, then: then, opts: o}
+	return &Model{chat: chat, prompts: prompts, fallback: then, opts: o}
 }
 
 // Name returns the name of the model.
@@ -96,11 +96,11 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 		case a.yielded:
 			model.Failed(ctx, err, m.failed(err), "")
 			yield(model.Delta{Stop: model.StopIncomplete}, nil)
-		case m.then == nil:
+		case m.fallback == nil:
 			yield(model.Delta{}, err)
 		default:
-			model.Failed(ctx, err, m.failed(err), m.then.Name())
-			m.then.Generate(ctx, t)(yield)
+			model.Failed(ctx, err, m.failed(err), m.fallback.Name())
+			m.fallback.Generate(ctx, t)(yield)
 		}
 	}
 }
@@ -127,11 +127,11 @@ type answer struct {
 
 // ask yields the model's reply and returns the error that ended it, if any.
 func (a *answer) ask(ctx context.Context, t model.Task) error {
-	own, speaks, done := a.patience(ctx)
+	own, started, done := a.startTimeout(ctx)
 	defer done()
 	plan := a.plan(own, t)
-	shown := plan.talk
-	shown.Passages = ends(plan.passages)
+	shown := plan.prompt
+	shown.Passages = bestAtEnds(plan.passages)
 	messages, err := a.prompts.Render(shown)
 	if err != nil {
 		return err
@@ -150,11 +150,11 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 			err = perr
 			break
 		}
-		if !a.take(p) {
+		if !a.handle(p) {
 			return nil
 		}
 		if a.yielded {
-			speaks()
+			started()
 		}
 		if a.stop != "" {
 			break
@@ -174,15 +174,15 @@ func (a *answer) ask(ctx context.Context, t model.Task) error {
 	return nil
 }
 
-// patience returns the context of a request, which ends before ctx unless speaks is called by then. done releases it.
-func (a *answer) patience(ctx context.Context) (own context.Context, speaks, done func()) {
+// startTimeout returns the context of a request, which ends before ctx unless started is called by then. done releases it.
+func (a *answer) startTimeout(ctx context.Context) (own context.Context, started, done func()) {
 	own, cancel := context.WithCancelCause(ctx)
 	deadline, ok := ctx.Deadline()
-	if !ok || a.then == nil {
+	if !ok || a.fallback == nil {
 		return own, func() {}, func() { cancel(nil) }
 	}
 	left := time.Until(deadline)
-	timer := time.AfterFunc(left-min(reserve, left/4), func() { cancel(errSilent) })
+	timer := time.AfterFunc(left-min(fallbackTime, left/4), func() { cancel(errNoOutput) })
 	return own, func() { timer.Stop() }, func() {
 		timer.Stop()
 		cancel(nil)
@@ -191,14 +191,14 @@ func (a *answer) patience(ctx context.Context) (own context.Context, speaks, don
 
 // late converts the error of a model that did not start in time.
 func late(ctx, own context.Context, name string, err error) error {
-	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(own), errSilent) {
-		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errSilent}
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(own), errNoOutput) {
+		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errNoOutput}
 	}
 	return err
 }
 
-// take yields the content of a piece, and reports whether the consumer wants more.
-func (a *answer) take(p model.Piece) bool {
+// handle yields the content of a piece, and reports whether the consumer wants more.
+func (a *answer) handle(p model.Piece) bool {
 	switch {
 	case p.Text != "":
 		return a.write(p.Text)

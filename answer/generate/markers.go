@@ -41,14 +41,14 @@ type markers struct {
 	out      []byte
 	space    []byte
 
-	mark    mark
-	doubt   bool   // the marker was begun by one model and continued by another: it is text or dropped
-	breaks  []byte // white space with a line break before the last marker
-	spliced bool   // splice point: another model continues, and may repeat the held white space
-	cited   []int  // since the last text
-	begun   bool   // the start was parsed
-	label   []byte // start of a possible label
-	code    code
+	mark      marker
+	uncertain bool   // the marker was begun by one model and continued by another: it is text or dropped
+	breaks    []byte // white space with a line break before the last marker
+	spliced   bool   // splice point: another model continues, and may repeat the held white space
+	cited     []int  // since the last text
+	started   bool   // the start of the answer was parsed
+	label     []byte // start of a possible label
+	code      code
 }
 
 // kind is the class of a character.
@@ -113,7 +113,7 @@ func (m *markers) write(piece string) bool {
 		}
 		text := m.step(i, n, k)
 		i += n
-		if text && m.code.quiet() { // fast path
+		if text && m.code.inPlainText() { // fast path
 			for i < len(piece) && kinds[piece[i]] == plain && piece[i] != '`' {
 				i++
 			}
@@ -130,15 +130,15 @@ func (m *markers) write(piece string) bool {
 func (m *markers) step(i, n int, k kind) bool {
 	if m.mark.open() {
 		switch m.mark.add(m.piece[i : i+n]) {
-		case waits:
+		case pending:
 			m.from, m.to = i+n, i+n
 			return false
-		case whole:
+		case complete:
 			m.from, m.to = i+n, i+n
 			m.cite()
 			return false
 		}
-		if m.doubt {
+		if m.uncertain {
 			m.mark.end()
 		} else {
 			m.release()
@@ -146,16 +146,16 @@ func (m *markers) step(i, n int, k kind) bool {
 	}
 	switch {
 	case k == opener && (!m.code.in() || m.piece[i:i+n] == "⟦"):
-		m.settle()
+		m.flushLabel()
 		m.cut(i, n)
-		m.doubt = false
-		m.mark.begin(m.piece[i : i+n])
+		m.uncertain = false
+		m.mark.start(m.piece[i : i+n])
 	case k == hidden:
 		m.cut(i, n)
 	case k == blank:
 		m.blank(i, n)
 	default:
-		m.code.see(m.piece[i])
+		m.code.next(m.piece[i])
 		return m.text(i, n)
 	}
 	return false
@@ -170,10 +170,10 @@ func (m *markers) cut(i, n int) {
 
 // blank processes white space, which is held back until text follows.
 func (m *markers) blank(i, n int) {
-	m.settle()
-	m.code.see(m.piece[i])
+	m.flushLabel()
+	m.code.next(m.piece[i])
 	switch {
-	case !m.begun:
+	case !m.started:
 		m.from, m.to = i+n, i+n
 	case m.spliced && len(m.space) > 0:
 		m.space = m.space[:0]
@@ -186,9 +186,9 @@ func (m *markers) blank(i, n int) {
 // text processes the n bytes at i as text, with the white space before them. It reports whether they stay in place.
 func (m *markers) text(i, n int) bool {
 	m.spliced = false
-	if !m.begun {
+	if !m.started {
 		m.from, m.to = i+n, i+n
-		m.begin(m.piece[i : i+n])
+		m.parseLabel(m.piece[i : i+n])
 		return false
 	}
 	if len(m.space) > 0 || len(m.breaks) > 0 {
@@ -219,8 +219,8 @@ func (m *markers) putSpace() {
 // labels are starts of an answer without content. None is a prefix of another.
 var labels = [...]string{"answer:", "**answer:**", "**answer**:"}
 
-// begin processes a character at the start of the answer, where a label may be.
-func (m *markers) begin(c string) {
+// parseLabel processes a character at the start of the answer, where a label may be.
+func (m *markers) parseLabel(c string) {
 	m.label = append(m.label, c...)
 	for _, l := range labels {
 		if len(m.label) > len(l) || !strings.EqualFold(l[:len(m.label)], string(m.label)) {
@@ -231,13 +231,13 @@ func (m *markers) begin(c string) {
 		}
 		return
 	}
-	m.settle()
+	m.flushLabel()
 }
 
-// settle converts a possible label to text.
-func (m *markers) settle() {
+// flushLabel converts a possible label to text.
+func (m *markers) flushLabel() {
 	if len(m.label) > 0 {
-		m.begun = true
+		m.started = true
 		m.put(m.label)
 		m.label = m.label[:0]
 	}
@@ -245,14 +245,14 @@ func (m *markers) settle() {
 
 // cite yields the citations of the current marker after the text before it.
 func (m *markers) cite() {
-	if m.begun && len(m.breaks) == 0 && bytes.IndexByte(m.space, '\n') >= 0 {
+	if m.started && len(m.breaks) == 0 && bytes.IndexByte(m.space, '\n') >= 0 {
 		m.breaks = append(m.breaks, m.space...)
 	}
 	m.space = m.space[:0]
 	defer m.mark.end()
 	for first, last := range m.mark.spans() {
 		for _, n := range m.numbers {
-			if n < first || n > last || !m.begun || slices.Contains(m.cited, n) {
+			if n < first || n > last || !m.started || slices.Contains(m.cited, n) {
 				continue
 			}
 			if m.flush(); m.stopped {
@@ -272,12 +272,12 @@ func (m *markers) release() {
 		r, n := utf8.DecodeRune(raw)
 		switch k := kindOf(r, n); {
 		case k == hidden:
-		case k == blank && !m.begun:
+		case k == blank && !m.started:
 		case k == blank:
 			m.space = append(m.space, raw[:n]...)
 		default:
-			m.code.see(raw[0])
-			m.begun = true
+			m.code.next(raw[0])
+			m.started = true
 			m.put(raw[:n])
 		}
 		raw = raw[n:]
@@ -300,13 +300,13 @@ func (m *markers) flush() {
 }
 
 // continueFrom processes text that was yielded before a restart, without yielding it again.
-func (m *markers) continueFrom(said string) {
-	if said == "" {
+func (m *markers) continueFrom(text string) {
+	if text == "" {
 		return
 	}
 	yield := m.yield
 	m.yield = func(model.Delta, error) bool { return true }
-	m.write(said)
+	m.write(text)
 	m.resume()
 	m.yield, m.yielded = yield, true
 }
@@ -317,14 +317,14 @@ func (m *markers) resume() {
 	if bytes.HasPrefix(m.mark.raw[:m.mark.n], []byte("⟦")) {
 		m.mark.end()
 	}
-	m.doubt = m.mark.open()
+	m.uncertain = m.mark.open()
 	m.spliced = true
 }
 
 // end yields the held text, and reports whether the consumer wants more.
 func (m *markers) end() bool {
 	m.mark.end()
-	m.settle()
+	m.flushLabel()
 	m.flush()
 	m.space = m.space[:0]
 	return !m.stopped

@@ -30,30 +30,30 @@ func unmarked(s string) string {
 	}
 	var out strings.Builder
 	var in code
-	var k mark
+	var k marker
 	done := 0 // everything before is written
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if k.open() {
 			switch k.add(s[i : i+n]) {
-			case waits:
+			case pending:
 				i += n
 				continue
-			case whole:
+			case complete:
 				out.WriteString(s[done : i-k.n])
-				out.WriteString(escapes[string(k.raw[:k.start])] + string(k.raw[k.start:k.n]) + escapes[s[i:i+n]])
+				out.WriteString(escapes[string(k.raw[:k.textStart])] + string(k.raw[k.textStart:k.n]) + escapes[s[i:i+n]])
 				i += n
 				done = i
 				k.end()
-				in.see(')')
+				in.next(')')
 				continue
 			}
 			k.end()
 		}
 		if (r == '[' || r == '【') && !in.in() {
-			k.begin(s[i : i+n])
+			k.start(s[i : i+n])
 		}
-		in.see(s[i])
+		in.next(s[i])
 		i += n
 	}
 	return out.String() + s[done:]

@@ -66,7 +66,7 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 		}
 	}
 	calibration := g.Fitted.Of(space)
-	asked := take(question, stats)
+	asked := readQuestion(question, stats)
 	signals := asked.signals(chunks)
 	out := make([]float64, len(chunks))
 	for i, s := range signals {
@@ -80,14 +80,14 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 		case defines[i]:
 			out[i] = max(out[i], CorrectFrom+0.1)
 		case defined:
-			out[i] *= mentioned
+			out[i] *= mentionedFactor
 		}
 	}
 	return Grades{out, "coverage"}, ctx.Err()
 }
 
-// mentioned is the factor for passages that mention the term of a definition question while another passage defines it.
-const mentioned = 0.39
+// mentionedFactor is the factor for passages that mention the term of a definition question while another passage defines it.
+const mentionedFactor = 0.39
 
 // holdsDefinition reports whether a sentence of s defines the subject.
 func holdsDefinition(s string, subject []string) bool {

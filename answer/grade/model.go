@@ -29,11 +29,11 @@ const (
 // on which language models agree well with people (Upadhyay et al. 2024, arXiv:2406.06519).
 var scale = [...]float64{0, 0.45, 0.8, 1}
 
-// asking is the [Grader] that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Grader
+// modelGrader is the [Grader] that asks a model.
+type modelGrader struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Grader
 	Options
 }
 
@@ -46,13 +46,13 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Grader, o Options) Grad
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.Batch = min(cmp.Or(max(o.Batch, 0), 5), maxBatch)
 	o.Most = cmp.Or(max(o.Most, 0), 20)
-	return &asking{chat, prompts, then, o}
+	return &modelGrader{chat, prompts, then, o}
 }
 
 // Grade implements [Grader].
-func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
+func (m *modelGrader) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
 	if len(chunks) == 0 {
-		return m.then.Grade(ctx, question, chunks, stats)
+		return m.fallback.Grade(ctx, question, chunks, stats)
 	}
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
@@ -81,7 +81,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 	if failed == 0 && n == len(chunks) {
 		return out, nil
 	}
-	free, err := m.then.Grade(ctx, question, chunks, stats)
+	free, err := m.fallback.Grade(ctx, question, chunks, stats)
 	if err != nil {
 		return Grades{}, err
 	}
@@ -101,7 +101,7 @@ func (m *asking) Grade(ctx context.Context, question string, chunks []Scored, st
 }
 
 // batch returns the range of the passages in batch i of n.
-func (m *asking) batch(i, n int) (from, to int) {
+func (m *modelGrader) batch(i, n int) (from, to int) {
 	return i * m.Batch, min(n, (i+1)*m.Batch)
 }
 
@@ -113,7 +113,7 @@ type reply struct {
 }
 
 // judge asks for the relevance of the passages of a batch.
-func (m *asking) judge(ctx context.Context, question string, chunks []Scored, scores []float64, shown int) error {
+func (m *modelGrader) judge(ctx context.Context, question string, chunks []Scored, scores []float64, shown int) error {
 	g := prompt.Grading{Question: question}
 	for i, c := range chunks {
 		g.Passages = append(g.Passages, prompt.PassageOf(i+1, c.Chunk, question, shown))

@@ -30,13 +30,13 @@ var SignalNames = [nSignals]string{"cover", "close", "rare", "named", "titled", 
 type Signals [nSignals]float64
 
 const (
-	nearby       = 24  // size of the window of Close, in words
-	headingShare = 0.7 // weight of a term that only occurs in the headings
-	maxNoted     = 512 // maximum number of occurrences of the question's terms that are recorded per passage
+	windowSize     = 24  // size of the window of Close, in words
+	headingShare   = 0.7 // weight of a term that only occurs in the headings
+	maxOccurrences = 512 // maximum number of occurrences of the question's terms that are recorded per passage
 )
 
-// asked is a tokenized question.
-type asked struct {
+// questionTerms is a tokenized question.
+type questionTerms struct {
 	terms   []lang.Term
 	weights []float64 // sum is 1
 	at      map[string]int
@@ -48,11 +48,11 @@ type asked struct {
 // Read returns the signals of passages in the order of retrieval; see [Grader.Grade] for stats. They are all 0 if the
 // question has no words.
 func Read(question string, chunks []Scored, stats index.TermStats) []Signals {
-	return take(question, stats).signals(chunks)
+	return readQuestion(question, stats).signals(chunks)
 }
 
-func take(question string, stats index.TermStats) *asked {
-	a := &asked{terms: lang.UniqueTerms(question), at: map[string]int{}, stems: map[string]int{}}
+func readQuestion(question string, stats index.TermStats) *questionTerms {
+	a := &questionTerms{terms: lang.UniqueTerms(question), at: map[string]int{}, stems: map[string]int{}}
 	total := 0.0
 	for i, t := range a.terms {
 		w := weight(t, stats)
@@ -81,12 +81,12 @@ func take(question string, stats index.TermStats) *asked {
 	for i := range a.weights {
 		a.weights[i] /= total
 	}
-	a.name(question)
+	a.findNames(question)
 	return a
 }
 
-// name finds the terms that are names, capitalized words not at the start of a sentence, or numbers.
-func (a *asked) name(question string) {
+// findNames finds the terms that are names, capitalized words not at the start of a sentence, or numbers.
+func (a *questionTerms) findNames(question string) {
 	for n, w := range lang.Words(question) {
 		r, _ := utf8.DecodeRuneInString(question[w.Start:w.End])
 		if i, ok := a.at[lang.Stem(w.Text)]; ok && (unicode.IsDigit(r) || n > 0 && unicode.IsUpper(r)) && !slices.Contains(a.named, i) {
@@ -96,7 +96,7 @@ func (a *asked) name(question string) {
 }
 
 // term returns the index of a word among the question's terms, or -1.
-func (a *asked) term(word string) int {
+func (a *questionTerms) term(word string) int {
 	i, ok := a.stems[word]
 	if !ok {
 		i = -1
@@ -110,12 +110,12 @@ func (a *asked) term(word string) int {
 	return i
 }
 
-func (a *asked) signals(chunks []Scored) []Signals {
+func (a *questionTerms) signals(chunks []Scored) []Signals {
 	out := make([]Signals, len(chunks))
 	if len(a.terms) == 0 {
 		return out
 	}
-	r := reading{asked: a, held: make([]float64, len(a.terms))}
+	r := reading{questionTerms: a, held: make([]float64, len(a.terms))}
 	for i, c := range chunks {
 		out[i] = r.read(c)
 	}
@@ -124,13 +124,13 @@ func (a *asked) signals(chunks []Scored) []Signals {
 
 // reading holds the buffers that are reused between passages.
 type reading struct {
-	*asked
+	*questionTerms
 	held []float64 // weight of each term
-	seen []place
+	seen []occurrence
 }
 
-// place is an occurrence of a term, by word number.
-type place struct{ word, term int }
+// occurrence is an occurrence of a term, by word number.
+type occurrence struct{ word, term int }
 
 func (r *reading) read(c Scored) Signals {
 	s := Signals{Cosine: clamp(c.Cosine)}
@@ -139,8 +139,8 @@ func (r *reading) read(c Scored) Signals {
 	for n, w := range lang.Words(c.Chunk.Text) {
 		if i := r.term(w.Text); i >= 0 {
 			r.held[i] = 1
-			if len(r.seen) < maxNoted {
-				r.seen = append(r.seen, place{n, i})
+			if len(r.seen) < maxOccurrences {
+				r.seen = append(r.seen, occurrence{n, i})
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (r *reading) read(c Scored) Signals {
 			continue
 		}
 		title++
-		if r.above(w.Text) {
+		if r.addHeadingWord(w.Text) {
 			asked++
 		}
 	}
@@ -160,7 +160,7 @@ func (r *reading) read(c Scored) Signals {
 	}
 	for _, h := range c.Chunk.Headings {
 		for _, w := range lang.Words(h) {
-			r.above(w.Text)
+			r.addHeadingWord(w.Text)
 		}
 	}
 	for i, x := range r.held {
@@ -175,8 +175,8 @@ func (r *reading) read(c Scored) Signals {
 	return s
 }
 
-// above records a word of the title or headings and reports whether the question contains it.
-func (r *reading) above(word string) bool {
+// addHeadingWord records a word of the title or headings and reports whether the question contains it.
+func (r *reading) addHeadingWord(word string) bool {
 	i := r.term(word)
 	if i >= 0 {
 		r.held[i] = max(r.held[i], headingShare)
@@ -203,7 +203,7 @@ func (r *reading) densest() float64 {
 		if counts[p.term]++; counts[p.term] == 1 {
 			sum += r.weights[p.term]
 		}
-		for ; r.seen[from].word <= p.word-nearby; from++ {
+		for ; r.seen[from].word <= p.word-windowSize; from++ {
 			t := r.seen[from].term
 			if counts[t]--; counts[t] == 0 {
 				sum -= r.weights[t]

@@ -22,13 +22,13 @@ type Feedback struct{}
 
 // Write implements [Writer]. The error is always nil.
 func (Feedback) Write(_ context.Context, question string, hits []index.Hit) (Draft, error) {
-	q := fedBack(question, hits)
+	q := feedbackTerms(question, hits)
 	return Draft{Words: q, Passage: q, By: "feedback"}, nil
 }
 
-// fedBack returns the question with the terms that are frequent in the best passages and not in the question. Without hits
+// feedbackTerms returns the question with the terms that are frequent in the best passages and not in the question. Without hits
 // it returns the words of the question.
-func fedBack(question string, hits []index.Hit) string {
+func feedbackTerms(question string, hits []index.Hit) string {
 	counts := map[string]float64{}
 	asked := map[string]bool{}
 	for _, t := range lang.Terms(lang.Truncate(question, maxQuestion)) {

@@ -23,11 +23,11 @@ const (
 	maxPassed = 1500 // bytes
 )
 
-// asking is the [Writer] that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Writer
+// modelWriter is the [Writer] that asks a model.
+type modelWriter struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Writer
 	Options
 }
 
@@ -36,12 +36,12 @@ type asking struct {
 // late, the draft of then is used and the failure is reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Writer, o Options) Writer {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
-	return &asking{chat, prompts, then, o}
+	return &modelWriter{chat, prompts, then, o}
 }
 
 // Write implements [Writer].
-func (m *asking) Write(ctx context.Context, question string, hits []index.Hit) (Draft, error) {
-	draft, err := m.then.Write(ctx, question, hits)
+func (m *modelWriter) Write(ctx context.Context, question string, hits []index.Hit) (Draft, error) {
+	draft, err := m.fallback.Write(ctx, question, hits)
 	if err != nil {
 		return Draft{}, err
 	}

@@ -35,9 +35,9 @@ const (
 
 // contextual is late interaction over contextual token vectors of a model.
 type contextual struct {
-	tokens model.TokenEmbedder
-	name   string
-	then   Reranker
+	tokens   model.TokenEmbedder
+	name     string
+	fallback Reranker
 	Options
 }
 
@@ -56,7 +56,7 @@ func NewContextual(e model.TokenEmbedder, name string, then Reranker, o Options)
 // Rerank implements [Reranker].
 func (m *contextual) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (Ranking, error) {
 	if len(chunks) == 0 {
-		return m.then.Rerank(ctx, question, chunks, stats)
+		return m.fallback.Rerank(ctx, question, chunks, stats)
 	}
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
@@ -68,7 +68,7 @@ func (m *contextual) Rerank(ctx context.Context, question string, chunks []corpu
 	if ctx.Err() != nil {
 		return Ranking{}, err
 	}
-	ranking, other := m.then.Rerank(ctx, question, chunks, stats)
+	ranking, other := m.fallback.Rerank(ctx, question, chunks, stats)
 	if other != nil {
 		return Ranking{}, other
 	}
@@ -139,7 +139,7 @@ func (m *contextual) embed(ctx context.Context, texts []string, p model.Purpose,
 	out := make([][][]float32, len(all))
 	for i, tokens := range all {
 		for _, t := range tokens {
-			if len(t.Vector) > 0 && counts(t.Token) && len(out[i]) < most {
+			if len(t.Vector) > 0 && isContent(t.Token) && len(out[i]) < most {
 				out[i] = append(out[i], t.Vector)
 			}
 		}
@@ -147,8 +147,8 @@ func (m *contextual) embed(ctx context.Context, texts []string, p model.Purpose,
 	return out, nil
 }
 
-// counts reports whether a token is part of a word and not a special token of the model.
-func counts(token string) bool {
+// isContent reports whether a token is part of a word and not a special token of the model.
+func isContent(token string) bool {
 	token = strings.TrimSpace(token)
 	if strings.HasPrefix(token, "<") && strings.HasSuffix(token, ">") || strings.HasPrefix(token, "[") && strings.HasSuffix(token, "]") {
 		return false

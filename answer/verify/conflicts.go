@@ -18,17 +18,17 @@ func (s *statement) checkConflicts(cited []*passage, proof []window) conflict {
 	if len(proof) == 0 {
 		return out
 	}
-	turned, weaker := 0, 0
+	contradictions, weaker := 0, 0
 	for _, w := range proof {
 		if s.contradicted(w) {
-			turned++
+			contradictions++
 		}
-		if s.sure && holds(w.lead, hedges) || s.strict && !holds(w.lead, absolutes) && holds(w.lead, partials) {
+		if s.sure && containsAny(w.lead, hedgeWords) || s.strict && !containsAny(w.lead, absoluteWords) && containsAny(w.lead, partialWords) {
 			weaker++
 		}
 	}
 	switch {
-	case turned == len(proof):
+	case contradictions == len(proof):
 		return refuted
 	case weaker == len(proof):
 		return max(out, unproven)
@@ -36,18 +36,18 @@ func (s *statement) checkConflicts(cited []*passage, proof []window) conflict {
 	return out
 }
 
-// aboutIt is the share of a claim that a sentence must cover to contradict it. alongside is the fraction of the best
+// minShare is the share of a claim that a sentence must cover to contradict it. equalShare is the fraction of the best
 // sentence's share from which another sentence counts equally: a passage that says both contradicts nothing.
 const (
-	aboutIt   = 0.4
-	alongside = 0.6
+	minShare   = 0.4
+	equalShare = 0.6
 )
 
 // contradicted reports whether a sentence of the passage contradicts the claim and none agrees with it.
 func (s *statement) contradicted(w window) bool {
 	against := false
 	for i, x := range w.from.sentences {
-		if w.shares[i] < aboutIt || w.shares[i] < alongside*w.most || !x.asserts {
+		if w.shares[i] < minShare || w.shares[i] < equalShare*w.maxShare || !x.asserts {
 			continue
 		}
 		switch s.stance(x.words) {
@@ -67,15 +67,15 @@ func (s *statement) checkValues(cited []*passage, proof []window) conflict {
 	for _, v := range s.values {
 		held := false
 		for _, p := range cited {
-			held = held || p.holds(v)
+			held = held || p.hasValue(v)
 		}
-		if held || v.kind == spellOut && v.x <= 10 && s.counts(v, cited) {
+		if held || v.kind == spellOut && v.x <= 10 && s.isListCount(v, cited) {
 			continue
 		}
 		out = max(out, unfounded)
 		for _, w := range proof {
 			for _, o := range w.values {
-				if o.kind == v.kind && !s.says(o) {
+				if o.kind == v.kind && !s.hasValue(o) {
 					out = refuted
 				}
 			}
@@ -84,8 +84,8 @@ func (s *statement) checkValues(cited []*passage, proof []window) conflict {
 	return out
 }
 
-// counts reports whether a small number in letters may be a count of list items in the passages.
-func (s *statement) counts(v value, cited []*passage) bool {
+// isListCount reports whether a small number in letters may be a count of list items in the passages.
+func (s *statement) isListCount(v value, cited []*passage) bool {
 	for _, p := range cited {
 		n := 0
 		for _, x := range p.sentences {
@@ -100,7 +100,7 @@ func (s *statement) counts(v value, cited []*passage) bool {
 	return false
 }
 
-func (s *statement) says(v value) bool {
+func (s *statement) hasValue(v value) bool {
 	for _, o := range s.values {
 		if o.same(v) || v.same(o) {
 			return true
@@ -122,11 +122,11 @@ func (s *statement) checkNames(cited []*passage, proof []window) conflict {
 		if held {
 			continue
 		}
-		if !name.capitals && !strings.ContainsAny(name.text, "0123456789") { // the passages may not use the claim's short form
+		if !name.allCaps && !strings.ContainsAny(name.text, "0123456789") { // the passages may not use the claim's short form
 			out = max(out, unproven)
 		}
 		for _, w := range proof {
-			if s.rival(i, w.lead) {
+			if s.rivalName(i, w.lead) {
 				out = refuted
 			}
 		}
@@ -144,7 +144,7 @@ func (p *passage) names(w word) bool {
 			return true
 		}
 	}
-	if !w.capitals {
+	if !w.allCaps {
 		return false
 	}
 	for i := range p.sentences {
@@ -152,13 +152,13 @@ func (p *passage) names(w word) bool {
 			return true
 		}
 	}
-	return abbreviates(w, p.above.words)
+	return abbreviates(w, p.headings.words)
 }
 
 // abbreviates reports whether a name consists of the initials of consecutive words, as CKD of chronic kidney disease.
 func abbreviates(name word, ws []word) bool {
 	letters := strings.TrimSuffix(name.text, "s")
-	if !name.capitals || len(letters) < 2 || len(letters) > 8 {
+	if !name.allCaps || len(letters) < 2 || len(letters) > 8 {
 		return false
 	}
 	for i := 0; i+len(letters) <= len(ws); i++ {
@@ -173,11 +173,11 @@ func abbreviates(name word, ws []word) bool {
 	return false
 }
 
-// rival reports whether the words contain a name that is not in the claim in the place of the word at i: the word before
+// rivalName reports whether the words contain a name that is not in the claim in the place of the word at i: the word before
 // it, or after it, is the same.
-func (s *statement) rival(i int, ws []word) bool {
+func (s *statement) rivalName(i int, ws []word) bool {
 	for k, w := range ws {
-		if !w.upper || s.has(w.stem) {
+		if !w.inName || s.has(w.stem) {
 			continue
 		}
 		if i > 0 && k > 0 && s.words[i-1].stem == ws[k-1].stem || i+1 < len(s.words) && k+1 < len(ws) && s.words[i+1].stem == ws[k+1].stem {

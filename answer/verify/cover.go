@@ -11,21 +11,21 @@ import (
 
 // Partial weights of a term that does not occur in the window itself.
 const (
-	elsewhere     = 0.6 // it occurs in another sentence of the passage
-	ofForm        = 0.95
-	antonymCredit = 0.7 // its antonym occurs there, or another word of the same polarity
-	alikeFrom     = 0.6 // minimum cosine of a word of similar meaning; the weight is the cosine
-	alikeMost     = 0.8
+	otherSentenceCredit = 0.6 // it occurs in another sentence of the passage
+	inflectionCredit    = 0.95
+	antonymCredit       = 0.7 // its antonym occurs there, or another word of the same polarity
+	minSynonymCosine    = 0.6 // minimum cosine of a word of similar meaning; the weight is the cosine
+	maxSynonymCredit    = 0.8
 )
 
 // window is a range of sentences of a passage, with the coverage of the claim's terms.
 type window struct {
-	covered []float64
-	lead    []word // of its best sentence, or of a list and its introduction
-	values  []value
-	from    *passage
-	shares  []float64 // share of the claim that each sentence of the passage covers
-	most    float64   // the highest of shares
+	covered  []float64
+	lead     []word // of its best sentence, or of a list and its introduction
+	values   []value
+	from     *passage
+	shares   []float64 // share of the claim that each sentence of the passage covers
+	maxShare float64   // the highest of shares
 }
 
 const (
@@ -53,17 +53,17 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 		if found[i] {
 			continue
 		}
-		own, isEnd := sides[t.Stem]
+		own, isEnd := poles[t.Stem]
 		for k, stem := range p.stems {
-			switch other, end := sides[stem]; {
-			case isEnd && end && own.axis == other.axis, contrary(t.Stem, stem):
+			switch other, end := poles[stem]; {
+			case isEnd && end && own.axis == other.axis, prefixAntonyms(t.Stem, stem):
 				out[k] = append(out[k], credit{i, antonymCredit}) // the polarity is checked elsewhere
 			case !s.plain[i] || end || lang.IsStopWord(p.words[k]):
 			case related(t.Stem, stem):
-				out[k] = append(out[k], credit{i, ofForm})
+				out[k] = append(out[k], credit{i, inflectionCredit})
 			case like != nil && len(like[i].Vector) > 0 && k < len(p.vectors) && len(p.vectors[k].Vector) == len(like[i].Vector):
-				if x := float64(vek32.Dot(like[i].Vector, p.vectors[k].Vector)); x >= alikeFrom {
-					out[k] = append(out[k], credit{i, min(x, alikeMost)})
+				if x := float64(vek32.Dot(like[i].Vector, p.vectors[k].Vector)); x >= minSynonymCosine {
+					out[k] = append(out[k], credit{i, min(x, maxSynonymCredit)})
 				}
 			}
 		}
@@ -75,17 +75,17 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 func (s *statement) best(p *passage, like []model.TokenVector) window {
 	credits := s.credits(p, like)
 	covers, shares, greatest := make([][]float64, len(p.sentences)), make([]float64, len(p.sentences)), 0.0
-	base := s.covers(p.above, credits)
+	base := s.covers(p.headings, credits)
 	for i, x := range p.sentences {
 		covers[i] = s.covers(x, credits)
 		shares[i] = s.share(covers[i])
 		greatest = max(greatest, shares[i])
 		for k, c := range covers[i] {
-			base[k] = max(base[k], elsewhere*c)
+			base[k] = max(base[k], otherSentenceCredit*c)
 		}
 	}
 	for _, v := range s.values { // a number may be written in another form
-		if p.holds(v) {
+		if p.hasValue(v) {
 			for _, w := range s.words[v.at:min(len(s.words), v.at+v.n)] {
 				if k, ok := s.at[w.stem]; ok {
 					base[k] = 1
@@ -122,7 +122,7 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 			}
 		}
 	}
-	out.from, out.shares, out.most = p, shares, greatest
+	out.from, out.shares, out.maxShare = p, shares, greatest
 	return out
 }
 

@@ -23,17 +23,17 @@ type Options struct {
 }
 
 const (
-	maxShown  = 2000 // bytes of a passage shown to the model
-	leastShow = 300
-	maxCited  = 8   // passages of a claim shown to the model
-	partially = 0.6 // score of a claim that a model judges partially supported
+	maxShown     = 2000 // bytes of a passage shown to the model
+	minShown     = 300
+	maxCited     = 8   // passages of a claim shown to the model
+	partialScore = 0.6 // score of a claim that a model judges partially supported
 )
 
-// asking is the [Verifier] that asks a model.
-type asking struct {
-	chat    model.Chat
-	prompts *prompt.Set
-	then    Verifier
+// modelVerifier is the [Verifier] that asks a model.
+type modelVerifier struct {
+	chat     model.Chat
+	prompts  *prompt.Set
+	fallback Verifier
 	Options
 }
 
@@ -46,26 +46,26 @@ func NewModel(chat model.Chat, prompts *prompt.Set, then Verifier, o Options) Ve
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.Batch = cmp.Or(max(o.Batch, 0), 4)
-	return &asking{chat, prompts, then, o}
+	return &modelVerifier{chat, prompts, then, o}
 }
 
 // Verify implements [Verifier].
-func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (Check, error) {
+func (m *modelVerifier) Verify(ctx context.Context, question string, claims []Claim) (Check, error) {
 	if !slices.ContainsFunc(claims, askable) {
-		return m.then.Verify(ctx, question, claims)
+		return m.fallback.Verify(ctx, question, claims)
 	}
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 4)
 	defer cancel()
-	room := prompt.PassageBudget(m.chat.Limits(share))
+	budget := prompt.PassageBudget(m.chat.Limits(share))
 	out := Check{Verdicts: make([]Verdict, len(claims))}
 	for i, c := range claims {
 		out.Verdicts[i] = Verdict{Claim: c.Text, Verdict: event.Unsupported}
 	}
-	batches := m.batches(claims, room)
+	batches := m.batches(claims, budget)
 	by := make([]string, len(batches))
 	errs := prompt.ForEach(len(batches), m.Parallel, func(i int) error {
 		own, answered := model.TrackModel(share)
-		err := m.judge(own, question, batches[i], out.Verdicts, room)
+		err := m.judge(own, question, batches[i], out.Verdicts, budget)
 		by[i] = answered(m.chat.Name())
 		return prompt.ShareError(ctx, share, m.chat.Name(), err)
 	})
@@ -73,11 +73,11 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 		return Check{}, ctx.Err()
 	}
 	var left []Claim
-	var places []int
+	var indexes []int
 	for i, err := range errs {
 		if err != nil {
 			for _, a := range batches[i].claims {
-				left, places = append(left, claims[a.place]), append(places, a.place)
+				left, indexes = append(left, claims[a.index]), append(indexes, a.index)
 			}
 		}
 	}
@@ -85,18 +85,18 @@ func (m *asking) Verify(ctx context.Context, question string, claims []Claim) (C
 	if left == nil {
 		return out, nil
 	}
-	free, err := m.then.Verify(ctx, question, left)
+	checked, err := m.fallback.Verify(ctx, question, left)
 	if err != nil {
 		return Check{}, err
 	}
-	prompt.ReportFailures(ctx, errs, m.chat.Name(), free.By)
-	for i, place := range places {
-		out.Verdicts[place] = free.Verdicts[i]
+	prompt.ReportFailures(ctx, errs, m.chat.Name(), checked.By)
+	for i, index := range indexes {
+		out.Verdicts[index] = checked.Verdicts[i]
 	}
 	if slices.Contains(errs, nil) {
-		out.By += " + " + free.By
+		out.By += " + " + checked.By
 	} else {
-		out.By = free.By
+		out.By = checked.By
 	}
 	return out, nil
 }
@@ -106,20 +106,20 @@ func askable(c Claim) bool { return len(c.Cited) > 0 && len(lang.Words(c.Text)) 
 
 // batch is the content of one request.
 type batch struct {
-	claims   []asked
+	claims   []batchClaim
 	passages []corpus.Chunk // distinct passages that the claims cite; the id of a passage is its index plus one
 }
 
-// asked is a claim in a request.
-type asked struct {
+// batchClaim is a claim in a request.
+type batchClaim struct {
 	Claim
-	place int   // index among all claims
+	index int   // among all claims
 	cites []int // ids of passages, in order of citation
 }
 
 // add adds a claim, and those passages that no earlier claim of the batch cites.
 func (b *batch) add(c Claim, place int) {
-	a := asked{Claim: c, place: place}
+	a := batchClaim{Claim: c, index: place}
 	for _, chunk := range c.Cited[:min(len(c.Cited), maxCited)] {
 		i := b.find(chunk)
 		if i < 0 {
@@ -152,14 +152,14 @@ func (b *batch) size(c Claim) int {
 }
 
 // batches divides the claims with citations into batches, in order.
-func (m *asking) batches(claims []Claim, room int) []*batch {
+func (m *modelVerifier) batches(claims []Claim, budget int) []*batch {
 	var out []*batch
 	last := &batch{}
 	for i, c := range claims {
 		if !askable(c) {
 			continue
 		}
-		if n := len(last.claims); n == m.Batch || n > 0 && last.size(c) > room {
+		if n := len(last.claims); n == m.Batch || n > 0 && last.size(c) > budget {
 			out, last = append(out, last), &batch{}
 		}
 		last.add(c, i)
@@ -176,7 +176,7 @@ type reply struct {
 }
 
 // judge requests the verdicts on the claims of a batch and stores them.
-func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts []Verdict, room int) error {
+func (m *modelVerifier) judge(ctx context.Context, question string, b *batch, verdicts []Verdict, budget int) error {
 	v := prompt.Verification{Question: question}
 	about := make([]strings.Builder, len(b.passages))
 	for i, a := range b.claims {
@@ -185,7 +185,7 @@ func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts 
 			about[id-1].WriteString(a.Text + "\n")
 		}
 	}
-	shown := min(maxShown, max(leastShow, room/len(b.passages)))
+	shown := min(maxShown, max(minShown, budget/len(b.passages)))
 	for i, p := range b.passages {
 		v.Passages = append(v.Passages, prompt.PassageOf(i+1, p, about[i].String(), shown))
 	}
@@ -195,13 +195,13 @@ func (m *asking) judge(ctx context.Context, question string, b *batch, verdicts 
 	}
 	for _, d := range r.Verdicts {
 		a := b.claims[d.ID-1]
-		verdicts[a.place] = a.verdict(d.Verdict, a.bearing(d.Passages), b)
+		verdicts[a.index] = a.verdict(d.Verdict, a.citedIDs(d.Passages), b)
 	}
 	return nil
 }
 
-// bearing returns those of the passages named by a model that the claim cites; if none is named, its only one.
-func (a asked) bearing(named []int) (ids []int) {
+// citedIDs returns the passages that the model names and the claim cites. If there are none, it returns the claim's only citation.
+func (a batchClaim) citedIDs(named []int) (ids []int) {
 	for _, id := range a.cites {
 		if slices.Contains(named, id) {
 			ids = append(ids, id)
@@ -213,16 +213,16 @@ func (a asked) bearing(named []int) (ids []int) {
 	return ids
 }
 
-func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
+func (a batchClaim) verdict(said string, bearing []int, b *batch) Verdict {
 	v := Verdict{Claim: a.Text, Verdict: event.Unsupported}
 	switch event.Verdict(said) {
 	case event.Supported:
 		v.Verdict, v.Score = event.Supported, 1
 		if lacksNumber(a.Claim) {
-			v.Verdict, v.Score = event.PartiallySupported, partially
+			v.Verdict, v.Score = event.PartiallySupported, partialScore
 		}
 	case event.PartiallySupported:
-		v.Verdict, v.Score = event.PartiallySupported, partially
+		v.Verdict, v.Score = event.PartiallySupported, partialScore
 	default:
 		v.Contradicted = said == contradicted
 		return v
@@ -235,8 +235,8 @@ func (a asked) verdict(said string, bearing []int, b *batch) Verdict {
 
 // lacksNumber reports whether the claim contains a number that none of its passages contains.
 func lacksNumber(c Claim) bool {
-	said := read(c.Text)
-	return len(said.values) > 0 && said.checkValues(passages{}.all(c.Cited), nil) >= unfounded
+	claim := readClaim(c.Text)
+	return len(claim.values) > 0 && claim.checkValues(passages{}.all(c.Cited), nil) >= unfounded
 }
 
 // contradicted is a verdict of models. Events have no such verdict.
@@ -248,19 +248,19 @@ func (r *reply) check(b *batch) error {
 	for _, d := range r.Verdicts {
 		switch {
 		case d.ID < 1 || d.ID > len(b.claims):
-			return fmt.Errorf("there is no claim with the id %d: they are 1 to %d", d.ID, len(b.claims))
+			return fmt.Errorf("no claim has the id %d; the ids are 1 to %d", d.ID, len(b.claims))
 		case seen[d.ID]:
 			return fmt.Errorf("claim %d has two verdicts", d.ID)
 		}
 		seen[d.ID] = true
 		switch d.Verdict {
 		case string(event.Supported), string(event.PartiallySupported):
-			if len(b.claims[d.ID-1].bearing(d.Passages)) == 0 {
+			if len(b.claims[d.ID-1].citedIDs(d.Passages)) == 0 {
 				return fmt.Errorf("claim %d is %s, and none of the passages that it cites is listed with the verdict", d.ID, d.Verdict)
 			}
 		case string(event.Unsupported), contradicted:
 		default:
-			return fmt.Errorf("the verdict on claim %d is none of those allowed", d.ID)
+			return fmt.Errorf("the verdict on claim %d is not one of the allowed values", d.ID)
 		}
 	}
 	if len(seen) != len(b.claims) {

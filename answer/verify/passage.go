@@ -12,7 +12,7 @@ import (
 // passage is a tokenized cited chunk.
 type passage struct {
 	sentences []sentence
-	above     sentence            // title and headings
+	headings  sentence            // title and headings
 	stems     []string            // distinct stems of all words
 	words     []string            // one word per stem
 	at        map[string]int      // index of each stem
@@ -47,7 +47,7 @@ func (ps passages) of(c corpus.Chunk) *passage {
 	key := source{c.ID, c.Text}
 	p := ps[key]
 	if p == nil {
-		p = apart(c)
+		p = tokenize(c)
 		ps[key] = p
 	}
 	return p
@@ -62,18 +62,18 @@ func (ps passages) all(chunks []corpus.Chunk) []*passage {
 	return out
 }
 
-func apart(c corpus.Chunk) *passage {
+func tokenize(c corpus.Chunk) *passage {
 	p := &passage{at: map[string]int{}}
 	for _, sp := range lang.Sentences(c.Text) {
 		p.sentences = append(p.sentences, p.sentence(c.Text[sp.Start:sp.End]))
 	}
-	p.above = p.sentence(strings.Join(append([]string{c.Title}, c.Headings...), ".\n"))
+	p.headings = p.sentence(strings.Join(append([]string{c.Title}, c.Headings...), ".\n"))
 	return p
 }
 
 func (p *passage) sentence(s string) sentence {
 	out := sentence{words: wordsOf(s), item: itemRE.MatchString(s)}
-	out.asserts = !strings.HasSuffix(s, "?") && !holds(out.words, inquiries)
+	out.asserts = !strings.HasSuffix(s, "?") && !containsAny(out.words, inquiries)
 	out.values = valuesIn(s, out.words)
 	for _, w := range out.words {
 		k, ok := p.at[w.stem]
@@ -89,20 +89,20 @@ func (p *passage) sentence(s string) sentence {
 	return out
 }
 
-// holds reports whether a value occurs in a passage or its headings.
-func (p *passage) holds(v value) bool {
-	if p.above.states(v) {
+// hasValue reports whether a value occurs in a passage or its headings.
+func (p *passage) hasValue(v value) bool {
+	if p.headings.hasValue(v) {
 		return true
 	}
 	for i := range p.sentences {
-		if p.sentences[i].states(v) {
+		if p.sentences[i].hasValue(v) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *sentence) states(v value) bool {
+func (s *sentence) hasValue(v value) bool {
 	for _, o := range s.values {
 		if v.same(o) {
 			return true

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// side is a word's position on an axis between two antonyms.
-type side struct {
+// pole is a word's position on an axis between two antonyms.
+type pole struct {
 	axis int8
 	sign int8
 }
@@ -37,26 +37,26 @@ var antonyms = [...]string{
 	"agree agreed|disagree disagreed", "include included|exclude excluded", "public|private", "true correct|false wrong incorrect", "profit|deficit",
 }
 
-var sides = func() map[string]side {
-	m := map[string]side{}
+var poles = func() map[string]pole {
+	m := map[string]pole{}
 	for i, pair := range antonyms {
 		left, right, _ := strings.Cut(pair, "|")
 		for sign, words := range map[int8]string{1: left, -1: right} {
 			for w := range strings.FieldsSeq(words) {
-				m[lang.Stem(w)] = side{int8(i), sign}
+				m[lang.Stem(w)] = pole{int8(i), sign}
 			}
 		}
 	}
 	return m
 }()
 
-// denials are words that negate.
-var denials = wordSet("not no never without cannot neither nor none nobody nothing hardly scarcely unable fail fails failed failing nowhere ineffective incapable " +
+// negations are words that negate.
+var negations = wordSet("not no never without cannot neither nor none nobody nothing hardly scarcely unable fail fails failed failing nowhere ineffective incapable " +
 	"unrelated useless unlikely little")
 
-func denial(ws []word, i int) bool {
+func isNegation(ws []word, i int) bool {
 	w := ws[i].text
-	if !in(denials, w) && !strings.HasSuffix(w, "n't") {
+	if !in(negations, w) && !strings.HasSuffix(w, "n't") {
 		return false
 	}
 	if i+1 < len(ws) {
@@ -74,24 +74,24 @@ func denial(ws []word, i int) bool {
 	return true
 }
 
-// scope is the number of words that a negation affects.
-const scope = 8
+// negationScope is the number of words that a negation affects.
+const negationScope = 8
 
-// denied counts the negations that affect one of the stems: it follows the negation in the same clause or, if nothing
+// countNegations counts the negations that affect one of the stems: it follows the negation in the same clause or, if nothing
 // follows, precedes it.
-func denied(ws []word, about func(stem string) bool) int {
+func countNegations(ws []word, about func(stem string) bool) int {
 	n := 0
 	for i := range ws {
-		if denial(ws, i) && bears(ws, i, about) {
+		if isNegation(ws, i) && affects(ws, i, about) {
 			n++
 		}
 	}
 	return n
 }
 
-func bears(ws []word, i int, about func(string) bool) bool {
+func affects(ws []word, i int, about func(string) bool) bool {
 	empty := true
-	for k := i + 1; k < min(len(ws), i+1+scope) && !ws[k].cut; k++ {
+	for k := i + 1; k < min(len(ws), i+1+negationScope) && !ws[k].startsClause; k++ {
 		if !ws[k].stop {
 			empty = false
 			if about(ws[k].stem) {
@@ -99,11 +99,11 @@ func bears(ws []word, i int, about func(string) bool) bool {
 			}
 		}
 	}
-	for k := i - 1; empty && k >= max(0, i-scope); k-- {
+	for k := i - 1; empty && k >= max(0, i-negationScope); k-- {
 		if about(ws[k].stem) {
 			return true
 		}
-		if ws[k+1].cut {
+		if ws[k+1].startsClause {
 			break
 		}
 	}
@@ -113,8 +113,8 @@ func bears(ws []word, i int, about func(string) bool) bool {
 // prefixes negate a word. After the longer ones, and after those that also mean "within", the word must be longer.
 var prefixes = map[string]int{"un": 4, "non": 4, "de": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "dis": 5, "mis": 5}
 
-// contrary reports whether one stem is the other with a negating prefix.
-func contrary(a, b string) bool {
+// prefixAntonyms reports whether one stem is the other with a negating prefix.
+func prefixAntonyms(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -123,12 +123,12 @@ func contrary(a, b string) bool {
 	return ok && least > 0 && len(a) >= least
 }
 
-// sidesOf returns the ends of each axis that occur among the words: 1, -1, or 0 for both.
-func sidesOf(ws []word) map[int8]int8 {
+// polesOf returns the poles of each axis that occur among the words: 1, -1, or 0 if both poles occur.
+func polesOf(ws []word) map[int8]int8 {
 	var m map[int8]int8
 	for i, w := range ws {
-		s, ok := sides[w.stem]
-		if !ok || measures(ws[i:]) {
+		s, ok := poles[w.stem]
+		if !ok || isQuantity(ws[i:]) {
 			continue
 		}
 		if m == nil {
@@ -143,12 +143,12 @@ func sidesOf(ws []word) map[int8]int8 {
 	return m
 }
 
-// measures reports whether the words start like "more than 300", which is a number and not a direction.
-func measures(ws []word) bool {
-	return len(ws) > 2 && ws[1].text == "than" && in(amounts, ws[0].text) && numeral(ws[2])
+// isQuantity reports whether the words start like "more than 300", which is a number and not a direction.
+func isQuantity(ws []word) bool {
+	return len(ws) > 2 && ws[1].text == "than" && in(quantifiers, ws[0].text) && numeral(ws[2])
 }
 
-var amounts = wordSet("more less fewer")
+var quantifiers = wordSet("more less fewer")
 
 func numeral(w word) bool {
 	_, letters := spelt[w.text]
@@ -167,40 +167,40 @@ const (
 // stance compares the claim with a sentence about the same subject. They disagree if they differ in an odd number of
 // negations, antonyms and exchanged sides of a comparison. Two of them cancel out: what did not rise fell, or stayed.
 func (s *statement) stance(ws []word) stance {
-	if s.quotes(ws) {
+	if s.quotedBy(ws) {
 		return agrees
 	}
 	ws = s.clauses(ws)
-	denials := denied(ws, s.mentions)
-	n := s.denials + denials
-	theirs := sidesOf(ws)
+	denials := countNegations(ws, s.mentions)
+	n := s.negations + denials
+	other := polesOf(ws)
 	shared := false
-	for axis, sign := range s.sides {
-		other, ok := theirs[axis]
+	for axis, sign := range s.poles {
+		otherSign, ok := other[axis]
 		shared = shared || ok
-		if ok && sign != 0 && other == -sign {
+		if ok && sign != 0 && otherSign == -sign {
 			n++
 		}
 	}
 	for _, t := range s.terms {
-		if s.prefixed(t.Stem, ws) {
+		if s.negatedByPrefix(t.Stem, ws) {
 			n++
 		}
 	}
-	if s.exchanged(ws) {
+	if s.swapsSides(ws) {
 		n++
 	}
 	switch {
 	case n%2 == 1:
 		return contradicts
-	case len(s.sides) > 0 && !shared && denials == 0:
+	case len(s.poles) > 0 && !shared && denials == 0:
 		return neutral
 	}
 	return agrees
 }
 
-// quotes reports whether the claim is the sentence, or most of it, word for word.
-func (s *statement) quotes(ws []word) bool {
+// quotedBy reports whether the claim is the sentence, or most of it, word for word.
+func (s *statement) quotedBy(ws []word) bool {
 	n := len(s.words)
 	if 10*n < 7*len(ws) {
 		return false
@@ -223,11 +223,11 @@ func (s *statement) clauses(ws []word) []word {
 	var out []word
 	for from := 0; from < len(ws); {
 		to := from + 1
-		for to < len(ws) && !ws[to].cut {
+		for to < len(ws) && !ws[to].startsClause {
 			to++
 		}
 		for _, w := range ws[from:to] {
-			_, end := sides[w.stem]
+			_, end := poles[w.stem]
 			if _, ok := s.at[w.stem]; ok && !end && !w.stop {
 				out = append(out, ws[from:to]...)
 				break
@@ -241,39 +241,39 @@ func (s *statement) clauses(ws []word) []word {
 	return out
 }
 
-// mentions reports whether the claim contains a stem, an antonym of it or its contrary.
+// mentions reports whether the claim contains a stem, or an antonym of it.
 func (s *statement) mentions(stem string) bool {
 	if _, ok := s.at[stem]; ok {
 		return true
 	}
-	if side, ok := sides[stem]; ok {
-		_, ok := s.sides[side.axis]
+	if side, ok := poles[stem]; ok {
+		_, ok := s.poles[side.axis]
 		return ok
 	}
 	return false
 }
 
-// prefixed reports whether the words contain the contrary of a term of the claim and not the term.
-func (s *statement) prefixed(stem string, ws []word) bool {
+// negatedByPrefix reports whether the words contain a prefix antonym of a term of the claim and not the term.
+func (s *statement) negatedByPrefix(stem string, ws []word) bool {
 	found := false
 	for _, w := range ws {
 		if w.stem == stem {
 			return false
 		}
-		found = found || contrary(stem, w.stem) && !in(denials, w.text) && !s.denies(stem)
+		found = found || prefixAntonyms(stem, w.stem) && !in(negations, w.text) && !s.negationTerm(stem)
 	}
 	return found
 }
 
-// denies reports whether the word of a stem is a negation of the claim, which is counted separately.
-func (s *statement) denies(stem string) bool {
+// negationTerm reports whether a stem is that of a negation in the claim, which is counted separately.
+func (s *statement) negationTerm(stem string) bool {
 	i, ok := s.at[stem]
-	return ok && in(denials, s.terms[i].Word)
+	return ok && in(negations, s.terms[i].Word)
 }
 
-// exchanged reports whether both are comparisons with than, and the first side of the claim is the second side of the
+// swapsSides reports whether both are comparisons with than, and the first side of the claim is the second side of the
 // other.
-func (s *statement) exchanged(ws []word) bool {
+func (s *statement) swapsSides(ws []word) bool {
 	at := than(ws)
 	if s.than < 0 || at < 0 {
 		return false

@@ -10,21 +10,21 @@ import (
 
 // statement is a tokenized claim.
 type statement struct {
-	words   []word
-	terms   []lang.Term
-	weights []float64
-	total   float64
-	at      map[string]int // index of each stem among the terms
-	plain   []bool         // of each term: not a name, a number or an antonym, so that a synonym may replace it
-	values  []value
-	names   []int // positions of words
-	denials int
-	sides   map[int8]int8
-	than    int    // position of the word "than"; -1: none
-	left    []bool // of each term: it precedes "than"
-	both    []bool // of each term: it occurs on both sides
-	strict  bool   // it says "all" or "always"
-	sure    bool   // it has no hedge
+	words     []word
+	terms     []lang.Term
+	weights   []float64
+	total     float64
+	at        map[string]int // index of each stem among the terms
+	plain     []bool         // of each term: not a name, a number or an antonym, so that a synonym may replace it
+	values    []value
+	names     []int // positions of words
+	negations int
+	poles     map[int8]int8
+	than      int    // position of the word "than"; -1: none
+	left      []bool // of each term: it precedes "than"
+	both      []bool // of each term: it occurs on both sides
+	strict    bool   // it says "all" or "always"
+	sure      bool   // it has no hedge word
 }
 
 // maxClaim is how many bytes of a claim are read.
@@ -32,8 +32,8 @@ const maxClaim = 4000
 
 var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
-// read tokenizes a claim. All terms have equal weight until [statement.weigh].
-func read(claim string) *statement {
+// readClaim tokenizes a claim. All terms have equal weight until [statement.weigh].
+func readClaim(claim string) *statement {
 	claim = markRE.ReplaceAllString(lang.Truncate(claim, maxClaim), " ")
 	s := &statement{words: wordsOf(claim), terms: lang.UniqueTerms(claim), at: map[string]int{}}
 	for i, t := range s.terms {
@@ -42,11 +42,11 @@ func read(claim string) *statement {
 	}
 	s.total = float64(len(s.terms))
 	s.values = valuesIn(claim, s.words)
-	s.sides = sidesOf(s.words)
-	s.denials = denied(s.words, s.mentions)
+	s.poles = polesOf(s.words)
+	s.negations = countNegations(s.words, s.mentions)
 	s.than = than(s.words)
-	s.strict, s.sure = holds(s.words, absolutes), !holds(s.words, hedges)
-	s.place()
+	s.strict, s.sure = containsAny(s.words, absoluteWords), !containsAny(s.words, hedgeWords)
+	s.locateTerms()
 	return s
 }
 
@@ -80,12 +80,12 @@ func (s *statement) weigh(stats index.TermStats, vectors []model.TokenVector) {
 // rarest is about the inverse document frequency of a term that occurs in one of a few thousand passages.
 const rarest = 8.0
 
-// place finds the positions of the terms, and which of them cannot be replaced by synonyms.
-func (s *statement) place() {
+// locateTerms finds the positions of the terms, and which of them cannot be replaced by synonyms.
+func (s *statement) locateTerms() {
 	s.left, s.both, s.plain = make([]bool, len(s.terms)), make([]bool, len(s.terms)), make([]bool, len(s.terms))
 	seen := make([]bool, len(s.terms))
 	for i, w := range s.words {
-		if w.upper {
+		if w.inName {
 			s.names = append(s.names, i)
 		}
 		k, ok := s.at[w.stem]
@@ -94,22 +94,22 @@ func (s *statement) place() {
 		}
 		if before := i < s.than; !seen[k] {
 			s.left[k], seen[k] = before, true
-			_, end := sides[w.stem]
-			s.plain[k] = !w.upper && !end && w.text[0] > '9'
+			_, end := poles[w.stem]
+			s.plain[k] = !w.inName && !end && w.text[0] > '9'
 		} else if s.left[k] != before {
 			s.both[k] = true
 		}
 	}
 }
 
-// absolutes state about all what their contraries state about some; hedges make a statement uncertain.
+// absoluteWords say that a statement holds in all cases, partialWords in some; hedgeWords make it uncertain.
 var (
-	absolutes = wordSet("all every always entirely everyone everybody only solely exclusively completely")
-	partials  = wordSet("some few several many most often sometimes partly mostly largely usually")
-	hedges    = wordSet("might perhaps possibly allegedly reportedly supposedly rumoured rumored planned proposed unconfirmed")
+	absoluteWords = wordSet("all every always entirely everyone everybody only solely exclusively completely")
+	partialWords  = wordSet("some few several many most often sometimes partly mostly largely usually")
+	hedgeWords    = wordSet("might perhaps possibly allegedly reportedly supposedly rumoured rumored planned proposed unconfirmed")
 )
 
-func holds(ws []word, set map[string]struct{}) bool {
+func containsAny(ws []word, set map[string]struct{}) bool {
 	for _, w := range ws {
 		if in(set, w.text) {
 			return true
@@ -125,45 +125,45 @@ func (s *statement) score(covered []float64) float64 {
 	return max(0, share-(1-share)/float64(max(1, len(s.terms))))
 }
 
-// phrases start with these words or at the start of a clause.
-var phrases = wordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
+// phraseStarts are words that start a phrase. A phrase also starts with a clause.
+var phraseStarts = wordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
 	"whose where if under over between among against without within upon near so until")
 
-// light words add no meaning by themselves.
-var light = wordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
+// lightWords add no meaning by themselves.
+var lightWords = wordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
 	"included occur occurs result results associated related influence influences affect affects like such known called based located")
 
 // verbatim is the score of the rest of a claim from which a missing phrase is an addition. Below it, the claim may be a
 // paraphrase.
 const verbatim = 0.95
 
-// adds reports whether a phrase of the claim is missing completely while the others are present.
-func (s *statement) adds(covered []float64) bool {
-	var rest, held, phrase, there float64
+// addsPhrase reports whether a phrase of the claim is missing completely while the others are present.
+func (s *statement) addsPhrase(covered []float64) bool {
+	var restWeight, restCovered, phraseWeight, phraseCovered float64
 	missing := false
 	end := func() {
-		if phrase > 0 && there == 0 {
+		if phraseWeight > 0 && phraseCovered == 0 {
 			missing = true
 		} else {
-			rest, held = rest+phrase, held+there
+			restWeight, restCovered = restWeight+phraseWeight, restCovered+phraseCovered
 		}
-		phrase, there = 0, 0
+		phraseWeight, phraseCovered = 0, 0
 	}
 	seen := make([]bool, len(s.terms))
 	for _, w := range s.words {
-		if w.cut || in(phrases, w.text) {
+		if w.startsClause || in(phraseStarts, w.text) {
 			end()
 		}
-		if k, ok := s.at[w.stem]; ok && !seen[k] && !in(light, w.text) && !abbreviates(w, s.words) {
+		if k, ok := s.at[w.stem]; ok && !seen[k] && !in(lightWords, w.text) && !abbreviates(w, s.words) {
 			seen[k] = true
-			phrase += s.weights[k]
-			if covered[k] > elsewhere {
-				there += s.weights[k] * covered[k]
+			phraseWeight += s.weights[k]
+			if covered[k] > otherSentenceCredit {
+				phraseCovered += s.weights[k] * covered[k]
 			}
 		}
 	}
 	end()
-	return missing && held >= verbatim*rest
+	return missing && restCovered >= verbatim*restWeight
 }
 
 // share returns how much of the claim's weight is covered.

@@ -126,7 +126,7 @@ func (o Overlap) Verify(ctx context.Context, _ string, claims []Claim) (Check, e
 
 func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	v := Verdict{Claim: c.Text, Verdict: event.Unsupported}
-	said := read(c.Text)
+	said := readClaim(c.Text)
 	if len(said.terms) == 0 || len(c.Cited) == 0 {
 		return v
 	}
@@ -147,7 +147,7 @@ func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	}
 	v.Score = said.score(covered)
 	conflict := said.checkConflicts(cited, proof)
-	if conflict == none && said.adds(covered) {
+	if conflict == none && said.addsPhrase(covered) {
 		conflict = unproven
 	}
 	switch conflict {

@@ -10,12 +10,12 @@ import (
 
 // word is a word of a sentence.
 type word struct {
-	text, stem string
-	start, end int  // byte offsets in the sentence
-	stop       bool // a stop word
-	upper      bool // capitalized, but not at the start of a sentence: part of a name
-	capitals   bool // all capitals: an abbreviation
-	cut        bool // a clause starts with it
+	text, stem   string
+	start, end   int  // byte offsets in the sentence
+	stop         bool // a stop word
+	inName       bool // capitalized, but not at the start of a sentence: part of a name
+	allCaps      bool // all capitals: an abbreviation
+	startsClause bool // a clause starts with it
 }
 
 // wordsOf tokenizes a sentence.
@@ -29,11 +29,11 @@ func wordsOf(s string) []word {
 		r, _ := utf8.DecodeRuneInString(s[t.Start:t.End])
 		_, parts := conjunctions[t.Text]
 		out[i] = word{text: t.Text, stem: lang.Stem(t.Text), start: t.Start, end: t.End, stop: lang.IsStopWord(t.Text),
-			cut: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
+			startsClause: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
 		if written := strings.TrimSuffix(s[t.Start:t.End], "s"); len(written) > 1 {
-			out[i].capitals = strings.ToUpper(written) == written
+			out[i].allCaps = strings.ToUpper(written) == written
 		}
-		out[i].upper = i > 0 && unicode.IsUpper(r) && t.End-t.Start > 1 && !out[i].stop && !opensSentence(between)
+		out[i].inName = i > 0 && unicode.IsUpper(r) && t.End-t.Start > 1 && !out[i].stop && !opensSentence(between)
 	}
 	return out
 }

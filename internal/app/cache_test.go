@@ -32,7 +32,7 @@ func put(t *testing.T, a *app.App, uri, text string) {
 	}
 }
 
-// pieces are the answer as it was streamed.
+// pieces returns the streamed answer.
 func pieces(log []event.Event) []event.Body {
 	var out []event.Body
 	for _, e := range log {
@@ -44,7 +44,7 @@ func pieces(log []event.Event) []event.Body {
 	return out
 }
 
-func TestCachedAnswerIsTheAnswer(t *testing.T) {
+func TestCachedAnswerEqualsAnswer(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	const question = "Who is the keeper of the Farland lighthouse?"
@@ -79,7 +79,7 @@ func TestCachedAnswerIsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestNotFoundIsNotKeptBeyondNewDocuments(t *testing.T) {
+func TestNewDocumentsInvalidateAbstention(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	const question = "What does a zeppelin weigh?"
@@ -138,7 +138,7 @@ func read(t *testing.T, a *app.App, run event.RunID) event.State {
 	return event.Fold(log)
 }
 
-func TestCacheOutlivesARestartAndNoOtherSettings(t *testing.T) {
+func TestCacheAfterRestart(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
@@ -228,7 +228,7 @@ func TestCacheOverHTTP(t *testing.T) {
 	}
 }
 
-func TestCacheForgetsWithItsDocuments(t *testing.T) {
+func TestDeletedDocumentsLeaveCache(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, a *app.App){
 		"it goes": func(t *testing.T, a *app.App) {
@@ -277,9 +277,8 @@ func TestCacheForgetsWithItsDocuments(t *testing.T) {
 	}
 }
 
-// TestDeletedRunLeavesTheCache checks that no file holds the question of a deleted or unstored run, and that the cache keeps the
-// answers of other runs.
-func TestDeletedRunLeavesTheCache(t *testing.T) {
+// TestDeletedRunLeavesCache checks that no file has the question of a deleted or ephemeral run, and that answers of other runs stay cached.
+func TestDeletedRunLeavesCache(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()

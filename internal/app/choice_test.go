@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
-// asked asks a question and gives the fold of its run.
+// asked asks a question and returns the state of its run.
 func asked(t *testing.T, a *app.App, q event.Question) event.State {
 	t.Helper()
 	run, err := a.Engine.Ask(t.Context(), q, engine.Caller{})
@@ -30,8 +30,7 @@ func asked(t *testing.T, a *app.App, q event.Question) event.State {
 	return s
 }
 
-// TestModelIsChosenByName: the one that a question asks for is asked first, and the others take over; one that there is not is
-// another word for the first.
+// TestModelIsChosenByName checks that the requested model is tried first and the others take over. An unknown name selects the default model.
 func TestModelIsChosenByName(t *testing.T) {
 	t.Parallel()
 	first, second := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada Brook is the keeper ⟦1⟧."}}), modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse, Status: 401})
@@ -55,8 +54,8 @@ func TestModelIsChosenByName(t *testing.T) {
 	}
 }
 
-// TestFollowUpByAModel: where the models judge, one makes the question self-contained, and is given the conversation.
-func TestFollowUpByAModel(t *testing.T) {
+// TestFollowUpIsRewrittenByModel checks that the model gets the conversation and its self-contained question is used.
+func TestFollowUpIsRewrittenByModel(t *testing.T) {
 	t.Parallel()
 	server := modeltest.NewOpenAI(t, modeltest.Script{Next: func(_ int, request []byte) modeltest.Script {
 		if strings.Contains(string(request), "json_schema") && strings.Contains(string(request), "standing alone") {

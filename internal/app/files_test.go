@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// TestHealth: a server is not healthy while it stops, nor where its data folder is gone.
+// TestHealth checks that a server is unhealthy while it stops and if its data folder is gone.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
@@ -52,13 +52,13 @@ func TestHealth(t *testing.T) {
 	health("stopping", "the server is stopping")
 }
 
-// ticking returns a clock that goes on by step at each reading.
+// ticking returns a clock that advances by step at each reading.
 func ticking(step time.Duration) func() time.Time {
 	var ticks atomic.Int64
 	return func() time.Time { return time.Unix(0, ticks.Add(int64(step))) }
 }
 
-// TestHealthChecksAreBounded asks for the health without a pause: the parts are checked once per second, and only changes are logged.
+// TestHealthChecksAreBounded requests the health in a loop: the parts are checked once per second, and only changes are logged.
 func TestHealthChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	a, logged := open(t, func(*config.Config) {})

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// upload sends a file to the app's server and gives the status and the file's id.
+// upload sends a file to the app's server and returns the status and the file's id.
 func upload(t *testing.T, h http.Handler, text string) (status int, id, reply string) {
 	t.Helper()
 	var form bytes.Buffer

@@ -20,9 +20,9 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-// TestDamagedIndexIsNoAbstention damages documents.db under a server: questions fail, the server is not ready, and the next process
-// does not start.
-func TestDamagedIndexIsNoAbstention(t *testing.T) {
+// TestDamagedIndexDoesNotAbstain damages documents.db under a server: questions fail, the server is not ready, and the next process does not
+// start.
+func TestDamagedIndexDoesNotAbstain(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	h := handler(t, a)
@@ -69,9 +69,9 @@ func TestDamagedIndexIsNoAbstention(t *testing.T) {
 	}
 }
 
-// TestDeletedFileIsInNoFile uploads a file, deletes it, and looks for its name and the words of its text in the whole data folder but
-// the logs of runs, once the index is compacted.
-func TestDeletedFileIsInNoFile(t *testing.T) {
+// TestDeletedFileLeavesNoText uploads and deletes a file, compacts the index, and looks for its name and text in the whole data folder except
+// for the run logs.
+func TestDeletedFileLeavesNoText(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	handler(t, a)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
-// TestRunsNameWhoJudged: where the second model of a chain judges, it is not the first that is said to have done so.
-func TestRunsNameWhoJudged(t *testing.T) {
+// TestRunNamesJudge checks that events name the second model of a chain if it judged.
+func TestRunNamesJudge(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]modeltest.Script{
 		"401": {Fail: modeltest.Refuse, Status: 401}, "404": {Fail: modeltest.Refuse, Status: 404},
@@ -31,8 +31,8 @@ func TestRunsNameWhoJudged(t *testing.T) {
 	}
 }
 
-// TestEmbedderWithoutName: a server that is down cannot tell its model's name, and the error says what to do.
-func TestEmbedderWithoutName(t *testing.T) {
+// TestUnknownEmbedderName checks that the error for a server that is down, and whose model is not configured, says what to do.
+func TestUnknownEmbedderName(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Models.EmbedURL = "http://127.0.0.1:1/v1"

@@ -20,7 +20,7 @@ func (r ranks) Rerank(_ context.Context, _ string, chunks []corpus.Chunk, _ inde
 	return rerank.Ranking{Scores: make([]float64, len(chunks)), Method: string(r)}, nil
 }
 
-// embeds gives vectors of tokens, or waits for ever.
+// embeds returns token vectors, or blocks until it is cancelled.
 type embeds struct {
 	hangs bool
 	asked atomic.Int32
@@ -39,8 +39,9 @@ func (e *embeds) EmbedTokens(ctx context.Context, texts []string, _ model.Purpos
 	return out, nil
 }
 
-// Questions do not wait for a server of vectors of tokens that does not answer, but for one in a while.
-func TestRerankerDoesNotWait(t *testing.T) {
+// TestRerankerDoesNotWaitForServer checks that questions do not wait for a server that returns no token vectors, except for one
+// question in each retry interval.
+func TestRerankerDoesNotWaitForServer(t *testing.T) {
 	t.Parallel()
 	chunks := []corpus.Chunk{{ID: "c", Text: "a"}}
 	rank := func(t *testing.T, l *lazyReranker) (method string, took time.Duration) {

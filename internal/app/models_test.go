@@ -35,7 +35,7 @@ const (
 	question = "Who is the keeper of the Farland lighthouse, and since when has she kept the light?"
 )
 
-// logs is what the program logged.
+// logs collects the log output of the program.
 type logs struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -53,7 +53,7 @@ func (l *logs) String() string {
 	return l.b.String()
 }
 
-// open opens the program over two documents, with what change makes of the default settings.
+// open opens the program over two documents, with changed default settings.
 func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
 	t.Helper()
 	cfg := config.Default()
@@ -77,7 +77,7 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
 	return a, out
 }
 
-// ask answers a question and gives the log and its fold.
+// ask answers a question and returns the log and the state of the run.
 func ask(t *testing.T, a *app.App, q string) ([]event.Event, event.State) {
 	t.Helper()
 	run, err := a.Engine.Ask(t.Context(), event.Question{Query: q, Mode: event.Agentic}, engine.Caller{})
@@ -145,8 +145,8 @@ func helpful(_ int, request []byte) modeltest.Script {
 		Tokens: []string{"Ada Brook", " is the keeper ", "⟦", "1", "⟧", ". She has kept", " it since 1998", "⟦1⟧⟦", "77⟧."}}
 }
 
-// TestModelDoesAllOfIt: analysis, searches, grades, answer and verdicts are the model's, and the run says so.
-func TestModelDoesAllOfIt(t *testing.T) {
+// TestModelJudgesEveryStep checks that analysis, searches, grades, answer and verdicts are those of the model, and that the events say so.
+func TestModelJudgesEveryStep(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Next: helpful, Context: 8192})
 	a, _ := open(t, func(c *config.Config) { c.Models.ModelURL = []string{s.URL} })
@@ -188,8 +188,8 @@ func TestModelDoesAllOfIt(t *testing.T) {
 	}
 }
 
-// TestSimpleQuestionsAreNotAnalysedByAModel: nothing could come of it but delay.
-func TestSimpleQuestionsAreNotAnalysedByAModel(t *testing.T) {
+// TestSimpleQuestionSkipsModelAnalysis checks that no model analyses a simple question, since that only takes time.
+func TestSimpleQuestionSkipsModelAnalysis(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Next: helpful})
 	a, _ := open(t, func(c *config.Config) { c.Models.ModelURL, c.Models.Judge = []string{s.URL}, []string{"analyze"} })
@@ -199,8 +199,9 @@ func TestSimpleQuestionsAreNotAnalysedByAModel(t *testing.T) {
 	}
 }
 
-// TestChainInARun: whatever the first model does, the answer is whole, or ends where it broke off, and nothing is said twice.
-func TestChainInARun(t *testing.T) {
+// TestFailoverChain checks for many failures of the first model that the answer is complete or ends where the model failed, and that
+// nothing is repeated.
+func TestFailoverChain(t *testing.T) {
 	t.Parallel()
 	said := []string{"Ada Brook", " is the keeper", " of the light", "."}
 	for name, c := range map[string]struct {
@@ -239,9 +240,9 @@ func TestChainInARun(t *testing.T) {
 	}
 }
 
-// TestModelFailsTheRun: where no model is left and nothing was named to take over, the run ends with the reason of the model that
-// was named, also where it is not asked again within its cooldown.
-func TestModelFailsTheRun(t *testing.T) {
+// TestModelFailureFailsRun checks that a run ends with the error of the named model if no model is left and there is no fallback, also during
+// its cooldown.
+func TestModelFailureFailsRun(t *testing.T) {
 	t.Parallel()
 	for status, reason := range map[int]string{401: "refused the key (HTTP status 401)", 503: "failed (HTTP status 503)", 429: "is limiting requests (HTTP status 429)"} {
 		for _, judge := range []string{"none", "all"} {
@@ -260,8 +261,8 @@ func TestModelFailsTheRun(t *testing.T) {
 	}
 }
 
-// TestTakeoverIsNamed: the generation names the model that writes, and not the one that was asked first.
-func TestTakeoverIsNamed(t *testing.T) {
+// TestGenerationNamesTakeover checks that the event names the model that writes and not the first one.
+func TestGenerationNamesTakeover(t *testing.T) {
 	t.Parallel()
 	broken := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse})
 	works := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada Brook keeps it."}})
@@ -286,8 +287,8 @@ func TestTakeoverIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoModelLeft: where it is asked for, the built-in generator and the rules stand behind every model.
-func TestNoModelLeft(t *testing.T) {
+// TestFallbackToRules checks that the built-in generator and the rules answer if the settings allow it and all models fail.
+func TestFallbackToRules(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Fail: modeltest.Refuse, Status: 401})
 	a, _ := open(t, func(c *config.Config) {
@@ -311,9 +312,9 @@ const (
 	password = "PASSWORDINTHEADDRESS"
 )
 
-// TestKeysLeakNowhere fails in every way, with providers that repeat the key in what they say, and looks for it in all that
-// the program wrote.
-func TestKeysLeakNowhere(t *testing.T) {
+// TestKeysDoNotLeak fails in many ways, with providers that repeat the key in their replies, and looks for the key in all output of the
+// program.
+func TestKeysDoNotLeak(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, values := range r.Header {
@@ -397,7 +398,7 @@ func look(t *testing.T, where, text string) {
 	}
 }
 
-// lookIn looks at all files of a folder.
+// lookIn looks for the key in all files of a folder.
 func lookIn(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// TestAnswersWhileIndexing: until something is indexed, questions are refused as too early; then they are answered from what is there.
+// TestAnswersWhileIndexing checks that questions are refused until something is indexed, and then answered from what is indexed so far.
 func TestAnswersWhileIndexing(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()

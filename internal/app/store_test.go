@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-// request sends a request to the app's server and gives the reply.
+// request sends a request to the app's server and returns the reply.
 func request(t *testing.T, h http.Handler, method, path, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -41,7 +41,7 @@ func handler(t *testing.T, a *app.App) http.Handler {
 	return s.Handler()
 }
 
-func TestBrokenDatabaseFailsOnlyWhatNeedsIt(t *testing.T) {
+func TestBrokenFileDatabase(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	h := handler(t, a)
