@@ -82,6 +82,6 @@ func (r *PassageReader) failed(err error) {
 	defer r.mu.Unlock()
 	if now := time.Now(); !now.Before(r.until) {
 		r.until = now.Add(r.Cooldown)
-		r.Logger.Warn("model failed at reading passages of a document; using rules", "model", r.Name(), "error", err)
+		r.Logger.Warn("reading passages of a document by model failed; using the fallback", "model", r.Name(), "fallback", r.fallback, "error", err)
 	}
 }

@@ -24,11 +24,11 @@ const maxServerMemory = 1200 << 20
 // exhausted is the reason of a file that exceeds a limit. Which limit it exceeds first depends on the machine.
 var exhausted = regexp.MustCompile("needs more than 512 MiB of memory to read|reading it took longer than 5s")
 
-// TestBombs gives the server every file of package parsetest: some in its folder at start, all as uploads. Each is read or fails
-// with its reason, the server's memory stays as documented, and an ordinary file is read afterwards. The second start does not
-// parse again what failed.
+// TestBombs gives the server every file of package parsetest: some in its folder at start, all as uploads. Each must be read or fail
+// with a reason, the memory of the server must stay within the documented limit, and an ordinary file must be read afterwards. The
+// second start must not parse failed files again.
 func TestBombs(t *testing.T) {
-	want(t, *bombs, "bombs")
+	skipIfZero(t, *bombs, "bombs")
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
@@ -87,7 +87,7 @@ func (w *world) explode(t *testing.T, c *client.Client, p *process, name string,
 	}
 }
 
-// startAgain starts the server a second time. The file of failures must not change for a bomb of the size.
+// startAgain starts the server a second time. It must not parse the bomb of the given size again, which would change its entry in the file of failures.
 func (w *world) startAgain(t *testing.T, addr, data string, size int, args []string) {
 	t.Helper()
 	kept, err := os.ReadFile(filepath.Join(data, "failures.json"))

@@ -61,11 +61,11 @@ type row struct {
 	unexplained int // everything else that the documentation does not promise
 }
 
-// want skips a scenario that the command line does not ask for.
-func want(t *testing.T, n int, name string) {
+// skipIfZero skips a scenario that the command line turns off.
+func skipIfZero(t *testing.T, n int, name string) {
 	t.Helper()
 	if n == 0 {
-		t.Skipf("asked for with -%s", name)
+		t.Skipf("turned off by -%s=0", name)
 	}
 }
 

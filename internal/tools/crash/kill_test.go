@@ -14,7 +14,7 @@ import (
 // TestKills kills the server at random moments while files are uploaded and deleted and answers are streamed. After each restart,
 // everything that was acknowledged is there, everything that was deleted is not, and every reader gets the end of its run.
 func TestKills(t *testing.T) {
-	want(t, *kills, "kills")
+	skipIfZero(t, *kills, "kills")
 	w := newWorld(report.add("kills"))
 	defer w.report(t)
 	model := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada ", "Brook ", "is ", "the ", "harbour ", "master ", "and ", "the ", "ferry ",
@@ -86,7 +86,7 @@ func (w *world) work(ctx context.Context, c *client.Client) *work {
 	again(func() { w.upload(ctx, c) })
 	again(func() { w.upload(ctx, c); w.remove(ctx, c) })
 	again(func() { w.ask(ctx, c, "forge") })
-	again(func() { w.ask(ctx, c, "knowledge"); w.forget(ctx, c) })
+	again(func() { w.ask(ctx, c, "knowledge"); w.deleteRun(ctx, c) })
 	k.wait = all.Wait
 	return k
 }

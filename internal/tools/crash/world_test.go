@@ -19,15 +19,15 @@ import (
 // storeID is the vector store of all files.
 const storeID = "crash"
 
-// The states of a file. A request that was cut off by a crash leaves a file in a state between two others, and either is right.
+// The states of a file. After a request that a crash interrupted, both the state before and the state after it are correct.
 type fileState int
 
 const (
-	uploading fileState = iota // the upload was not answered
-	uploaded                   // it was answered
-	joined                     // the answer to its joining the vector store came, and it was indexed
-	deleting                   // the deletion was not answered
-	deleted                    // it was answered
+	uploading fileState = iota // the upload is not acknowledged
+	uploaded                   // acknowledged
+	inStore                    // it was added to the vector store and indexed
+	deleting                   // the deletion is not acknowledged
+	deleted                    // acknowledged
 )
 
 // file is the known state of a file.
@@ -165,15 +165,15 @@ func (w *world) upload(ctx context.Context, c *client.Client) {
 		return
 	}
 	if _, err := c.AddFiles(ctx, storeID, f.id); err != nil {
-		w.interrupted(ctx, "join", err)
+		w.interrupted(ctx, "add to store", err)
 		return
 	}
-	w.set(f, joined)
+	w.set(f, inStore)
 }
 
 // remove deletes a file.
 func (w *world) remove(ctx context.Context, c *client.Client) {
-	f := w.pick(joined, deleting)
+	f := w.pick(inStore, deleting)
 	if f == nil {
 		return
 	}
@@ -207,7 +207,7 @@ func (w *world) ask(ctx context.Context, c *client.Client, protocol string) {
 			}
 			return // it was not acknowledged
 		}
-		w.see(q, e)
+		w.checkEvent(q, e)
 		w.step()
 	}
 	s := stream.Snapshot()
@@ -220,10 +220,10 @@ func (w *world) ask(ctx context.Context, c *client.Client, protocol string) {
 	w.mu.Unlock()
 }
 
-// see records an event. A cursor that was seen with another content is an error.
-func (w *world) see(q *question, e client.Event) {
+// checkEvent records an event. It reports a cursor that was seen before with another content.
+func (w *world) checkEvent(q *question, e client.Event) {
 	if e.Protocol == "knowledge" || e.Name == "token" || e.ID == "" {
-		return // snapshots and joined tokens are compared by the text that they add up to
+		return // snapshots and merged tokens are compared by the text that they add up to
 	}
 	if was, ok := q.frames[e.ID]; ok && was != string(e.Data) {
 		w.repeated("run %s has two events %s: %s and %s", e.Run, e.ID, was, e.Data)
@@ -231,8 +231,8 @@ func (w *world) see(q *question, e client.Event) {
 	q.frames[e.ID] = string(e.Data)
 }
 
-// forget deletes a run.
-func (w *world) forget(ctx context.Context, c *client.Client) {
+// deleteRun deletes a run.
+func (w *world) deleteRun(ctx context.Context, c *client.Client) {
 	w.mu.Lock()
 	i := slices.IndexFunc(w.asked, func(q *question) bool { return q.state == uploaded })
 	if i < 0 {
@@ -254,7 +254,7 @@ func (w *world) forget(ctx context.Context, c *client.Client) {
 	w.step()
 }
 
-// interrupted looks at the error of a request that a crash may have cut off. Errors that the server answers need a reason.
+// interrupted checks the error of a request that a crash may have interrupted. It reports unexpected error codes of the server.
 func (w *world) interrupted(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -293,7 +293,7 @@ func (w *world) verifyFile(ctx context.Context, c *client.Client, f *file) {
 		return
 	}
 	switch f.state {
-	case uploaded, joined:
+	case uploaded, inStore:
 		if missing {
 			w.lost("the file %s was uploaded and is not there", f.id)
 			return
@@ -307,20 +307,20 @@ func (w *world) verifyFile(ctx context.Context, c *client.Client, f *file) {
 			f.state = deleted
 		}
 	}
-	if f.state == joined || f.state == uploaded || f.state == uploading && !missing {
+	if f.state == inStore || f.state == uploaded || f.state == uploading && !missing {
 		w.await(ctx, c, f)
 	}
 	found := w.searched(ctx, c, f)
 	switch {
-	case f.state == joined && !found:
-		w.lost("the file %s joined the vector store and no search finds it", f.id)
+	case f.state == inStore && !found:
+		w.lost("the file %s was added to the vector store and no search finds it", f.id)
 	case f.state == deleted && found:
 		w.repeated("the file %s was deleted and a search finds it", f.id)
-	case f.state == joined && !holds(doc, f.word):
+	case f.state == inStore && !holds(doc, f.word):
 		w.lost("the file %s has another text", f.id)
 	}
 	if f.state == deleting { // it is there, so the deletion did not take place
-		f.state = joined
+		f.state = inStore
 	}
 }
 
@@ -338,7 +338,7 @@ func (w *world) searched(ctx context.Context, c *client.Client, f *file) bool {
 	page, err := c.SearchStore(ctx, storeID, client.SearchRequest{Query: f.word, TopK: 3})
 	if err != nil {
 		w.unexplained("search for %s: %v", f.word, err)
-		return f.state == joined
+		return f.state == inStore
 	}
 	return slices.ContainsFunc(page.Data, func(r client.SearchRow) bool {
 		return r.FileID == f.id && slices.ContainsFunc(r.Content, func(x client.SearchText) bool { return strings.Contains(strings.ToLower(x.Text), f.word) })
@@ -357,7 +357,7 @@ func (w *world) verifyRun(ctx context.Context, c *client.Client, q *question) {
 			return
 		}
 		if q.state != deleted {
-			w.see(q, e)
+			w.checkEvent(q, e)
 		}
 	}
 	s := stream.Snapshot()
