@@ -310,8 +310,8 @@ func TestUnreadableDocuments(t *testing.T) {
 	}
 }
 
-// TestDocumentNameAmongMany finds a document by its name among more documents than are listed.
-func TestDocumentNameAmongMany(t *testing.T) {
+// TestSizeOfManyDocuments finds a document by its name among more documents than are listed.
+func TestSizeOfManyDocuments(t *testing.T) {
 	race.Measure(t)
 	t.Parallel()
 	p := archive(t, 2100)
