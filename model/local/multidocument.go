@@ -2,7 +2,6 @@ package local
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -109,18 +108,14 @@ func (r *passageView) best(worth func(*sentence) float64) *sentence {
 // the second is from that document.
 type twoHop struct {
 	from, to *sentence
-	cover    float64 // share of the question's weighted terms that the two hold
 	gain     float64 // share of them, near words included, that the second adds
 	worth    float64
 }
 
-// maxHopPassages is the maximum number of passages that are searched for a second sentence.
-const maxHopPassages = 16
-
 // bestTwoHopFrom returns the best answer of two sentences that starts in a passage. Its sentences are nil if there is none.
 func (q *question) bestTwoHopFrom(a *passageView, readings []*passageView) twoHop {
 	var best twoHop
-	for _, b := range readings[:min(len(readings), maxHopPassages)] {
+	for _, b := range readings[:min(len(readings), maxPathPassages)] {
 		if b.named || a == b {
 			continue
 		}
@@ -135,27 +130,11 @@ func (q *question) bestTwoHopFrom(a *passageView, readings []*passageView) twoHo
 		if to == nil {
 			continue
 		}
-		x := twoHop{from: from, to: to, cover: q.coverage(from.over, from.covers, to.over, to.covers)}
+		x := twoHop{from: from, to: to}
 		x.gain, x.worth = q.gainOf(from, to)
 		x.worth += 4 * q.coverage(from.over, from.covers)
 		if best.to == nil || x.worth > best.worth {
 			best = x
-		}
-	}
-	return best
-}
-
-// bestTwoHop returns the best answer of two sentences. It starts in a document that the question names, if there is one.
-func (q *question) bestTwoHop(readings []*passageView) twoHop {
-	var best twoHop
-	first := readings[:min(len(readings), maxHopPassages)]
-	named := slices.ContainsFunc(first, func(r *passageView) bool { return r.named })
-	for _, a := range first {
-		if named && !a.named {
-			continue
-		}
-		if b := q.bestTwoHopFrom(a, readings); b.to != nil && (best.to == nil || b.worth > best.worth) {
-			best = b
 		}
 	}
 	return best
@@ -210,8 +189,7 @@ func (q *question) gainOf(from, c *sentence) (gain, worth float64) {
 	return gain, worth
 }
 
-// multiDocument returns the sentences of an answer over several documents, if the question needs one. If the best single
-// sentence is not trusted, two may cover less of the question.
+// multiDocument returns the sentences of an answer over several documents, if the question needs one.
 func (q *question) multiDocument(top *sentence, trusted bool, readings []*passageView) []*sentence {
 	if q.open || q.broad || len(readings) < 2 {
 		return nil
@@ -219,16 +197,5 @@ func (q *question) multiDocument(top *sentence, trusted bool, readings []*passag
 	if cs := q.comparison(readings); cs != nil {
 		return cs
 	}
-	needs, more := 0.5, 0.1
-	if !trusted {
-		needs, more = 0.45, 0.05
-	}
-	b := q.bestTwoHop(readings)
-	if cs := q.bestMultiHop(readings, max(b.cover, q.coverage(top.over, top.covers))); cs != nil {
-		return cs
-	}
-	if b.to == nil || b.gain == 0 || b.cover < needs || b.cover <= q.coverage(top.over, top.covers)+more {
-		return nil
-	}
-	return []*sentence{b.from, b.to}
+	return q.bestPath(top, trusted, readings)
 }

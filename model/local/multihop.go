@@ -1,147 +1,244 @@
 package local
 
-import "strings"
-
-// Limits of an answer over three sentences or more.
-const (
-	minHops         = 3
-	maxHops         = 4
-	minHopCoverage  = 0.55 // share of the question's weighted terms that the sentences hold together
-	minHopGain      = 0.02 // share of them that each sentence adds
-	hopTypeWeight   = 0.05 // what it is worth in such shares that a sentence holds the kind of thing that is asked for
-	minHopAdvantage = 0.1  // what the chain holds beyond the best sentence, or beyond the best two steps
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-// multiHop is a sequence of sentences of different documents. Each is linked to an earlier one.
-type multiHop struct {
-	cs    []*sentence
-	held  []float64 // of each term of the question, 1 if a sentence or what stands over it holds it
-	cover float64   // share of the question's weighted terms that are held
+// Limits of an answer over several documents.
+const (
+	maxPathPassages  = 16   // passages that are searched
+	maxPathSentences = 4    // sentences of a path
+	beamWidth        = 16   // paths that are extended in each step
+	minPathCoverage  = 0.5  // coverage that a path needs
+	minPathGain      = 0.03 // coverage that a path needs beyond the best single sentence
+	minPathOpen      = 0.4  // the same as a share of what the best single sentence leaves open
+	minSentenceGain  = 0.02 // coverage that each sentence adds
+)
+
+// Strengths of a link between two sentences.
+const (
+	titleLink  = 1.0 // the first names the document of the second
+	backLink   = 0.8 // the second names the document of the first
+	entityLink = 0.6 // one has a name that is part of the other document's title
+	sameLink   = 0.5 // both are of one document
+	anchorLink = 0.3 // the question names the document of the second
+	nameLink   = 0.2 // both have a name that the question does not have
+)
+
+// reasoningPath is a sequence of sentences. Each is linked to an earlier one, and they are of two documents at least.
+type reasoningPath struct {
+	cs      []*sentence
+	held    []float64 // how well each term of the question is covered, 0..1
+	cover   float64   // the weighted mean of held
+	links   float64   // sum over the links of how much each is weaker than a title link
+	weakest float64   // the strength of the weakest link between two documents
+	worth   float64
 }
 
-// bestMultiHop returns the best sequence of three sentences or more, or nil if none covers enough of the question beyond the
-// given coverage. It starts in a document that the question names, if there is one.
-func (q *question) bestMultiHop(readings []*passageView, covered float64) []*sentence {
-	first := readings[:min(len(readings), maxHopPassages)]
-	anyNamed := false
-	for _, r := range first {
-		anyNamed = anyNamed || r.named
+// pathSearch searches for the best path by beam search. A sentence that answers the last part of a question shares few words
+// with the whole of it, so sentences are scored by the terms that the earlier ones leave open.
+type pathSearch struct {
+	q        *question
+	readings []*passageView
+	document []string               // the title of each passage, or its index
+	cs       []*sentence            // the quotable sentences
+	names    map[*sentence][]string // stems of the names that are not in the question
+	links    map[*sentence][]float64
+}
+
+func (q *question) newPathSearch(readings []*passageView) *pathSearch {
+	s := &pathSearch{q: q, readings: readings[:min(len(readings), maxPathPassages)], links: map[*sentence][]float64{}}
+	for i, r := range s.readings {
+		document := strings.Join(r.title, " ")
+		if document == "" {
+			document = strconv.Itoa(i)
+		}
+		s.document = append(s.document, document)
+		for _, c := range r.cs {
+			if c.whole && !c.row && !c.code {
+				s.cs = append(s.cs, c)
+			}
+		}
 	}
-	names := q.newNames(first)
-	var best multiHop
-	for _, r := range first {
-		if anyNamed && !r.named {
-			continue
-		}
-		start := r.best(func(c *sentence) float64 { return c.score })
-		if start == nil {
-			continue
-		}
-		if x := q.grow(start, first, names); len(x.cs) >= minHops && x.cover > best.cover {
-			best = x
-		}
-	}
-	if best.cover < minHopCoverage || best.cover < covered+minHopAdvantage {
+	s.names = q.newNames(s.readings)
+	return s
+}
+
+// bestPath returns the sentences of the best path, or nil if none covers enough of the question beyond the best single
+// sentence. It starts in a document that the question names, if there is one. Without one, and if that sentence is not trusted,
+// the documents must name each other.
+func (q *question) bestPath(top *sentence, trusted bool, readings []*passageView) []*sentence {
+	s := q.newPathSearch(readings)
+	named := slices.ContainsFunc(s.readings, func(r *passageView) bool { return r.named })
+	single := s.extend(q.emptyPath(), top, titleLink).cover
+	best := s.search(named)
+	if best.cs == nil || !trusted && !named && best.weakest < backLink {
 		return nil
+	}
+	if best.cover < minPathCoverage || best.cover < single+max(minPathGain, minPathOpen*(1-single)) {
+		return nil
+	}
+	if trusted && !slices.Contains(best.cs, top) && !top.dangles {
+		return append(best.cs, top) // it may be the answer without a second step
 	}
 	return best.cs
 }
 
-// grow extends a sequence with the linked sentence of another document that adds most of the question, again and again.
-func (q *question) grow(start *sentence, readings []*passageView, names map[*sentence]map[string]struct{}) multiHop {
-	x := multiHop{held: make([]float64, len(q.terms))}
-	x.add(q, start)
-	for len(x.cs) < maxHops {
-		var next *sentence
-		most := 0.0
-		for _, r := range readings {
-			if x.has(r, readings) {
-				continue
-			}
-			for _, c := range r.cs {
-				if !c.whole || c.row || c.code {
+func (q *question) emptyPath() reasoningPath {
+	return reasoningPath{held: make([]float64, len(q.terms)), weakest: titleLink}
+}
+
+// search returns the best path. If documents are named, it starts in one of them.
+func (s *pathSearch) search(named bool) (best reasoningPath) {
+	var beam []reasoningPath
+	for _, c := range s.cs {
+		if !named || s.readings[c.passage].named {
+			x := s.extend(s.q.emptyPath(), c, titleLink)
+			x.worth = x.cover + 0.006*c.score
+			beam = append(beam, x)
+		}
+	}
+	for range maxPathSentences - 1 {
+		slices.SortStableFunc(beam, func(a, b reasoningPath) int { return cmp.Compare(b.worth, a.worth) })
+		var next []reasoningPath
+		for _, x := range beam[:min(len(beam), beamWidth)] {
+			for i, c := range s.cs {
+				link := s.link(x, i)
+				if link == 0 {
 					continue
 				}
-				gain := q.coverage(x.held, c.over, c.covers) - x.cover
-				if worth := gain + hopTypeWeight*c.evid.fit; gain >= minHopGain && worth > most && x.linked(c, r, readings, names) {
-					next, most = c, worth
+				y := s.extend(x, c, link)
+				if y.cover < x.cover+minSentenceGain {
+					continue
+				}
+				next = append(next, y)
+				if y.worth > best.worth && s.spansDocuments(y) {
+					best = y
 				}
 			}
 		}
-		if next == nil {
-			break
-		}
-		x.add(q, next)
+		beam = next
 	}
-	return x
+	return best
 }
 
-func (x *multiHop) add(q *question, c *sentence) {
-	x.cs = append(x.cs, c)
-	for i := range x.held {
-		if c.covers[i] == 1 || c.over[i] == 1 {
-			x.held[i] = 1
-		}
+// extend returns a path with one more sentence. Its worth are coverage, the share of the open terms that the last sentence
+// covers, and whether that holds the requested type of thing. The weights were fitted to half a of the questions of hotpotqa
+// and musique.
+func (s *pathSearch) extend(x reasoningPath, c *sentence, link float64) reasoningPath {
+	y := reasoningPath{cs: append(slices.Clone(x.cs), c), held: slices.Clone(x.held), links: x.links + titleLink - link, weakest: x.weakest}
+	if link != sameLink {
+		y.weakest = min(y.weakest, link)
 	}
-	x.cover = q.coverage(x.held)
+	var open, gain float64
+	for i, w := range s.q.plain {
+		held := c.covers[i]
+		switch {
+		case c.over[i] == 1:
+			held = 1
+		case held == 0 && c.nearest[i] > 0.4:
+			held = c.nearest[i] / 2
+		}
+		open += w * (1 - x.held[i])
+		gain += w * max(0, held-x.held[i])
+		y.held[i] = max(x.held[i], held)
+	}
+	for i, w := range s.q.plain {
+		y.cover += w * y.held[i] / max(s.q.plainTotal, 1e-9)
+	}
+	y.worth = y.cover + 0.2*gain/max(open, 1e-9) + 0.25*c.evid.fit + 0.04*c.evid.rank - 0.09*y.links - 0.025*float64(len(x.cs))
+	if c.at == 0 {
+		y.worth += 0.02 // who or what it is
+	}
+	return y
 }
 
-// has reports whether the sequence has a sentence of the document of a passage.
-func (x *multiHop) has(r *passageView, readings []*passageView) bool {
+// spansDocuments reports whether a path has sentences of two documents.
+func (s *pathSearch) spansDocuments(x reasoningPath) bool {
+	return slices.ContainsFunc(x.cs, func(c *sentence) bool { return s.document[c.passage] != s.document[x.cs[0].passage] })
+}
+
+// link returns the strength of the strongest link of a path to the sentence at i; 0 if there is none, or if the path has it.
+func (s *pathSearch) link(x reasoningPath, i int) float64 {
+	strongest := 0.0
 	for _, c := range x.cs {
-		if strings.Join(readings[c.passage].title, " ") == strings.Join(r.title, " ") {
-			return true
+		if c.text == s.cs[i].text {
+			return 0
 		}
+		strongest = max(strongest, s.linksOf(c)[i])
 	}
-	return false
+	return strongest
 }
 
-// linked reports whether a sentence of the sequence names the document of a passage, or the passage names the document of one
-// of the sequence, or both share a name that the question does not have.
-func (x *multiHop) linked(c *sentence, r *passageView, readings []*passageView, names map[*sentence]map[string]struct{}) bool {
-	for _, o := range x.cs {
-		from := readings[o.passage]
-		if len(r.title) > 0 && o.names(r) || len(from.title) > 0 && c.names(from) {
-			return true
-		}
-		for name := range names[c] {
-			if _, both := names[o][name]; both {
-				return true
-			}
+// linksOf returns the strengths of the links from a sentence to each other one.
+func (s *pathSearch) linksOf(from *sentence) []float64 {
+	if links := s.links[from]; links != nil {
+		return links
+	}
+	links := make([]float64, len(s.cs))
+	named := make([]bool, len(s.readings))
+	for i, r := range s.readings {
+		named[i] = len(r.title) > 0 && from.names(r)
+	}
+	r := s.readings[from.passage]
+	for i, to := range s.cs {
+		switch o := s.readings[to.passage]; {
+		case s.document[from.passage] == s.document[to.passage]:
+			links[i] = sameLink
+		case named[to.passage]:
+			links[i] = titleLink
+		case len(r.title) > 0 && to.names(r):
+			links[i] = backLink
+		case shareAny(s.names[from], o.title) || shareAny(s.names[to], r.title):
+			links[i] = entityLink
+		case o.named:
+			links[i] = anchorLink
+		case shareAny(s.names[from], s.names[to]):
+			links[i] = nameLink
 		}
 	}
-	return false
+	s.links[from] = links
+	return links
 }
 
-// newNames returns the names in each sentence that are not in the question and are in at most half of the passages.
-func (q *question) newNames(readings []*passageView) map[*sentence]map[string]struct{} {
+func shareAny(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+}
+
+// maxNewNames is the maximum number of names of a sentence that are compared.
+const maxNewNames = 32
+
+// newNames returns the stems of the names in each sentence that are not in the question and are in at most half of the passages.
+func (q *question) newNames(readings []*passageView) map[*sentence][]string {
 	asked := map[string]struct{}{}
 	for _, w := range q.words {
-		asked[w.Text] = struct{}{}
+		asked[stem(w.Text)] = struct{}{}
 	}
-	in := map[string]map[int]struct{}{}
-	all := map[*sentence]map[string]struct{}{}
+	last := map[string]int{} // the last passage with the name
+	count := map[string]int{}
+	all := map[*sentence][]string{}
 	for i, r := range readings {
 		for _, c := range r.cs {
-			all[c] = namesIn(c.text)
-			for name := range all[c] {
-				if _, known := asked[name]; known || len(name) < 4 {
-					delete(all[c], name)
+			for name := range namesIn(c.text) {
+				s := stem(name)
+				if _, known := asked[s]; known || len(name) < 4 {
 					continue
 				}
-				if in[name] == nil {
-					in[name] = map[int]struct{}{}
+				all[c] = append(all[c], s)
+				if at, seen := last[s]; !seen || at != i {
+					last[s] = i
+					count[s]++
 				}
-				in[name][i] = struct{}{}
 			}
 		}
 	}
-	for _, names := range all {
-		for name := range names {
-			if 2*len(in[name]) > len(readings) {
-				delete(names, name)
-			}
-		}
+	for c, names := range all {
+		slices.Sort(names)
+		names = slices.DeleteFunc(slices.Compact(names), func(s string) bool { return 2*count[s] > len(readings) })
+		all[c] = names[:min(len(names), maxNewNames)]
 	}
 	return all
 }

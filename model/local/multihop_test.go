@@ -41,6 +41,30 @@ func TestChains(t *testing.T) {
 	}
 }
 
+// TestReasoningPaths asks for what a document says that no sentence names by its title, and for what the second sentence of a
+// document says.
+func TestReasoningPaths(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	builder := titled(1, "Ada Vale", "Ada Vale kept bees. Ada Vale, a builder of mills, died in Osterby at the age of ninety.")
+	clock := titled(2, "Osterby town clock", "It shows the phases of the moon. The dial of the clock was built by a smith in 1410.")
+	other := titled(3, "Westerby town clock", "It has no hands. The clock of Westerby was built in 1720.")
+	owner := titled(4, "Karl Holm", "Karl Holm was the chairman of Lunden Mills.")
+	mills := titled(5, "Lunden Mills", "Lunden Mills is a company of millers with forty mills. It is headquartered in Tarnby.")
+	for question, c := range map[string]struct {
+		cites []int
+		says  string
+	}{
+		"When was the clock built in the city where Ada Vale died?":                      {[]int{1, 2}, "1410"},
+		"Karl Holm was the chairman of a company of millers headquartered in what city?": {[]int{4, 5, 5}, "Tarnby"},
+	} {
+		got, cites := answer(t, m, model.Task{Question: question, Passages: []model.Passage{builder, clock, other, owner, mills}})
+		if d := cmp.Diff(c.cites, cites); d != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q: %s", question, got, d)
+		}
+	}
+}
+
 // TestLongChains gives passages that all name each other; the time that go test gives is the limit.
 func TestLongChains(t *testing.T) {
 	t.Parallel()

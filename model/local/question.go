@@ -154,7 +154,17 @@ func (m *Model) ask(t model.Task) *question {
 	return q
 }
 
+// mainRE matches a question up to the question word that begins it, or begins a clause after a comma.
+var mainRE = regexp.MustCompile(`(?i)^(?:\W*|[^?]{0,80}, )(?:(?:in|at|on|by|to|from|of|for|with|during|and) )?(?:what|which|who|whom|whose|where|when|why|how)\b`)
+
+// relativeRE matches words that begin relative clauses.
+var relativeRE = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|when)\b`)
+
+// kindOf returns the type of thing that a question asks for. The words of its relative clauses do not count: the city where.
 func kindOf(s string) kind {
+	if at := mainRE.FindStringIndex(s); at != nil {
+		s = s[:at[1]] + relativeRE.ReplaceAllString(s[at[1]:], "that")
+	}
 	switch {
 	case timeRE.MatchString(s):
 		return timeKind
