@@ -18,7 +18,7 @@ GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM         := .tools/bin/gotestsum-$(GOTESTSUM_VERSION)
 
 # Packages with code for single systems. make lint checks them for the other systems; make dist builds the whole program.
-PLATFORM_CODE := ./client ./eventlog/filelog ./fault ./files/fetch ./ingest/sandbox ./internal/reserve
+PLATFORM_CODE := ./client ./eventlog/filelog ./fault ./files/fetch ./ingest/sandbox ./disk/reserve
 
 # The version of a release is its tag.
 VERSION ?= $(shell git describe --tags --always --dirty)

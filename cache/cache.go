@@ -15,8 +15,8 @@ import (
 
 	"github.com/sluice-rag/sluice/cache/canonical"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/cachedb"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/cachedb"
 )
 
 // Options configure a [Cache]. The zero value works.

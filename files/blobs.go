@@ -13,8 +13,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 

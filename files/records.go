@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/store"
 )
 

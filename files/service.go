@@ -19,10 +19,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
-	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/store"
 )
 

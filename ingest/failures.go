@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // maxFailures is how many documents are kept, the newest.

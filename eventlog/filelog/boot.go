@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 )
 
 func bootPath(dir string) string { return filepath.Join(dir, "boot") }

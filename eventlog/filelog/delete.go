@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 var _ eventlog.Deleter = (*Log)(nil)

@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 var ctx = context.Background()

@@ -27,9 +27,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
-	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 // Errors of this store in addition to those of [eventlog]. Test for them with [errors.Is].

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 func lockPath(dir string) string { return filepath.Join(dir, "lock") }

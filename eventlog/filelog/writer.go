@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // writer is the state of the writer goroutine, which owns the files.

@@ -12,7 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 )
 
 // Compact erases deleted and replaced text from the files, and shrinks files that are mostly free. Without deletions, it does nothing.

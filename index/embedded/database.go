@@ -13,8 +13,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // openDocuments verifies and opens documents.db, or creates it.

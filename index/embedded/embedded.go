@@ -15,9 +15,9 @@ import (
 	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 // Names of files and folders in the index folder.

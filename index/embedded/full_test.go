@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 // smallDisk mounts a file system of a few MB.

@@ -26,7 +26,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/lang"
 )
 

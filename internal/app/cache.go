@@ -14,11 +14,11 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/cachedb"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
-	"github.com/sluice-rag/sluice/internal/cachedb"
 )
 
 // openCache opens the answer cache and lets equal questions share a run, unless the settings disable the cache.

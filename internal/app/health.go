@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/reserve"
 	"github.com/sluice-rag/sluice/server"
 )
 

@@ -79,7 +79,7 @@ type Runs struct {
 	Grace           time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run continues after its last reader has left (duration). 0 cancels it at once, -1 never."`
 }
 
-// minCacheBytes is the least size of the cache file, as in package internal/cachedb.
+// minCacheBytes is the least size of the cache file, as in package disk/cachedb.
 const minCacheBytes Size = 128 << 10
 
 // Cache holds the limits of the answer cache.

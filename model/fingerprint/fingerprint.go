@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 	"github.com/sluice-rag/sluice/model"
 )
 

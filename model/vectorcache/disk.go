@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"math"
 
-	"github.com/sluice-rag/sluice/internal/cachedb"
+	"github.com/sluice-rag/sluice/disk/cachedb"
 )
 
 // A vector is its CRC-32C (4 bytes) and its components, little endian. A text without a vector has no components.

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 )
 
 // Close writes a file with the checksum of the database, whose name is that of the database with sumSuffix; Open removes it. It contains the

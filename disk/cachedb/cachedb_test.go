@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-rag/sluice/internal/cachedb"
+	"github.com/sluice-rag/sluice/disk/cachedb"
 )
 
 const schema = "CREATE TABLE entries (id INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT"

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/reserve"
 )
 
 func TestUseGivesUpTheReserve(t *testing.T) {

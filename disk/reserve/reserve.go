@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/atomicfile"
 )
 
 // DefaultSize is enough for thousands of deletes.

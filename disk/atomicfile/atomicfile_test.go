@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 )
 
 func TestWrite(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	driver "modernc.org/sqlite" // registers "sqlite"
 
-	"github.com/sluice-rag/sluice/internal/atomicfile"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 )
 
 // MinBytes is the least size limit: an empty database with its indexes takes part of it.
