@@ -42,7 +42,7 @@ type Options struct {
 	Logger     *slog.Logger  // default: silent
 }
 
-// Library is an open data folder. Close it when done. Its methods may be called at once.
+// Library is an open data folder. Close it when done. It is safe for concurrent use.
 type Library struct {
 	app    *app.App
 	ingest sync.Mutex // two ingestions of one collection must not overlap

@@ -80,11 +80,11 @@ func TestFollowUpIsRewritten(t *testing.T) {
 type heeding struct {
 	speaker
 	name  string
-	heeds bool
+	supports bool
 }
 
 func (h heeding) Name() string             { return h.name }
-func (h heeding) SupportsParameters() bool { return h.heeds }
+func (h heeding) SupportsParameters() bool { return h.supports }
 
 func TestTaskHasParametersOfQuestion(t *testing.T) {
 	t.Parallel()
@@ -111,26 +111,26 @@ func TestCacheOfConversations(t *testing.T) {
 	follow := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", History: aboutKeeper}}
 	alone := event.RunStarted{Question: event.Question{Query: "What does the Farland lighthouse's lamp burn?"}}
 	elsewhere := event.RunStarted{Question: event.Question{Query: follow.Query, History: talked("What is heated to 250 degrees?", "The oven is.")}}
-	for _, heeds := range []bool{false, true} {
+	for _, supports := range []bool{false, true} {
 		p := caching(t)
 		said := speaking(model.Delta{Text: "The lamp of the Farland lighthouse burns whale-free rapeseed oil."}, model.Delta{Cite: 1})
-		p.Generator = heeding{said, "speaker", heeds}
+		p.Generator = heeding{said, "speaker", supports}
 		if cached(begin(t, p, follow)) {
 			t.Fatal("an empty cache has an answer")
 		}
 		for i, start := range []event.RunStarted{follow, alone} {
-			if heeds && i > 0 {
+			if supports && i > 0 {
 				break // the whole question's answer would be kept from now on
 			}
 			s := event.Fold(begin(t, p, start))
-			if s.Cached() == heeds || s.Cached() && (s.Analysis.Standalone != "") != (len(start.History) > 0) {
-				t.Errorf("heeds %v: %s: cached %v, %q", heeds, start.Query, s.Cached(), s.Analysis.Standalone)
+			if s.Cached() == supports || s.Cached() && (s.Analysis.Standalone != "") != (len(start.History) > 0) {
+				t.Errorf("supports %v: %s: cached %v, %q", supports, start.Query, s.Cached(), s.Analysis.Standalone)
 			}
 		}
 		if cached(begin(t, p, elsewhere)) {
-			t.Errorf("heeds %v: the same words after another conversation were given the answer", heeds)
+			t.Errorf("supports %v: the same words after another conversation were given the answer", supports)
 		}
-		if heeds && p.Cache.Stats().Entries != 0 {
+		if supports && p.Cache.Stats().Entries != 0 {
 			t.Error("an answer that depends on a conversation was kept")
 		}
 	}
@@ -140,7 +140,7 @@ func TestParametersArePartOfCacheKey(t *testing.T) {
 	t.Parallel()
 	hot, cold := 0.9, 0.1
 	for name, c := range map[string]struct {
-		heeds bool
+		supports bool
 		one   event.RunStarted
 		two   event.RunStarted
 		same  bool
@@ -159,10 +159,10 @@ func TestParametersArePartOfCacheKey(t *testing.T) {
 			t.Parallel()
 			p := caching(t)
 			said := speaking(model.Delta{Text: "The keeper of the Farland lighthouse is Ada Brook."}, model.Delta{Cite: 1})
-			p.Generator = heeding{said, "speaker", c.heeds}
+			p.Generator = heeding{said, "speaker", c.supports}
 			p.Generators = func(name string) model.Generator {
 				if name == "other" {
-					return heeding{said, name, c.heeds}
+					return heeding{said, name, c.supports}
 				}
 				return nil
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// Recorder writes one run's log: it sets the number and time of each event. Its methods may be called at once.
+// Recorder writes one run's log: it sets the number and time of each event. It is safe for concurrent use.
 type Recorder struct {
 	store eventlog.Store
 	now   func() time.Time

@@ -75,7 +75,7 @@ const maxEntry = 1 << 20 // bytes
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Cache keeps answers in an SQLite file. All methods may be called at once. One process at a time may have a file open. A crash of the process
+// Cache keeps answers in an SQLite file. It is safe for concurrent use. One process at a time may have a file open. A crash of the process
 // loses nothing; a loss of power may lose the newest answers, or all of them.
 type Cache struct {
 	o Options

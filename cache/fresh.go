@@ -20,7 +20,7 @@ const (
 	relevant = 0.3
 )
 
-// Documents are the documents from which answers are made. All methods may be called at once.
+// Documents are the documents from which answers are made. It is safe for concurrent use.
 type Documents interface {
 	index.Versions
 	// Search returns the best passages that a plain search finds for a question, at most limit.

@@ -22,7 +22,7 @@ var (
 	ErrRunning  = errors.New("the run has not ended")
 )
 
-// Store stores logs. All methods may be called at once.
+// Store stores logs. It is safe for concurrent use.
 type Store interface {
 	// Append adds all of es to a run, or none. The first event of a run creates the run. ErrConflict: the first of es is not the next in
 	// sequence, or the run has ended, so there is a second writer.

@@ -59,7 +59,7 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: InvalidRequest, Field: field, Message: field + ": " + fmt.Sprintf(format, args...)}
 }
 
-// Error gives the code, the message and the cause: a text for logs.
+// Error returns the code, the message and the cause: a text for logs.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.Message + ": " + e.cause.Error()
@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // DiskFull reports whether err was caused by a full disk or a used-up quota.

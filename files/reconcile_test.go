@@ -218,8 +218,8 @@ func TestReconcileWithAnOlderDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for problem, want := range map[string]int{"uploads without a record": 1, "records of files that were deleted": 1, "only the index has": 1, "bytes are missing": 0} {
-		if found, mended := tallied(report, problem); found != want || mended != want {
-			t.Errorf("%s: %d of %d, want %d", problem, mended, found, want)
+		if found, repaired := tallied(report, problem); found != want || repaired != want {
+			t.Errorf("%s: %d of %d, want %d", problem, repaired, found, want)
 		}
 	}
 	p = newPlace(t, at)
@@ -288,8 +288,8 @@ func TestMissingAndDamagedBytes(t *testing.T) {
 	report, err := reconcile(t, dir, false, -1)
 	p.must(err)
 	for _, problem := range []string{"do not match their hash", "bytes are missing"} {
-		if found, mended := tallied(report, problem); found != 1 || mended != 0 {
-			t.Errorf("%s: %d, mended %d", problem, found, mended)
+		if found, repaired := tallied(report, problem); found != 1 || repaired != 0 {
+			t.Errorf("%s: %d, repaired %d", problem, found, repaired)
 		}
 	}
 	p = newPlace(t, at)
@@ -321,8 +321,8 @@ func TestOrphanedDocuments(t *testing.T) {
 	p.close()
 	report, err := reconcile(t, dir, false, -1)
 	p.must(err)
-	if found, mended := tallied(report, "documents without a file"); found != 1 || mended != 1 {
-		t.Errorf("found %d, mended %d", found, mended)
+	if found, repaired := tallied(report, "documents without a file"); found != 1 || repaired != 1 {
+		t.Errorf("found %d, repaired %d", found, repaired)
 	}
 	newPlace(t, at).checkConsistent()
 }

@@ -134,7 +134,7 @@ type StoreUpdate struct {
 // sweepEvery is how often expired vector stores are deleted in the background.
 const sweepEvery = time.Minute
 
-// Service manages files and vector stores. All methods may be called at once. Errors of the caller are [fault.Error]s: NotFound for an
+// Service manages files and vector stores. It is safe for concurrent use. Errors of the caller are [fault.Error]s: NotFound for an
 // unknown id, InvalidRequest with the field, Conflict, TooLarge.
 type Service struct {
 	dir  string

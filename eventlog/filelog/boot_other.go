@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bootID identifies the time since the machine was started; empty where it cannot be told.
+// bootID identifies the time since the machine was started; empty if it is unknown.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -98,7 +98,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Log is an [eventlog.Store], an [eventlog.Archive] and an [eventlog.Deleter] in a folder. All methods may be called at once.
+// Log is an [eventlog.Store], an [eventlog.Archive] and an [eventlog.Deleter] in a folder. It is safe for concurrent use.
 //
 // Lock order: a run's mu, then any of the others; none of the others holds another.
 type Log struct {

@@ -38,7 +38,7 @@ type Options struct {
 	Agent     string // User-Agent; default "sluice"
 }
 
-// Fetcher fetches URLs. Its methods may be called at once.
+// Fetcher fetches URLs. It is safe for concurrent use.
 type Fetcher struct {
 	opts   Options
 	client *http.Client

@@ -42,7 +42,7 @@ type Options struct {
 // their lexical scores and cosines, which suits parts of one engine; statistics and versions are added up; of documents and
 // chunks with the same id the first is returned.
 //
-// All methods may be called at once.
+// It is safe for concurrent use.
 type Reader struct {
 	base  Base
 	files string

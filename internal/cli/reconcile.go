@@ -49,11 +49,11 @@ func printReport(e *env, report files.Report, dry bool) (left int, err error) {
 		if row.Found == 0 {
 			continue
 		}
-		mended := fmt.Sprint(row.Repaired)
+		repaired := fmt.Sprint(row.Repaired)
 		if dry {
-			mended = "-"
+			repaired = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", row.Problem, row.Found, mended, row.Action)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", row.Problem, row.Found, repaired, row.Action)
 		left += row.Found - row.Repaired
 	}
 	return left, w.Flush()

@@ -64,8 +64,8 @@ func defaultOutput(name string) int {
 // API is asked at the first call, for 3 seconds at most, and again after a minute if it failed.
 func (c *Chat) Limits(ctx context.Context) model.Limits {
 	limits := familyLimits(c.name)
-	if told := c.fetchLimits(ctx); told != nil {
-		limits = *told
+	if reported := c.fetchLimits(ctx); reported != nil {
+		limits = *reported
 	}
 	if c.contextLimit > 0 {
 		limits.Context = c.contextLimit

@@ -49,7 +49,7 @@ type Options struct {
 	Logger     *slog.Logger     // default: silent
 }
 
-// Embedder is a [model.Embedder] that gives each model that answers under a name its own space. It checks// before the first use, after each failure, and at most every [Options.Every]. All methods may be called at once.
+// Embedder is a [model.Embedder] that gives each model that answers under a name its own space. It checks the model before the first use, after each failure, and at most every [Options.Every]. It is safe for concurrent use.
 type Embedder struct {
 	inner model.Embedder
 	path  string

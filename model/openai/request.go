@@ -155,17 +155,17 @@ func withSchemaPrompt(r model.Request, q unsupported) model.Request {
 	if err != nil {
 		return r
 	}
-	told := model.Message{Role: model.System, Text: "Answer with JSON of this schema and nothing else: " + string(form)}
+	instruction := model.Message{Role: model.System, Text: "Answer with JSON of this schema and nothing else: " + string(form)}
 	at := 0
 	for at < len(r.Messages) && r.Messages[at].Role == model.System {
 		at++
 	}
 	if at > 0 { // many chat templates only support one system message at the beginning
 		at--
-		told.Text = r.Messages[at].Text + "\n\n" + told.Text
-		r.Messages = append(append(append([]model.Message{}, r.Messages[:at]...), told), r.Messages[at+1:]...)
+		instruction.Text = r.Messages[at].Text + "\n\n" + instruction.Text
+		r.Messages = append(append(append([]model.Message{}, r.Messages[:at]...), instruction), r.Messages[at+1:]...)
 		return r
 	}
-	r.Messages = append([]model.Message{told}, r.Messages...)
+	r.Messages = append([]model.Message{instruction}, r.Messages...)
 	return r
 }

@@ -91,12 +91,12 @@ type response struct {
 func send(ctx context.Context, m model.Chat, r model.Request) (a response) {
 	var text strings.Builder
 	var mu sync.Mutex
-	told := false
+	reported := false
 	inner := model.WithTrace(ctx, &model.Trace{Used: func(name string, u model.Usage) {
 		model.Used(ctx, name, u) // the cost of the probe counts, too
 		mu.Lock()
 		defer mu.Unlock()
-		told = told || !u.Estimated
+		reported = reported || !u.Estimated
 	}})
 	for p, err := range m.Complete(inner, r) {
 		if err != nil {
@@ -117,7 +117,7 @@ func send(ctx context.Context, m model.Chat, r model.Request) (a response) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	a.text, a.usage = text.String(), told
+	a.text, a.usage = text.String(), reported
 	return a
 }
 

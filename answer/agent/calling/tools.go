@@ -41,15 +41,15 @@ type toolbox struct {
 
 // newToolbox parses the built-in tools. It panics if they are invalid; tests check that they are valid.
 func newToolbox() toolbox {
-	var told []struct {
+	var described []struct {
 		Name, Description string
 		Parameters        json.RawMessage
 	}
-	if err := json.Unmarshal(toolsJSON, &told); err != nil {
+	if err := json.Unmarshal(toolsJSON, &described); err != nil {
 		panic(err)
 	}
 	b := toolbox{forms: map[string]*prompt.Form{}}
-	for _, t := range told {
+	for _, t := range described {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, t.Parameters); err != nil {
 			panic(err)

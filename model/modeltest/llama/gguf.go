@@ -143,7 +143,7 @@ func ones(name string) tensor {
 	return t
 }
 
-// noise gives a matrix that keeps the length of a vector, on average, times scale.
+// noise returns a matrix that keeps the length of a vector, on average, times scale.
 func noise(r *rand.Rand, name string, width, rows int, scale float64) tensor {
 	t := newTensor(name, width, rows)
 	for i := range t.data {

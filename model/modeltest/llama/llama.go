@@ -36,12 +36,12 @@ type Options struct {
 	Threads    int  // 0: one
 }
 
-// Server is a running engine with one model. Its methods may be called at once.
+// Server is a running engine with one model. It is safe for concurrent use.
 type Server struct {
 	URL string // of its root, without a slash at the end
 }
 
-// Tiny writes the tiny model into a folder of the test's own and gives its path.
+// Tiny writes the tiny model into a folder of the test's own and returns its path.
 func Tiny(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tiny.gguf")
@@ -55,7 +55,7 @@ func Tiny(t testing.TB) string {
 	return path
 }
 
-// Named gives the path that a variable holds, and skips the test where it holds none.
+// Named returns the path in a variable, and skips the test if it is empty.
 func Named(t testing.TB, variable string) string {
 	t.Helper()
 	path := os.Getenv(variable)
@@ -147,7 +147,7 @@ func (s *Server) Idle(t testing.TB) Ended {
 	return e
 }
 
-// Tokens cuts a text as the model does, and gives the pieces that are text.
+// Tokens cuts a text as the model does, and returns the pieces that are text.
 func (s *Server) Tokens(t testing.TB, text string) []json.RawMessage {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"content": text, "with_pieces": true})
