@@ -79,7 +79,7 @@ func TestFollowUpIsRewritten(t *testing.T) {
 // heeding is a generator that yields a fixed text and supports all parameters.
 type heeding struct {
 	speaker
-	name  string
+	name     string
 	supports bool
 }
 
@@ -141,9 +141,9 @@ func TestParametersArePartOfCacheKey(t *testing.T) {
 	hot, cold := 0.9, 0.1
 	for name, c := range map[string]struct {
 		supports bool
-		one   event.RunStarted
-		two   event.RunStarted
-		same  bool
+		one      event.RunStarted
+		two      event.RunStarted
+		same     bool
 	}{
 		"instructions":             {true, event.RunStarted{Question: event.Question{Instructions: "Rhyme."}}, event.RunStarted{}, false},
 		"instructions not heeded":  {false, event.RunStarted{Question: event.Question{Instructions: "Rhyme."}}, event.RunStarted{}, true},
