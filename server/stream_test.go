@@ -400,9 +400,11 @@ type lazily struct {
 
 func (l *lazily) Read(b []byte) (n int, err error) {
 	if l.r == nil {
-		if l.r, err = l.open(); err != nil {
+		r, err := l.open()
+		if err != nil {
 			return 0, err
 		}
+		l.r = r // not set on an error: a nil pointer in an interface is not nil
 	}
 	return l.r.Read(b)
 }
