@@ -5,6 +5,7 @@ package cachedb
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -64,7 +65,10 @@ func Remove(path string) error {
 	return errors.Join(atomicfile.Remove(path), atomicfile.Remove(path+"-journal"))
 }
 
-var errOther = errors.New("the file has another format")
+var (
+	errOther       = errors.New("the file has another format")
+	errNotReplaced = errors.New("the damaged file could not be replaced")
+)
 
 func (d *DB) open() (err error) {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would create it with the permissions of the umask
@@ -108,11 +112,11 @@ func (d *DB) open() (err error) {
 	return err
 }
 
-// damaged reports whether an error says that the file is not a whole database of the schema.
+// damaged reports whether an error says that the file is not a whole database of the schema, or is still to be replaced.
 func damaged(err error) bool {
 	const corrupt, notADatabase = 11, 26 // https://sqlite.org/rescode.html
 	e, ok := errors.AsType[*driver.Error](err)
-	return errors.Is(err, errOther) || ok && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
+	return errors.Is(err, errOther) || errors.Is(err, errNotReplaced) || ok && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase)
 }
 
 // withDiskFull adds [syscall.ENOSPC] to an error of SQLite that says that the disk is full.
@@ -124,14 +128,28 @@ func withDiskFull(err error) error {
 	return err
 }
 
-// reset replaces the file by an empty one.
+// reset replaces the file by an empty one. If that fails, every statement fails until [DB.Check] succeeds in replacing it.
 func (d *DB) reset(cause error) error {
 	d.logger.Warn("a cache is damaged and starts empty", "path", d.path, "error", cause)
-	if err := errors.Join(d.Close(), Remove(d.path)); err != nil {
-		return err
+	err := errors.Join(d.Close(), Remove(d.path))
+	if err == nil {
+		err = d.open()
 	}
-	return d.open()
+	if err != nil {
+		err = errors.Join(errNotReplaced, err, d.Close())
+		d.db, d.prepared = sql.OpenDB(unavailable{err}), map[string]*sql.Stmt{}
+	}
+	return err
 }
+
+// unavailable is the connector of a database without a file.
+type unavailable struct{ err error }
+
+// Connect implements [sqldriver.Connector].
+func (u unavailable) Connect(context.Context) (sqldriver.Conn, error) { return nil, u.err }
+
+// Driver implements [sqldriver.Connector].
+func (unavailable) Driver() sqldriver.Driver { return &driver.Driver{} }
 
 // Close closes the file. A second Close does nothing.
 func (d *DB) Close() error {
