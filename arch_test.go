@@ -27,6 +27,7 @@ var allowedImports = map[string]string{
 	"corpus":          "fault",
 	"event":           "corpus fault",
 	"lang":            "",
+	"auth":            "",
 	"internal/config": "lang",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",

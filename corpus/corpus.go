@@ -51,7 +51,10 @@ type Document struct {
 	Bytes     int64      `json:"bytes"`      // size of the source
 	Pages     int        `json:"pages,omitempty"`
 	Meta      DublinCore `json:"meta,omitzero"`
-	IndexedAt time.Time  `json:"indexed_at"`
+	// Contributor is the account that contributed the document. It earns a share of the answers that use it. Empty: the account of
+	// whoever runs the server.
+	Contributor string    `json:"contributor,omitempty"`
+	IndexedAt   time.Time `json:"indexed_at"`
 }
 
 // DublinCore is the part of the Dublin Core element set that a document may carry.
@@ -64,6 +67,8 @@ type DublinCore struct {
 	Date        string `json:"date,omitempty"`
 	Language    string `json:"language,omitempty"`
 	Rights      string `json:"rights,omitempty"`
+	Source      string `json:"source,omitempty"`     // the resource that the document is derived from, such as its original URL
+	Identifier  string `json:"identifier,omitempty"` // such as a DOI or ISBN
 }
 
 // Chunk is a piece of a document's text. Text is valid UTF-8 without control characters except tab and newline.

@@ -51,7 +51,18 @@ func MillisOf(d time.Duration) Millis { return Millis(max(d.Milliseconds(), 0)) 
 type RunStarted struct {
 	Run      RunID  `json:"run"`
 	Protocol string `json:"protocol"` // the protocol of the request; the run can be read in any other
+	// Account is the account that asks and pays. Empty: nobody pays.
+	Account string    `json:"account,omitempty"`
+	Writer  ModelInfo `json:"writer,omitzero"`     // the model that is to write the answer; zero in logs of earlier versions
+	Waited  Millis    `json:"waited_ms,omitempty"` // from the request to the start of the run
 	Question
+}
+
+// ModelInfo describes the model of a run.
+type ModelInfo struct {
+	Provider string `json:"provider"`          // openai, anthropic or local
+	Model    string `json:"model"`             // name
+	OwnKey   bool   `json:"own_key,omitempty"` // the caller's key pays the provider ("bring your own key"); such a run cannot be resumed after a restart
 }
 
 // QueryAnalyzed is the result of the analysis of the question.
@@ -306,6 +317,10 @@ type Source struct {
 	Weight   float64  `json:"weight"` // share of the answer that it supports; the weights sum to 1, or all are 0
 	Cited    bool     `json:"cited"`
 	Path     []string `json:"path,omitempty"` // through the graph to it: names of entities and titles of documents in turn
+	// URI, Meta and Contributor are those of the document. Meta is nil if the document has no metadata.
+	URI         string             `json:"uri,omitempty"`
+	Meta        *corpus.DublinCore `json:"meta,omitempty"`
+	Contributor string             `json:"contributor,omitempty"` // the account that contributed the document
 }
 
 // CitedText returns Text[Quote:QuoteEnd], or an empty string if the cited sentence is not known.
@@ -339,6 +354,34 @@ type Warned struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"` // safe to show to clients
 	Step    string     `json:"step"`    // where in the pipeline
+}
+
+// Credits is an amount of money in micro-credits: 1,000,000 are one credit.
+type Credits int64
+
+// PortionUnit is the sum of the portions of a settlement that has shares.
+const PortionUnit = 1_000_000
+
+// Settled is what a finished run cost, and who earned what. The ledger has the same numbers under the run's id.
+type Settled struct {
+	Transaction string  `json:"transaction"` // id of the transfer in the ledger
+	Type        string  `json:"type"`        // what was charged for, such as query_usage
+	Fee         Credits `json:"fee"`         // paid by the account of the run
+	Distributed Credits `json:"distributed"` // sum of what the shares earned
+	Before      Credits `json:"before"`      // balance of the account before the fee
+	After       Credits `json:"after"`       // Before - Fee
+	Duration    Millis  `json:"duration_ms"`
+	Shares      []Share `json:"shares"` // one for each document whose text is in the answer, the largest portion first
+}
+
+// Share is the share of one document in a settlement.
+type Share struct {
+	Document    corpus.DocumentID `json:"document_id"`
+	Contributor string            `json:"contributor"`      // account
+	Name        string            `json:"name,omitempty"`   // of the contributor, for people
+	Portion     int               `json:"portion"`          // of the answer, in units of 1/[PortionUnit]
+	Earned      *Credits          `json:"earned,omitempty"` // nil: the contributor asked the question
+	Chunks      int               `json:"chunks"`           // number of passages of the document that were used
 }
 
 // RunFinished ends a run with a complete answer.

@@ -10,7 +10,8 @@ import (
 //   - Sequence numbers are 1, 2, 3 …, except for a [Gap] before RunFailed; times do not decrease.
 //   - RunStarted is the first event and only the first; nothing follows RunFinished or RunFailed.
 //   - After it come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
-//     GenerationFinished, Verified, Attributed. After a cache hit there are only tokens, citations and Attributed.
+//     GenerationFinished, Verified, Attributed, Settled. After a cache hit there are only tokens, citations, Attributed and Settled.
+//   - Only RunFinished follows Settled, besides warnings and model usage.
 //   - Calls start and end between CacheChecked and Reranked or GenerationStarted. A result follows its own start, once,
 //     with the same tool. Graded is there too, after a retrieval that was not graded yet.
 //   - Tokens and citations are between GenerationStarted and GenerationFinished, or after a cache hit.
@@ -46,6 +47,7 @@ const (
 	atAnswered
 	atVerified
 	atAttributed
+	atSettled
 	atPartial // the sources of an incomplete answer are listed
 	atEnd
 )
@@ -122,8 +124,10 @@ func (c *Check) step(b Body) bool {
 		return c.phase >= atAnalyzed && c.phase <= atAnswer && !c.hit
 	case Warned, ModelUsed:
 		return c.phase >= atAnalyzed
+	case Settled:
+		return c.move(atSettled, c.phase == atAttributed)
 	case RunFinished:
-		return c.move(atEnd, c.phase == atAttributed)
+		return c.move(atEnd, c.phase == atAttributed || c.phase == atSettled)
 	case RunFailed:
 		return c.move(atEnd, true)
 	}

@@ -182,6 +182,7 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindGenerationFinished: decoderOf[GenerationFinished],
 	KindVerified:           decoderOf[Verified],
 	KindAttributed:         decoderOf[Attributed],
+	KindSettled:            decoderOf[Settled],
 	KindModelUsed:          decoderOf[ModelUsed],
 	KindWarned:             decoderOf[Warned],
 	KindRunFinished:        decoderOf[RunFinished],

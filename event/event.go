@@ -73,6 +73,7 @@ const (
 	KindGenerationFinished Kind = "generation_finished"
 	KindVerified           Kind = "verified"
 	KindAttributed         Kind = "attributed"
+	KindSettled            Kind = "settled"
 	KindModelUsed          Kind = "model_used"
 	KindWarned             Kind = "warned"
 	KindRunFinished        Kind = "run_finished"

@@ -65,6 +65,10 @@ func (Attributed) Kind() Kind { return KindAttributed }
 func (Attributed) sealed()    {}
 
 // Kind implements [Body].
+func (Settled) Kind() Kind { return KindSettled }
+func (Settled) sealed()    {}
+
+// Kind implements [Body].
 func (ModelUsed) Kind() Kind { return KindModelUsed }
 func (ModelUsed) sealed()    {}
 

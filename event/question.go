@@ -13,9 +13,10 @@ import (
 // Question is what a run answers. Zero fields stand for the defaults, which [Question.SetDefaults] fills in.
 type Question struct {
 	Query      string `json:"query"`
-	Mode       Mode   `json:"mode"`       // default [Agentic]
-	Collection string `json:"collection"` // default [corpus.DefaultCollection]
-	TopK       int    `json:"top_k"`      // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Mode       Mode   `json:"mode"`             // default [Agentic]
+	Collection string `json:"collection"`       // default [corpus.DefaultCollection]
+	TopK       int    `json:"top_k"`            // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Method     Method `json:"method,omitempty"` // of the first search; default [HybridSearch]
 	Session    string `json:"session,omitempty"`
 	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
 
@@ -32,6 +33,16 @@ type Question struct {
 	// Request holds what the run's protocol needs in its projections, such as fields that a response repeats. Nobody else reads it.
 	Request json.RawMessage `json:"request,omitempty"`
 }
+
+// Method is how passages are found.
+type Method string
+
+// The methods. The zero value is HybridSearch.
+const (
+	SimilaritySearch Method = "similarity" // by vectors alone
+	SelfQuery        Method = "self_query" // hybrid, among the documents that match the conditions found in the question (dates, authors, titles, types)
+	HybridSearch     Method = "hybrid"     // by words and vectors
+)
 
 // Turn is one message of the conversation before the question.
 type Turn struct {
@@ -85,6 +96,8 @@ func (q *Question) Validate() error {
 	switch {
 	case strings.TrimSpace(q.Query) == "":
 		return fault.Invalid("query", "required")
+	case q.Method != "" && q.Method != SimilaritySearch && q.Method != SelfQuery && q.Method != HybridSearch:
+		return fault.Invalid("method", "want %s, %s or %s", SimilaritySearch, SelfQuery, HybridSearch)
 	case q.TopK > MaxTopK:
 		return fault.Invalid("top_k", "want at most %d", MaxTopK)
 	case !utf8.ValidString(q.Query + q.Collection + q.Session + q.Model):

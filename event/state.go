@@ -60,6 +60,7 @@ type State struct {
 	Quoted     []Source // the sources cited so far, by number, each with the quote of its first citation
 	Check      *Verified
 	Sources    []Source // nil before Attributed
+	Settlement *Settled // nil if nothing was charged
 	Warnings   []Warned
 	Usage      []ModelUsed
 	Tools      []string // names of the tools used, in the order of first use
@@ -151,6 +152,8 @@ func (s *State) applyStep(body Body) {
 		if s.Sources = b.Sources; s.Sources == nil {
 			s.Sources = []Source{}
 		}
+	case Settled:
+		s.Settlement = &b
 	}
 }
 

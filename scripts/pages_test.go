@@ -75,11 +75,11 @@ func fields(v reflect.Type) []string {
 func TestEveryEventIsOnThePage(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "events.md"))
-	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A passage": event.Passage{}, "A source": event.Source{}}
+	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A passage": event.Passage{}, "A source": event.Source{}, "A share": event.Share{}}
 	for _, b := range []event.Body{event.RunStarted{}, event.QueryAnalyzed{}, event.CacheChecked{}, event.ToolCalled{},
 		event.ToolReturned{}, event.RetrievalStarted{}, event.RetrievalFinished{}, event.Graded{}, event.Reranked{},
 		event.GenerationStarted{}, event.Reasoned{}, event.Token{}, event.Cited{}, event.GenerationFinished{}, event.Verified{},
-		event.Attributed{}, event.ModelUsed{}, event.Warned{}, event.RunFinished{}, event.RunFailed{}} {
+		event.Attributed{}, event.Settled{}, event.ModelUsed{}, event.Warned{}, event.RunFinished{}, event.RunFailed{}} {
 		want[string(b.Kind())] = b
 	}
 	kinds := regexp.MustCompile(`= "(\w+)"`).FindAllStringSubmatch(read(t, "../event/event.go"), -1)

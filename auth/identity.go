@@ -1,0 +1,55 @@
+// Package auth defines who sends a request: the tenant and the account of a key, and what the key permits.
+package auth
+
+import (
+	"context"
+	"slices"
+)
+
+// Scope is a permission of a key.
+type Scope string
+
+// The scopes. Each permits only its own requests, except that Admin permits all.
+const (
+	Ask   Scope = "ask"   // ask questions, and cancel one's own
+	Read  Scope = "read"  // read runs, documents, files, stored responses, one's own account
+	Write Scope = "write" // add, change and delete documents, files, vector stores, runs
+	Admin Scope = "admin" // all of the tenant: metrics, accounts of others, and what the others permit
+)
+
+// DefaultTenant is the tenant of a server without keys. Its data is in the data folder itself.
+const DefaultTenant = "default"
+
+// Owner is the account of whoever runs the server: of requests to a server without keys, and of documents from indexed folders.
+const Owner = "owner"
+
+// Identity is who sends a request.
+type Identity struct {
+	Tenant  string
+	Account string
+	Key     string // public id of the key; empty without keys
+	Scopes  []Scope
+}
+
+// Local returns the identity of requests to a server without keys.
+func Local() Identity {
+	return Identity{Tenant: DefaultTenant, Account: Owner, Scopes: []Scope{Ask, Read, Write, Admin}}
+}
+
+// Permits reports whether the identity has the scope.
+func (i Identity) Permits(s Scope) bool {
+	return slices.Contains(i.Scopes, s) || slices.Contains(i.Scopes, Admin)
+}
+
+type contextKey struct{}
+
+// With returns a context that carries the identity.
+func With(ctx context.Context, i Identity) context.Context {
+	return context.WithValue(ctx, contextKey{}, i)
+}
+
+// From returns the identity of a context.
+func From(ctx context.Context) (i Identity, ok bool) {
+	i, ok = ctx.Value(contextKey{}).(Identity)
+	return i, ok
+}
