@@ -120,25 +120,40 @@ const (
 	maxPassageText   = 16 << 10
 )
 
-// supportingSentences returns the sentences of a passage that support a text of the answer, in their order. For each sentence of the
-// text, these are the sentence that has most of its words, and those that have many of the remaining words.
-func supportingSentences(passage, answer string) []lang.Span {
+// supportingSentences returns the sentences of a passage that support a text of the answer, in their order, and the one of them that
+// has most of the text's words. For each sentence of the text, these are the sentence that has most of its words, and those that
+// have many of the remaining words.
+func supportingSentences(passage, answer string) (all []lang.Span, best lang.Span) {
 	spans := lang.Sentences(lang.Truncate(passage, maxPassageText))
 	words := make([]map[string]struct{}, len(spans))
 	for i, s := range spans {
 		words[i] = lang.TermSet(passage[s.Start:s.End])
 	}
 	answer = lang.Truncate(answer, maxSupportedText)
-	var all []int
+	var picked []int
 	for _, s := range lang.Sentences(answer) {
-		all = append(all, coveringSentences(words, lang.TermSet(answer[s.Start:s.End]))...)
+		picked = append(picked, coveringSentences(words, lang.TermSet(answer[s.Start:s.End]))...)
 	}
-	slices.Sort(all)
-	var out []lang.Span
-	for _, i := range slices.Compact(all) {
-		out = append(out, spans[i])
+	slices.Sort(picked)
+	said, most := lang.TermSet(answer), 0
+	for _, i := range slices.Compact(picked) {
+		all = append(all, spans[i])
+		if n := shared(words[i], said); n > most {
+			best, most = spans[i], n
+		}
 	}
-	return out
+	return all, best
+}
+
+// shared returns the number of words that are in both sets.
+func shared(a, b map[string]struct{}) int {
+	n := 0
+	for w := range a {
+		if _, is := b[w]; is {
+			n++
+		}
+	}
+	return n
 }
 
 // coveringSentences returns the sentences that together have at least half of the wanted words, or none. Each sentence after the
@@ -148,13 +163,7 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 	for {
 		best, most := 0, 0
 		for i, words := range sentences {
-			n := 0
-			for w := range wanted {
-				if _, is := words[w]; is {
-					n++
-				}
-			}
-			if n > most {
+			if n := shared(wanted, words); n > most {
 				best, most = i, n
 			}
 		}
@@ -175,18 +184,18 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 // cite returns the citation of a source for the text that it supports.
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
-	spans := supportingSentences(c.Chunk.Text, supported)
+	spans, best := supportingSentences(c.Chunk.Text, supported)
 	var pages []int
 	for _, s := range spans {
 		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
 	}
 	if len(spans) == 0 {
-		spans, pages = []lang.Span{{}}, c.Chunk.Pages
+		pages = c.Chunk.Pages
 	}
 	pages = sortedUnique(pages)
 	known := n <= len(j.quotes)
 	if !known {
-		j.quotes = append(j.quotes, quote{span: spans[0]})
+		j.quotes = append(j.quotes, quote{span: best})
 	}
 	q := &j.quotes[n-1]
 	if known && slices.Equal(pages, q.last) {
@@ -194,7 +203,7 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	}
 	q.pages, q.last = sortedUnique(slices.Concat(q.pages, pages)), pages
 	s := j.sourceOf(n, c)
-	s.Quote, s.QuoteEnd, s.Pages, s.Cited = spans[0].Start, spans[0].End, pages, true
+	s.Quote, s.QuoteEnd, s.Pages, s.Cited = best.Start, best.End, pages, true
 	cited.Source = &s
 	return cited
 }

@@ -110,6 +110,7 @@ func TestSourcesHaveQuotes(t *testing.T) {
 		"no claim":     {"", " ", 0},
 		"last claim":   {first[sentences[0].Start:sentences[0].End], first[last.Start:last.End], last.Start},
 		"not the rest": {first[last.Start:last.End], first[sentences[0].Start:sentences[0].End], 0},
+		"most words":   {"", strings.Join(strings.Fields(first)[:4], " ") + ". " + first[last.Start:last.End], last.Start},
 	} {
 		deltas := []model.Delta{{Text: c.said}, {Cite: 2}, {Cite: 1}, {Text: first[last.Start:last.End]}, {Cite: 1}}
 		if c.before != "" {

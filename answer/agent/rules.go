@@ -103,11 +103,11 @@ func rewrittenSearches(v View) []Action {
 	}
 	var out []Action
 	for _, a := range []Action{
-		{Tool: event.ToolHydeSearch, Query: v.Question, Reason: "nothing of use was found: look for what resembles an answer"},
-		{Tool: event.ToolPropositionSearch, Query: v.Question, Reason: "nothing of use was found: look at single statements"},
-		{Tool: event.ToolSemanticSearch, Query: words, Asked: v.Question, Reason: "still nothing of use: look for what is near in meaning"},
-		{Tool: event.ToolHybridSearch, Query: words, Asked: v.Question, Reason: "still nothing of use: look for the words that matter alone"},
-		{Tool: event.ToolSemanticSearch, Query: v.Question, Reason: "still nothing of use: look for what is near in meaning"},
+		{Tool: event.ToolHydeSearch, Query: v.Question, Reason: "nothing relevant was found: search for passages that resemble an answer"},
+		{Tool: event.ToolPropositionSearch, Query: v.Question, Reason: "nothing relevant was found: search single statements"},
+		{Tool: event.ToolSemanticSearch, Query: words, Asked: v.Question, Reason: "still nothing relevant: search by meaning"},
+		{Tool: event.ToolHybridSearch, Query: words, Asked: v.Question, Reason: "still nothing relevant: search for the content words alone"},
+		{Tool: event.ToolSemanticSearch, Query: v.Question, Reason: "still nothing relevant: search by meaning"},
 	} {
 		if a.Query != "" && !done[a.key()] && len(out) < 2 {
 			out = append(out, a)
