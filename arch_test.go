@@ -76,7 +76,7 @@ var allowedImports = map[string]string{
 	"wire/wiretest": "event wire",
 
 	// Servers, clients and programs.
-	"server": "event eventlog fault server/delivery wire wire/sse engine",
+	"server": "auth event eventlog fault server/delivery wire wire/sse engine",
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.

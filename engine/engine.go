@@ -29,8 +29,8 @@ type Options struct {
 	// Grace is how long a run continues after its last reader has left: default 30 s. A negative value means until it is
 	// answered; a nanosecond cancels it at once.
 	Grace time.Duration
-	// ShareKey returns a key of a question. A question joins the run of another question with the same key, in the first half of
-	// the deadline: see [Engine.Cancel]. Questions with an empty key do not share a run. Default: no question does.
+	// ShareKey returns a key of a question. A question joins the run of another question of the same account with the same key, in
+	// the first half of the deadline: see [Engine.Cancel]. Questions with an empty key do not share a run. Default: no question does.
 	ShareKey func(context.Context, event.RunStarted) string
 	Logger   *slog.Logger      // default: silent
 	Ended    func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
@@ -62,6 +62,8 @@ type Caller struct {
 	ID string
 	// Client is whose share of the run slots the question takes: see [Admission]. Empty: it takes none.
 	Client string
+	// Account is who asks and pays: see [event.RunStarted]. Questions of different accounts do not share a run.
+	Account string
 	// Protocol is the protocol of the request; default "library".
 	Protocol string
 }
@@ -135,11 +137,13 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 		return nil, err
 	}
 	q.SetDefaults()
-	start := event.RunStarted{Run: e.o.NewID(), Protocol: cmp.Or(c.Protocol, "library"), Question: q}
+	start := event.RunStarted{Run: e.o.NewID(), Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Question: q}
 	by := request{c.ID, attached}
 	key := ""
 	if !q.NoCache && !q.Ephemeral {
-		key = e.o.ShareKey(ctx, start)
+		if key = e.o.ShareKey(ctx, start); key != "" {
+			key = c.Account + "\x00" + key
+		}
 	}
 	if r := e.join(key, by); r != nil {
 		return r, e.awaitStart(ctx, r, by)

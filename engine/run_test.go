@@ -78,17 +78,19 @@ func TestQuestionsThatShareNoRun(t *testing.T) {
 		for _, c := range []struct {
 			name   string
 			q      event.Question
+			by     string
 			wait   time.Duration
 			joined bool
 		}{
-			{"the same", q, 0, true},
-			{"another", event.Question{Query: "how?"}, 0, false},
-			{"no cache", event.Question{Query: "why?", NoCache: true}, 0, false},
-			{"soon after", q, 29 * time.Second, true},
-			{"when half of the time is over", q, 2 * time.Second, false},
+			{"the same", q, "", 0, true},
+			{"another", event.Question{Query: "how?"}, "", 0, false},
+			{"another account", q, "alice", 0, false},
+			{"no cache", event.Question{Query: "why?", NoCache: true}, "", 0, false},
+			{"soon after", q, "", 29 * time.Second, true},
+			{"when half of the time is over", q, "", 2 * time.Second, false},
 		} {
 			time.Sleep(c.wait)
-			id, err := e.Ask(t.Context(), c.q, engine.Caller{})
+			id, err := e.Ask(t.Context(), c.q, engine.Caller{Account: c.by})
 			if err != nil || (id == first) != c.joined {
 				t.Errorf("%s: run %s, %v; the first is %s", c.name, id, err, first)
 			}

@@ -3,18 +3,36 @@ package server
 import (
 	"net/http"
 	"net/netip"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/engine"
 )
 
 // headerClient is the header by which clients name themselves, so that those who share a run and an address can each cancel
 // their own questions alone.
 const headerClient = "Sluice-Client"
 
-// CallerOf returns who sends a request, for [engine.Caller]: the name in the header Sluice-Client, or else the address.
+// CallerOf returns who sends a request, for [engine.Caller]: the account, if the request has a key, and the name in the header
+// Sluice-Client, or else the address.
 func CallerOf(r *http.Request) string {
-	if name := r.Header.Get(headerClient); name != "" && len(name) <= 128 {
-		return "name " + name
+	who := ""
+	if i, ok := auth.From(r.Context()); ok && i.Key != "" {
+		who = "account " + i.Account + ", "
 	}
-	return "address " + addressOf(r)
+	if name := r.Header.Get(headerClient); name != "" && len(name) <= 128 {
+		return who + "name " + name
+	}
+	return who + "address " + addressOf(r)
+}
+
+// callerOf returns the caller of a question. Requests with a key share the run slots of their account, others those of their address.
+func callerOf(r *http.Request, protocol string) engine.Caller {
+	i, _ := auth.From(r.Context())
+	c := engine.Caller{ID: CallerOf(r), Client: addressOf(r), Account: i.Account, Protocol: protocol}
+	if i.Key != "" {
+		c.Client = "account " + i.Tenant + "/" + i.Account
+	}
+	return c
 }
 
 // addressOf returns the address of a request's sender: of IPv6 the first 64 bits, since one host has all of the others.

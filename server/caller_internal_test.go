@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/engine"
 )
 
 func TestCallerOf(t *testing.T) {
@@ -25,6 +28,24 @@ func TestCallerOf(t *testing.T) {
 		r.Header.Set(headerClient, c.name)
 		if got := CallerOf(r); got != c.want {
 			t.Errorf("%s, %.10q: %q, want %q", c.remote, c.name, got, c.want)
+		}
+	}
+}
+
+// TestCallerWithKey: a request with a key has the account in its name, and shares the run slots of the account.
+func TestCallerWithKey(t *testing.T) {
+	t.Parallel()
+	r := &http.Request{RemoteAddr: "192.0.2.7:4711", Header: http.Header{}}
+	for _, c := range []struct {
+		who  auth.Identity
+		want engine.Caller
+	}{
+		{auth.Local(), engine.Caller{ID: "address 192.0.2.7", Client: "192.0.2.7", Account: "owner", Protocol: "forge"}},
+		{auth.Identity{Tenant: "a", Account: "alice", Key: "k1"}, engine.Caller{ID: "account alice, address 192.0.2.7", Client: "account a/alice",
+			Account: "alice", Protocol: "forge"}},
+	} {
+		if got := callerOf(r.WithContext(auth.With(t.Context(), c.who)), "forge"); got != c.want {
+			t.Errorf("%+v: %+v", c.who, got)
 		}
 	}
 }

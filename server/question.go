@@ -138,7 +138,7 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 			return "", nil, false
 		}
 	}
-	id, detach, err := h.engine.AskAttached(r.Context(), q.Question, engine.Caller{ID: CallerOf(r), Client: addressOf(r), Protocol: h.Name()})
+	id, detach, err := h.engine.AskAttached(r.Context(), q.Question, callerOf(r, h.Name()))
 	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false
