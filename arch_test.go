@@ -31,6 +31,7 @@ var allowedImports = map[string]string{
 	"internal/config": "lang",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",
+	"disk/sqlitedb":   "",
 	"disk/reserve":    "fault disk/atomicfile",
 
 	// Logs.
@@ -58,7 +59,7 @@ var allowedImports = map[string]string{
 	"files/*":                "fault",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
-	"store/*":                "corpus event fault store disk/atomicfile",
+	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
 	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index lang model",
 	"answer/*":               "prompt corpus event fault index lang model",

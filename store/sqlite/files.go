@@ -10,6 +10,7 @@ import (
 
 	driver "modernc.org/sqlite"
 
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -20,16 +21,16 @@ func scanFile(scan func(...any) error) (store.File, error) {
 	var created, updated int64
 	err := scan(&f.ID, &f.Name, &f.MediaType, &f.Purpose, &f.Bytes, &f.MD5, &f.SHA256, &f.URL, &f.Status, &f.Failure,
 		(*[]byte)(&f.Options), (*[]byte)(&f.Fields), &created, &updated)
-	f.CreatedAt, f.UpdatedAt = fromMicros(created), fromMicros(updated)
+	f.CreatedAt, f.UpdatedAt = sqlitedb.FromMicros(created), sqlitedb.FromMicros(updated)
 	return f, err
 }
 
 // AddFile implements [store.Files].
 func (s *Store) AddFile(ctx context.Context, f store.File, t store.Task, stores []string) error {
-	err := s.change(ctx, func(tx *transaction) error {
-		n, err := exec(ctx, tx, "INSERT INTO files ("+fileColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+	err := s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
+		n, err := sqlitedb.Exec(ctx, tx, "INSERT INTO files ("+fileColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
 			f.ID, f.Name, f.MediaType, f.Purpose, f.Bytes, f.MD5, f.SHA256, f.URL, f.Status, f.Failure,
-			[]byte(f.Options), []byte(f.Fields), micros(f.CreatedAt), micros(f.UpdatedAt))
+			[]byte(f.Options), []byte(f.Fields), sqlitedb.Micros(f.CreatedAt), sqlitedb.Micros(f.UpdatedAt))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("file %q: %w", f.ID, store.ErrExists)
 		}
@@ -52,7 +53,7 @@ func (s *Store) File(ctx context.Context, id string) (store.File, error) {
 	return f, wrap("read file", err)
 }
 
-func getFile(ctx context.Context, q querier, id string) (store.File, error) {
+func getFile(ctx context.Context, q sqlitedb.Querier, id string) (store.File, error) {
 	return one(ctx, q, scanFile, "SELECT "+fileColumns+" FROM files WHERE id = ?", id)
 }
 
@@ -68,7 +69,7 @@ func (s *Store) FileBySHA256(ctx context.Context, sha256 string) (store.File, er
 
 // Files implements [store.Files].
 func (s *Store) Files(ctx context.Context, after string, limit int) ([]store.File, error) {
-	fs, err := all(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	fs, err := sqlitedb.All(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	return fs, wrap("list files", err)
 }
 
@@ -78,13 +79,13 @@ func (s *Store) FilesByID(ctx context.Context, ids []string) ([]store.File, erro
 	if err != nil {
 		return nil, wrap("read files", err)
 	}
-	fs, err := all(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", string(list))
+	fs, err := sqlitedb.All(ctx, s.read, scanFile, "SELECT "+fileColumns+" FROM files WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id", string(list))
 	return fs, wrap("read files", err)
 }
 
 // UpdateFile implements [store.Files].
 func (s *Store) UpdateFile(ctx context.Context, id string, change func(*store.File) error) (f store.File, err error) {
-	err = s.change(ctx, func(tx *transaction) error {
+	err = s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if f, err = getFile(ctx, tx, id); err != nil {
 			return err
 		}
@@ -98,15 +99,15 @@ func (s *Store) UpdateFile(ctx context.Context, id string, change func(*store.Fi
 }
 
 // putFile updates the row of a file and its memberships. A membership in the outbox stays pending.
-func putFile(ctx context.Context, tx *transaction, f *store.File) error {
-	f.CreatedAt, f.UpdatedAt = fromMicros(micros(f.CreatedAt)), fromMicros(micros(f.UpdatedAt))
-	if _, err := exec(ctx, tx, `UPDATE files SET name = ?, media_type = ?, purpose = ?, bytes = ?, md5 = ?, sha256 = ?, url = ?, status = ?,
+func putFile(ctx context.Context, tx *sqlitedb.Tx, f *store.File) error {
+	f.CreatedAt, f.UpdatedAt = sqlitedb.FromMicros(sqlitedb.Micros(f.CreatedAt)), sqlitedb.FromMicros(sqlitedb.Micros(f.UpdatedAt))
+	if _, err := sqlitedb.Exec(ctx, tx, `UPDATE files SET name = ?, media_type = ?, purpose = ?, bytes = ?, md5 = ?, sha256 = ?, url = ?, status = ?,
 		failure = ?, options = ?, fields = ?, created_at = ?, updated_at = ? WHERE id = ?`,
 		f.Name, f.MediaType, f.Purpose, f.Bytes, f.MD5, f.SHA256, f.URL, f.Status,
-		f.Failure, []byte(f.Options), []byte(f.Fields), micros(f.CreatedAt), micros(f.UpdatedAt), f.ID); err != nil {
+		f.Failure, []byte(f.Options), []byte(f.Fields), sqlitedb.Micros(f.CreatedAt), sqlitedb.Micros(f.UpdatedAt), f.ID); err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `UPDATE members SET bytes = ?1, status = CASE
+	_, err := sqlitedb.Exec(ctx, tx, `UPDATE members SET bytes = ?1, status = CASE
 			WHEN EXISTS (SELECT 1 FROM changes c WHERE c.store = members.store AND c.file = members.file) THEN 'pending' ELSE ?2 END
 		WHERE file = ?3 AND (bytes <> ?1 OR status <> ?2)`, f.Bytes, memberStatus(f.Status), f.ID)
 	return err
@@ -122,7 +123,7 @@ func memberStatus(s store.Status) store.Status {
 
 // RemoveFile implements [store.Files].
 func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f store.File, last bool, err error) {
-	err = s.change(ctx, func(tx *transaction) error {
+	err = s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if f, err = getFile(ctx, tx, id); err != nil {
 			return err
 		}
@@ -134,15 +135,15 @@ func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f stor
 			{"INSERT OR REPLACE INTO changes (store, file) VALUES ('', ?)", []any{id}},
 			{"DELETE FROM members WHERE file = ?", []any{id}},
 			{"DELETE FROM files WHERE id = ?", []any{id}},
-			{"UPDATE tasks SET loose = 1, updated_at = ? WHERE resource = ?", []any{micros(at), id}},
+			{"UPDATE tasks SET loose = 1, updated_at = ? WHERE resource = ?", []any{sqlitedb.Micros(at), id}},
 			{"UPDATE tasks SET status = 'cancelled', failure = ? WHERE resource = ? AND status IN ('pending', 'running')",
 				[]any{"the file was deleted", id}},
 		} {
-			if _, err := exec(ctx, tx, step.query, step.args...); err != nil {
+			if _, err := sqlitedb.Exec(ctx, tx, step.query, step.args...); err != nil {
 				return err
 			}
 		}
-		others, err := all(ctx, tx, texts, "SELECT id FROM files WHERE sha256 = ? AND sha256 <> '' LIMIT 1", f.SHA256)
+		others, err := sqlitedb.All(ctx, tx, sqlitedb.Text, "SELECT id FROM files WHERE sha256 = ? AND sha256 <> '' LIMIT 1", f.SHA256)
 		last = len(others) == 0
 		return err
 	})

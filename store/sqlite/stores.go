@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -17,13 +18,13 @@ func scanStore(scan func(...any) error) (store.VectorStoreInfo, error) {
 	var created, updated, expires int64
 	err := scan(&c.ID, &c.Name, &c.Description, (*[]byte)(&c.Metadata), &created, &updated, &expires,
 		&c.Counts.InProgress, &c.Counts.Completed, &c.Counts.Failed, &c.Counts.Cancelled, &c.Counts.Total, &c.Bytes)
-	c.CreatedAt, c.UpdatedAt, c.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(expires)
+	c.CreatedAt, c.UpdatedAt, c.ExpiresAt = sqlitedb.FromMicros(created), sqlitedb.FromMicros(updated), sqlitedb.FromMicros(expires)
 	return c, err
 }
 
 // AddStore implements [store.VectorStores].
 func (s *Store) AddStore(ctx context.Context, v store.VectorStore, files []string) error {
-	return wrap("add vector store", s.change(ctx, func(tx *transaction) error {
+	return wrap("add vector store", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if err := addStore(ctx, tx, v); err != nil || len(files) == 0 {
 			return err
 		}
@@ -31,10 +32,10 @@ func (s *Store) AddStore(ctx context.Context, v store.VectorStore, files []strin
 	}))
 }
 
-func addStore(ctx context.Context, tx *transaction, v store.VectorStore) error {
-	n, err := exec(ctx, tx, `INSERT INTO stores (id, name, description, metadata, created_at, updated_at, expires_at)
+func addStore(ctx context.Context, tx *sqlitedb.Tx, v store.VectorStore) error {
+	n, err := sqlitedb.Exec(ctx, tx, `INSERT INTO stores (id, name, description, metadata, created_at, updated_at, expires_at)
 		VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-		v.ID, v.Name, v.Description, []byte(v.Metadata), micros(v.CreatedAt), micros(v.UpdatedAt), micros(v.ExpiresAt))
+		v.ID, v.Name, v.Description, []byte(v.Metadata), sqlitedb.Micros(v.CreatedAt), sqlitedb.Micros(v.UpdatedAt), sqlitedb.Micros(v.ExpiresAt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("vector store %q: %w", v.ID, store.ErrExists)
 	}
@@ -47,19 +48,19 @@ func (s *Store) Store(ctx context.Context, id string) (store.VectorStoreInfo, er
 	return c, wrap("read vector store", err)
 }
 
-func getStore(ctx context.Context, q querier, id string) (store.VectorStoreInfo, error) {
+func getStore(ctx context.Context, q sqlitedb.Querier, id string) (store.VectorStoreInfo, error) {
 	return one(ctx, q, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id = ?", id)
 }
 
 // Stores implements [store.VectorStores].
 func (s *Store) Stores(ctx context.Context, after string, limit int) ([]store.VectorStoreInfo, error) {
-	cs, err := all(ctx, s.read, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	cs, err := sqlitedb.All(ctx, s.read, scanStore, "SELECT "+storeColumns+" FROM stores WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	return cs, wrap("list vector stores", err)
 }
 
 // UpdateStore implements [store.VectorStores].
 func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.VectorStore) error) (c store.VectorStoreInfo, err error) {
-	err = s.change(ctx, func(tx *transaction) error {
+	err = s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if c, err = getStore(ctx, tx, id); err != nil {
 			return err
 		}
@@ -67,8 +68,8 @@ func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.V
 		if err := change(&v); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE stores SET name = ?, description = ?, metadata = ?, created_at = ?, updated_at = ?, expires_at = ?
-			WHERE id = ?`, v.Name, v.Description, []byte(v.Metadata), micros(v.CreatedAt), micros(v.UpdatedAt), micros(v.ExpiresAt), id); err != nil {
+		if _, err := sqlitedb.Exec(ctx, tx, `UPDATE stores SET name = ?, description = ?, metadata = ?, created_at = ?, updated_at = ?, expires_at = ?
+			WHERE id = ?`, v.Name, v.Description, []byte(v.Metadata), sqlitedb.Micros(v.CreatedAt), sqlitedb.Micros(v.UpdatedAt), sqlitedb.Micros(v.ExpiresAt), id); err != nil {
 			return err
 		}
 		c, err = getStore(ctx, tx, id)
@@ -79,15 +80,15 @@ func (s *Store) UpdateStore(ctx context.Context, id string, change func(*store.V
 
 // RemoveStore implements [store.VectorStores].
 func (s *Store) RemoveStore(ctx context.Context, id string) error {
-	err := s.change(ctx, func(tx *transaction) error {
+	err := s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		// The row is deleted first, so that the triggers do not update its counts for each member.
-		if n, err := exec(ctx, tx, "DELETE FROM stores WHERE id = ?", id); err != nil || n == 0 {
+		if n, err := sqlitedb.Exec(ctx, tx, "DELETE FROM stores WHERE id = ?", id); err != nil || n == 0 {
 			return firstOf(err, store.ErrNotFound)
 		}
-		if _, err := exec(ctx, tx, "DELETE FROM members WHERE store = ?", id); err != nil {
+		if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM members WHERE store = ?", id); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, '')", id)
+		_, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, '')", id)
 		return err
 	})
 	return wrap("remove vector store", err)
@@ -102,17 +103,17 @@ func firstOf(a, b error) error {
 
 // Expired implements [store.VectorStores].
 func (s *Store) Expired(ctx context.Context, at time.Time, limit int) ([]string, error) {
-	ids, err := all(ctx, s.read, texts, "SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?", micros(at), limit)
+	ids, err := sqlitedb.All(ctx, s.read, sqlitedb.Text, "SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?", sqlitedb.Micros(at), limit)
 	return ids, wrap("list expired vector stores", err)
 }
 
 // Join implements [store.Memberships].
 func (s *Store) Join(ctx context.Context, id string, files []string) error {
-	return wrap("join vector store", s.change(ctx, func(tx *transaction) error { return join(ctx, tx, id, files) }))
+	return wrap("join vector store", s.write.Change(ctx, func(tx *sqlitedb.Tx) error { return join(ctx, tx, id, files) }))
 }
 
-func join(ctx context.Context, tx *transaction, id string, files []string) error {
-	if found, err := all(ctx, tx, texts, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(found) == 0 {
+func join(ctx context.Context, tx *sqlitedb.Tx, id string, files []string) error {
+	if found, err := sqlitedb.All(ctx, tx, sqlitedb.Text, "SELECT id FROM stores WHERE id = ?", id); err != nil || len(found) == 0 {
 		return firstOf(err, &store.NotFoundError{What: "vector store", ID: id})
 	}
 	for _, file := range files {
@@ -123,14 +124,14 @@ func join(ctx context.Context, tx *transaction, id string, files []string) error
 		if err != nil {
 			return err
 		}
-		n, err := exec(ctx, tx, "INSERT INTO members (store, file, status, bytes) VALUES (?, ?, 'pending', ?) ON CONFLICT DO NOTHING", id, file, f.Bytes)
+		n, err := sqlitedb.Exec(ctx, tx, "INSERT INTO members (store, file, status, bytes) VALUES (?, ?, 'pending', ?) ON CONFLICT DO NOTHING", id, file, f.Bytes)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			continue
 		}
-		if _, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
+		if _, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
 			return err
 		}
 	}
@@ -139,12 +140,12 @@ func join(ctx context.Context, tx *transaction, id string, files []string) error
 
 // Leave implements [store.Memberships].
 func (s *Store) Leave(ctx context.Context, id string, files []string) error {
-	return wrap("leave vector store", s.change(ctx, func(tx *transaction) error {
+	return wrap("leave vector store", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		for _, file := range files {
-			if _, err := exec(ctx, tx, "DELETE FROM members WHERE store = ? AND file = ?", id, file); err != nil {
+			if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM members WHERE store = ? AND file = ?", id, file); err != nil {
 				return err
 			}
-			if _, err := exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
+			if _, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO changes (store, file) VALUES (?, ?)", id, file); err != nil {
 				return err
 			}
 		}
@@ -154,7 +155,7 @@ func (s *Store) Leave(ctx context.Context, id string, files []string) error {
 
 // Members implements [store.Memberships].
 func (s *Store) Members(ctx context.Context, id, after string, limit int) ([]store.Membership, error) {
-	ms, err := all(ctx, s.read, func(scan func(...any) error) (m store.Membership, err error) {
+	ms, err := sqlitedb.All(ctx, s.read, func(scan func(...any) error) (m store.Membership, err error) {
 		err = scan(&m.Store, &m.File, &m.Status)
 		return m, err
 	}, "SELECT store, file, status FROM members WHERE store = ? AND file > ? ORDER BY file LIMIT ?", id, after, limit)
@@ -163,13 +164,13 @@ func (s *Store) Members(ctx context.Context, id, after string, limit int) ([]sto
 
 // StoresOf implements [store.Memberships].
 func (s *Store) StoresOf(ctx context.Context, file string) ([]string, error) {
-	ids, err := all(ctx, s.read, texts, "SELECT store FROM members WHERE file = ? ORDER BY store", file)
+	ids, err := sqlitedb.All(ctx, s.read, sqlitedb.Text, "SELECT store FROM members WHERE file = ? ORDER BY store", file)
 	return ids, wrap("list vector stores of file", err)
 }
 
 // PendingChanges implements [store.Memberships].
 func (s *Store) PendingChanges(ctx context.Context, after int64, limit int) ([]store.IndexChange, error) {
-	cs, err := all(ctx, s.read, func(scan func(...any) error) (c store.IndexChange, err error) {
+	cs, err := sqlitedb.All(ctx, s.read, func(scan func(...any) error) (c store.IndexChange, err error) {
 		err = scan(&c.Seq, &c.Store, &c.File, &c.Present)
 		return c, err
 	}, `SELECT seq, store, file, CASE
@@ -182,16 +183,16 @@ func (s *Store) PendingChanges(ctx context.Context, after int64, limit int) ([]s
 
 // AcknowledgeChanges implements [store.Memberships].
 func (s *Store) AcknowledgeChanges(ctx context.Context, changes []store.IndexChange) error {
-	return wrap("acknowledge changes", s.change(ctx, func(tx *transaction) error {
+	return wrap("acknowledge changes", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		for _, c := range changes {
-			n, err := exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)
+			n, err := sqlitedb.Exec(ctx, tx, "DELETE FROM changes WHERE seq = ?", c.Seq)
 			if err != nil {
 				return err
 			}
 			if n == 0 || c.Store == "" || c.File == "" {
 				continue
 			}
-			if _, err := exec(ctx, tx, `UPDATE members SET status = (SELECT CASE WHEN f.status IN ('completed', 'failed', 'cancelled')
+			if _, err := sqlitedb.Exec(ctx, tx, `UPDATE members SET status = (SELECT CASE WHEN f.status IN ('completed', 'failed', 'cancelled')
 				THEN f.status ELSE 'pending' END FROM files f WHERE f.id = members.file) WHERE store = ? AND file = ?`, c.Store, c.File); err != nil {
 				return err
 			}

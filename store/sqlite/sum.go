@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/disk/atomicfile"
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
 )
 
 // Close writes a file with the checksum of the database, whose name is that of the database with sumSuffix; Open removes it. It contains the
@@ -93,8 +94,8 @@ func (s *Store) writeChecksum() {
 }
 
 // check runs one of SQLite's structure checks.
-func (s *Store) check(ctx context.Context, db *database, pragma string) error {
-	rows, err := all(ctx, db, texts, "PRAGMA "+pragma+"(10)")
+func (s *Store) check(ctx context.Context, db *sqlitedb.DB, pragma string) error {
+	rows, err := sqlitedb.All(ctx, db, sqlitedb.Text, "PRAGMA "+pragma+"(10)")
 	if err == nil && (len(rows) != 1 || rows[0] != "ok") {
 		err = fmt.Errorf("it is damaged: %s", strings.Join(rows, "; "))
 	}

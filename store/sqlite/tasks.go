@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -15,21 +16,21 @@ func scanTask(scan func(...any) error) (store.Task, error) {
 	var t store.Task
 	var created, updated int64
 	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated)
-	t.CreatedAt, t.UpdatedAt = fromMicros(created), fromMicros(updated)
+	t.CreatedAt, t.UpdatedAt = sqlitedb.FromMicros(created), sqlitedb.FromMicros(updated)
 	return t, err
 }
 
 // PutTask implements [store.Tasks].
 func (s *Store) PutTask(ctx context.Context, t store.Task) error {
-	return wrap("put task", s.change(ctx, func(tx *transaction) error { return putTask(ctx, tx, t) }))
+	return wrap("put task", s.write.Change(ctx, func(tx *sqlitedb.Tx) error { return putTask(ctx, tx, t) }))
 }
 
 // putTask adds or replaces a task. A task without a file is loose: DeleteOldTasks deletes it later.
-func putTask(ctx context.Context, tx *transaction, t store.Task) error {
-	_, err := exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose, unfetched)
+func putTask(ctx context.Context, tx *sqlitedb.Tx, t store.Task) error {
+	_, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO tasks ("+taskColumns+`, loose, unfetched)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NOT EXISTS (SELECT 1 FROM files WHERE id = ?5),
 			EXISTS (SELECT 1 FROM files WHERE id = ?5 AND sha256 = ''))`,
-		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, micros(t.CreatedAt), micros(t.UpdatedAt))
+		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, sqlitedb.Micros(t.CreatedAt), sqlitedb.Micros(t.UpdatedAt))
 	return err
 }
 
@@ -39,13 +40,13 @@ func (s *Store) Task(ctx context.Context, id string) (store.Task, error) {
 	return t, wrap("read task", err)
 }
 
-func getTask(ctx context.Context, q querier, id string) (store.Task, error) {
+func getTask(ctx context.Context, q sqlitedb.Querier, id string) (store.Task, error) {
 	return one(ctx, q, scanTask, "SELECT "+taskColumns+" FROM tasks WHERE id = ?", id)
 }
 
 // UpdateTask implements [store.Tasks].
 func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Task, *store.File) error) (t store.Task, err error) {
-	err = s.change(ctx, func(tx *transaction) error {
+	err = s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if t, err = getTask(ctx, tx, id); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Ta
 		if err := change(&t, f); err != nil {
 			return err
 		}
-		t.ID, t.CreatedAt, t.UpdatedAt = id, fromMicros(micros(t.CreatedAt)), fromMicros(micros(t.UpdatedAt))
+		t.ID, t.CreatedAt, t.UpdatedAt = id, sqlitedb.FromMicros(sqlitedb.Micros(t.CreatedAt)), sqlitedb.FromMicros(sqlitedb.Micros(t.UpdatedAt))
 		if f != nil {
 			f.ID = resource
 			if err := putFile(ctx, tx, f); err != nil {
@@ -76,7 +77,7 @@ func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Ta
 func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
 	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
 		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
-		micros(at), unfetched)
+		sqlitedb.Micros(at), unfetched)
 	return t, wrap("start task", err)
 }
 
@@ -86,13 +87,13 @@ func (s *Store) Requeue(ctx context.Context, at time.Time, except []string) (int
 	if err != nil {
 		return 0, wrap("requeue tasks", err)
 	}
-	n, err := exec(ctx, s.write, `UPDATE tasks SET status = 'pending', progress = 0, updated_at = ?
-		WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each(?))`, micros(at), string(ids))
+	n, err := sqlitedb.Exec(ctx, s.write, `UPDATE tasks SET status = 'pending', progress = 0, updated_at = ?
+		WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each(?))`, sqlitedb.Micros(at), string(ids))
 	return n, wrap("requeue tasks", err)
 }
 
 // DeleteOldTasks implements [store.Tasks].
 func (s *Store) DeleteOldTasks(ctx context.Context, before time.Time) (int, error) {
-	n, err := exec(ctx, s.write, `DELETE FROM tasks WHERE loose = 1 AND updated_at < ? AND status IN ('completed', 'failed', 'cancelled')`, micros(before))
+	n, err := sqlitedb.Exec(ctx, s.write, `DELETE FROM tasks WHERE loose = 1 AND updated_at < ? AND status IN ('completed', 'failed', 'cancelled')`, sqlitedb.Micros(before))
 	return n, wrap("delete old tasks", err)
 }

@@ -1,0 +1,233 @@
+// Package sqlitedb opens SQLite files that must not lose data: it creates them for their owner alone, caches prepared statements and
+// upgrades schemas. Several processes may have a file open.
+package sqlitedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // registers "sqlite"
+)
+
+// BusyTimeout is how long a statement waits for a lock of another process, such as a backup.
+const BusyTimeout = 10 * time.Second
+
+// DB is a database that caches prepared statements, so that each connection parses a statement once. Its methods may be called at once.
+type DB struct {
+	*sql.DB
+	prepared sync.Map // *sql.Stmt by text, bounded by the number of statements in the program
+	pending  sync.Map // texts to prepare before the next transaction: during a transaction, its connection is in use
+}
+
+// Tx is a transaction that uses the prepared statements of its database.
+type Tx struct {
+	*sql.Tx
+	db *DB
+}
+
+// Querier is a [DB] or a [Tx].
+type Querier interface {
+	prepare(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// Writer opens the file path with one connection for transactions that write, and creates the file if it does not exist. Each
+// transaction is synced, so a crash loses none. Deleted content is overwritten.
+func Writer(path string) (*DB, error) {
+	// SQLite would create the file with the permissions of the umask.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return connect(path, 1, "journal_mode(wal)", "synchronous(full)", "secure_delete(1)", "journal_size_limit(67108864)")
+}
+
+// Reader opens the file path with n connections for reads, which do not wait for a writer. The file must exist.
+func Reader(path string, n int) (*DB, error) { return connect(path, n, "query_only(1)") }
+
+func connect(path string, n int, pragmas ...string) (*DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{"_txlock": {"immediate"}}
+	if n > 1 {
+		q.Set("_txlock", "deferred")
+	}
+	for _, p := range append(pragmas, fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()), "foreign_keys(0)") {
+		q.Add("_pragma", p)
+	}
+	at := url.URL{Path: filepath.ToSlash(path)}
+	db, err := sql.Open("sqlite", "file:"+at.EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return &DB{DB: db}, nil
+}
+
+// prepare returns the prepared statement of a text.
+func (d *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := d.prepared.Load(query); ok {
+		return s.(*sql.Stmt), nil
+	}
+	s, err := d.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	first, loaded := d.prepared.LoadOrStore(query, s)
+	if loaded {
+		err = s.Close() //nolint:sqlclosecheck // another goroutine was first
+	}
+	return first.(*sql.Stmt), err
+}
+
+// begin begins a transaction. Before, it prepares the statements that earlier transactions could not cache.
+func (d *DB) begin(ctx context.Context) (*Tx, error) {
+	for query := range d.pending.Range {
+		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // Close closes it
+			return nil, err
+		}
+		d.pending.Delete(query)
+	}
+	tx, err := d.BeginTx(ctx, nil)
+	return &Tx{tx, d}, err
+}
+
+// Change runs do in a transaction. It commits unless do returns an error, which it returns. Only one runs at a time in a [Writer].
+func (d *DB) Change(ctx context.Context, do func(*Tx) error) error {
+	tx, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// ignoreDone drops the error of a transaction that was already rolled back because its context has ended.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// Migrate upgrades the file in one transaction: the element i of migrations upgrades it from version i to i+1. A released migration must
+// not change. A file of a later version is an error.
+func (d *DB) Migrate(ctx context.Context, migrations []string) error {
+	return d.Change(ctx, func(tx *Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return fmt.Errorf("its version %d is of a later release; this release supports version %d", version, len(migrations))
+		}
+		for ; version < len(migrations); version++ {
+			if _, err := tx.ExecContext(ctx, migrations[version]); err != nil {
+				return fmt.Errorf("upgrade to version %d: %w", version+1, err)
+			}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+}
+
+// Close closes the statements and the database.
+func (d *DB) Close() error {
+	var errs []error
+	for _, s := range d.prepared.Range {
+		errs = append(errs, s.(*sql.Stmt).Close())
+	}
+	return errors.Join(append(errs, d.DB.Close())...)
+}
+
+func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := t.db.prepared.Load(query); ok {
+		return t.StmtContext(ctx, s.(*sql.Stmt)), nil
+	}
+	t.db.pending.Store(query, true)
+	return t.PrepareContext(ctx, query) // the end of the transaction closes it
+}
+
+// All returns the rows of a query.
+func All[T any](ctx context.Context, q Querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// One returns the first row of a query, or [sql.ErrNoRows].
+func One[T any](ctx context.Context, q Querier, scan func(func(...any) error) (T, error), query string, args ...any) (T, error) {
+	rows, err := All(ctx, q, scan, query, args...)
+	if err == nil && len(rows) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return rows[0], nil
+}
+
+// Exec runs a statement and returns the number of rows that it changed.
+func Exec(ctx context.Context, q Querier, query string, args ...any) (int, error) {
+	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
+	if err != nil {
+		return 0, err
+	}
+	r, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.RowsAffected()
+	return int(n), err
+}
+
+// Text scans a row of one text.
+func Text(scan func(...any) error) (s string, err error) {
+	err = scan(&s)
+	return s, err
+}
+
+// Micros returns a time in microseconds, as it is stored; the zero time is 0.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// FromMicros returns the time of a number of microseconds, in UTC; 0 is the zero time.
+func FromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}
