@@ -1,16 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/model"
 )
 
-// Admission shares the engine's run slots between clients: see [Caller]. Questions without a client are limited by
+// Admission shares the run slots of a [Limiter] between clients: see [Caller]. Questions without a client are limited by
 // [Options.MaxRuns] alone. The zero value sets no other limit.
 type Admission struct {
 	PerClient int           // slots of one client; 0: no limit
@@ -19,6 +21,49 @@ type Admission struct {
 	// Workers is the number of runs that compute at once; the others wait, and clients take turns. A run that waits for a model's
 	// tokens does not compute. 0: no limit.
 	Workers int
+}
+
+// Limiter bounds the runs of the engines that share it: see [Options.Limiter]. It is safe for concurrent use.
+type Limiter struct {
+	maxRuns int
+	slots   *fairSemaphore // of runs whose question names a client; nil: see [Admission]
+	workers *fairSemaphore // nil: no limit
+
+	mu   sync.Mutex
+	busy int // runs before the state answered
+}
+
+// NewLimiter returns a limiter of the runs that are answered at once (0: 1,000).
+func NewLimiter(maxRuns int, a Admission) *Limiter {
+	if maxRuns <= 0 {
+		maxRuns = 1000
+	}
+	l := &Limiter{maxRuns: maxRuns}
+	if a.PerClient > 0 {
+		l.slots = newFairSemaphore(maxRuns, a.PerClient, max(a.Queue, 0), cmp.Or(a.Wait, 10*time.Second))
+	}
+	if a.Workers > 0 {
+		l.workers = newFairSemaphore(a.Workers, 0, -1, 0)
+	}
+	return l
+}
+
+// begin counts a run that begins. Errors: [fault.Overloaded].
+func (l *Limiter) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy >= l.maxRuns {
+		return fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", l.busy)
+	}
+	l.busy++
+	return nil
+}
+
+// end ends the count of a run.
+func (l *Limiter) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy--
 }
 
 // slotBytes is the size of the text that one slot covers: a question with a long history takes several.
@@ -34,11 +79,11 @@ func cost(q *event.Question) int {
 }
 
 // acquireSlot waits for the slots of a question that names a client.
-func (e *Engine) acquireSlot(ctx context.Context, q *event.Question, client string) (release func(), err error) {
-	if e.slots == nil || client == "" {
+func (l *Limiter) acquireSlot(ctx context.Context, q *event.Question, client string) (release func(), err error) {
+	if l.slots == nil || client == "" {
 		return func() {}, nil
 	}
-	return e.slots.acquire(ctx, client, cost(q))
+	return l.slots.acquire(ctx, client, cost(q))
 }
 
 // fairAnswerer answers while it holds one of the engine's workers. It releases the worker while it waits for a model.

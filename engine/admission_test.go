@@ -103,3 +103,36 @@ func TestWaitingQuestionCanLeave(t *testing.T) {
 		}
 	})
 }
+
+// TestEnginesShareLimiter checks that engines with one limiter share its runs.
+func TestEnginesShareLimiter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limiter := engine.NewLimiter(2, engine.Admission{PerClient: 1, Queue: 1, Wait: time.Second})
+		ask := func(e *engine.Engine, client string) error {
+			_, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{Client: client})
+			return err
+		}
+		a := engine.New(script(hanging), engine.Options{Limiter: limiter, Grace: -1})
+		b := engine.New(script(hanging), engine.Options{Limiter: limiter, Grace: -1})
+		if err := errors.Join(ask(a, "x"), ask(b, "y")); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []*engine.Engine{a, b} {
+			if err := ask(e, ""); fault.Public(err).Code != fault.Overloaded || e.Live() != 1 || e.Idle() {
+				t.Errorf("a third run, with %d runs in the engine: %v", e.Live(), err)
+			}
+		}
+		began := time.Now()
+		if err := ask(b, "x"); fault.Public(err).Code != fault.Overloaded || time.Since(began) != time.Second {
+			t.Errorf("a client that has its share in the other engine: %v after %v", err, time.Since(began))
+		}
+		stopped, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = a.Close(stopped)
+		if err := ask(b, "x"); err != nil || !a.Idle() {
+			t.Errorf("after the other engine was closed: %v", err)
+		}
+		_ = b.Close(stopped)
+	})
+}

@@ -25,6 +25,7 @@ type Options struct {
 	Store   eventlog.Store // default: in memory
 	MaxRuns int            // runs that are answered at once; default 1,000
 	Admission
+	Limiter  *Limiter      // shared with other engines; it replaces MaxRuns and Admission. Default: one for this engine alone
 	Deadline time.Duration // of a run; default 30 s
 	// Grace is how long a run continues after its last reader has left: default 30 s. A negative value means until it is
 	// answered; a nanosecond cancels it at once.
@@ -45,13 +46,11 @@ type Options struct {
 type Engine struct {
 	o        Options
 	answerer answer.Answerer
-	slots    *fairSemaphore // of runs whose question names a client; nil: see [Admission]
-	workers  *fairSemaphore // nil: no limit
+	limiter  *Limiter
 
 	mu      sync.Mutex
 	runs    map[event.RunID]*run // see [run] for which
 	byKey   map[string]*run      // runs that questions of the key can join
-	busy    int                  // runs before the state answered
 	closing bool
 	wg      sync.WaitGroup // runs before the state ended
 }
@@ -73,8 +72,8 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.Store == nil {
 		o.Store = eventlog.NewMemory()
 	}
-	if o.MaxRuns <= 0 {
-		o.MaxRuns = 1000
+	if o.Limiter == nil {
+		o.Limiter = NewLimiter(o.MaxRuns, o.Admission)
 	}
 	if o.Deadline <= 0 {
 		o.Deadline = 30 * time.Second
@@ -100,14 +99,7 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
-	e := &Engine{o: o, answerer: a, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
-	if o.PerClient > 0 {
-		e.slots = newFairSemaphore(o.MaxRuns, o.PerClient, max(o.Queue, 0), cmp.Or(o.Wait, 10*time.Second))
-	}
-	if o.Workers > 0 {
-		e.workers = newFairSemaphore(o.Workers, 0, -1, 0)
-	}
-	return e
+	return &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
 }
 
 // Store returns the engine's store, for reading.
@@ -148,7 +140,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 	if r := e.join(key, by); r != nil {
 		return r, e.awaitStart(ctx, r, by)
 	}
-	release, err := e.acquireSlot(ctx, &q, c.Client)
+	release, err := e.limiter.acquireSlot(ctx, &q, c.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -266,6 +258,19 @@ func (e *Engine) Live() int {
 		}
 	}
 	return n
+}
+
+// Idle reports whether the engine can be closed without an effect on callers: no run is being answered, and no ephemeral run
+// waits for its readers.
+func (e *Engine) Idle() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		if !r.lost {
+			return false
+		}
+	}
+	return true
 }
 
 // Closing reports whether [Engine.Close] was called, after which new questions are refused.

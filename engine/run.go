@@ -114,14 +114,14 @@ func (e *Engine) addRun(ctx context.Context, start event.RunStarted) (*run, erro
 		return nil, fault.New(fault.Unavailable, "the server is stopping")
 	case e.runs[start.Run].live():
 		return nil, fault.New(fault.Conflict, "the run %q is being answered already", start.Run)
-	case e.busy >= e.o.MaxRuns:
-		return nil, fault.New(fault.Overloaded, "%d runs are being answered, which is the limit", e.busy)
+	}
+	if err := e.limiter.begin(); err != nil {
+		return nil, err
 	}
 	r := &run{id: start.Run, since: e.o.Now(), ephemeral: start.Ephemeral, begun: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.over, r.lose = context.WithCancel(context.Background())
 	e.runs[r.id] = r
-	e.busy++
 	e.wg.Add(1)
 	return r, nil
 }
@@ -162,8 +162,8 @@ func (e *Engine) answer(r *run, rec *answer.Recorder, left time.Duration) {
 	ctx, stop := context.WithTimeout(r.ctx, left)
 	defer stop()
 	answerer := e.answerer
-	if e.workers != nil {
-		answerer = fairAnswerer{answerer, e.workers, r.client}
+	if e.limiter.workers != nil {
+		answerer = fairAnswerer{answerer, e.limiter.workers, r.client}
 	}
 	err := answer.Run(ctx, answerer, rec, func() { e.answered(r) })
 	defer e.end(r, errors.Is(err, answer.ErrNoEnd))
@@ -179,7 +179,7 @@ func (e *Engine) answered(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.state = answered
-	e.busy--
+	e.limiter.end()
 	if r.release != nil {
 		r.release()
 	}
