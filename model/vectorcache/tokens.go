@@ -16,7 +16,7 @@ const defaultTokenBytes = 64 << 20
 type Tokens struct {
 	inner  model.TokenEmbedder
 	space  func() string
-	gather gatherer[[]model.TokenVector]
+	gather *gatherer[[]model.TokenVector]
 	memory *memory
 }
 
@@ -25,9 +25,16 @@ func NewTokens(inner model.TokenEmbedder, space func() string, maxBytes int64) *
 	if maxBytes <= 0 {
 		maxBytes = defaultTokenBytes
 	}
-	t := &Tokens{inner: inner, space: space, memory: &memory{maxBytes: maxBytes, entries: map[key]*list.Element{}}}
+	t := &Tokens{inner: inner, space: space, gather: &gatherer[[]model.TokenVector]{}, memory: &memory{maxBytes: maxBytes, entries: map[key]*list.Element{}}}
 	t.gather.store = t.memory
 	return t
+}
+
+// WithSpace returns the cache with another function for the space. Both share the memory.
+func (t *Tokens) WithSpace(space func() string) *Tokens {
+	other := *t
+	other.space = space
+	return &other
 }
 
 // EmbedTokens implements [model.TokenEmbedder]. It passes the unknown texts to the inner embedder in one call, each once, and returns its errors.
