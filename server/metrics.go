@@ -19,13 +19,11 @@ type metrics struct {
 	requests *prometheus.CounterVec
 }
 
-func newMetrics(reg *prometheus.Registry, e *engine.Engine) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, e *engine.Engine) (*metrics, error) {
 	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_http_requests_total",
 		Help: "Requests by route and status."}, []string{"route", "status"})}
-	for _, c := range []prometheus.Collector{m.requests, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
-			func() float64 { return float64(e.Live()) })} {
+	for _, c := range []prometheus.Collector{m.requests, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_runs_live", Help: "Runs being answered."},
+		func() float64 { return float64(e.Live()) })} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -33,8 +31,14 @@ func newMetrics(reg *prometheus.Registry, e *engine.Engine) (*metrics, error) {
 	return m, nil
 }
 
+// ProcessMetrics registers the metrics of Go's runtime and of the process.
+func ProcessMetrics(reg prometheus.Registerer) error {
+	return errors.Join(reg.Register(collectors.NewGoCollector()),
+		reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+}
+
 // RunMetrics returns a function that counts ended runs, for the Ended option of the engine.
-func RunMetrics(reg *prometheus.Registry) func(event.State) {
+func RunMetrics(reg prometheus.Registerer) func(event.State) {
 	runs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_runs_total",
 		Help: "Runs ended, by status, mode and code of failure."}, []string{"status", "mode", "code"})
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sluice_run_seconds",

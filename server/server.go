@@ -34,7 +34,8 @@ type Options struct {
 	WriteTimeout time.Duration        // time in which a client must read something; default 30 s
 	Drain        time.Duration        // time that Serve waits for runs when it stops; default 30 s
 	Logger       *slog.Logger         // default: no logs
-	Registry     *prometheus.Registry // registry of the metrics; default: a new one
+	Registry     *prometheus.Registry // registry of the metrics that /metrics shows; default: a new one
+	Tenant       string               // label of the server's metrics; empty: no label, and the registry also gets those of the process
 	AllowHosts   []string             // host names, besides localhost, that requests to a loopback address may have
 	Version      string               // shown in the OpenAPI document
 	Instance     string               // shown by the health check; default: random
@@ -79,11 +80,17 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if len(o.Protocols) == 0 {
 		return nil, errors.New("make server: no protocol")
 	}
-	m, err := newMetrics(o.Registry, e)
+	reg := prometheus.Registerer(o.Registry)
+	if o.Tenant != "" {
+		reg = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": o.Tenant}, reg)
+	} else if err := ProcessMetrics(reg); err != nil {
+		return nil, fmt.Errorf("make server: %w", err)
+	}
+	m, err := newMetrics(reg, e)
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	streams, err := delivery.New(e, delivery.Options{Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger, Registry: o.Registry})
+	streams, err := delivery.New(e, delivery.Options{Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger, Registry: reg})
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
@@ -109,7 +116,17 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // cancels the remaining runs after the drain time. It returns nil when all connections are closed. It closes l and the
 // engine.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	handler := s.handler
+	return s.serve(ctx, l, s.handler, s.drain)
+}
+
+// drain rejects new questions and waits for runs, which it cancels when ctx ends.
+func (s *Server) drain(ctx context.Context) error {
+	s.draining.Store(true)
+	return s.engine.Close(ctx)
+}
+
+// serve serves a handler with the limits of the server. It calls drain before it closes the connections of readers.
+func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler, drain func(context.Context) error) error {
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		handler = s.onlyLocal(handler)
 	}
@@ -125,15 +142,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { failed <- h.Serve(l) }()
 	select {
 	case err := <-failed:
-		_ = s.engine.Close(canceled())
+		_ = drain(canceled())
 		_ = h.Close()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	s.draining.Store(true)
-	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
+	inTime, stop := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
 	defer stop()
-	if err := s.engine.Close(drain); err != nil {
+	if err := drain(inTime); err != nil {
 		s.o.Logger.Warn("runs were cancelled to stop in time")
 	}
 	// The last events were sent; wait a moment until the readers have received them, even if the drain time is over.

@@ -1,18 +1,17 @@
 // Package app builds the running program from its settings. It is the only package that imports every back end.
 //
-// [Open] wires the program: models (models.go), vectors and reranking (vectors.go), the answer cache (cache.go), the run log, the
-// index, ingestion and the engine (app.go). [App.OpenFiles] adds uploaded files (files.go), [App.Server] the HTTP server.
+// [OpenShared] opens what all tenants of a process share (shared.go): models (models.go), parsers, run slots. [Shared.Open] opens one
+// tenant: vectors and reranking (vectors.go), the answer cache (cache.go), the run log, the index, ingestion and the engine (app.go).
+// [App.OpenFiles] adds uploaded files (files.go), [App.Server] the HTTP server.
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
@@ -30,7 +30,6 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
-	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
@@ -46,9 +45,10 @@ func Protocols() []server.Endpoint {
 	}
 }
 
-// App is an open data folder with the program over it. Close it when done.
+// App is the open data folder of one tenant with the program over it. Close it when done.
 type App struct {
-	Config   config.Config
+	Tenant   string
+	Config   config.Config // Store.Data is the folder of the tenant
 	Models   *Models
 	Engine   *engine.Engine
 	Index    *embedded.Index
@@ -56,10 +56,10 @@ type App struct {
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
 	Failures *ingest.FailureStore // documents that are not parsed again
-	parsers  *sandbox.Pool
-	Instance string           // of the server, in its health check; empty: random
-	Now      func() time.Time // of the health checks
+	Instance string               // of the server, in its health check; empty: random
+	Now      func() time.Time     // of the health checks
 	logger   *slog.Logger
+	metrics  prometheus.Registerer // Registry; its series get the label tenant
 	vectors  *vectors
 	scopes   *scope.Reader // reads the index by the scopes of questions
 	files    uploads
@@ -67,24 +67,27 @@ type App struct {
 	health   health
 	cache    *cache.Cache                    // nil: answers are not cached
 	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
+
+	closeShared func() error // nil: the caller closes it
 }
 
 // ErrInUse means that another process has the data folder open.
 var ErrInUse = errors.New("the data folder is in use by another process")
 
-// Open opens the data folder and all parts of the program. Runs that an earlier process did not end are left to [App.Recover].
-func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
-	if cfg.Store.Collection == files.Collection {
-		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)
-	}
-	m, err := OpenModels(ctx, cfg, logger)
-	if err != nil {
+// Open opens the folder of a tenant and creates it if it does not exist. Runs that an earlier process did not end are left to
+// [App.Recover].
+func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
+	if err := auth.ValidateTenant(tenant); err != nil {
 		return nil, err
+	}
+	m, cfg, logger, space := s.Models, s.Config, s.logger, s.reserve
+	if tenant != auth.DefaultTenant {
+		cfg.Store.Data = Folder(cfg.Store.Data, tenant)
+		logger = logger.With("tenant", tenant)
 	}
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	space := reserve.New(filepath.Join(cfg.Store.Data, "reserve"), reserve.DefaultSize)
 	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, space, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
@@ -111,22 +114,21 @@ func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, er
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
+	a := &App{Tenant: tenant, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
+	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
 	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
 	if err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
-	a.parsers = sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
-		Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})
-	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: a.parsers.Parse, Failures: a.Failures,
+	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: s.parsers.Parse, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
-	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: reranker(m, v.embedder.Space),
+	pipeline := &answer.Pipeline{Index: a.scopes, Vectors: a.scopes, Reranker: s.reranker(tenant, v.embedder.Space),
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
-	o := engine.Options{Store: log, MaxRuns: cfg.Runs.MaxRuns, Admission: admission(cfg.Runs), Deadline: cfg.Runs.Deadline,
-		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.Registry)}
+	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics)}
 	if err := a.openCache(pipeline, &o); err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
@@ -156,11 +158,6 @@ func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Lo
 	return log, nil
 }
 
-// admission returns how run slots are shared between clients. One processor is reserved for streams and the log while runs compute.
-func admission(c config.Runs) engine.Admission {
-	return engine.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
-}
-
 // grace returns the engine's option for the setting. Zero means at once in the setting, and the default in the option.
 func grace(d time.Duration) time.Duration {
 	if d == 0 {
@@ -185,7 +182,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
-		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
+		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: a.fileRoutes(version), Parts: a.parts, Progress: a.progress, Accept: a.accept})
 }
 
@@ -194,7 +191,11 @@ func (a *App) Close() error {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = a.Engine.Close(stopped) // the error is that of the context
-	if err := errors.Join(a.closeFiles(), a.parsers.Close(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close()); err != nil {
+	err := errors.Join(a.closeFiles(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
+	if a.closeShared != nil {
+		err = errors.Join(err, a.closeShared())
+	}
+	if err != nil {
 		return fmt.Errorf("close data folder: %w", err)
 	}
 	return nil

@@ -52,7 +52,7 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	if err != nil {
 		return err
 	}
-	a.Registry.MustRegister(lookups,
+	a.metrics.MustRegister(lookups,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_entries", Help: "Answers in the cache."},
 			func() float64 { return float64(a.cache.Stats().Entries) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file."},

@@ -223,7 +223,7 @@ func TestCacheOverHTTP(t *testing.T) {
 	}
 	defer res.Body.Close()
 	metrics, _ := io.ReadAll(res.Body)
-	if !strings.Contains(string(metrics), `sluice_cache_lookups_total{result="hit"}`) || !strings.Contains(string(metrics), "sluice_cache_entries 1") {
+	if !strings.Contains(string(metrics), `sluice_cache_lookups_total{result="hit",tenant="default"}`) || !strings.Contains(string(metrics), `sluice_cache_entries{tenant="default"} 1`) {
 		t.Error("the metrics do not tell of the cache")
 	}
 }

@@ -84,7 +84,7 @@ func (a *App) part(name, detail string, err error) server.Part {
 
 // diskMetrics registers how much space the data folder has left.
 func (a *App) diskMetrics() {
-	a.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_disk_free_bytes", Help: "Free space of the data folder's file system."},
+	a.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_disk_free_bytes", Help: "Free space of the data folder's file system."},
 		func() float64 {
 			free, err := reserve.Free(a.Config.Store.Data)
 			if err != nil {

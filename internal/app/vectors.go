@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
 
-// maxTokenVectors limits the memory for token vectors of passages, in bytes.
+// maxTokenVectors limits the memory for token vectors of passages of all tenants, in bytes.
 const maxTokenVectors = 256 << 20
 
 // maxCheck is how long a start waits for the embedder.
@@ -119,13 +119,13 @@ func (v *vectors) close() error {
 }
 
 // reranker returns late interaction over the token vectors of the server if it has them, and otherwise over static ones.
-func reranker(m *Models, space func() string) rerank.Reranker {
-	static := rerank.New(m.Local)
-	if m.Embedder == nil {
+func (s *Shared) reranker(tenant string, space func() string) rerank.Reranker {
+	static := rerank.New(s.Models.Local)
+	if s.tokens == nil {
 		return static
 	}
-	tokens := vectorcache.NewTokens(m.Embedder, space, maxTokenVectors)
-	return newLazyReranker(m.Embedder.PerToken, tokens, m.Embedder.Name(), static)
+	tokens := s.tokens.WithSpace(func() string { return tenant + "/" + space() })
+	return newLazyReranker(s.Models.Embedder.PerToken, tokens, s.Models.Embedder.Name(), static)
 }
 
 // lazyReranker asks the server for token vectors when a question needs them, since the server may be down at the start. After a

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/disk/reserve"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/ingest/sandbox"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/model/vectorcache"
+)
+
+// Shared is what the tenants of a process share: settings, models, parser processes, run slots and the disk reserve. It holds no data
+// of a tenant, except for cached token vectors, which each tenant looks up under its own name. Close it after the apps.
+type Shared struct {
+	Config config.Config
+	Models *Models
+
+	logger  *slog.Logger
+	parsers *sandbox.Pool
+	limiter *engine.Limiter
+	reserve *reserve.File
+	tokens  *vectorcache.Tokens // nil: the local model embeds
+}
+
+// OpenShared opens the models of the settings and creates the data folder.
+func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Shared, error) {
+	if cfg.Store.Collection == files.Collection {
+		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)
+	}
+	m, err := OpenModels(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("open data folder: %w", err)
+	}
+	s := &Shared{Config: cfg, Models: m, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
+		reserve: reserve.New(filepath.Join(cfg.Store.Data, "reserve"), reserve.DefaultSize),
+		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
+			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
+	if m.Embedder != nil {
+		s.tokens = vectorcache.NewTokens(m.Embedder, nil, maxTokenVectors)
+	}
+	return s, nil
+}
+
+// Close stops the parser processes.
+func (s *Shared) Close() error { return s.parsers.Close() }
+
+// Folder returns the data folder of a tenant: that of the settings for [auth.DefaultTenant], and a folder in it for any other tenant.
+func Folder(data, tenant string) string {
+	if tenant == auth.DefaultTenant {
+		return data
+	}
+	return filepath.Join(data, tenantsFolder, tenant)
+}
+
+// tenantsFolder is the folder in the data folder that holds the folders of all tenants but the default one.
+const tenantsFolder = "tenants"
+
+// Open opens the data folder of the default tenant, with models of its own: see [OpenTenant].
+func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
+	return OpenTenant(ctx, cfg, auth.DefaultTenant, logger)
+}
+
+// OpenTenant opens the data folder of one tenant for a program that needs no other. [App.Close] also closes the models.
+func OpenTenant(ctx context.Context, cfg config.Config, tenant string, logger *slog.Logger) (*App, error) {
+	s, err := OpenShared(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.Open(ctx, tenant)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	a.closeShared = s.Close
+	return a, nil
+}
+
+// admission returns how run slots are shared between clients. One processor is reserved for streams and the log while runs compute.
+func admission(c config.Runs) engine.Admission {
+	return engine.Admission{PerClient: cmp.Or(c.PerClient, max(c.MaxRuns/4, 1)), Queue: c.MaxQueued, Wait: c.QueueWait, Workers: max(runtime.NumCPU()-1, 1)}
+}
