@@ -44,7 +44,7 @@ var allowedImports = map[string]string{
 	"ingest/*":               "prompt corpus fault lang model",
 	"ingest/parse":           "corpus fault lang",
 	"ingest/parse/parsetest": "",
-	"ingest/sandbox":         "corpus fault ingest/parse",
+	"ingest/sandbox":         "fault ingest/parse",
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault",
 	"index/*":                "corpus fault index disk/reserve lang disk/atomicfile",
@@ -70,7 +70,7 @@ var allowedImports = map[string]string{
 	"internal/tools/*":       "corpus eval event fault index lang model",
 
 	// Protocols: functions from events to frames.
-	"wire":          "event fault lang",
+	"wire":          "corpus event fault lang",
 	"wire/sse":      "wire",
 	"examples/*":    "client event wire/forge wire/knowledge",
 	"wire/*":        "corpus event fault wire wire/sse",
@@ -81,7 +81,7 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.
-	"server/*": "engine corpus event eventlog fault files index lang server store wire wire/...",
+	"server/*": "auth engine corpus event eventlog fault files index lang server store wire wire/...",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client event",

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/url"
@@ -47,7 +48,7 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 		return
 	}
 	for _, d := range docs {
-		j.files[d.ID] = file{nameOf(d.URI), d.Path}
+		j.files[d.ID] = fileOf(d)
 	}
 }
 
@@ -86,8 +87,36 @@ func nameOf(uri string) string {
 	return strings.TrimSpace(lang.Truncate(strings.Join(strings.Fields(lang.Clean(lang.Truncate(name, 4*maxName))), " "), maxName))
 }
 
-// file is a document's file: its name without folders, and its path below the indexed folder.
-type file struct{ name, path string }
+// file is what sources show of a document.
+type file struct {
+	name, path  string // of its file: without folders, and below the indexed folder
+	uri         string // URL, or else the path or name
+	contributor string
+	meta        *corpus.DublinCore
+}
+
+// Limits of the text of a document's metadata in a source, in bytes.
+const (
+	maxURI         = 2048
+	maxSourceField = 500 // of an element of Dublin Core
+)
+
+func fileOf(d corpus.Document) file {
+	f := file{name: nameOf(d.URI), path: d.Path, contributor: d.Contributor}
+	f.uri = cmp.Or(d.Path, f.name) // folders of the server are not shown
+	if u, err := url.Parse(d.URI); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && len(d.URI) <= maxURI {
+		u.User = nil
+		f.uri = u.String()
+	}
+	meta := d.Metadata()
+	for _, e := range meta.Elements() {
+		*e.Value = lang.Truncate(*e.Value, maxSourceField)
+	}
+	if meta != (corpus.DublinCore{}) {
+		f.meta = &meta
+	}
+	return f
+}
 
 // quote is the text of a source that supports its citations so far.
 type quote struct {
@@ -101,7 +130,8 @@ func (j *job) sourceOf(n int, c candidate) event.Source {
 	f := j.files[c.Chunk.Document]
 	s := event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: f.name, File: f.path,
 		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
-		Text: c.Chunk.Text, Score: c.grade, Path: c.path}
+		Text: c.Chunk.Text, Score: c.grade, Path: c.path,
+		URI: f.uri, Meta: f.meta, Contributor: f.contributor}
 	j.setQuote(&s)
 	return s
 }

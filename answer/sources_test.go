@@ -30,7 +30,9 @@ func (d described) DocumentsByID(ctx context.Context, collection string, ids []c
 	all, err := d.Documents(ctx, collection, "", 0)
 	all = slices.DeleteFunc(all, func(doc corpus.Document) bool { return !slices.Contains(ids, doc.ID) })
 	for i := range all {
-		all[i].URI = d.at
+		all[i].URI, all[i].Contributor = d.at, "ada"
+		all[i].Meta = corpus.DublinCore{Title: "Notes", Rights: strings.Repeat("r", 3000)}
+		all[i].Given = corpus.DublinCore{Title: "My notes"}
 	}
 	return all, err
 }
@@ -64,6 +66,9 @@ func TestFirstCitationHasSource(t *testing.T) {
 		for i := range want {
 			if want[i].Name != "Farland%20notes.md" || !want[i].Cited {
 				t.Errorf("%s: %+v", name, want[i])
+			}
+			if m := want[i].Meta; m == nil || m.Title != "My notes" || len(m.Rights) != 500 || want[i].Contributor != "ada" || want[i].URI != "Farland%20notes.md" {
+				t.Errorf("%s: %q, %+v of %q", name, want[i].URI, m, want[i].Contributor)
 			}
 			want[i].Weight = 0
 		}

@@ -50,7 +50,8 @@ type Document struct {
 	Hash      string     `json:"hash"`       // hex SHA-256 of the bytes and the versions of the ingestion steps
 	Bytes     int64      `json:"bytes"`      // size of the source
 	Pages     int        `json:"pages,omitempty"`
-	Meta      DublinCore `json:"meta,omitzero"`
+	Meta      DublinCore `json:"meta,omitzero"`  // as the document states it; see [Document.Metadata]
+	Given     DublinCore `json:"given,omitzero"` // as a user set it, which takes precedence
 	// Contributor is the account that contributed the document. It earns a share of the answers that use it. Empty: the account of
 	// whoever runs the server.
 	Contributor string    `json:"contributor,omitempty"`

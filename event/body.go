@@ -318,7 +318,7 @@ type Source struct {
 	Cited    bool     `json:"cited"`
 	Path     []string `json:"path,omitempty"` // through the graph to it: names of entities and titles of documents in turn
 	// URI, Meta and Contributor are those of the document. Meta is nil if the document has no metadata.
-	URI         string             `json:"uri,omitempty"`
+	URI         string             `json:"uri,omitempty"` // URL, or else the path below the indexed folder or the name
 	Meta        *corpus.DublinCore `json:"meta,omitempty"`
 	Contributor string             `json:"contributor,omitempty"` // the account that contributed the document
 }

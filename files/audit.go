@@ -19,6 +19,7 @@ type audit struct {
 	orphans    []corpus.Document   // documents of the index without a file in the store
 	missing    []store.File        // files without bytes
 	unindexed  []string            // completed files without a document
+	edited     []string            // files whose document lacks what users stated last
 	stores     []store.VectorStore // copies of vector stores that the store lacks
 	joined     map[string][]string // by vector store: files that are members in the index only
 	left       map[string][]string // by vector store: files that are members in the store only
@@ -49,13 +50,15 @@ func (s *Service) audit(ctx context.Context) (*audit, error) {
 			a.ids[f.ID] = true
 			named[f.SHA256] = true
 			a.orphans = docs.before(f.ID, a.orphans)
-			indexed := docs.at(f.ID)
+			doc, indexed := docs.at(f.ID)
 			switch {
 			case f.SHA256 == "":
 			case !blobs[f.SHA256]:
 				a.missing = append(a.missing, f)
 			case f.Status == store.Completed && !indexed:
 				a.unindexed = append(a.unindexed, f.ID)
+			case indexed && !givenOf(f).in(doc):
+				a.edited = append(a.edited, f.ID)
 			}
 		}
 	}
@@ -117,7 +120,7 @@ func (s *Service) auditMembers(ctx context.Context, a *audit, id string) error {
 		for _, m := range ms {
 			after = m.File
 			extra = docs.before(m.File, extra)
-			if !docs.at(m.File) && m.Status == store.Completed {
+			if _, indexed := docs.at(m.File); !indexed && m.Status == store.Completed {
 				a.left[id] = append(a.left[id], m.File)
 			}
 		}
@@ -193,13 +196,13 @@ func (c *cursor) before(id string, to []corpus.Document) []corpus.Document {
 	}
 }
 
-// at reports whether the next document has the id, and skips it.
-func (c *cursor) at(id string) bool {
+// at returns the next document if it has the id, and skips it.
+func (c *cursor) at(id string) (corpus.Document, bool) {
 	d, ok := c.head()
 	if ok = ok && string(d.ID) == id; ok {
 		c.skip()
 	}
-	return ok
+	return d, ok
 }
 
 // issues describes the differences for users.

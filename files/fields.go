@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -51,6 +52,98 @@ var fields = map[string]func(any) string{
 		}
 		return ""
 	},
+	"dublin_core": func(v any) string {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return "want an object"
+		}
+		var all corpus.DublinCore
+		for _, e := range all.Elements() {
+			*e.Value, ok = m[e.Name].(string)
+			if _, given := m[e.Name]; given && !ok {
+				return e.Name + ": want a text"
+			}
+			delete(m, e.Name)
+		}
+		if len(m) > 0 {
+			return "has an unknown element"
+		}
+		if err := all.Validate(); err != nil {
+			return fault.Public(err).Message
+		}
+		return ""
+	},
+	"contributor": func(v any) string {
+		if name, ok := v.(string); !ok || !corpus.ValidAccount(name) {
+			return wantAccount
+		}
+		return ""
+	},
+}
+
+const wantAccount = "want the name of an account: 1 to 128 ASCII letters, digits and characters of -_.@:"
+
+// given is what users state about a file. It is stored in the fields of the file, and copied to its document in the index.
+type given struct {
+	Meta        corpus.DublinCore
+	Contributor string
+}
+
+// givenOf returns what users stated about a file.
+func givenOf(f store.File) (g given) {
+	var all struct {
+		Meta        map[string]string `json:"dublin_core"`
+		Contributor string            `json:"contributor"`
+	}
+	if len(f.Fields) > 0 && json.Unmarshal(f.Fields, &all) == nil { // it was checked when it was stored
+		for _, e := range g.Meta.Elements() {
+			*e.Value = all.Meta[e.Name]
+		}
+		g.Contributor = all.Contributor
+	}
+	return g
+}
+
+// fields returns the fields of a new file; nil if there are none.
+func (g given) fields() json.RawMessage {
+	all := map[string]any{}
+	meta := map[string]string{}
+	for _, e := range g.Meta.Elements() {
+		if *e.Value != "" {
+			meta[e.Name] = *e.Value
+		}
+	}
+	if len(meta) > 0 {
+		all["dublin_core"] = meta
+	}
+	if g.Contributor != "" {
+		all["contributor"] = g.Contributor
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		panic("files: " + err.Error()) // maps of strings always have JSON
+	}
+	return raw
+}
+
+// in reports whether the document has what users stated.
+func (g given) in(d corpus.Document) bool {
+	return d.Given == g.Meta && (g.Contributor == "" || d.Contributor == g.Contributor)
+}
+
+// annotate copies what users stated about a file to its document, if it is indexed.
+func (s *Service) annotate(ctx context.Context, id string) error {
+	s.givenMu.Lock()
+	defer s.givenMu.Unlock()
+	f, err := s.opts.Store.File(ctx, id)
+	if err != nil {
+		return ignore(err, store.ErrNotFound)
+	}
+	g := givenOf(f)
+	return s.opts.Index.Annotate(ctx, Collection, corpus.DocumentID(id), g.Meta, g.Contributor)
 }
 
 func text(v any) string {
@@ -88,7 +181,8 @@ func deeper(v any, depth int) bool {
 }
 
 // UpdateFile sets fields of a file: title, author, owner, read_progress, last_read_at, bookmarks, highlights, notes, related_docs,
-// permissions, is_favorite and metadata. Each is replaced as a whole, and null removes it. Any other field is an error.
+// permissions, is_favorite, metadata, dublin_core and contributor. Each is replaced as a whole, and null removes it. Any other field is an
+// error. The last two are those of the document in the index too.
 func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]json.RawMessage) (store.File, error) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		check := fields[name]
@@ -128,6 +222,7 @@ func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]
 	if err == nil {
 		s.saveRecord(ctx, id)
 		s.setRunning(&f)
+		err = s.annotate(context.WithoutCancel(ctx), id)
 	}
 	return f, notFound(err, "file")
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -27,6 +28,10 @@ type Upload struct {
 	SkipExists bool      // if a file with the same bytes exists, return that file instead
 	Options    json.RawMessage
 	Stores     []string // ids of vector stores to join
+	// Meta takes precedence over the metadata that the bytes state. Contributor is the account that earns a share of the answers that use
+	// the file; empty: the one that the bytes name, or else that of whoever runs the server. Neither changes a file that exists.
+	Meta        corpus.DublinCore
+	Contributor string
 	// AfterBody, if set, is called when Body has been read to its end, before the upload is validated. It sets the fields that a form
 	// sends after the bytes. Its error rejects the upload.
 	AfterBody func(u *Upload) error

@@ -31,6 +31,7 @@ type Index interface {
 	index.Index
 	index.Sets
 	index.DocumentReader
+	index.Annotator
 }
 
 // Store is the store that the service needs.
@@ -151,6 +152,7 @@ type Service struct {
 	storesMu sync.Mutex // held while a vector store is created or deleted: its deletion reaches the index before another one gets its id
 	outboxMu sync.Mutex // held while the index gets changes
 	blobsMu  sync.Mutex // held while bytes are stored or removed together with the rows that refer to them
+	givenMu  sync.Mutex // held while what users state about a file is read from the store and copied to the index
 	startMu  sync.Mutex // held while a task is running in the store and not yet in the map running
 
 	outboxFailed atomic.Bool // a change could not be applied to the index
@@ -222,6 +224,11 @@ func (s *Service) compare(ctx context.Context) error {
 	a, err := s.audit(ctx)
 	if err != nil {
 		return err
+	}
+	for _, id := range a.edited {
+		if err := s.annotate(ctx, id); err != nil {
+			return err
+		}
 	}
 	for _, id := range a.unindexed {
 		ids, err := s.opts.Store.StoresOf(ctx, id)

@@ -64,7 +64,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	}
 	now := s.opts.Now().UTC()
 	f = store.File{ID: cmp.Or(u.ID, s.opts.NewID()), Name: u.Name, MediaType: u.MediaType, Purpose: u.Purpose, MD5: u.MD5, URL: u.URL, Status: store.Pending,
-		Options: u.Options, CreatedAt: now, UpdatedAt: now}
+		Options: u.Options, Fields: given{u.Meta, u.Contributor}.fields(), CreatedAt: now, UpdatedAt: now}
 	if st != nil {
 		f.Bytes, f.MD5, f.SHA256 = st.bytes, st.md5, st.sha256
 	}
@@ -206,7 +206,7 @@ func (s *Service) checkUpload(ctx context.Context, u *Upload, st *staged) error 
 	return nil
 }
 
-// Validate checks the purpose, the MD5 and the options, and sets the default purpose. [Service.Upload] calls it. A server that has these
+// Validate checks the purpose, the MD5, the options, the metadata and the contributor, and sets the default purpose. [Service.Upload] calls it. A server that has these
 // fields before the file calls it earlier.
 func (u *Upload) Validate() error {
 	u.Purpose = cmp.Or(u.Purpose, "general")
@@ -220,7 +220,10 @@ func (u *Upload) Validate() error {
 	if len(u.Options) > maxOptions || len(u.Options) > 0 && !isObject(u.Options) {
 		return fault.Invalid("parse_options", "want a JSON object of at most %d bytes", maxOptions)
 	}
-	return nil
+	if u.Contributor != "" && !corpus.ValidAccount(u.Contributor) {
+		return fault.Invalid("contributor", "%s", wantAccount)
+	}
+	return u.Meta.Validate()
 }
 
 // checkID validates an id chosen by the caller. Ids of documents of folders are taken.

@@ -310,13 +310,19 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, erro
 		return ingest.FileResult{}, s.damagedFile(f)
 	}
 	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
+	stated := givenOf(f)
+	in.Given, in.Contributor = stated.Meta, stated.Contributor
 	if f.URL != "" {
 		in.URI = withoutQuery(f.URL)
 	}
-	return s.opts.Ingest.IngestFile(ctx, in, func(stage ingest.Stage, share float64) {
+	taken, err := s.opts.Ingest.IngestFile(ctx, in, func(stage ingest.Stage, share float64) {
 		at := stages[stage]
 		a.setProgress(at[0] + share*(at[1]-at[0]))
 	})
+	if err == nil {
+		err = s.annotate(ctx, f.ID) // users may have edited the file meanwhile
+	}
+	return taken, err
 }
 
 // readable returns the name of a file. If its extension is unknown, the extension of its media type is added.

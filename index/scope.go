@@ -88,6 +88,13 @@ type Sets interface {
 	DeleteSet(ctx context.Context, collection, set string) error
 }
 
+// Annotator is the part of an index that changes what users state about a document. Its method may be called concurrently.
+type Annotator interface {
+	// Annotate sets the metadata that users give a document, and its contributor unless that is empty. The chunks of the document do not
+	// change, so neither does the version of the collection. Unknown ids are ignored. The change is durable when the call returns.
+	Annotate(ctx context.Context, collection string, id corpus.DocumentID, given corpus.DublinCore, contributor string) error
+}
+
 // DocumentReader is the part of an index that reads whole documents. All methods may be called concurrently and accept scopes.
 type DocumentReader interface {
 	// DocumentsByID returns the documents of ids that exist, in the order of ids.

@@ -17,6 +17,10 @@ type File struct {
 	Name       string // its extension selects the format
 	URI        string // where it came from; empty: Name
 	Title      string // if set, replaces the title in the bytes
+	// Given and Contributor are what users state about the document; see [corpus.Document]. Without a Contributor, it is the one that the
+	// document names.
+	Given       corpus.DublinCore
+	Contributor string
 }
 
 // Stage is a step of ingesting a file.
@@ -56,7 +60,7 @@ func (g *Ingester) IngestFile(ctx context.Context, f File, progress func(Stage, 
 		return FileResult{}, err
 	}
 	r.onStage(Parsing, 0)
-	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title, upload: true}
+	j := job{uri: cmp.Or(f.URI, f.Name), name: f.Name, title: f.Title, given: f.Given, contributor: f.Contributor, upload: true}
 	d := r.build(ctx, j, f.ID, g.hash(j, data), data)
 	if d.release != nil {
 		defer d.release()

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,9 @@ import (
 type job struct {
 	uri, name, title string
 	path             string // see [corpus.Document]
-	upload           bool   // parsed even if Options.Failures lists it
+	given            corpus.DublinCore
+	contributor      string
+	upload           bool // parsed even if Options.Failures lists it
 	read             func() ([]byte, error)
 }
 
@@ -201,7 +204,8 @@ func (r *run) build(ctx context.Context, j job, id corpus.DocumentID, hash strin
 	}
 	out.doc = corpus.Document{
 		ID: id, Collection: r.collection, Title: p.Title, URI: parse.PrintableName(j.uri), Path: parse.PrintableName(j.path), MediaType: p.MediaType, Hash: hash,
-		Bytes: int64(out.bytes), Pages: p.Pages, Meta: p.Meta, IndexedAt: r.opts.Now().UTC(),
+		Bytes: int64(out.bytes), Pages: p.Pages, Meta: p.Meta, Given: j.given,
+		Contributor: cmp.Or(j.contributor, p.Contributor), IndexedAt: r.opts.Now().UTC(),
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sort"
 
@@ -11,7 +12,43 @@ import (
 	"github.com/sluice-rag/sluice/index"
 )
 
-var _ index.DocumentReader = (*Index)(nil)
+var (
+	_ index.DocumentReader = (*Index)(nil)
+	_ index.Annotator      = (*Index)(nil)
+)
+
+// Annotate implements [index.Annotator].
+func (x *Index) Annotate(ctx context.Context, collection string, id corpus.DocumentID, given corpus.DublinCore, contributor string) error {
+	name, err := collectionName(collection)
+	if err != nil {
+		return err
+	}
+	if err := x.enter(ctx); err != nil {
+		return err
+	}
+	defer x.life.RUnlock()
+	x.write.Lock()
+	defer x.write.Unlock()
+	c, err := x.collection(name)
+	if err != nil || c == nil {
+		return failed("annotate document", err)
+	}
+	var d *docRecord
+	if err := x.view(func(tx *txn) error { d, err = readDocument(tx, c.id, id); return err }); err != nil {
+		return failed("annotate document", err)
+	}
+	if d == nil || d.Given == given && (contributor == "" || d.Contributor == contributor) {
+		return nil
+	}
+	d.Given, d.Contributor = given, cmp.Or(contributor, d.Contributor)
+	raw, err := sealJSON(d)
+	if err != nil {
+		return err
+	}
+	return failed("annotate document", x.update(func(tx *txn) error {
+		return errors.Join(tx.Bucket(bucketDocuments).Put(idKey(c.id, string(id)), raw), tx.Bucket(bucketMeta).Put(keyScrub, nil)) // erase what it replaces
+	}))
+}
 
 // DocumentsByID implements [index.DocumentReader].
 func (x *Index) DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error) {

@@ -22,7 +22,7 @@ import (
 // with t.Cleanup. A back end that stores its data elsewhere uses dir as a name.
 type Open func(t *testing.T, dir string) index.Index
 
-// TestIndex checks an index against [index.Index], and against [index.Spaces], [index.Graph], [index.Sets] and [index.DocumentReader]
+// TestIndex checks an index against [index.Index], and against [index.Spaces], [index.Graph], [index.Sets], [index.DocumentReader] and [index.Annotator]
 // if it implements them.
 func TestIndex(t *testing.T, open Open) {
 	for _, c := range []struct {
@@ -72,6 +72,7 @@ func TestIndex(t *testing.T, open Open) {
 		{"SetsReopen", setsReopen},
 		{"SetsModel", setsModel},
 		{"Contents", contents},
+		{"Annotate", annotate},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}

@@ -184,3 +184,35 @@ func owned(t *testing.T, open Open) {
 		t.Errorf("a caller's change is seen: %+v", again[0].Chunk)
 	}
 }
+
+// annotate changes what users state about a document.
+func annotate(t *testing.T, open Open) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	a, ok := x.(index.Annotator)
+	if !ok {
+		t.Skip("the index has no annotations")
+	}
+	ctx := t.Context()
+	put(t, x, "c", "a", "A", passage("apple"))
+	given := corpus.DublinCore{Title: "Of Apples", Creator: "Ada"}
+	for _, err := range []error{a.Annotate(ctx, "c", "a", given, "ada"), a.Annotate(ctx, "c", "unknown", given, "ada"), a.Annotate(ctx, "unknown", "a", given, "ada")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, "annotate in a scope", a.Annotate(ctx, index.Scope{Collection: "c", Sets: []string{"s"}}.Name(), "a", given, ""), "collection")
+	given.Creator = ""
+	if err := a.Annotate(ctx, "c", "a", given, ""); err != nil { // the contributor stays
+		t.Fatal(err)
+	}
+	want(t, search(t, x, index.Query{Collection: "c", Text: "apple"}), "a/0")
+	x = open(t, dir)
+	docs, err := x.Documents(ctx, "c", "", 0)
+	if err != nil || len(docs) != 1 || docs[0].Given != given || docs[0].Contributor != "ada" || docs[0].Title != "A" {
+		t.Errorf("%+v, %v", docs, err)
+	}
+	if docs, err := x.Documents(ctx, "unknown", "", 0); err != nil || len(docs) > 0 {
+		t.Errorf("%+v, %v", docs, err)
+	}
+}

@@ -3,7 +3,9 @@ package parse
 import (
 	"fmt"
 	"html"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +21,10 @@ var anchored = regexp.MustCompile(`(?m)(?:^|[\s\[{,:])[&*][^\s&*]`)
 // their number.
 var nested = regexp.MustCompile(`(?:[-?:][ \t]+){100}`)
 
-// frontMatter parses and removes YAML front matter: the lines between two lines of three dashes at the beginning of a document.
-func frontMatter(s string) (body string, meta corpus.DublinCore) {
+// frontMatter removes and returns YAML front matter: the lines between two lines of three dashes at the beginning of a document.
+func frontMatter(s string) (body string, values map[string]any) {
 	if !strings.HasPrefix(s, "---\n") {
-		return s, meta
+		return s, nil
 	}
 	const most = 64 << 10
 	head := s[4:min(len(s), most)]
@@ -32,14 +34,14 @@ func frontMatter(s string) (body string, meta corpus.DublinCore) {
 		end, skip = len(head)-3, 3
 	}
 	if end < 0 {
-		return s, meta
+		return s, nil
 	}
 	head = s[4 : 4+end]
 	values, err := readYAML(head)
 	if err != nil {
-		return s, meta
+		return s, nil
 	}
-	return s[min(len(s), 4+end+skip-1):], dublinCore(values)
+	return s[min(len(s), 4+end+skip-1):], values
 }
 
 func readYAML(s string) (values map[string]any, err error) {
@@ -54,15 +56,30 @@ func readYAML(s string) (values map[string]any, err error) {
 	return values, yaml.Unmarshal([]byte(s), &values)
 }
 
-func dublinCore(values map[string]any) corpus.DublinCore {
-	get := func(keys ...string) string {
-		for _, want := range keys {
-			for k, v := range values {
-				if strings.EqualFold(strings.TrimPrefix(strings.ToLower(k), "dc."), want) {
-					if s := scalar(v); s != "" {
-						return s
-					}
-				}
+// prefixes precede the names of elements in front matter and in the meta elements of HTML.
+var prefixes = []string{"dcterms.", "dcterms:", "dc.", "dc:", "dc_", "citation_"}
+
+// dublinCore returns the metadata among named values, and the named contributor. The names of elements may have a prefix; case does not
+// matter. A name without a prefix takes precedence, so that the result does not depend on the order of a map.
+func dublinCore(values map[string]any) (meta corpus.DublinCore, contributor string) {
+	named := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		name := strings.ToLower(strings.TrimSpace(key))
+		plain := true
+		for _, prefix := range prefixes {
+			if rest, ok := strings.CutPrefix(name, prefix); ok {
+				name, plain = rest, false
+				break
+			}
+		}
+		if s := scalar(values[key]); s != "" && (plain || named[name] == "") {
+			named[name] = s
+		}
+	}
+	get := func(names ...string) string {
+		for _, name := range names {
+			if named[name] != "" {
+				return named[name]
 			}
 		}
 		return ""
@@ -73,10 +90,12 @@ func dublinCore(values map[string]any) corpus.DublinCore {
 		Subject:     get("subject", "tags", "keywords", "categories"),
 		Description: get("description", "summary", "abstract"),
 		Publisher:   get("publisher"),
-		Date:        get("date", "published", "created", "updated"),
+		Date:        get("date", "published", "publication_date", "online_date", "issued", "created", "updated"),
 		Language:    get("language", "lang"),
 		Rights:      get("rights", "license", "copyright"),
-	}
+		Source:      get("source", "source_url", "canonical"),
+		Identifier:  get("identifier", "doi", "isbn"),
+	}, get("contributor")
 }
 
 func scalar(v any) string {

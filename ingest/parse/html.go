@@ -105,6 +105,9 @@ func stripTags(s string) string {
 	}
 }
 
+// maxAuthors limits the authors of a page; each has a meta element of its own.
+const maxAuthors = 20
+
 // htmlHead reads the title and the meta elements.
 func htmlHead(root *html.Node, p *Parsed) {
 	values := map[string]any{}
@@ -126,7 +129,6 @@ func htmlHead(root *html.Node, p *Parsed) {
 			if name == "" {
 				name = strings.ToLower(attr(n, "property"))
 			}
-			name = strings.TrimPrefix(strings.TrimPrefix(name, "dcterms."), "dc.")
 			switch name {
 			case "article:published_time":
 				name = "date"
@@ -135,12 +137,17 @@ func htmlHead(root *html.Node, p *Parsed) {
 			case "article:author":
 				name = "authors"
 			}
-			if c := attr(n, "content"); c != "" && values[name] == nil {
-				values[name] = c
+			c := attr(n, "content")
+			if all, _ := values[name].([]any); c != "" && len(all) < maxAuthors && (values[name] == nil || strings.HasSuffix(name, "author") || strings.HasSuffix(name, "creator")) {
+				values[name] = append(all, c)
+			}
+		case atom.Link:
+			if strings.EqualFold(attr(n, "rel"), "canonical") && strings.HasPrefix(attr(n, "href"), "http") && values["canonical"] == nil {
+				values["canonical"] = attr(n, "href")
 			}
 		}
 	}
-	p.Meta = dublinCore(values)
+	p.Meta, p.Contributor = dublinCore(values)
 	if p.Meta == (corpus.DublinCore{Language: p.Meta.Language}) && p.Title == "" {
 		return
 	}

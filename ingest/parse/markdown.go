@@ -24,8 +24,9 @@ const (
 
 // parseMarkdown parses CommonMark with tables, and YAML front matter.
 func parseMarkdown(ctx context.Context, src source) (Parsed, error) {
-	body, meta := frontMatter(decode(src.data))
-	p := Parsed{Meta: meta}
+	body, values := frontMatter(decode(src.data))
+	var p Parsed
+	p.Meta, p.Contributor = dublinCore(values)
 	for len(body) > 0 && len(p.Blocks) <= src.limits.Blocks {
 		if ctx.Err() != nil {
 			return p, ctx.Err()

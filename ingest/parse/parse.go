@@ -73,8 +73,10 @@ type Parsed struct {
 	Title     string // never empty
 	MediaType string
 	Meta      corpus.DublinCore
-	Pages     int // 0 if the format has no pages
-	Blocks    []Block
+	// Contributor is the account that the document names as its contributor. It is empty if the name cannot be that of an account.
+	Contributor string
+	Pages       int // 0 if the format has no pages
+	Blocks      []Block
 }
 
 // Limits are the limits of parsing a document. A zero field means its default.
@@ -223,9 +225,11 @@ func (p *Parsed) finish(name string, limits Limits) error {
 	if len(p.Blocks) > limits.Blocks { // splitting code adds blocks
 		return tooLarge("holds more than %d blocks", limits.Blocks)
 	}
-	m := &p.Meta
-	for _, s := range []*string{&m.Title, &m.Creator, &m.Subject, &m.Description, &m.Publisher, &m.Date, &m.Language, &m.Rights} {
-		*s = clip(oneLine(*s), 2000)
+	for _, e := range p.Meta.Elements() {
+		*e.Value = clip(oneLine(*e.Value), corpus.MaxElement)
+	}
+	if !corpus.ValidAccount(p.Contributor) {
+		p.Contributor = ""
 	}
 	p.Title = clip(oneLine(p.Title), 300)
 	for _, t := range []string{clip(p.Meta.Title, 300), baseTitle(name), "untitled"} {

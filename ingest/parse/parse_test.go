@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf16"
 
+	"github.com/go-pdf/fpdf"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -209,5 +211,49 @@ func TestUnusualFrontMatter(t *testing.T) {
 		if d := cmp.Diff(want, p.Meta); d != "" {
 			t.Errorf("%q: %s", in, d)
 		}
+	}
+}
+
+// withXMP returns a PDF file whose catalog refers to XMP metadata. The library writes the metadata, but not the reference.
+func withXMP(t *testing.T, xmp string) string {
+	file := string(book(t, func(f *fpdf.Fpdf) { f.SetXmpMetadata([]byte(xmp)) }))
+	number := regexp.MustCompile(`(\d+) 0 obj\n<< /Type /Metadata`).FindStringSubmatch(file)[1]
+	const entry = "/PageMode /UseOutlines"
+	return strings.Replace(file, entry, fmt.Sprintf("%-*s", len(entry), "/Metadata "+number+" 0 R"), 1)
+}
+
+// TestStatedMetadata reads the elements of Dublin Core, and the contributor, in each format that can state them.
+func TestStatedMetadata(t *testing.T) {
+	want := corpus.DublinCore{Title: "Of Rivers", Creator: "Dee Water, Ed Brook", Subject: "rivers", Description: "About rivers.", Publisher: "Acme",
+		Date: "2024-05-06", Language: "en", Rights: "CC BY 4.0", Source: "https://example.com/rivers", Identifier: "10.1000/182"}
+	xmp := `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">Of Rivers</rdf:li><rdf:li xml:lang="de">Von Flüssen</rdf:li></rdf:Alt></dc:title>
+<dc:creator><rdf:Seq><rdf:li>Dee Water</rdf:li><rdf:li>Ed Brook</rdf:li></rdf:Seq></dc:creator><dc:contributor>dee</dc:contributor>
+<dc:subject>rivers</dc:subject><dc:description>About rivers.</dc:description><dc:publisher>Acme</dc:publisher><dc:date>2024-05-06</dc:date><dc:language>en</dc:language>
+<dc:rights>CC BY 4.0</dc:rights><dc:source>https://example.com/rivers</dc:source><dc:identifier>10.1000/182</dc:identifier></rdf:Description></rdf:RDF></x:xmpmeta>`
+	for name, data := range map[string]string{
+		"front matter.md": "---\ntitle: Of Rivers\nauthor: [Dee Water, Ed Brook]\ncontributor: dee\nsubject: rivers\nsummary: About rivers.\npublisher: Acme\n" +
+			"date: 2024-05-06\nlang: en\nlicense: CC BY 4.0\nsource: https://example.com/rivers\ndoi: 10.1000/182\n---\nwords",
+		"prefixed.md": "---\ndc_title: Of Rivers\nDC.Creator: Dee Water, Ed Brook\ndcterms.contributor: dee\ndc:subject: rivers\ndc_description: About rivers.\ndc_publisher: Acme\n" +
+			"dc_date: 2024-05-06\ndc_language: en\ndc_rights: CC BY 4.0\ndc_source: https://example.com/rivers\ndc_identifier: 10.1000/182\n---\nwords",
+		"dc.html": `<html lang="en"><meta name="DC.title" content="Of Rivers"><meta name="DC.creator" content="Dee Water"><meta name="DC.creator" content="Ed Brook">
+<meta name="dc.contributor" content="dee"><meta name="dcterms.subject" content="rivers"><meta name="dcterms.abstract" content="About rivers."><meta name="DC.publisher" content="Acme">
+<meta name="dcterms.issued" content="2024-05-06"><meta name="DC.rights" content="CC BY 4.0"><meta name="DC.source" content="https://example.com/rivers"><meta name="DC.identifier" content="10.1000/182">words`,
+		"citation.html": `<html lang="en"><meta name="citation_title" content="Of Rivers"><meta name="citation_author" content="Dee Water"><meta name="citation_author" content="Ed Brook">
+<meta name="contributor" content="dee"><meta name="citation_keywords" content="rivers"><meta name="citation_abstract" content="About rivers."><meta name="citation_publisher" content="Acme">
+<meta name="citation_publication_date" content="2024-05-06"><meta name="copyright" content="CC BY 4.0"><link rel="canonical" href="https://example.com/rivers"><meta name="citation_doi" content="10.1000/182">words`,
+		"xmp.pdf": withXMP(t, xmp),
+	} {
+		p, err := parse.Parse(t.Context(), name, []byte(data), parse.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d := cmp.Diff(want, p.Meta); d != "" || p.Contributor != "dee" {
+			t.Errorf("%s, contributor %q (-want +got):\n%s", name, p.Contributor, d)
+		}
+	}
+	p, err := parse.Parse(t.Context(), "a.md", []byte("---\ncontributor: Dee Water of the Society\n---\nwords"), parse.Limits{})
+	if err != nil || p.Contributor != "" {
+		t.Errorf("contributor %q, which cannot be an account, %v", p.Contributor, err)
 	}
 }

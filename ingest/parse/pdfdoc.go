@@ -1,7 +1,10 @@
 package parse
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -146,23 +149,60 @@ func (d *pdfDoc) pageLines(page pdfPage) []pdfLine {
 	return gatherLines(ip.runs)
 }
 
-// info reads the information dictionary.
+// info reads the XMP metadata and, for elements that it lacks, the information dictionary.
 func (d *pdfDoc) info(p *Parsed) {
 	_ = attempt(func() {
 		info := d.r.Trailer().Key("Info")
 		get := func(key string) string { return oneLine(shortText(info.Key(key))) }
 		p.Meta = corpus.DublinCore{
-			Title: get("Title"), Creator: get("Author"), Subject: get("Subject"),
+			Title: get("Title"), Creator: get("Author"), Subject: cmp.Or(get("Keywords"), get("Subject")), Description: get("Subject"),
 			Date: pdfDate(get("CreationDate")), Language: oneLine(shortText(d.r.Trailer().Key("Root").Key("Lang"))),
 		}
-		if k := get("Keywords"); k != "" && p.Meta.Subject == "" {
-			p.Meta.Subject = k
+	})
+	_ = attempt(func() {
+		if raw, err := d.stream(d.r.Trailer().Key("Root").Key("Metadata")); err == nil && len(raw) <= maxXMP {
+			var stated corpus.DublinCore
+			stated, p.Contributor = dublinCore(xmpValues(raw))
+			p.Meta = stated.Or(p.Meta)
 		}
 	})
 	// Word processors set the title to the name of the printed file.
 	t := strings.ToLower(p.Meta.Title)
 	if t == "untitled" || strings.HasPrefix(t, "microsoft word - ") || strings.HasSuffix(t, ".doc") || strings.HasSuffix(t, ".docx") {
 		p.Meta.Title = ""
+	}
+}
+
+// maxXMP limits the XMP metadata that is read, in bytes.
+const maxXMP = 1 << 20
+
+// xmpValues returns the elements of Dublin Core in XMP metadata (ISO 16684-1). Of texts in several languages it returns the first.
+func xmpValues(raw []byte) map[string]any {
+	const space = "http://purl.org/dc/elements/1.1/"
+	values := map[string]any{}
+	element := ""
+	dec := xml.NewDecoder(bytes.NewReader(raw))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return values
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Space == space {
+				element = t.Name.Local
+			}
+		case xml.EndElement:
+			if t.Name.Space == space {
+				element = ""
+			}
+		case xml.CharData:
+			text := strings.TrimSpace(string(t))
+			all, _ := values[element].([]any)
+			if element != "" && text != "" && (len(all) == 0 || len(all) < maxAuthors && (element == "creator" || element == "subject")) {
+				values[element] = append(all, text)
+			}
+		}
 	}
 }
 

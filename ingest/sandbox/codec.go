@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
@@ -27,11 +26,6 @@ func maxReply(l parse.Limits) int64 {
 	return int64(l.Text) + perBlock*int64(l.Blocks) + perLink*allLinks + headerBytes
 }
 
-// metaFields returns the fields of a document's metadata.
-func metaFields(m *corpus.DublinCore) []*string {
-	return []*string{&m.Title, &m.Creator, &m.Subject, &m.Description, &m.Publisher, &m.Date, &m.Language, &m.Rights}
-}
-
 const (
 	flagSynthetic = 1 << iota
 	flagFenced
@@ -46,8 +40,9 @@ func encode(p parse.Parsed) []byte {
 	e := encoder(make([]byte, 0, size))
 	e.text(p.Title)
 	e.text(p.MediaType)
-	for _, f := range metaFields(&p.Meta) {
-		e.text(*f)
+	e.text(p.Contributor)
+	for _, m := range p.Meta.Elements() {
+		e.text(*m.Value)
 	}
 	e.number(p.Pages)
 	e.number(len(p.Blocks))
@@ -90,9 +85,9 @@ func (e *encoder) text(s string) {
 // decode decodes the output of encode. It does not trust its input.
 func decode(body []byte, limits parse.Limits) (p parse.Parsed, err error) {
 	d := &decoder{rest: string(body)}
-	p.Title, p.MediaType = d.cloneText(), d.cloneText()
-	for _, f := range metaFields(&p.Meta) {
-		*f = d.cloneText()
+	p.Title, p.MediaType, p.Contributor = d.cloneText(), d.cloneText(), d.cloneText()
+	for _, m := range p.Meta.Elements() {
+		*m.Value = d.cloneText()
 	}
 	p.Pages = d.number(limits.Pages)
 	p.Blocks = make([]parse.Block, d.number(limits.Blocks))

@@ -106,6 +106,12 @@ func (f invalidatingIndex) Put(ctx context.Context, docs []corpus.Document, entr
 	return f.Index.Put(ctx, docs, entries)
 }
 
+// Annotate implements [index.Annotator].
+func (f invalidatingIndex) Annotate(ctx context.Context, collection string, id corpus.DocumentID, given corpus.DublinCore, contributor string) error {
+	defer f.invalidate([]corpus.DocumentID{id})
+	return f.Index.Annotate(ctx, collection, id, given, contributor)
+}
+
 // Delete implements [index.Writer].
 func (f invalidatingIndex) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
 	f.invalidate(ids)

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,11 +11,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Limits of a document in one reply. The rest can be requested from the next segment or page on.
@@ -89,6 +92,9 @@ func (s *routes) upload(w http.ResponseWriter, r *http.Request, form *form) erro
 	if err != nil {
 		return err
 	}
+	if by, ok := auth.From(r.Context()); ok && by.Key != "" {
+		u.Contributor = cmp.Or(u.Contributor, by.Account)
+	}
 	f, _, err := s.o.Files.Upload(r.Context(), u)
 	if err == nil {
 		server.ReplyJSON(w, http.StatusOK, fileOf(f))
@@ -121,6 +127,7 @@ func (f *form) readUpload() (files.Upload, error) {
 		}
 		whole, err := f.upload()
 		u.ID, u.Purpose, u.MD5, u.SkipExists, u.Options = whole.ID, whole.Purpose, whole.MD5, whole.SkipExists, whole.Options
+		u.Meta, u.Contributor = whole.Meta, cmp.Or(whole.Contributor, u.Contributor)
 		return err
 	}
 	return u, nil
@@ -147,16 +154,15 @@ func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	named, err := s.o.Files.FilesByID(r.Context(), []string{id})
+	d, err := s.o.Files.Document(r.Context(), r.PathValue("id"), 0, 0)
 	if err != nil {
-		return err
+		return notFound(err, "file")
 	}
-	f, ok := named[id]
-	if !ok {
-		return notFound(store.ErrNotFound, "file")
+	out := fileOf(d.File)
+	if d.Document.ID != "" {
+		out.DublinCore, out.Contributor = dublinCoreOf(d.Document), d.Document.Contributor
 	}
-	server.ReplyJSON(w, http.StatusOK, fileOf(f))
+	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
 }
 
@@ -204,25 +210,34 @@ func fileStatus(s store.Status) string {
 }
 
 func fileOf(f store.File) File {
+	n := fieldsOf(f)
 	return File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
-		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(fieldsOf(f).Metadata)}
+		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
+}
+
+// dublinCoreOf returns the metadata of an indexed document; nil if it has none.
+func dublinCoreOf(d corpus.Document) *wire.DublinCore {
+	meta := d.Metadata()
+	return wire.DublinCoreOf(&meta, corpus.MaxElement)
 }
 
 // fileFields holds the fields that people have set on a file.
 type fileFields struct {
-	Title        string          `json:"title"`
-	Author       string          `json:"author"`
-	Owner        string          `json:"owner"`
-	ReadProgress float64         `json:"read_progress"`
-	LastReadAt   string          `json:"last_read_at"`
-	Bookmarks    []int           `json:"bookmarks"`
-	Highlights   []string        `json:"highlights"`
-	Notes        []string        `json:"notes"`
-	RelatedDocs  []string        `json:"related_docs"`
-	Permissions  []string        `json:"permissions"`
-	IsFavorite   bool            `json:"is_favorite"`
-	Metadata     json.RawMessage `json:"metadata"`
+	Title        string           `json:"title"`
+	Author       string           `json:"author"`
+	Owner        string           `json:"owner"`
+	ReadProgress float64          `json:"read_progress"`
+	LastReadAt   string           `json:"last_read_at"`
+	Bookmarks    []int            `json:"bookmarks"`
+	Highlights   []string         `json:"highlights"`
+	Notes        []string         `json:"notes"`
+	RelatedDocs  []string         `json:"related_docs"`
+	Permissions  []string         `json:"permissions"`
+	IsFavorite   bool             `json:"is_favorite"`
+	Metadata     json.RawMessage  `json:"metadata"`
+	DublinCore   *wire.DublinCore `json:"dublin_core"`
+	Contributor  string           `json:"contributor"`
 }
 
 func fieldsOf(f store.File) fileFields {
@@ -278,18 +293,19 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 
 // documentOf returns the JSON of a document, with as much text as one reply may have.
 func documentOf(d files.Document) Document {
-	f, n := d.File, fieldsOf(d.File)
+	f, n, meta := d.File, fieldsOf(d.File), d.Document.Metadata()
 	out := Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
 		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: isoTime(f.CreatedAt), UpdatedAt: isoTime(f.UpdatedAt),
-		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, d.Document.Meta.Creator),
+		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, meta.Creator),
 		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orEmptyList(n.Bookmarks), Highlights: orEmptyList(n.Highlights),
 		Notes: orEmptyList(n.Notes), RelatedDocs: orEmptyList(n.RelatedDocs), Permissions: orEmptyList(n.Permissions), VectorStoreIDs: orEmptyList(d.Stores),
-		IsFavorite: n.IsFavorite, Metadata: orEmpty(n.Metadata)}
+		IsFavorite: n.IsFavorite, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
 	if d.Document.ID == "" {
 		return out
 	}
-	c := &Content{ID: first(f.MD5, f.ID), Abstract: d.Document.Meta.Description, Language: d.Document.Meta.Language, FileType: f.MediaType, URL: f.URL,
-		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(d.Document.Meta.Subject), Metadata: json.RawMessage("{}"),
+	out.DublinCore, out.Contributor = dublinCoreOf(d.Document), d.Document.Contributor
+	c := &Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: f.URL,
+		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(meta.Subject), Metadata: json.RawMessage("{}"),
 		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []Segment{}}
 	text := 0
 	for i, chunk := range d.Segments {

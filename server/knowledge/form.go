@@ -86,7 +86,8 @@ func (f *form) urlencoded(r io.Reader) error {
 }
 
 // formFields are the names of the fields.
-var formFields = []string{"file", "url", "name", "file_type", "purpose", "id", "md5", "skip_exists", "parse_options", "request_id"}
+var formFields = []string{"file", "url", "name", "file_type", "purpose", "id", "md5", "skip_exists", "parse_options", "request_id", "contributor",
+	"dc_title", "dc_creator", "dc_subject", "dc_description", "dc_publisher", "dc_date", "dc_language", "dc_rights", "dc_source", "dc_identifier"}
 
 // checkField returns an error for an unknown or repeated field.
 func (f *form) checkField(name string) error {
@@ -226,7 +227,11 @@ func filename(disposition string) (string, error) {
 
 // upload returns the upload that the fields describe, without the name and the type of the file.
 func (f *form) upload() (files.Upload, error) {
-	u := files.Upload{ID: f.fields["id"], Purpose: f.fields["purpose"], MD5: f.fields["md5"], Options: json.RawMessage(strings.TrimSpace(f.fields["parse_options"]))}
+	u := files.Upload{ID: f.fields["id"], Purpose: f.fields["purpose"], MD5: f.fields["md5"], Options: json.RawMessage(strings.TrimSpace(f.fields["parse_options"])),
+		Contributor: f.fields["contributor"]}
+	for _, e := range u.Meta.Elements() {
+		*e.Value = f.fields[e.Name]
+	}
 	if err := u.Validate(); err != nil {
 		return u, err
 	}

@@ -1,6 +1,10 @@
 package knowledge
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/sluice-rag/sluice/wire"
+)
 
 // Statuses of a file.
 const (
@@ -27,6 +31,9 @@ type File struct {
 	ProcessingError string          `json:"processing_error_message,omitempty"`
 	URL             string          `json:"url,omitempty" description:"URL from which it was fetched."`
 	Metadata        json.RawMessage `json:"metadata"`
+	// The reply to GET /v1/files/{id} also has the elements that the file states.
+	DublinCore  *wire.DublinCore `json:"dublin_core,omitempty" description:"Metadata that users set. A reply about one indexed file also has what the file states."`
+	Contributor string           `json:"contributor,omitempty" description:"Account that earns a share of the answers that use the file."`
 }
 
 // FileList is a page of files.
@@ -49,6 +56,17 @@ type Upload struct {
 	SkipExists   bool   `formData:"skip_exists" description:"If a file with the same bytes exists, the reply is that file."`
 	ParseOptions string `formData:"parse_options" description:"A JSON object. Stored with the file."`
 	RequestID    string `formData:"request_id"`
+	Contributor  string `formData:"contributor" maxLength:"128" description:"Account that earns a share of the answers that use the file. By default that of the key."`
+	Title        string `formData:"dc_title" maxLength:"2000" description:"Dublin Core; this and the next fields take precedence over what the file states."`
+	Creator      string `formData:"dc_creator" maxLength:"2000"`
+	Subject      string `formData:"dc_subject" maxLength:"2000"`
+	Description  string `formData:"dc_description" maxLength:"2000"`
+	Publisher    string `formData:"dc_publisher" maxLength:"2000"`
+	Date         string `formData:"dc_date" maxLength:"2000"`
+	Language     string `formData:"dc_language" maxLength:"2000"`
+	Rights       string `formData:"dc_rights" maxLength:"2000"`
+	Source       string `formData:"dc_source" maxLength:"2000"`
+	Identifier   string `formData:"dc_identifier" maxLength:"2000"`
 }
 
 // Document is a file with its content. It has the fields that three different clients of GET /v1/files/{id}/content expect.
@@ -66,26 +84,28 @@ type Document struct {
 	TaskID          string `json:"task_id"`
 	ProcessingError string `json:"processing_error_message,omitempty"`
 
-	CreatedAt      string          `json:"created_at" description:"ISO 8601 in UTC, with microseconds and without a time zone."`
-	UpdatedAt      string          `json:"updated_at"`
-	MD5Sum         string          `json:"md5sum"`
-	MimeType       string          `json:"mime_type"`
-	Title          string          `json:"title"`
-	Author         string          `json:"author"`
-	Owner          string          `json:"owner"`
-	URL            string          `json:"url"`
-	ReadProgress   float64         `json:"read_progress" minimum:"0" maximum:"1"`
-	LastReadAt     string          `json:"last_read_at,omitempty"`
-	Bookmarks      []int           `json:"bookmarks"`
-	Highlights     []string        `json:"highlights"`
-	Notes          []string        `json:"notes"`
-	RelatedDocs    []string        `json:"related_docs"`
-	Permissions    []string        `json:"permissions"`
-	VectorStoreIDs []string        `json:"vector_store_ids"`
-	IsFavorite     bool            `json:"is_favorite"`
-	IsDelete       bool            `json:"is_delete"`
-	Metadata       json.RawMessage `json:"metadata"`
-	Content        *Content        `json:"content,omitempty" description:"Set when the file is indexed."`
+	CreatedAt      string           `json:"created_at" description:"ISO 8601 in UTC, with microseconds and without a time zone."`
+	UpdatedAt      string           `json:"updated_at"`
+	MD5Sum         string           `json:"md5sum"`
+	MimeType       string           `json:"mime_type"`
+	Title          string           `json:"title"`
+	Author         string           `json:"author"`
+	Owner          string           `json:"owner"`
+	URL            string           `json:"url"`
+	ReadProgress   float64          `json:"read_progress" minimum:"0" maximum:"1"`
+	LastReadAt     string           `json:"last_read_at,omitempty"`
+	Bookmarks      []int            `json:"bookmarks"`
+	Highlights     []string         `json:"highlights"`
+	Notes          []string         `json:"notes"`
+	RelatedDocs    []string         `json:"related_docs"`
+	Permissions    []string         `json:"permissions"`
+	VectorStoreIDs []string         `json:"vector_store_ids"`
+	IsFavorite     bool             `json:"is_favorite"`
+	IsDelete       bool             `json:"is_delete"`
+	Metadata       json.RawMessage  `json:"metadata"`
+	DublinCore     *wire.DublinCore `json:"dublin_core,omitempty" description:"What users set and, where that is empty, what the file states."`
+	Contributor    string           `json:"contributor,omitempty" description:"Account that earns a share of the answers that use the file; empty: that of the server."`
+	Content        *Content         `json:"content,omitempty" description:"Set when the file is indexed."`
 }
 
 // Content is the text of a document in segments. The index of a citation is the index of a segment.
@@ -130,18 +150,20 @@ type SegmentMetadata struct {
 
 // DocumentUpdate sets fields of a file. Fields that are left out do not change.
 type DocumentUpdate struct {
-	Title          *string         `json:"title,omitempty"`
-	Author         *string         `json:"author,omitempty"`
-	Owner          *string         `json:"owner,omitempty"`
-	ReadProgress   *float64        `json:"read_progress,omitempty" minimum:"0" maximum:"1"`
-	Bookmarks      []int           `json:"bookmarks,omitempty"`
-	Highlights     []string        `json:"highlights,omitempty"`
-	Notes          []string        `json:"notes,omitempty"`
-	RelatedDocs    []string        `json:"related_docs,omitempty"`
-	Permissions    []string        `json:"permissions,omitempty"`
-	IsFavorite     *bool           `json:"is_favorite,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty" description:"An object. It replaces the previous one."`
-	VectorStoreIDs []string        `json:"vector_store_ids,omitempty" description:"The vector stores that the file is to belong to."`
+	Title          *string          `json:"title,omitempty"`
+	Author         *string          `json:"author,omitempty"`
+	Owner          *string          `json:"owner,omitempty"`
+	ReadProgress   *float64         `json:"read_progress,omitempty" minimum:"0" maximum:"1"`
+	Bookmarks      []int            `json:"bookmarks,omitempty"`
+	Highlights     []string         `json:"highlights,omitempty"`
+	Notes          []string         `json:"notes,omitempty"`
+	RelatedDocs    []string         `json:"related_docs,omitempty"`
+	Permissions    []string         `json:"permissions,omitempty"`
+	IsFavorite     *bool            `json:"is_favorite,omitempty"`
+	Metadata       json.RawMessage  `json:"metadata,omitempty" description:"An object. It replaces the previous one."`
+	VectorStoreIDs []string         `json:"vector_store_ids,omitempty" description:"The vector stores that the file is to belong to."`
+	DublinCore     *wire.DublinCore `json:"dublin_core,omitempty" description:"Metadata that takes precedence over what the file states. It replaces what was set before."`
+	Contributor    *string          `json:"contributor,omitempty" maxLength:"128" description:"Only the present contributor and administrators can change it."`
 }
 
 // Pages are pages of a document's text.

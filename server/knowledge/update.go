@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
@@ -26,8 +28,22 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := s.o.Files.File(r.Context(), id); err != nil {
+	before, err := s.o.Files.Document(r.Context(), id, 0, 0)
+	if err == nil {
+		_, err = s.o.Files.File(r.Context(), id) // documents of folders have no fields
+	}
+	if err != nil {
 		return notFound(err, "file")
+	}
+	if in.DublinCore != nil {
+		if err := corpus.DublinCore(*in.DublinCore).Validate(); err != nil {
+			return err
+		}
+	}
+	if in.Contributor != nil {
+		if err := mayRename(r.Context(), before); err != nil {
+			return err
+		}
 	}
 	changes, err := s.changes(in, body)
 	if err != nil {
@@ -53,6 +69,16 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// mayRename reports whether the sender may name another contributor of a file. An account must not claim the files of another one.
+func mayRename(ctx context.Context, d files.Document) error {
+	by, ok := auth.From(ctx)
+	present := first(d.Document.Contributor, fieldsOf(d.File).Contributor, auth.Owner)
+	if ok && !by.Permits(auth.Admin) && by.Account != present {
+		return fault.Invalid("contributor", "only the present contributor and administrators can change it")
+	}
+	return nil
+}
+
 // changes returns the validated fields of an update as they are stored.
 func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
@@ -68,7 +94,7 @@ func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMes
 	}
 	changes := map[string]json.RawMessage{}
 	size := 0
-	for _, name := range []string{"title", "author", "owner", "read_progress", "bookmarks", "highlights", "notes", "related_docs", "permissions", "is_favorite", "metadata"} {
+	for _, name := range []string{"title", "author", "owner", "read_progress", "bookmarks", "highlights", "notes", "related_docs", "permissions", "is_favorite", "metadata", "dublin_core", "contributor"} {
 		value, ok := all[name]
 		if !ok || bytes.Equal(value, []byte("null")) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Payloads of the events of the protocol. Each repeats the name of its event as type.
@@ -144,20 +145,21 @@ type (
 	}
 	// Source is a passage. The fields truncated and those from title on are an extension of the protocol.
 	Source struct {
-		ChunkID     string   `json:"chunk_id"`
-		DocumentID  string   `json:"document_id"`
-		Text        string   `json:"text"`                // at most 1,500 bytes
-		Truncated   bool     `json:"truncated,omitempty"` // the passage is longer than the text
-		Level       string   `json:"level" enum:"L1,L2,L3"`
-		Score       float64  `json:"score"`
-		PageNumbers []int    `json:"page_numbers"` // pages of the cited sentences; of the whole passage if it is not cited
-		Heading     string   `json:"heading"`
-		Title       string   `json:"title"`
-		File        string   `json:"file,omitempty"`  // path of the file below the indexed folder, or its name
-		Quote       string   `json:"quote,omitempty"` // the sentence that the first citation refers to
-		Weight      float64  `json:"weight"`          // share of the answer that cites it, 0..1
-		Cited       bool     `json:"cited"`
-		Path        []string `json:"path,omitempty"` // path in the graph that led to the passage: entities and titles alternate
+		ChunkID     string           `json:"chunk_id"`
+		DocumentID  string           `json:"document_id"`
+		Text        string           `json:"text"`                // at most 1,500 bytes
+		Truncated   bool             `json:"truncated,omitempty"` // the passage is longer than the text
+		Level       string           `json:"level" enum:"L1,L2,L3"`
+		Score       float64          `json:"score"`
+		PageNumbers []int            `json:"page_numbers"` // pages of the cited sentences; of the whole passage if it is not cited
+		Heading     string           `json:"heading"`
+		Title       string           `json:"title"`
+		File        string           `json:"file,omitempty"`  // path of the file below the indexed folder, or its name
+		Quote       string           `json:"quote,omitempty"` // the sentence that the first citation refers to
+		Weight      float64          `json:"weight"`          // share of the answer that cites it, 0..1
+		Cited       bool             `json:"cited"`
+		Path        []string         `json:"path,omitempty"`        // path in the graph that led to the passage: entities and titles alternate
+		DublinCore  *wire.DublinCore `json:"dublin_core,omitempty"` // metadata of the document, each element shortened
 	}
 	// Done ends the stream of a run that has an answer. The fields incomplete, usage and abstained are an extension of the
 	// protocol.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -173,7 +174,7 @@ func sources(in []event.Source, limit int) []Source {
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
 			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, limit), Title: clip(s.Title, limit),
 			File: clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: clip(s.CitedText(), limit), Weight: round(s.Weight), Cited: s.Cited,
-			Path: path})
+			Path: path, DublinCore: wire.DublinCoreOf(s.Meta, min(limit, maxReason))})
 	}
 	return out
 }

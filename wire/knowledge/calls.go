@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Limits of the lists of a call: sub-queries, and passages found.
@@ -248,6 +249,7 @@ func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
 		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
 	a.Truncated = a.Snippet != s.Text
+	a.DublinCore = wire.DublinCoreOf(s.Meta, snippetLimits[0])
 	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), short(s.File, maxFile)
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)

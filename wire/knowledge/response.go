@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Statuses of a response and of its output items. The type of an item determines which of them it can have.
@@ -170,14 +171,15 @@ type Annotation struct {
 	Filename string `json:"filename"`
 	Snippet  string `json:"snippet,omitempty" description:"At most 400 characters; fewer if many passages are cited."`
 	// Truncated is set if the snippet is not the whole passage.
-	Truncated bool    `json:"truncated,omitempty"`
-	Quote     string  `json:"quote,omitempty" description:"The cited sentence, at most 400 characters; fewer if many passages are cited."`
-	Path      string  `json:"path,omitempty" description:"Path of the file below the indexed folder, with the name of the folder."`
-	Page      int     `json:"page,omitempty" description:"The first page of the cited text."`
-	Pages     []int   `json:"pages,omitempty" description:"All pages of the cited text if there are several; at most 20."`
-	Heading   string  `json:"heading,omitempty"`
-	Score     float64 `json:"score,omitempty"`
-	ChunkID   string  `json:"chunk_id,omitempty" description:"Set while nothing else is known about the passage."`
+	Truncated  bool             `json:"truncated,omitempty"`
+	Quote      string           `json:"quote,omitempty" description:"The cited sentence, at most 400 characters; fewer if many passages are cited."`
+	Path       string           `json:"path,omitempty" description:"Path of the file below the indexed folder, with the name of the folder."`
+	Page       int              `json:"page,omitempty" description:"The first page of the cited text."`
+	Pages      []int            `json:"pages,omitempty" description:"All pages of the cited text if there are several; at most 20."`
+	Heading    string           `json:"heading,omitempty"`
+	Score      float64          `json:"score,omitempty"`
+	DublinCore *wire.DublinCore `json:"dublin_core,omitempty" description:"Metadata of the document, each element shortened."`
+	ChunkID    string           `json:"chunk_id,omitempty" description:"Set while nothing else is known about the passage."`
 }
 
 // ResponseError is the reason why a response failed. Code is a code of the protocol, Reason one of package fault.

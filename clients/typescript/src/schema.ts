@@ -2119,6 +2119,7 @@ export interface components {
             chunk_id: string;
             cited: boolean;
             document_id: string;
+            dublin_core?: components["schemas"]["WireDublinCore"];
             file?: string;
             heading: string;
             /** @enum {string} */
@@ -2185,6 +2186,19 @@ export interface components {
             type: "verification";
         };
         FormDataKnowledgeUploadForm: {
+            /** @description Account that earns a share of the answers that use the file. By default that of the key. */
+            contributor?: string;
+            dc_creator?: string;
+            dc_date?: string;
+            dc_description?: string;
+            dc_identifier?: string;
+            dc_language?: string;
+            dc_publisher?: string;
+            dc_rights?: string;
+            dc_source?: string;
+            dc_subject?: string;
+            /** @description Dublin Core; this and the next fields take precedence over what the file states. */
+            dc_title?: string;
             file?: components["schemas"]["MultipartFileHeader"];
             /** @description Media type of the file. */
             file_type?: string;
@@ -2207,6 +2221,8 @@ export interface components {
         KnowledgeAnnotation: {
             /** @description Set while nothing else is known about the passage. */
             chunk_id?: string;
+            /** @description Metadata of the document, each element shortened. */
+            dublin_core?: components["schemas"]["WireDublinCore"];
             file_id: string;
             filename: string;
             heading?: string;
@@ -2273,8 +2289,12 @@ export interface components {
             /** @description Set when the file is indexed. */
             content?: components["schemas"]["KnowledgeContent"];
             content_type: string;
+            /** @description Account that earns a share of the answers that use the file; empty: that of the server. */
+            contributor?: string;
             /** @description ISO 8601 in UTC, with microseconds and without a time zone. */
             created_at: string;
+            /** @description What users set and, where that is empty, what the file states. */
+            dublin_core?: components["schemas"]["WireDublinCore"];
             filename: string;
             highlights: string[];
             id: string;
@@ -2324,11 +2344,15 @@ export interface components {
              */
             bytes: number;
             content_type: string;
+            /** @description Account that earns a share of the answers that use the file. */
+            contributor?: string;
             /**
              * Format: int64
              * @description Unix seconds.
              */
             created_at: number;
+            /** @description Metadata that users set. A reply about one indexed file also has what the file states. */
+            dublin_core?: components["schemas"]["WireDublinCore"];
             filename: string;
             id: string;
             md5: string;
@@ -2788,6 +2812,10 @@ export interface components {
         KnowledgeUpdateRequest: {
             author?: string;
             bookmarks?: number[];
+            /** @description Only the present contributor and administrators can change it. */
+            contributor?: string;
+            /** @description Metadata that takes precedence over what the file states. It replaces what was set before. */
+            dublin_core?: components["schemas"]["WireDublinCore"];
             highlights?: string[];
             is_favorite?: boolean;
             /** @description An object. It replaces the previous one. */
@@ -2965,6 +2993,20 @@ export interface components {
             status: "running" | "finished" | "failed" | "cancelled";
             /** Format: date-time */
             updated_at: string;
+        };
+        WireDublinCore: {
+            dc_creator?: string;
+            dc_date?: string;
+            dc_description?: string;
+            /** @description Such as a DOI or ISBN. */
+            dc_identifier?: string;
+            dc_language?: string;
+            dc_publisher?: string;
+            dc_rights?: string;
+            /** @description The resource that the document is derived from, such as its original URL. */
+            dc_source?: string;
+            dc_subject?: string;
+            dc_title?: string;
         };
     };
     responses: never;
