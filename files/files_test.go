@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
@@ -523,4 +525,31 @@ func TestOneProcess(t *testing.T) {
 	p := newPlace(t, nil)
 	_, err := files.Open(t.Context(), filepath.Join(p.dir, "files"), files.Options{Store: p.store, Index: p.index})
 	wantFault(t, "opened twice", err, fault.Conflict, "")
+}
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	p := newPlace(t, func(p *place, o *options) {
+		if p != nil {
+			h := newHeld(o.Ingest)
+			o.Ingest, h.letGo = h, gate
+		}
+	})
+	idle := func() {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); !p.Idle(); runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatal("the service is never idle")
+			}
+		}
+	}
+	idle()
+	id := p.send(files.Upload{}, "Ferns have spores.")
+	if p.Idle() {
+		t.Error("idle with a task")
+	}
+	close(gate)
+	p.await(id, store.Completed)
+	idle()
 }

@@ -142,11 +142,12 @@ type Service struct {
 	opts Options
 	lock *flock.Flock
 
-	ctx   context.Context // of all background work; cancelled by Close
-	stop  context.CancelFunc
-	wake  [2]chan struct{} // notify workers of a task: [0] those that index, [1] those that fetch first
-	slots chan struct{}    // semaphore of the files that are being indexed
-	work  sync.WaitGroup
+	ctx    context.Context // of all background work; cancelled by Close
+	stop   context.CancelFunc
+	wake   [2]chan struct{} // notify workers of a task: [0] those that index, [1] those that fetch first
+	slots  chan struct{}    // semaphore of the files that are being indexed
+	posted atomic.Int64     // how often tasks may have become pending, from 1
+	work   sync.WaitGroup
 
 	// Lock order: as listed.
 	storesMu sync.Mutex // held while a vector store is created or deleted: its deletion reaches the index before another one gets its id
@@ -159,6 +160,7 @@ type Service struct {
 
 	mu       sync.Mutex
 	running  map[string]*attempt // by file
+	looked   [2]int64            // value of posted before each kind of worker last found no task
 	removing map[string]bool     // files that are being deleted; true: start their task again if the deletion fails
 	ended    chan struct{}       // closed and replaced when a task ends or a file is deleted
 	folders  map[string]folder   // counts of collections made from folders
@@ -196,6 +198,7 @@ func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
 		ended: make(chan struct{}), folders: map[string]folder{}, damaged: map[string]bool{}}
 	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
 	s.slots = make(chan struct{}, s.opts.Workers)
+	s.posted.Store(1)
 	for _, sub := range []string{dirStaged, dirBlobs} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open files: %w", err)

@@ -51,6 +51,7 @@ var stages = map[ingest.Stage][2]float64{
 
 // notifyWorkers wakes a worker of each kind to look for a task.
 func (s *Service) notifyWorkers() {
+	s.posted.Add(1)
 	for _, wake := range s.wake {
 		select {
 		case wake <- struct{}{}:
@@ -62,11 +63,13 @@ func (s *Service) notifyWorkers() {
 // worker runs tasks: those of files whose bytes are stored, or those of files that must be fetched first. The queues are in the store, not in
 // memory.
 func (s *Service) worker(fetches bool) {
-	wake := s.wake[0]
+	kind := 0
 	if fetches {
-		wake = s.wake[1]
+		kind = 1
 	}
+	wake := s.wake[kind]
 	for s.ctx.Err() == nil {
+		posted := s.posted.Load()
 		var a *attempt
 		err := s.opts.Reserve.Check()
 		if err == nil {
@@ -77,7 +80,11 @@ func (s *Service) worker(fetches bool) {
 			}
 		}
 		var again <-chan time.Time
-		if !errors.Is(err, store.ErrNotFound) && s.ctx.Err() == nil {
+		if errors.Is(err, store.ErrNotFound) {
+			s.mu.Lock()
+			s.looked[kind] = max(s.looked[kind], posted)
+			s.mu.Unlock()
+		} else if s.ctx.Err() == nil {
 			if !fault.DiskFull(err) { // health checks report a full disk
 				s.opts.Logger.Error("start task", "error", err)
 			}
@@ -89,6 +96,16 @@ func (s *Service) worker(fetches bool) {
 		case <-s.ctx.Done():
 		}
 	}
+}
+
+// Idle reports whether no task is running or pending, except for those of calls that have not returned.
+func (s *Service) Idle() bool {
+	s.startMu.Lock()
+	defer s.startMu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	posted := s.posted.Load()
+	return len(s.running) == 0 && s.looked[0] == posted && s.looked[1] == posted
 }
 
 // take starts the next task of a queue. Without fetches it acquires a worker slot first.
@@ -194,6 +211,7 @@ func (s *Service) attempt(a *attempt) (full error) {
 	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err)):
 		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
 		if s.ctx.Err() == nil {
+			s.posted.Add(1)
 			s.opts.Logger.Warn("the disk is full: the file is indexed when there is room", "file", a.task.Resource)
 			return err
 		}
