@@ -116,11 +116,11 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // cancels the remaining runs after the drain time. It returns nil when all connections are closed. It closes l and the
 // engine.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	return s.serve(ctx, l, s.handler, s.drain)
+	return s.serve(ctx, l, s.handler, s.Drain)
 }
 
-// drain rejects new questions and waits for runs, which it cancels when ctx ends.
-func (s *Server) drain(ctx context.Context) error {
+// Drain rejects new questions and waits for runs, which it cancels when ctx ends.
+func (s *Server) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	return s.engine.Close(ctx)
 }

@@ -188,9 +188,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 
 // Close cancels the live runs and closes everything.
 func (a *App) Close() error {
-	stopped, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = a.Engine.Close(stopped) // the error is that of the context
+	_ = a.Engine.Close(stopped()) // the error is that of the context
 	err := errors.Join(a.closeFiles(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
 	if a.closeShared != nil {
 		err = errors.Join(err, a.closeShared())

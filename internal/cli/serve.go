@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type serveCmd struct {
 	config.Files
 	config.Keep
 	config.Start
+	config.Tenants
 	NoCache bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
 }
 
@@ -55,41 +57,62 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer stop()
 	url := "http://" + clientAddr(l.Addr())
 	fmt.Fprintln(e.Err, "listening on", url)
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	shared, err := app.OpenShared(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	write, embed := a.Models.Names()
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	write, embed := shared.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
-	a.StartReembedding()
-	if err := a.OpenFiles(e.ctx); err != nil {
-		return err
-	}
-	a.BeginIndexing()
-	a.Instance = instance
-	s, err := a.Server(version())
+	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, tenants.Close()) }()
+	a := tenants.Default
+	a.BeginIndexing()
 	ready := make(chan struct{}) // closed when the documents are indexed, so that resumed runs search all of them
 	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
 		return err
 	}
+	if err := tenants.Recover(); err != nil {
+		return err
+	}
+	front := tenants.Front(nil)
 	stop()
 	withdraw := announce(e, url, instance)
 	defer withdraw()
 	ctx, cancel := context.WithCancel(e.ctx)
-	var indexing sync.WaitGroup
-	indexing.Go(func() {
+	var background sync.WaitGroup
+	background.Go(func() {
 		indexDocs(ctx, e, a)
 		if ctx.Err() == nil {
 			close(ready)
 		}
 	})
-	defer indexing.Wait()
+	defer background.Wait()
 	defer cancel()
-	return s.Serve(e.ctx, l)
+	if addr := e.cfg.HTTP.MetricsAddr; addr != "" {
+		m, err := listenMetrics(e.ctx, addr)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Err, "metrics on", "http://"+clientAddr(m.Addr())+"/metrics")
+		background.Go(func() { _ = front.ServeMetrics(ctx, m) }) // an error closes only this listener
+	}
+	return front.Serve(e.ctx, l)
+}
+
+// listenMetrics listens on an address, on a loopback interface if it has no host.
+func listenMetrics(ctx context.Context, addr string) (net.Listener, error) {
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for metrics: %w", err)
+	}
+	return l, nil
 }
 
 // indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with

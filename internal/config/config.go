@@ -14,17 +14,18 @@ import (
 // Config holds every setting. A command embeds the sections whose settings it takes as flags. Variables and the file can set
 // any setting for any command.
 type Config struct {
-	Log    Log    `title:"Logging"`
-	Store  Store  `title:"Storage"`
-	Ingest Ingest `title:"Documents"`
-	Models Models `title:"Models"`
-	HTTP   HTTP   `title:"HTTP server"`
-	Runs   Runs   `title:"Answering"`
-	Cache  Cache  `title:"Answer cache"`
-	Files  Files  `title:"Uploaded files"`
-	Keep   Keep   `title:"Retention"`
-	Start  Start  `title:"Restart"`
-	Keys   Keys   `title:"-"` // not settings: they are only read from variables
+	Log     Log     `title:"Logging"`
+	Store   Store   `title:"Storage"`
+	Ingest  Ingest  `title:"Documents"`
+	Models  Models  `title:"Models"`
+	HTTP    HTTP    `title:"HTTP server"`
+	Runs    Runs    `title:"Answering"`
+	Cache   Cache   `title:"Answer cache"`
+	Files   Files   `title:"Uploaded files"`
+	Keep    Keep    `title:"Retention"`
+	Start   Start   `title:"Restart"`
+	Tenants Tenants `title:"Tenants"`
+	Keys    Keys    `title:"-"` // not settings: they are only read from variables
 }
 
 // Log holds the settings of the log, which is written to standard error.
@@ -60,6 +61,7 @@ type Ingest struct {
 type HTTP struct {
 	Addr         string        `name:"addr" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. With port 0 the system chooses a free port, which is printed."`
 	MaxBody      Size          `name:"max-body" default:"256KiB" min:"1KiB" max:"64MiB" help:"Maximum size of the body of a question (bytes). JSON can take six bytes or more for one character."`
+	MetricsAddr  string        `name:"metrics-addr" placeholder:"HOST:PORT" optional:"" help:"Second address, at which /metrics shows the metrics of all tenants and of the process without a key. Without HOST it is a loopback address. Empty: none."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Additional host name that a server on a loopback address accepts in requests, besides localhost. Can be repeated. It is needed behind a proxy that forwards the Host header of its clients."`
 	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Interval of heartbeat comments on a stream without events, so that proxies keep it open (duration). Before the first token the interval is at most 4s."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"Timeout of one write to a client, after which the connection is closed (duration)."`
@@ -116,6 +118,11 @@ type Keep struct {
 // Start holds the settings for runs that a previous server process did not finish.
 type Start struct {
 	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What happens to runs that a crash interrupted: resume continues them if the deadline has not passed; fail ends them with an error."`
+}
+
+// Tenants holds the limits of a server with several tenants.
+type Tenants struct {
+	MaxOpenTenants int `name:"max-open-tenants" default:"64" min:"1" max:"100000" help:"Maximum number of tenants, besides the default one, whose data is open at once. Beyond it, the least recently used of the idle ones is closed, and opened again when it is used."`
 }
 
 // Never is the value of [Runs.Grace] with which a run without readers continues to its end.

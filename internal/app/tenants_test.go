@@ -1,0 +1,362 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// city is a server of tenants under test.
+type city struct {
+	*testing.T
+	*app.Tenants
+	handler http.Handler
+	logged  *logs
+	close   func()
+}
+
+// openTenants opens the tenants of a folder until close is called or the test ends.
+func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Store.Data = data
+	if change != nil {
+		change(&cfg)
+	}
+	c := &city{T: t, logged: &logs{}}
+	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.NewJSONHandler(c.logged, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Tenants, err = app.OpenTenants(t.Context(), shared, "test", "test"); err != nil {
+		t.Fatal(err)
+	}
+	c.handler = c.Front(nil).Handler()
+	c.close = sync.OnceFunc(func() {
+		if err := c.Tenants.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := shared.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(c.close)
+	return c
+}
+
+// request sends a request as a tenant, or without an identity if it is empty. Headers are pairs of a name and a value.
+func (c *city) request(tenant, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	c.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if tenant != "" {
+		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: "ada", Key: "k1", Scopes: auth.Local().Scopes}))
+	}
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r)
+	return w
+}
+
+// reply sends a request and decodes the JSON of the reply, which must have the status.
+func (c *city) reply(status int, tenant, method, path, body string, headers ...string) (out map[string]any) {
+	c.Helper()
+	w := c.request(tenant, method, path, body, headers...)
+	if w.Code != status {
+		c.Fatalf("%s: %s %s: status %d, want %d: %s", tenant, method, path, w.Code, status, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+		c.Fatalf("%s %s: %v", method, path, err)
+	}
+	return out
+}
+
+// upload uploads a text as a file and waits until it is indexed.
+func (c *city) upload(tenant, id, text string) {
+	c.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	_ = w.WriteField("id", id) // a buffer takes everything
+	part, err := w.CreateFormFile("file", id+".md")
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, _ = part.Write([]byte(text))
+	_ = w.Close()
+	c.reply(http.StatusOK, tenant, "POST", "/v1/files", form.String(), "Content-Type", w.FormDataContentType())
+	c.indexed(tenant, id)
+}
+
+func (c *city) indexed(tenant, id string) {
+	c.Helper()
+	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+		task := c.reply(http.StatusOK, tenant, "GET", "/v1/tasks/upload-"+id, "")
+		if task["status"] == "completed" {
+			return
+		}
+		if task["status"] == "failed" || time.Now().After(deadline) {
+			c.Fatalf("%s: %v", tenant, task)
+		}
+	}
+}
+
+// answer asks a question and returns the run and the text of its answer.
+func (c *city) answer(tenant, collection, question string) (run, text string) {
+	c.Helper()
+	out := c.reply(http.StatusOK, tenant, "POST", "/api/query", fmt.Sprintf(`{"query":%q,"collection":%q}`, question, collection))
+	return out["run_id"].(string), fmt.Sprint(out["answer"])
+}
+
+func farland(keeper string) string {
+	return "# Farland\n\nThe lighthouse of Farland is kept by " + keeper + ".\n"
+}
+
+const whoKeeps = "Who keeps the lighthouse of Farland?"
+
+// TestTenantsAreOpenedAndClosed lets many more tenants ask than may be open at once. Each finds its own data after it was closed.
+func TestTenantsAreOpenedAndClosed(t *testing.T) {
+	t.Parallel()
+	const most, tenants = 3, 12
+	c := openTenants(t, t.TempDir(), func(c *config.Config) { c.Tenants.MaxOpenTenants = most })
+	runs := map[string]string{}
+	var mu sync.Mutex
+	each := func(do func(name, keeper string)) {
+		var all sync.WaitGroup
+		for i := range tenants {
+			all.Go(func() { do(fmt.Sprintf("t-%d", i), fmt.Sprintf("Keeper%c Brook", 'a'+i)) })
+		}
+		all.Wait()
+	}
+	each(func(name, keeper string) {
+		c.upload(name, "f1", farland(keeper))
+		c.reply(http.StatusOK, name, "POST", "/v1/vector_stores", `{"id":"vs1","name":"all","file_ids":["f1"]}`)
+		run, text := c.answer(name, "vs1", whoKeeps)
+		if !strings.Contains(text, keeper) {
+			t.Errorf("%s: %s", name, text)
+		}
+		mu.Lock()
+		runs[name] = run
+		mu.Unlock()
+	})
+	each(func(name, keeper string) {
+		detail := c.reply(http.StatusOK, name, "GET", "/api/runs/"+runs[name], "")
+		if text, _ := json.Marshal(detail); !bytes.Contains(text, []byte(keeper)) {
+			t.Errorf("%s: %s", name, text)
+		}
+	})
+	metrics := c.request("", "GET", "/metrics", "").Body.String()
+	var open int
+	if _, after, ok := strings.Cut(metrics, "\nsluice_tenants_open "); !ok {
+		t.Error("no metric of the open tenants")
+	} else if _, err := fmt.Sscan(after, &open); err != nil || open > most+1 {
+		t.Errorf("%d tenants are open: %v", open, err)
+	}
+	c.close()
+	for name := range runs {
+		if _, err := os.Stat(filepath.Join(app.Folder(c.Default.Config.Store.Data, name), "unfinished")); !os.IsNotExist(err) {
+			t.Errorf("%s is marked as unfinished: %v", name, err)
+		}
+	}
+}
+
+// TestTenantIsOpenedOnce sends concurrent first requests.
+func TestTenantIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { c.reply(http.StatusOK, "acme", "GET", "/api/runs", "") })
+	}
+	all.Wait()
+	if m := c.request("", "GET", "/metrics", "").Body.String(); !strings.Contains(m, "\nsluice_tenant_opens_total{result=\"ok\"} 1\n") {
+		t.Error("the tenant was not opened once")
+	}
+}
+
+// TestDamagedTenant checks that a tenant whose data cannot be opened does not affect others.
+func TestDamagedTenant(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	index := filepath.Join(app.Folder(c.Default.Config.Store.Data, "acme"), "index")
+	if err := os.MkdirAll(index, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(index, "documents.db"), bytes.Repeat([]byte("damage"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w := c.request("acme", "GET", "/v1/files", "")
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the data of this tenant cannot be opened") || strings.Contains(w.Body.String(), index) {
+			t.Errorf("status %d: %s", w.Code, w.Body)
+		}
+		for _, other := range []string{"", "beta"} {
+			c.reply(http.StatusOK, other, "GET", "/v1/files", "")
+		}
+	}
+	c.reply(http.StatusOK, "acme", "GET", "/healthz", "")
+	if !strings.Contains(c.logged.String(), index) {
+		t.Error("the log does not name the damaged folder")
+	}
+	for _, name := range []string{"../acme", "ACME", "", "con"} {
+		if w := c.requestAs(auth.Identity{Tenant: name, Key: "k"}); w.Code != http.StatusBadRequest {
+			t.Errorf("tenant %q: status %d: %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func (c *city) requestAs(id auth.Identity) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/api/runs", nil)
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r.WithContext(auth.With(r.Context(), id)))
+	return w
+}
+
+// TestRecoversTenants starts with the folder of a process that was killed while a tenant answered a question and indexed a file.
+func TestRecoversTenants(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first := openTenants(t, data, nil)
+	first.upload("acme", "f1", farland("Ada Brook"))
+	first.upload("calm", "f1", farland("Ada Brook"))
+	first.close()
+	folder := app.Folder(data, "acme")
+	interrupt(t, data, folder)
+
+	c := openTenants(t, data, nil)
+	if err := c.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.logged.String(), `"interrupted runs`); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("no run was recovered")
+		}
+	}
+	if m := c.request("", "GET", "/metrics", "").Body.String(); !strings.Contains(m, "\nsluice_tenants_open 2\n") {
+		t.Error("a tenant without unfinished work was opened")
+	}
+	detail := c.reply(http.StatusOK, "acme", "GET", "/api/runs/run_interrupted", "")
+	if detail["status"] != "failed" {
+		t.Errorf("%v", detail)
+	}
+}
+
+// interrupt puts the folder of a tenant into the state after a kill during a run.
+func interrupt(t *testing.T, data, folder string) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Store.Data = data
+	log, err := app.OpenLog(filepath.Join(folder, "runs"), cfg, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := event.Question{Query: "why?"}
+	q.SetDefaults()
+	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	if err := log.Append(t.Context(), "run_interrupted", event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "run_interrupted", Protocol: "forge", Question: q}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "unfinished"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBusyTenantStaysOpen checks that a tenant with a live run or a reader is not closed for another one.
+func TestBusyTenantStaysOpen(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), func(c *config.Config) {
+		c.Tenants.MaxOpenTenants = 1
+		c.Runs.QueueWait = 50 * time.Millisecond
+	})
+	_, release, err := c.Acquire(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := c.request("beta", "GET", "/api/runs", ""); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "too many tenants") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
+	release()
+	c.reply(http.StatusOK, "beta", "GET", "/api/runs", "")
+}
+
+// TestTenantsDrain checks that a stopping server opens no tenant and answers for those that are open.
+func TestTenantsDrain(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
+	if err := c.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
+	for _, tenant := range []string{"acme", "", "beta"} {
+		if w := c.request(tenant, "POST", "/api/query", `{"query":"why?"}`); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%q: status %d: %s", tenant, w.Code, w.Body)
+		}
+	}
+}
+
+// TestMetricsOfTenants checks which metrics each request sees.
+func TestMetricsOfTenants(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	c.upload("acme", "f1", farland("Ada Brook"))
+	c.upload("beta", "f1", farland("Bea Brook"))
+	c.reply(http.StatusOK, "default", "GET", "/api/runs", "")
+	all := c.request("", "GET", "/metrics", "").Body.String()
+	for _, want := range []string{`tenant="default"`, `tenant="acme"`, `tenant="beta"`, "go_goroutines ", "process_open_fds "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the metrics of the process lack %s", want)
+		}
+	}
+	for tenant, others := range map[string][]string{"acme": {"beta", "default"}, "default": {"acme", "beta"}} {
+		own := c.request(tenant, "GET", "/metrics", "").Body.String()
+		if !strings.Contains(own, "sluice_http_requests_total{") || !strings.Contains(own, `tenant="`+tenant+`"`) || strings.Contains(own, "go_goroutines") {
+			t.Errorf("%s: %s", tenant, own)
+		}
+		for _, other := range others {
+			if strings.Contains(own, other) {
+				t.Errorf("the metrics of %s name %s", tenant, other)
+			}
+		}
+	}
+}
+
+// TestListTenants checks that other folders are ignored.
+func TestListTenants(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	if names, err := app.ListTenants(data); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+	for _, name := range []string{"acme", "beta", "Other", "lost+found", "default", ".deleted"} {
+		if err := os.MkdirAll(filepath.Join(data, "tenants", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := app.ListTenants(data); err != nil || strings.Join(names, " ") != "acme beta" {
+		t.Errorf("%v, %v", names, err)
+	}
+}
