@@ -129,6 +129,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 		return nil, err
 	}
 	q.SetDefaults()
+	asked := e.o.Now()
 	start := event.RunStarted{Run: e.o.NewID(), Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Question: q}
 	by := request{c.ID, attached}
 	key := ""
@@ -153,6 +154,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 		return r, err
 	}
 	r.client, r.release = c.Client, release
+	start.Waited = event.MillisOf(e.o.Now().Sub(asked))
 	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
 	e.started(r, err)
 	if err != nil {

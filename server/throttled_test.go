@@ -32,7 +32,6 @@ func (p throttled) Name() string                                { return "thrott
 func (p throttled) ContentType() string                         { return sse.ContentType }
 func (p throttled) New() wire.Projection                        { return &throttledProjection{p: p} }
 func (p throttled) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
-func (p throttled) AppendIdle(dst []byte) []byte                { return sse.AppendComment(dst, "idle") }
 func (p throttled) MinInterval() time.Duration                  { return p.every }
 func (p throttled) Coalesces(b event.Body) bool                 { _, text := b.(event.Token); return text }
 func (p throttled) view(q func(string) string) (wire.Protocol, error) {
@@ -317,7 +316,7 @@ func TestThrottledHeartbeats(t *testing.T) {
 				defer res.Body.Close()
 				body, err := io.ReadAll(res.Body)
 				text, derr := decompress(body, coding)
-				if n := strings.Count(text, ": idle\n\n"); err != nil || derr != nil || n != want { // one each 4 s, as there is no token yet
+				if n := strings.Count(text, ": keep-alive\n\n"); err != nil || derr != nil || n != want { // one each 4 s, as there is no token yet
 					t.Errorf("%q: %d heartbeats, want %d, %v, %v", coding, n, want, err, derr)
 				}
 			}

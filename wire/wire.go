@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-rag/sluice/event"
 )
@@ -93,8 +94,14 @@ type Protocol interface {
 	New() Projection
 	// AppendFrame appends the encoded frame to dst.
 	AppendFrame(dst []byte, f Frame) []byte
-	// AppendIdle appends a heartbeat to dst, which is sent when there was no frame for some time.
-	AppendIdle(dst []byte) []byte
+}
+
+// Heartbeater is also implemented by protocols that have a heartbeat of their own, which is sent when there was no frame for some
+// time. The heartbeat of other protocols of server-sent events is a comment.
+type Heartbeater interface {
+	// AppendHeartbeat appends the heartbeat of a time to dst. A heartbeat is not an event of the run, so the server passes its clock;
+	// all other times in a protocol are those of events.
+	AppendHeartbeat(dst []byte, at time.Time) []byte
 }
 
 // Resume returns a projection that reads the whole log and drops the frames up to the cursor.

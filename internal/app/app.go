@@ -35,6 +35,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
 // Protocols returns the endpoint of each protocol, the default one first.
@@ -42,6 +43,7 @@ func Protocols() []server.Endpoint {
 	return []server.Endpoint{
 		{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"},
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
+		{API: ragevents.API(), StreamPath: "/functions/v1/rag"},
 	}
 }
 

@@ -26,7 +26,7 @@ const maxBatch = 100
 const syncInterval = time.Second
 
 // beforeToken bounds the heartbeat interval until the first token of the answer. Some clients time out after 5 s without data,
-// such as httpx by default.
+// such as httpx by default. It does not apply to protocols with a heartbeat of their own.
 const beforeToken = 4 * time.Second
 
 // errDiscarded says that an offset is no longer kept.
@@ -194,7 +194,7 @@ func (b *broadcast) deadline() time.Time {
 	switch {
 	case len(b.pending) > 0:
 		return b.lastFrame.Add(b.throttled.MinInterval())
-	case b.encoder.answering:
+	case b.encoder.answering || b.encoder.heartbeater != nil:
 		return b.lastPacket.Add(b.hub.o.Heartbeat)
 	}
 	return b.lastPacket.Add(min(b.hub.o.Heartbeat, beforeToken))
@@ -262,7 +262,7 @@ func (b *broadcast) encode(packets []packet) ([]packet, error) {
 
 // heartbeat appends a heartbeat.
 func (b *broadcast) heartbeat(packets []packet) ([]packet, error) {
-	p, err := b.encoder.heartbeat()
+	p, err := b.encoder.heartbeat(time.Now())
 	return append(packets, p), err
 }
 

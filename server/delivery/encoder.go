@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
@@ -31,11 +32,12 @@ type packet struct {
 type encoder struct {
 	protocol    wire.Protocol
 	projection  wire.Projection
-	compression *compression // nil: none
-	compressor  compressor   // nil: none, or closed
-	out         bytes.Buffer // of the compressor
-	header      bool         // the compressor's header comes next in out
-	pads        bool         // no frame crosses a boundary of decoderBlock
+	compression *compression     // nil: none
+	compressor  compressor       // nil: none, or closed
+	out         bytes.Buffer     // of the compressor
+	header      bool             // the compressor's header comes next in out
+	pads        bool             // no frame crosses a boundary of decoderBlock
+	heartbeater wire.Heartbeater // nil: heartbeats are comments
 	metrics     *metrics
 
 	last      event.Seq   // of the last event encoded
@@ -52,6 +54,7 @@ func newEncoder(v variant, after wire.Cursor, position uint64, m *metrics) *enco
 	_, throttled := v.protocol.(wire.Throttled)
 	e := &encoder{protocol: v.protocol, projection: wire.Resume(v.protocol.New(), after), compression: v.compression,
 		pads: v.compression != nil && comments(v.protocol) && !throttled, metrics: m, cursor: after, sum: checksum{n: position}}
+	e.heartbeater, _ = v.protocol.(wire.Heartbeater)
 	if v.compression != nil {
 		m.compressors.Inc()
 		e.compressor, e.header = v.compression.pool.Get().(compressor), true
@@ -121,9 +124,15 @@ func (e *encoder) frame(f wire.Frame) ([]byte, error) {
 	return e.compress(e.text)
 }
 
-// heartbeat returns the packet of a heartbeat.
-func (e *encoder) heartbeat() (packet, error) {
-	data, err := e.protocol.AppendIdle(nil), error(nil)
+// heartbeat returns the packet of a heartbeat that is sent at a time.
+func (e *encoder) heartbeat(at time.Time) (packet, error) {
+	var data []byte
+	if e.heartbeater != nil {
+		data = e.heartbeater.AppendHeartbeat(nil, at)
+	} else {
+		data = sse.AppendComment(nil, "keep-alive")
+	}
+	var err error
 	if e.compression != nil {
 		data, err = e.compress(data)
 	}

@@ -52,9 +52,6 @@ func (Protocol) New() wire.Projection { return new(projection) }
 // AppendFrame implements [wire.Protocol].
 func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
-// AppendIdle implements [wire.Protocol].
-func (Protocol) AppendIdle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
-
 // projection folds the run without the text of the answer, which no event of the protocol needs.
 type projection struct {
 	state event.State

@@ -1,13 +1,8 @@
 package forge
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
+	"cmp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -50,70 +45,23 @@ func API() wire.API {
 // fields are errors. Errors have the code [fault.InvalidRequest] and name the field.
 func DecodeRequest(body []byte, maxQuery int) (Request, error) {
 	r := Request{Mode: event.Agentic}
-	if !utf8.Valid(body) {
-		return r, fault.Invalid("body", "not valid UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if err := dec.Decode(&r); err != nil {
-		return r, decodeFault(err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return r, fault.Invalid("body", "something follows the JSON object")
-	}
-	if err := wire.CheckFields(body, r); err != nil {
+	if err := wire.Decode(body, &r); err != nil {
 		return r, err
 	}
 	return r, r.check(maxQuery)
-}
-
-func decodeFault(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field == "" {
-			return fault.Invalid("body", "want a JSON object, got %s", wrong.Value)
-		}
-		return fault.Invalid(wrong.Field, "want %s, got %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
-	}
-	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)
-	}
-	if errors.Is(err, io.EOF) {
-		return fault.Invalid("body", "empty; want a JSON object")
-	}
-	return fault.Invalid("body", "not valid JSON")
-}
-
-func jsonType(kind string) string {
-	if strings.HasPrefix(kind, "int") {
-		return "an integer"
-	}
-	return "a " + kind
 }
 
 func (r *Request) check(maxQuery int) error {
 	switch {
 	case strings.TrimSpace(r.Query) == "":
 		return fault.Invalid("query", "required, and not only white space")
-	case len(r.Query) > maxQuery:
-		return fault.Invalid("query", "%d bytes; the limit is %d", len(r.Query), maxQuery)
 	case r.Mode != event.Agentic && r.Mode != event.Direct:
 		return fault.Invalid("mode", "want agentic or direct")
 	case r.TopK < 0 || r.TopK > MaxTopK:
 		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", MaxTopK)
 	}
-	for _, f := range []struct{ name, value string }{{"query", r.Query}, {"collection", r.Collection}, {"session_id", r.SessionID}} {
-		if f.name != "query" && len(f.value) > MaxNameLength {
-			return fault.Invalid(f.name, "over %d bytes", MaxNameLength)
-		}
-		if i := strings.IndexFunc(f.value, isControl); i >= 0 {
-			return fault.Invalid(f.name, "a control character at byte %d", i)
-		}
-	}
-	return nil
-}
-
-// isControl reports whether r is a control character other than white space. A question must not contain any.
-func isControl(r rune) bool {
-	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
+	return cmp.Or(wire.CheckText("query", r.Query, maxQuery), wire.CheckText("collection", r.Collection, MaxNameLength),
+		wire.CheckText("session_id", r.SessionID, MaxNameLength))
 }
 
 // Answer is the reply to a request without a stream. It holds the same information as the stream.

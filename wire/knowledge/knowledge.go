@@ -74,9 +74,6 @@ func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// AppendIdle implements [wire.Protocol].
-func (Protocol) AppendIdle(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
-
 // MinInterval implements [wire.Throttled].
 func (p Protocol) MinInterval() time.Duration {
 	switch {

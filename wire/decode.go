@@ -1,0 +1,70 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Decode decodes the JSON object in the body of a request into the struct that into points to. Unknown and repeated fields are
+// errors, as [CheckFields] describes. Errors have the code [fault.InvalidRequest] and name the field.
+func Decode[T any](body []byte, into *T) error {
+	if !utf8.Valid(body) {
+		return fault.Invalid("body", "not valid UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if err := dec.Decode(into); err != nil {
+		return decodeFault(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fault.Invalid("body", "something follows the JSON object")
+	}
+	return CheckFields(body, *into)
+}
+
+func decodeFault(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return fault.Invalid("body", "want a JSON object, got %s", wrong.Value)
+		}
+		return fault.Invalid(wrong.Field, "want %s, got %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
+	}
+	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)
+	}
+	if errors.Is(err, io.EOF) {
+		return fault.Invalid("body", "empty; want a JSON object")
+	}
+	return fault.Invalid("body", "not valid JSON")
+}
+
+func jsonType(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"):
+		return "an integer"
+	case kind == "slice":
+		return "a list"
+	case kind == "struct":
+		return "an object"
+	}
+	return "a " + kind
+}
+
+// CheckText returns an error that names the field if its value has more than limit bytes, or a control character other than
+// white space.
+func CheckText(field, value string, limit int) error {
+	if len(value) > limit {
+		return fault.Invalid(field, "%d bytes; the limit is %d", len(value), limit)
+	}
+	i := strings.IndexFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r' })
+	if i >= 0 {
+		return fault.Invalid(field, "a control character at byte %d", i)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package ragevents
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+)
+
+// maxURL limits the URL of a document, in bytes. It is a key, so it is the same in all events.
+const maxURL = 200
+
+// document is a document that was read for the answer.
+type document struct {
+	id          corpus.DocumentID
+	url         string // unique among the documents of the run
+	title       string
+	contributor string
+	meta        *corpus.DublinCore
+	passages    []event.Source
+	weight      float64
+	portion     Decimal
+	cited       bool
+}
+
+// documentsOf groups sources by document, the largest portion first. The portions sum to 1, or all are 0.
+func documentsOf(sources []event.Source) []*document {
+	var docs []*document
+	byID, urls := map[corpus.DocumentID]*document{}, map[string]bool{}
+	for _, s := range sources {
+		d := byID[s.Document]
+		if d == nil {
+			d = &document{id: s.Document, url: clip(cmp.Or(s.URI, s.File, s.Name, string(s.Document)), maxURL), title: s.Title,
+				contributor: s.Contributor, meta: s.Meta}
+			if urls[d.url] {
+				d.url += "#" + string(s.Document)
+			}
+			docs, byID[s.Document], urls[d.url] = append(docs, d), d, true
+		}
+		d.passages = append(d.passages, s)
+		d.cited = d.cited || s.Cited
+		if s.Weight > 0 && !math.IsInf(s.Weight, 1) {
+			d.weight += s.Weight
+		}
+	}
+	divide(docs)
+	slices.SortStableFunc(docs, func(a, b *document) int { return cmp.Compare(b.portion, a.portion) })
+	return docs
+}
+
+// divide sets the portions by the largest remainder method: each document gets the whole part of its share in millionths, and those
+// with the largest remainders get one more, until the sum is 1.
+func divide(docs []*document) {
+	sum, given := 0.0, Decimal(0)
+	for _, d := range docs {
+		sum += d.weight
+	}
+	if sum == 0 || math.IsInf(sum, 1) {
+		return
+	}
+	rest := func(d *document) float64 { return d.weight/sum*decimalUnit - float64(d.portion) }
+	for _, d := range docs {
+		d.portion = Decimal(d.weight / sum * decimalUnit)
+		given += d.portion
+	}
+	byRest := slices.Clone(docs)
+	slices.SortStableFunc(byRest, func(a, b *document) int { return cmp.Compare(rest(b), rest(a)) })
+	for _, d := range byRest[:min(max(decimalUnit-int(given), 0), len(docs))] {
+		d.portion++
+	}
+}
+
+// attention returns the portions of the documents that have one.
+func attention(docs []*document) Attention {
+	a := Attention{map[string]Decimal{}, map[string]Decimal{}}
+	for _, d := range docs {
+		if d.portion > 0 {
+			a.BySource[d.url], a.AsPercent[d.url] = d.portion, d.portion*100
+		}
+	}
+	return a
+}
+
+// sourcesData lists the documents with at most limit bytes of each text.
+func sourcesData(docs []*document, limit int) SourcesData {
+	r := SourcesData{Sources: []Source{}, TotalSources: len(docs)}
+	for _, d := range docs {
+		s := Source{SourceURL: d.url, SourceTitle: optional(d.title, limit), DocumentID: string(d.id), Portion: d.portion, ChunksUsed: len(d.passages),
+			Cited: d.cited, DublinCore: dublinCore(d.meta, limit), Passages: []CitedPassage{}}
+		for _, p := range d.passages {
+			s.Passages = append(s.Passages, CitedPassage{p.N, string(p.Chunk), p.Pages, round(p.Score), p.Cited, clip(p.CitedText(), limit)})
+		}
+		r.Sources = append(r.Sources, s)
+		r.UsedAttention = r.UsedAttention || d.portion > 0
+	}
+	return r
+}
+
+// summary counts the passages of each document.
+func summary(docs []*document, limit int) MetadataSummary {
+	r := MetadataSummary{}
+	for _, d := range docs {
+		r[d.url] = DocumentSummary{clip(d.title, limit), len(d.passages)}
+	}
+	return r
+}
+
+// transaction returns the settlement of a run. Without one, nothing was charged, and the portions are those of the sources.
+func transaction(s *event.State, docs []*document, limit int) Transaction {
+	paid := func(d *document) PaidSource {
+		return PaidSource{SourceURL: d.url, SourceTitle: optional(d.title, limit), ContributorID: d.contributor, Portion: d.portion,
+			ChunksUsed: len(d.passages), DublinCore: dublinCore(d.meta, limit)}
+	}
+	t := Transaction{UsageDurationSeconds: seconds(s.Waited + event.MillisOf(s.Elapsed())), TransactionType: "none", Sources: []PaidSource{}}
+	set := s.Settlement
+	if set == nil {
+		for _, d := range docs {
+			if d.portion > 0 {
+				t.Sources = append(t.Sources, paid(d))
+			}
+		}
+		return t
+	}
+	t.PlatformFee, t.RoCCreditsDistributed, t.UsageDurationSeconds = Decimal(set.Fee), Decimal(set.Distributed), seconds(set.Duration)
+	t.TransactionType, t.TransactionID = set.Type, &set.Transaction
+	t.BalanceBefore, t.BalanceAfter = decimalOf(&set.Before), decimalOf(&set.After)
+	for _, share := range set.Shares {
+		p := PaidSource{SourceURL: string(share.Document)}
+		if i := slices.IndexFunc(docs, func(d *document) bool { return d.id == share.Document }); i >= 0 {
+			p = paid(docs[i])
+		}
+		p.ContributorID, p.ContributorName, p.ChunksUsed = share.Contributor, optional(share.Name, limit), share.Chunks
+		p.Portion, p.RoCEarned = Decimal(share.Portion), decimalOf(share.Earned)
+		t.Sources = append(t.Sources, p)
+	}
+	return t
+}
+
+// dublinCore converts metadata, with at most limit bytes of each field. It returns nil if there is none.
+func dublinCore(m *corpus.DublinCore, limit int) *DublinCore {
+	if m == nil {
+		return nil
+	}
+	d := DublinCore{clip(m.Title, limit), clip(m.Creator, limit), clip(m.Publisher, limit), clip(m.Date, limit), clip(m.Rights, limit),
+		clip(m.Description, limit), clip(m.Source, limit), clip(m.Identifier, limit)}
+	if d == (DublinCore{}) || limit <= minText { // so many sources leave no room for it
+		return nil
+	}
+	return &d
+}
+
+// optional returns at most limit bytes of a text, or nil if it is empty.
+func optional(s string, limit int) *string {
+	if s == "" {
+		return nil
+	}
+	return new(clip(s, limit))
+}
+
+// round rounds to four decimals.
+func round(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return math.Round(f*1e4) / 1e4
+}
