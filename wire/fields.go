@@ -136,6 +136,9 @@ func (c *fieldChecker) object(t reflect.Type) error {
 // known name that is closest.
 func UnknownField(path, name string, known []string) error {
 	near := lang.Nearest(name, known, max(len(name)/3, 1))
+	if name == "" {
+		name = `""`
+	}
 	if path != "" {
 		name = path + "." + name
 	}

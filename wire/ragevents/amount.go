@@ -32,8 +32,11 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements [json.Unmarshaler]. A number that is not a whole number of millionths is an error.
 func (d *Decimal) UnmarshalJSON(data []byte) error {
 	var n json.Number
-	if err := json.Unmarshal(data, &n); err != nil || len(n) > 40 || strings.ContainsAny(string(n), "eE") {
+	if err := json.Unmarshal(data, &n); err != nil || len(n) > 40 || string(n) != string(data) {
 		return fmt.Errorf("decode decimal: %.40q is not a decimal number", data)
+	}
+	if strings.ContainsAny(string(n), "eE") { // 1e999999999 would be a large number
+		return fmt.Errorf("decode decimal: %s has an exponent", n)
 	}
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok {

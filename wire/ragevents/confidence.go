@@ -82,9 +82,9 @@ const (
 )
 
 var messages = map[Reason]string{
-	NotSearched:  "The documents were not searched: the answer does not need them.",
-	NothingFound: "No source was found for the question.",
-	NotRelevant:  "Sources were retrieved but none of them is relevant to the question.",
+	NotSearched:  "The documents were not searched",
+	NothingFound: "No source was found for the question",
+	NotRelevant:  "Sources were retrieved but none of them is relevant to the question",
 	NoAnswer:     "Sources were retrieved but did not contribute meaningful information to the answer",
 	NotSupported: "Sources were retrieved but they do not support the answer",
 }
@@ -95,13 +95,16 @@ type assessment struct {
 	Reason Reason // empty: the sources contributed
 }
 
-// assess returns the assessment of an answer that is complete.
+// assessed reports whether a run has an answer to assess: one that was verified, or is from the cache.
+func assessed(s *event.State) bool { return s.Check != nil || s.Cached() }
+
+// assess returns the assessment of the answer of a run for which assessed is true.
 func assess(s *event.State) assessment {
 	e := Evidence{Searched: s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0, Found: len(retrieved(s)), Verification: s.Confidence()}
 	weight, cited, documents := 0.0, 0, map[corpus.DocumentID]bool{}
 	for _, src := range s.Sources {
 		e.Relevance = max(e.Relevance, src.Score)
-		if src.Cited {
+		if src.Cited && len(s.Citations) > 0 {
 			cited++
 			weight += src.Weight
 			documents[src.Document] = true

@@ -12,6 +12,9 @@ import (
 // maxURL limits the URL of a document, in bytes. It is a key, so it is the same in all events.
 const maxURL = 200
 
+// maxSources limits the number of documents in events-sources-data: those with the largest portions.
+const maxSources = 25
+
 // document is a document that was read for the answer.
 type document struct {
 	id          corpus.DocumentID
@@ -86,7 +89,7 @@ func attention(docs []*document) Attention {
 // sourcesData lists the documents with at most limit bytes of each text.
 func sourcesData(docs []*document, limit int) SourcesData {
 	r := SourcesData{Sources: []Source{}, TotalSources: len(docs)}
-	for _, d := range docs {
+	for _, d := range docs[:min(len(docs), maxSources)] {
 		s := Source{SourceURL: d.url, SourceTitle: optional(d.title, limit), DocumentID: string(d.id), Portion: d.portion, ChunksUsed: len(d.passages),
 			Cited: d.cited, DublinCore: dublinCore(d.meta, limit), Passages: []CitedPassage{}}
 		for _, p := range d.passages {

@@ -123,7 +123,7 @@ type (
 		BySource  map[string]Decimal `json:"bySource"`  // sums to 1, or is empty
 		AsPercent map[string]Decimal `json:"asPercent"` // sums to 100, or is empty
 	}
-	// SourcesData lists the documents that the answer rests on, the largest portion first.
+	// SourcesData lists the documents that were read for the answer, the largest portion first, at most 25.
 	SourcesData struct {
 		Sources       []Source `json:"sources"`
 		UsedAttention bool     `json:"usedAttention"` // the portions are measured; false: the answer is incomplete, and they are 0

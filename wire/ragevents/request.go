@@ -105,17 +105,17 @@ func (r *Request) question() event.Question {
 
 // Answer is the reply to a request without a stream. It holds the same information as the stream.
 type Answer struct {
-	RunID       string           `json:"run_id"`
-	Question    string           `json:"question"`
-	Answer      string           `json:"answer"` // [n] follows text that passage n supports
-	Model       ModelName        `json:"model"`
-	Cached      bool             `json:"cached"`
-	DurationMS  event.Millis     `json:"duration_ms"`
-	Confidence  AnswerConfidence `json:"confidence"`
-	Sources     []Source         `json:"sources"`
-	Message     string           `json:"message,omitempty"` // why the answer does not rest on its sources
-	Transaction Transaction      `json:"transaction"`
-	Error       *Error           `json:"error,omitempty"` // why the answer is incomplete
+	RunID       string            `json:"run_id"`
+	Question    string            `json:"question"`
+	Answer      string            `json:"answer"` // [n] follows text that passage n supports
+	Model       ModelName         `json:"model"`
+	Cached      bool              `json:"cached"`
+	DurationMS  event.Millis      `json:"duration_ms"`
+	Confidence  *AnswerConfidence `json:"confidence,omitempty"` // left out if the answer is incomplete
+	Sources     []Source          `json:"sources"`
+	Message     string            `json:"message,omitempty"` // why the answer does not rest on its sources
+	Transaction Transaction       `json:"transaction"`
+	Error       *Error            `json:"error,omitempty"` // why the answer is incomplete
 }
 
 // ModelName names the model that was to write the answer.
@@ -128,10 +128,14 @@ type ModelName struct {
 // AnswerOf folds the events of a run to an answer.
 func AnswerOf(log []event.Event) Answer {
 	s := event.Fold(log)
-	docs, checked, model := documentsOf(s.Sources), assess(&s), modelInfo(s.Writer, "")
+	docs, model := documentsOf(s.Sources), modelInfo(s.Writer, "")
 	a := Answer{RunID: string(s.Run), Question: s.Query, Answer: answerOf(&s), Model: ModelName{model.Provider, model.Model, model.Mode}, Cached: s.Cached(),
-		DurationMS: s.Waited + event.MillisOf(s.Elapsed()), Confidence: checked.AnswerConfidence, Sources: sourcesData(docs, maxSource).Sources,
-		Message: messages[checked.Reason], Transaction: transaction(&s, docs, maxSource)}
+		DurationMS: s.Waited + event.MillisOf(s.Elapsed()), Sources: sourcesData(docs, maxSource).Sources,
+		Transaction: transaction(&s, docs, maxSource)}
+	if assessed(&s) {
+		checked := assess(&s)
+		a.Confidence, a.Message = &checked.AnswerConfidence, messages[checked.Reason]
+	}
 	if f := s.Failure; f != nil {
 		a.Error = &Error{Type: "error", Message: f.Message, Code: string(f.Code)}
 	}

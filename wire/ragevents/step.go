@@ -58,7 +58,7 @@ func attributed(s *event.State, at string) []any {
 	weights := encoded("events-sources-attention", func(int) any { return attention(docs) })
 	data := encoded("events-sources-data", func(limit int) any { return sourcesData(docs, limit) })
 	about := encoded("events-metadata-summary", func(limit int) any { return summary(docs, limit) })
-	if s.Check == nil && !s.Cached() {
+	if !assessed(s) {
 		return []any{weights, data, about}
 	}
 	a := assess(s)
@@ -128,7 +128,7 @@ func output(s *event.State, relevance Relevance, limit int) *ChainOutput {
 }
 
 // maxHistory limits the number of turns that are shown: the last ones.
-const maxHistory = 20
+const maxHistory = 10
 
 func history(s *event.State, limit int) []Message {
 	var out []Message
