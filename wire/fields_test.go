@@ -35,7 +35,7 @@ func TestCheckFields(t *testing.T) {
 		`{"topk":1}`:                             "topk: unknown field; did you mean top_k?",
 		`{"QUERY":"x"}`:                          "QUERY: unknown field; did you mean query?",
 		`{"zebra":1}`:                            "zebra: unknown field",
-		`{"":1}`:                                 ": unknown field",
+		`{"":1}`:                                 "\"\": unknown field",
 		`{"inner":{"topK":1}}`:                   "inner.topK: unknown field; did you mean top_k?",
 		`{"list":[{"top_k":1},{"nothing":1}]}`:   "list[1].nothing: unknown field",
 		`{"Hidden":1}`:                           "Hidden: unknown field",
