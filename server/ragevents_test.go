@@ -233,3 +233,26 @@ func TestRagFaults(t *testing.T) {
 		t.Errorf("%s: %+v, %v", res.Status, a, err)
 	}
 }
+
+// TestRagExamples runs the examples of the protocol.
+func TestRagExamples(t *testing.T) {
+	t.Parallel()
+	s := serve(t, saying(paidRun(20, 2)...), engine.Options{}, allProtocols())
+	for name, args := range map[string][]string{
+		"rag.sh":  {program(t, "bash"), "../examples/rag.sh"},
+		"rag.mjs": {program(t, "node"), "../examples/rag.mjs"},
+		"rag.py":  {program(t, python(), "-c", "import urllib.request"), "../examples/rag.py"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(args[0], append(args[1:], `Say "why"?`)...)
+			cmd.Env = append(cmd.Environ(), "SLUICE_URL="+s.url, "no_proxy=*", "PYTHONIOENCODING=utf-8")
+			out := strings.Join(lines(t, cmd), "\n")
+			for _, want := range []string{"word0", " [1]", "1 passage of 1 document", "0.0236"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %q in the output: %.500s", want, out)
+				}
+			}
+		})
+	}
+}

@@ -15,6 +15,9 @@ const maxURL = 200
 // maxSources limits the number of documents in events-sources-data: those with the largest portions.
 const maxSources = 25
 
+// owner is the account of whoever runs the server, to whom the documents without a contributor belong.
+const owner = "owner"
+
 // document is a document that was read for the answer.
 type document struct {
 	id          corpus.DocumentID
@@ -113,7 +116,7 @@ func summary(docs []*document, limit int) MetadataSummary {
 // transaction returns the settlement of a run. Without one, nothing was charged, and the portions are those of the sources.
 func transaction(s *event.State, docs []*document, limit int) Transaction {
 	paid := func(d *document) PaidSource {
-		return PaidSource{SourceURL: d.url, SourceTitle: optional(d.title, limit), ContributorID: d.contributor, Portion: d.portion,
+		return PaidSource{SourceURL: d.url, SourceTitle: optional(d.title, limit), ContributorID: cmp.Or(d.contributor, owner), Portion: d.portion,
 			ChunksUsed: len(d.passages), DublinCore: dublinCore(d.meta, limit)}
 	}
 	t := Transaction{UsageDurationSeconds: seconds(s.Waited + event.MillisOf(s.Elapsed())), TransactionType: "none", Sources: []PaidSource{}}

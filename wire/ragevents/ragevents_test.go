@@ -96,7 +96,7 @@ func checkForm(f wire.Frame) error {
 	var p struct{ Type, Chunk string }
 	if strings.HasPrefix(s, `{"type":"events-`) || strings.HasPrefix(s, `{"type":"transaction-`) {
 		if err := json.Unmarshal(f.Data, &p); err != nil || !json.Valid([]byte(p.Chunk)) {
-			return fmt.Errorf("chunk %.200s: %v", p.Chunk, err)
+			return fmt.Errorf("chunk %.200s: %w", p.Chunk, err)
 		}
 	}
 	return nil
