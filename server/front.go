@@ -23,7 +23,7 @@ type Tenants interface {
 }
 
 // Front serves several tenants, each by its own [Server]: a request goes to the server of the tenant of [auth.From]. A request
-// without an identity is that of [auth.Local].
+// without an identity is one of [auth.Local].
 type Front struct {
 	main    *Server
 	tenants Tenants
@@ -65,11 +65,10 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request) {
 	id, ok := auth.From(r.Context())
 	if !ok {
 		id = auth.Local()
-		r = r.WithContext(auth.With(r.Context(), id))
 	}
 	path := "/" + strings.TrimLeft(r.URL.Path, "/")
 	switch {
-	case path == "/metrics" && id.Key == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	case path == "/metrics" && id.Key == "" && id.Permits(auth.Admin) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		f.metrics.ServeHTTP(w, r)
 		return
 	case id.Tenant == auth.DefaultTenant || ofProcess(path):

@@ -57,17 +57,6 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 // Close stops the parser processes.
 func (s *Shared) Close() error { return s.parsers.Close() }
 
-// Folder returns the data folder of a tenant: that of the settings for [auth.DefaultTenant], and a folder in it for any other tenant.
-func Folder(data, tenant string) string {
-	if tenant == auth.DefaultTenant {
-		return data
-	}
-	return filepath.Join(data, tenantsFolder, tenant)
-}
-
-// tenantsFolder is the folder in the data folder that holds the folders of all tenants but the default one.
-const tenantsFolder = "tenants"
-
 // Open opens the data folder of the default tenant, with models of its own: see [OpenTenant].
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {
 	return OpenTenant(ctx, cfg, auth.DefaultTenant, logger)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -411,21 +410,6 @@ func (t *Tenants) Close() error {
 	}
 	t.work.Wait()
 	return t.Default.Close()
-}
-
-// ListTenants returns the names of the tenants that have a folder, without the default one. Other folders are ignored.
-func ListTenants(data string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(data, tenantsFolder))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	var names []string
-	for _, entry := range entries {
-		if entry.IsDir() && entry.Name() != auth.DefaultTenant && auth.ValidateTenant(entry.Name()) == nil {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, nil
 }
 
 func stopped() context.Context {

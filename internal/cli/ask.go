@@ -22,6 +22,7 @@ import (
 
 type askCmd struct {
 	config.Store
+	tenantFlag
 	config.Runs
 	config.Models
 	config.Cache
@@ -93,9 +94,9 @@ func printEvents(e *env, s *client.Stream) error {
 
 // stream asks a server, or an engine in this process. The caller calls done when it has read the stream.
 func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client.Stream, done func() error, err error) {
-	url := c.Server
-	if url == "" {
-		url, _ = running(ctx, e.cfg.Store.Data)
+	url, err := c.server(e, c.Server)
+	if err != nil {
+		return nil, nil, err
 	}
 	if url != "" {
 		return askServer(ctx, e, url, q)
@@ -105,9 +106,9 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		// The display shows the warnings of the run. Log lines would repeat them in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, err := app.Open(ctx, e.cfg, logger)
+	a, err := c.open(ctx, e, logger)
 	if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
-		if url, ok := awaitRunning(ctx, e.cfg.Store.Data); ok {
+		if url, ok := c.awaitRunning(ctx, e); ok {
 			return askServer(ctx, e, url, q)
 		}
 	}

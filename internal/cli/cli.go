@@ -36,6 +36,7 @@ type program struct {
 	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`
 	Eval      evalCmd      `cmd:"" help:"Measure search, answers, citations and the cache on evaluation sets."`
 	Calibrate calibrateCmd `cmd:"" help:"Fit the grades of passages to relevance judgements."`
+	Tenants   tenantsCmd   `cmd:"" help:"List and delete tenants."`
 	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`

@@ -17,6 +17,7 @@ import (
 
 type ingestCmd struct {
 	config.Store
+	tenantFlag
 	config.Ingest
 	config.Models
 	Retry bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
@@ -31,9 +32,9 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		}
 	}
 	defer limitMemory()()
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
-		if url, ok := awaitRunning(e.ctx, e.cfg.Store.Data); ok {
+		if url, ok := c.awaitRunning(e.ctx, e); ok {
 			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 type reconcileCmd struct {
 	config.Store
+	tenantFlag
 	config.Ingest
 	config.Models
 	DryRun bool `name:"dry-run" help:"Only show the differences."`
@@ -19,7 +20,7 @@ type reconcileCmd struct {
 
 // Run repairs the data folder, which no server may use, and prints the differences. The exit status is 1 if some cannot be repaired.
 func (c *reconcileCmd) Run(e *env) (err error) {
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		return fmt.Errorf("%w: stop the server first", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 type runsCmd struct {
 	config.Store
+	tenantFlag
 	Server string `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
 	Limit  int    `default:"20" help:"Maximum number of runs, 1 to 500."`
 	JSON   bool   `name:"json" help:"Print JSON, one run per line."`
@@ -57,9 +57,9 @@ func (c *runsCmd) Run(e *env) error {
 }
 
 func (c *runsCmd) list(e *env) (list server.RunList, err error) {
-	url := c.Server
-	if url == "" {
-		url, _ = running(e.ctx, e.cfg.Store.Data)
+	url, err := c.server(e, c.Server)
+	if err != nil {
+		return list, err
 	}
 	if url != "" {
 		cl, err := client.New(url, client.Options{})
@@ -69,10 +69,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 		err = cl.Get(e.ctx, fmt.Sprintf("/api/runs?limit=%d", c.Limit), &list)
 		return list, err
 	}
-	if err := checkDataFolder(e); err != nil {
-		return list, err
-	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := c.openExisting(e)
 	if err != nil {
 		return list, err
 	}
@@ -84,16 +81,9 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 	return list, err
 }
 
-// checkDataFolder returns an error if the data folder does not exist. Commands that only read must not create a mistyped folder.
-func checkDataFolder(e *env) error {
-	if _, err := os.Stat(e.cfg.Store.Data); err != nil {
-		return fmt.Errorf("read data folder: %w", err)
-	}
-	return nil
-}
-
 type replayCmd struct {
 	config.Store
+	tenantFlag
 	Server   string `placeholder:"URL" help:"Server that has the run. The default is the server that uses the data folder, or no server."`
 	Protocol string `default:"forge" help:"Protocol of the stream."`
 	RunID    string `arg:"" name:"run" help:"Id of the run."`
@@ -105,17 +95,14 @@ func (c *replayCmd) Run(e *env) (err error) {
 	if !id.Valid() {
 		return fmt.Errorf("replay: %.80q is not a run id", c.RunID)
 	}
-	url := c.Server
-	if url == "" {
-		url, _ = running(e.ctx, e.cfg.Store.Data)
+	url, err := c.server(e, c.Server)
+	if err != nil {
+		return err
 	}
 	if url != "" {
 		return c.fromServer(e, url)
 	}
-	if err := checkDataFolder(e); err != nil {
-		return err
-	}
-	a, err := app.Open(e.ctx, e.cfg, e.logger)
+	a, err := c.openExisting(e)
 	if err != nil {
 		return err
 	}

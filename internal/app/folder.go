@@ -1,0 +1,110 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Folder returns the data folder of a tenant: that of the settings for [auth.DefaultTenant], and a folder in it for any other tenant.
+func Folder(data, tenant string) string {
+	if tenant == auth.DefaultTenant {
+		return data
+	}
+	return filepath.Join(data, tenantsFolder, tenant)
+}
+
+// tenantsFolder is the folder in the data folder that holds the folders of all tenants but the default one.
+const tenantsFolder = "tenants"
+
+// deletedPrefix begins the names of the folders of tenants that are being deleted. It is no name of a tenant.
+const deletedPrefix = ".deleted-"
+
+// ListTenants returns the names of the tenants that have a folder, without the default one. Other folders are ignored.
+func ListTenants(data string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(data, tenantsFolder))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() != auth.DefaultTenant && auth.ValidateTenant(entry.Name()) == nil {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// TenantSize returns the size of a tenant's files in bytes.
+func TenantSize(data, tenant string) (size int64, err error) {
+	root := Folder(data, tenant)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() && path == filepath.Join(data, tenantsFolder):
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read data folder: %w", err)
+	}
+	return size, nil
+}
+
+// DeleteTenant deletes the folder of a tenant other than the default one, which no process may have open: [ErrInUse]. A crash leaves
+// either the whole tenant or none of it; the next call removes what is left on the disk.
+func DeleteTenant(data, tenant string) error {
+	if err := auth.ValidateTenant(tenant); err != nil {
+		return err
+	}
+	if tenant == auth.DefaultTenant {
+		return errors.New("delete tenant: the default tenant cannot be deleted; delete the data folder instead")
+	}
+	folder := Folder(data, tenant)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.NotFound, "delete tenant: there is no tenant %s", tenant)
+	}
+	log, err := filelog.Open(filepath.Join(folder, "runs"), filelog.Options{Log: slog.New(slog.DiscardHandler)}) // it has the lock of the folder
+	switch {
+	case errors.Is(err, filelog.ErrLocked):
+		return fmt.Errorf("delete tenant: %w", ErrInUse)
+	case err == nil: // otherwise it is damaged, and can be deleted
+		err = log.Close()
+	default:
+		err = nil
+	}
+	if err = errors.Join(err, os.Rename(folder, filepath.Join(data, tenantsFolder, deletedPrefix+rand.Text()))); err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
+	}
+	return removeDeleted(data)
+}
+
+// removeDeleted removes the folders of tenants that were deleted.
+func removeDeleted(data string) error {
+	entries, err := os.ReadDir(filepath.Join(data, tenantsFolder))
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), deletedPrefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(data, tenantsFolder, entry.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove deleted tenants: %w", err)
+	}
+	return nil
+}

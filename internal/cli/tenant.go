@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// tenantFlag selects the tenant whose data folder a command opens.
+type tenantFlag struct {
+	Tenant string `default:"default" placeholder:"NAME" help:"Tenant whose data folder the command opens. A server must not use it meanwhile."`
+}
+
+// Validate implements the interface of kong.
+func (f tenantFlag) Validate() error { return auth.ValidateTenant(f.Tenant) }
+
+// isDefault reports whether the command is for the default tenant. The server that uses the data folder answers only for that one,
+// since requests for others need a key.
+func (f tenantFlag) isDefault() bool { return f.Tenant == auth.DefaultTenant }
+
+// open opens the data folder of the tenant.
+func (f tenantFlag) open(ctx context.Context, e *env, logger *slog.Logger) (*app.App, error) {
+	a, err := app.OpenTenant(ctx, e.cfg, f.Tenant, logger)
+	if errors.Is(err, app.ErrInUse) && !f.isDefault() {
+		err = fmt.Errorf("%w: ask it with --server and a key of the tenant, or try again when the tenant is idle", err)
+	}
+	return a, err
+}
+
+// openExisting opens the data folder of the tenant if it exists. Commands that only read must not create a mistyped folder.
+func (f tenantFlag) openExisting(e *env) (*app.App, error) {
+	if _, err := os.Stat(app.Folder(e.cfg.Store.Data, f.Tenant)); err != nil {
+		return nil, fmt.Errorf("read data folder: %w", err)
+	}
+	return f.open(e.ctx, e, e.logger)
+}
+
+// server returns the address of the server to ask: the given one, or else the one that uses the data folder. Empty: none.
+func (f tenantFlag) server(e *env, given string) (url string, err error) {
+	switch {
+	case given != "" && !f.isDefault():
+		return "", errors.New("--tenant and --server exclude each other: the key selects the tenant of a server")
+	case given == "" && f.isDefault():
+		url, _ = running(e.ctx, e.cfg.Store.Data)
+		return url, nil
+	}
+	return given, nil
+}
+
+// awaitRunning waits for a server of the default tenant: see [awaitRunning].
+func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (url string, ok bool) {
+	if !f.isDefault() {
+		return "", false
+	}
+	return awaitRunning(ctx, e.cfg.Store.Data)
+}
+
+type tenantsCmd struct {
+	List   tenantsListCmd   `cmd:"" default:"withargs" help:"List the tenants that have data, with the size of their folders."`
+	Delete tenantsDeleteCmd `cmd:"" help:"Delete a tenant with all its data."`
+}
+
+type tenantsListCmd struct{ config.Store }
+
+// Run lists the tenants.
+func (c *tenantsListCmd) Run(e *env) error {
+	names, err := app.ListTenants(e.cfg.Store.Data)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENANT\tBYTES\tFOLDER")
+	for _, name := range append([]string{auth.DefaultTenant}, names...) {
+		size, err := app.TenantSize(e.cfg.Store.Data, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\n", name, size, app.Folder(e.cfg.Store.Data, name))
+	}
+	return w.Flush()
+}
+
+type tenantsDeleteCmd struct {
+	config.Store
+	Name string `arg:"" help:"Name of the tenant."`
+	Yes  bool   `help:"Confirm that all data of the tenant is deleted. There is no way back."`
+}
+
+// Run deletes a tenant.
+func (c *tenantsDeleteCmd) Run(e *env) error {
+	if !c.Yes {
+		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
+	}
+	if err := app.DeleteTenant(e.cfg.Store.Data, c.Name); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Err, "deleted; its keys are still valid and begin an empty tenant: revoke them with sluice keys revoke")
+	return nil
+}
