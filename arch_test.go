@@ -59,6 +59,8 @@ var allowedImports = map[string]string{
 	"files/*":                "fault",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
+	"ledger":                 "auth corpus event fault",
+	"ledger/sqlite":          "disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
 	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/verify cache corpus event eventlog fault index lang model",
@@ -92,7 +94,7 @@ var allowedImports = map[string]string{
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
 	"eventlog/filelog", "index/embedded", "model/local", "model/openai",
-	"model/anthropic", "store/sqlite",
+	"model/anthropic", "store/sqlite", "ledger/sqlite",
 }
 
 // impureImports would let a protocol depend on anything other than the events it is given.

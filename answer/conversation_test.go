@@ -36,7 +36,7 @@ func begin(t *testing.T, a answer.Answerer, start event.RunStarted) []event.Even
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = answer.Run(t.Context(), a, rec, nil) // it is in the log
+	_ = answer.Run(t.Context(), a, rec, answer.Ending{}) // it is in the log
 	log, err := store.Load(t.Context(), "run_1", 0)
 	if err != nil {
 		t.Fatal(err)

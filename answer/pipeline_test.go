@@ -82,7 +82,7 @@ func runIn(t *testing.T, ctx context.Context, mode event.Mode, a answer.Answerer
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = answer.Run(ctx, a, rec, nil) // it is in the log
+	_ = answer.Run(ctx, a, rec, answer.Ending{}) // it is in the log
 	log, err := store.Load(t.Context(), "run_1", 0)
 	if err != nil {
 		t.Fatal(err)

@@ -70,36 +70,54 @@ func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
 	return nil
 }
 
-func (r *Recorder) emit(ctx context.Context, b event.Body) error {
+// emit appends events in one step, so that a log has all of them or none.
+func (r *Recorder) emit(ctx context.Context, bodies ...event.Body) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := r.now().UTC().Truncate(time.Microsecond)
-	if at.Before(r.state.UpdatedAt) {
-		at = r.state.UpdatedAt
-	}
-	e := event.Event{Seq: r.state.Seq + 1, At: at, Body: b}
-	before := r.check
-	if err := r.check.Next(e); err != nil {
-		r.check = before
-		return err
+	before, next := r.check, r.next[:0]
+	for i, b := range bodies {
+		e := r.event(i, b)
+		if err := r.check.Next(e); err != nil {
+			r.check = before
+			return err
+		}
+		next = append(next, e)
 	}
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	r.next[0] = e
-	if err := r.store.Append(ctx, r.state.Run, r.next[:]...); err != nil {
+	if err := r.store.Append(ctx, r.state.Run, next...); err != nil {
 		r.check = before // the terminal event can still be written if the store recovers
 		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
 	}
-	r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
-	switch b.(type) {
-	case event.Token:
-		r.state.Tokens++
-	case event.Cited, event.Reasoned:
-	default:
-		r.state.Apply(e)
+	for _, e := range next {
+		r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
+		switch e.Body.(type) {
+		case event.Token:
+			r.state.Tokens++
+		case event.Cited, event.Reasoned:
+		default:
+			r.state.Apply(e)
+		}
 	}
 	return nil
+}
+
+// event returns the event with a body that follows after i others. The caller holds mu.
+func (r *Recorder) event(i int, b event.Body) event.Event {
+	at := r.now().UTC().Truncate(time.Microsecond)
+	if at.Before(r.state.UpdatedAt) {
+		at = r.state.UpdatedAt
+	}
+	return event.Event{Seq: r.state.Seq + 1 + event.Seq(i), At: at, Body: b} //nolint:gosec // a small index
+}
+
+// permits returns an error if the event must not be next in the log.
+func (r *Recorder) permits(b event.Body) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	check := r.check
+	return check.Next(r.event(0, b))
 }
 
 // State returns a copy of the state so far, without the answer's text, its citations and the reasoning, which are in the log. Do not

@@ -186,7 +186,7 @@ func resumedIn(t *testing.T, ctx context.Context, store eventlog.Store, a answer
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := answer.Run(ctx, a, rec, nil); err != nil {
+	if err := answer.Run(ctx, a, rec, answer.Ending{}); err != nil {
 		t.Errorf("after %d events: %v", len(prefix), err)
 	}
 	log, err := store.Load(t.Context(), "run_1", 0)

@@ -17,18 +17,25 @@ type Answerer interface {
 	Answer(ctx context.Context, r *Recorder) error
 }
 
-// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancellation. It calls
-// answered, if not nil, before it writes the terminal event. The error is for logs, since the terminal event has its public form.
-// [ErrNoEnd] means that the terminal event could not be written.
-func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err error) {
+// Ending is what [Run] does before it writes the terminal event. The functions may be nil.
+type Ending struct {
+	Answered func() // called when the answer is complete or has failed
+	// Settle charges a run whose answer is complete, and returns the settlement for its log, or nil. It is called with the state of the run. A run
+	// that was charged is finished whatever happens, so a repeated call for the same run must return the same settlement.
+	Settle func(context.Context, event.State) (*event.Settled, error)
+}
+
+// Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancellation. The error is for
+// logs, since the terminal event has its public form. [ErrNoEnd] means that the terminal event could not be written.
+func Run(ctx context.Context, a Answerer, r *Recorder, ending Ending) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("answer run: panic: %v\n%s", p, debug.Stack())
 		}
-		if answered != nil {
-			answered()
+		if ending.Answered != nil {
+			ending.Answered()
 		}
-		err = end(ctx, r, err)
+		err = end(ctx, r, ending, err)
 	}()
 	return a.Answer(ctx, r)
 }
@@ -37,13 +44,13 @@ func Run(ctx context.Context, a Answerer, r *Recorder, answered func()) (err err
 var ErrNoEnd = errors.New("the run's end could not be written")
 
 // end writes the terminal event for err and ctx, unless the answerer has written one. It first ends a generation that was started.
-func end(ctx context.Context, r *Recorder, err error) error {
+func end(ctx context.Context, r *Recorder, ending Ending, err error) error {
 	if r.State().Status != event.Running {
 		return err
 	}
 	if err == nil {
-		if err = r.Emit(ctx, event.RunFinished{}); err == nil {
-			return nil
+		if err = finish(ctx, r, ending); err == nil || errors.Is(err, ErrNoEnd) {
+			return err
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
@@ -64,6 +71,34 @@ func end(ctx context.Context, r *Recorder, err error) error {
 		return nil // the run's log has the error, and an operator has nothing to do
 	}
 	return err
+}
+
+// finish charges a run and writes its last events in one append. If the store refuses them after the charge, the run must not fail: a recovery
+// writes them.
+func finish(ctx context.Context, r *Recorder, ending Ending) error {
+	settled := r.State().Settlement
+	if settled != nil || ending.Settle == nil {
+		return unended(r.Emit(ctx, event.RunFinished{}), settled)
+	}
+	if err := r.permits(event.RunFinished{}); err != nil {
+		return err
+	}
+	settled, err := ending.Settle(ctx, r.State())
+	if err != nil {
+		return err
+	}
+	if settled == nil {
+		return r.Emit(ctx, event.RunFinished{})
+	}
+	return unended(r.emit(ctx, *settled, event.RunFinished{}), settled)
+}
+
+// unended adds [ErrNoEnd] to an error of writing the end of a run that was charged.
+func unended(err error, settled *event.Settled) error {
+	if err == nil || settled == nil {
+		return err
+	}
+	return errors.Join(err, ErrNoEnd)
 }
 
 func reason(code fault.Code) string {

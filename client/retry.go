@@ -88,6 +88,8 @@ func codeOf(status int) fault.Code {
 		return fault.Conflict
 	case http.StatusRequestEntityTooLarge:
 		return fault.TooLarge
+	case http.StatusPaymentRequired:
+		return fault.Payment
 	case http.StatusTooManyRequests:
 		return fault.Overloaded
 	case http.StatusServiceUnavailable:

@@ -37,6 +37,7 @@ type Options struct {
 	Ended    func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
 	// Deleted is called with the id of each deleted run, so that data derived from it can be deleted too.
 	Deleted func(event.RunID)
+	Billing Billing            // charges runs; default: nobody pays
 	Now     func() time.Time   // default time.Now
 	NewID   func() event.RunID // default: a ULID
 }
@@ -99,6 +100,9 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
+	if o.Billing == nil {
+		o.Billing = free{}
+	}
 	return &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
 }
 
@@ -106,7 +110,7 @@ func New(a answer.Answerer, o Options) *Engine {
 func (e *Engine) Store() eventlog.Store { return e.o.Store }
 
 // Ask starts a run, or joins one that answers an equal question (see [Options]), and returns when its first event is in the
-// log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded].
+// log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded], [fault.Payment].
 func (e *Engine) Ask(ctx context.Context, q event.Question, c Caller) (event.RunID, error) {
 	r, err := e.ask(ctx, q, c, false)
 	if err != nil {
@@ -155,7 +159,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 	}
 	r.client, r.release = c.Client, release
 	start.Waited = event.MillisOf(e.o.Now().Sub(asked))
-	rec, err := answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
+	rec, err := e.begin(ctx, start)
 	e.started(r, err)
 	if err != nil {
 		return nil, fmt.Errorf("start run: %w", err)

@@ -41,6 +41,9 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 		for _, s := range runs {
 			before = s.Start.Run
 			if s.Ended {
+				if s.Code != "" {
+					e.refund(ctx, before)
+				}
 				if s.Start.Ephemeral {
 					e.recoverEphemeral(before)
 				}
@@ -56,7 +59,7 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 			}
 		}
 		if len(runs) < page {
-			return n, nil
+			return n, e.recoverHolds(ctx, archive)
 		}
 	}
 }
@@ -84,6 +87,12 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 	if err != nil {
 		return errors.Join(err, e.endDamaged(ctx, s, n))
 	}
+	if settled, err := e.finishSettled(ctx, rec); settled || err != nil {
+		if err == nil && s.Start.Ephemeral {
+			e.recoverEphemeral(id)
+		}
+		return err
+	}
 	left := min(e.o.Deadline, e.o.Deadline-e.o.Now().Sub(s.StartedAt))
 	cause := error(errStopped)
 	if !how.Fail && left > 0 {
@@ -92,10 +101,10 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 			return nil
 		}
 	}
-	if err := answer.Run(ctx, failingAnswerer{cause}, rec, nil); errors.Is(err, answer.ErrNoEnd) {
+	if err := answer.Run(ctx, failingAnswerer{cause}, rec, answer.Ending{}); errors.Is(err, answer.ErrNoEnd) {
 		return err
 	}
-	e.countFailed(s, n)
+	e.countFailed(ctx, s, n)
 	return nil
 }
 
@@ -110,12 +119,13 @@ func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovere
 	if err != nil {
 		return errors.Join(err, answer.ErrNoEnd)
 	}
-	e.countFailed(s, n)
+	e.countFailed(ctx, s, n)
 	return nil
 }
 
-// countFailed counts a run that was ended. An ephemeral run stays for its readers during the grace period.
-func (e *Engine) countFailed(s eventlog.Summary, n *Recovered) {
+// countFailed counts a run that was ended, which costs nothing. An ephemeral run stays for its readers during the grace period.
+func (e *Engine) countFailed(ctx context.Context, s eventlog.Summary, n *Recovered) {
+	e.refund(ctx, s.Start.Run)
 	n.Failed++
 	if s.Start.Ephemeral {
 		e.recoverEphemeral(s.Start.Run)

@@ -19,6 +19,7 @@ const (
 	NotFound       Code = "NOT_FOUND"            // no such run, document or route
 	Conflict       Code = "CONFLICT"             // something else holds what was asked for
 	TooLarge       Code = "TOO_LARGE"            // a body, header or document over its limit
+	Payment        Code = "PAYMENT_REQUIRED"     // the account's balance is less than the answer may cost
 	Overloaded     Code = "OVERLOADED"           // too many runs at once; try again later
 	Unavailable    Code = "UNAVAILABLE"          // the server is stopping; ask another
 	NoDocuments    Code = "NO_DOCUMENTS"         // nothing is indexed where the question looks
@@ -32,7 +33,7 @@ const (
 
 // Codes lists every code, for checks and documents.
 func Codes() []Code {
-	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, NoSpace, Internal}
+	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Payment, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, NoSpace, Internal}
 }
 
 // Error is an error with a code that is fit to leave the process: Message is written for the caller and holds no

@@ -20,6 +20,8 @@ func statusOf(code fault.Code) int {
 		return http.StatusConflict
 	case fault.TooLarge:
 		return http.StatusRequestEntityTooLarge
+	case fault.Payment:
+		return http.StatusPaymentRequired
 	case fault.Overloaded:
 		return http.StatusTooManyRequests
 	case fault.Unavailable:

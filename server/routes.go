@@ -39,7 +39,7 @@ func (s *Server) table() []Route {
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
 		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, handle: h.serveQuestion, Events: e.Types.Events, name: name,
-			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 404, 409, 413, 415, 429, 503, 507},
+			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
 		if e.ReplyPath == "" {
 			stream := &routes[len(routes)-1]
@@ -48,7 +48,7 @@ func (s *Server) table() []Route {
 			}
 		} else {
 			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, handle: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
-				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
+				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
 				Summary: "Answer a question with one object"})
 		}
 	}

@@ -63,7 +63,7 @@ func connect(path string, n int, pragmas ...string) (*DB, error) {
 	if n > 1 {
 		q.Set("_txlock", "deferred")
 	}
-	for _, p := range append(pragmas, fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()), "foreign_keys(0)") {
+	for _, p := range append(pragmas, fmt.Sprintf("busy_timeout(%d)", BusyTimeout.Milliseconds()), "foreign_keys(1)") {
 		q.Add("_pragma", p)
 	}
 	at := url.URL{Path: filepath.ToSlash(path)}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Options configure a [Billing].
+type Options struct {
+	Prices PriceList
+	Limits Limits
+	Share  int              // percent of a fee that contributors earn
+	Now    func() time.Time // default time.Now
+}
+
+// Billing charges runs to the accounts that ask. Runs without an account are not charged. It is safe for concurrent use. Writes do not end with the
+// caller's context: they are short, and half of a charge must not stay.
+type Billing struct {
+	runs Runs
+	o    Options
+}
+
+// NewBilling returns a billing over a store.
+func NewBilling(runs Runs, o Options) *Billing {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Billing{runs, o}
+}
+
+// typeUsage is the type of a settlement.
+const typeUsage = "query_usage"
+
+// Authorize holds the most that a run may cost, before its first event is written. A free run needs no hold. Errors: [fault.Payment] if the balance
+// is too low.
+func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
+	if start.Account == "" {
+		return nil
+	}
+	if !ValidAccount(start.Account) {
+		return fault.New(fault.Payment, "the account of the key cannot pay")
+	}
+	most := b.o.Prices.Most(start.Writer.Model, start.Writer.OwnKey, b.o.Limits)
+	if most == 0 {
+		return nil
+	}
+	err := b.runs.Hold(context.WithoutCancel(ctx), start.Run, start.Account, most, b.o.Now())
+	if errors.Is(err, ErrInsufficient) {
+		return fault.Wrap(fault.Payment, err, "the balance is too low: an answer may cost up to %s credits", FormatCredits(most))
+	}
+	if err != nil {
+		return fmt.Errorf("hold credits: %w", err)
+	}
+	return nil
+}
+
+// Settle charges a run whose answer is complete, and returns the settlement. It is nil for a run that nobody pays for. After Settle has succeeded, the
+// run is to be finished; a second call returns the same settlement. The fee is at most what was held: the platform bears the rest.
+func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, error) {
+	if s.Account == "" {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	ctx = context.WithoutCancel(ctx)
+	run, err := b.runs.Run(ctx, s.Run)
+	if err != nil || run.Settled != nil {
+		return run.Settled, err
+	}
+	used := s.Cost()
+	fee := b.o.Prices.Price(s.Writer.Model, s.Writer.OwnKey, s.Cached()).Fee(s.Elapsed(), used.Input, used.Output)
+	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Sources)
+	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Elapsed())
+	settled, err = b.runs.Post(ctx, Charge{Run: s.Run, Account: s.Account, At: b.o.Now(), Settlement: settled, Model: modelOf(s),
+		Collection: s.Collection, Input: used.Input, Output: used.Output, Cached: s.Cached()})
+	if err != nil {
+		return nil, fmt.Errorf("charge run: %w", err)
+	}
+	return &settled, nil
+}
+
+// modelOf returns the name of the model for the usage report.
+func modelOf(s event.State) string {
+	if s.Writer.Model == "" && s.Generation != nil {
+		return s.Generation.Model
+	}
+	return s.Writer.Model
+}
+
+// Settled reports whether a run was charged and not refunded.
+func (b *Billing) Settled(ctx context.Context, id event.RunID) (bool, error) {
+	run, err := b.runs.Run(ctx, id)
+	return run.Settled != nil, err
+}
+
+// Void releases the hold of a run that was not charged.
+func (b *Billing) Void(ctx context.Context, id event.RunID) error {
+	return b.runs.Void(context.WithoutCancel(ctx), id, b.o.Now())
+}
+
+// Refund makes a run that failed cost nothing: it releases the hold, or returns the charge.
+func (b *Billing) Refund(ctx context.Context, id event.RunID) error {
+	return b.runs.Refund(context.WithoutCancel(ctx), id, b.o.Now())
+}
+
+// Holds returns the runs that hold credits.
+func (b *Billing) Holds(ctx context.Context) ([]event.RunID, error) { return b.runs.Holds(ctx) }

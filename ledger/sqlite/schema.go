@@ -1,0 +1,117 @@
+package sqlite
+
+// migrations upgrade a file from each version to the next. A released migration must not change.
+//
+// The entries of a transfer are inserted before its row, which completes it: its trigger checks that they sum to zero, and a foreign key that is
+// checked at the commit allows no entries without it. Triggers allow no update and no delete of what was appended, and no insert that replaces a
+// row. Accounts and holds are derived: triggers maintain them from entries and transfers. So a program that opens the file without this package is
+// bound by the same rules.
+var migrations = []string{`
+CREATE TABLE accounts (
+	id      TEXT PRIMARY KEY CHECK (id <> ''),
+	balance INTEGER NOT NULL CHECK (balance BETWEEN -1000000000000000000 AND 1000000000000000000),
+	held    INTEGER NOT NULL CHECK (held >= 0),
+	CHECK (id = 'issuer' OR balance >= held)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transfers (
+	seq  INTEGER PRIMARY KEY,
+	id   TEXT NOT NULL UNIQUE,
+	kind TEXT NOT NULL CHECK (kind IN ('credit', 'transfer', 'hold', 'charge', 'void', 'refund')),
+	run  TEXT NOT NULL CHECK (kind IN ('credit', 'transfer') AND run = '' OR run <> '' AND id = kind || '_' || run),
+	at   INTEGER NOT NULL,
+	note TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX transfers_ends ON transfers (run) WHERE kind IN ('charge', 'void');
+
+CREATE TABLE entries (
+	transfer INTEGER NOT NULL REFERENCES transfers (seq) DEFERRABLE INITIALLY DEFERRED,
+	account  TEXT NOT NULL,
+	amount   INTEGER NOT NULL,
+	held     INTEGER NOT NULL,
+	balance  INTEGER NOT NULL,
+	PRIMARY KEY (account, transfer)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entries_transfer ON entries (transfer, account);
+
+CREATE TABLE holds (
+	run     TEXT PRIMARY KEY,
+	account TEXT NOT NULL,
+	amount  INTEGER NOT NULL CHECK (amount > 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE charges (
+	transfer    INTEGER PRIMARY KEY REFERENCES transfers (seq) DEFERRABLE INITIALLY DEFERRED,
+	run         TEXT NOT NULL UNIQUE,
+	account     TEXT NOT NULL,
+	at          INTEGER NOT NULL,
+	model       TEXT NOT NULL,
+	collection  TEXT NOT NULL,
+	input       INTEGER NOT NULL,
+	output      INTEGER NOT NULL,
+	duration    INTEGER NOT NULL,
+	cached      INTEGER NOT NULL,
+	fee         INTEGER NOT NULL CHECK (fee >= 0),
+	distributed INTEGER NOT NULL CHECK (distributed BETWEEN 0 AND fee),
+	settlement  TEXT NOT NULL
+) STRICT;
+CREATE INDEX charges_at ON charges (at);
+CREATE INDEX charges_account ON charges (account, at);
+
+CREATE TRIGGER entries_insert BEFORE INSERT ON entries BEGIN
+	SELECT RAISE(ABORT, 'the transfer is complete') WHERE EXISTS (SELECT 1 FROM transfers WHERE seq = NEW.transfer);
+	SELECT RAISE(ABORT, 'entries are only appended') WHERE EXISTS (SELECT 1 FROM entries WHERE account = NEW.account AND transfer >= NEW.transfer);
+	SELECT RAISE(ABORT, 'the balance is not that of the account after the entry') WHERE NEW.balance <> NEW.amount +
+		coalesce((SELECT balance FROM entries WHERE account = NEW.account ORDER BY transfer DESC LIMIT 1), 0);
+END;
+CREATE TRIGGER entries_apply AFTER INSERT ON entries BEGIN
+	INSERT INTO accounts (id, balance, held) VALUES (NEW.account, 0, 0) ON CONFLICT (id) DO NOTHING;
+	UPDATE accounts SET balance = balance + NEW.amount, held = held + NEW.held WHERE id = NEW.account;
+END;
+
+CREATE TRIGGER transfers_insert BEFORE INSERT ON transfers BEGIN
+	SELECT RAISE(ABORT, 'transfers are only appended') WHERE EXISTS (SELECT 1 FROM transfers WHERE seq >= NEW.seq OR id = NEW.id);
+	SELECT RAISE(ABORT, 'the entries of a transfer must sum to zero') WHERE
+		(SELECT coalesce(sum(amount), 0) FROM entries WHERE transfer = NEW.seq) <> 0;
+	SELECT RAISE(ABORT, 'only a hold holds, and moves nothing') WHERE NEW.kind = 'hold' AND
+		(SELECT count(*) <> 1 OR sum(held) <= 0 OR sum(amount <> 0) > 0 FROM entries WHERE transfer = NEW.seq);
+	SELECT RAISE(ABORT, 'a charge or void must release the hold of its run') WHERE NEW.kind IN ('charge', 'void') AND
+		(SELECT coalesce(sum(held), 0) FROM entries WHERE transfer = NEW.seq AND account = (SELECT account FROM holds WHERE run = NEW.run)) <>
+		-coalesce((SELECT amount FROM holds WHERE run = NEW.run), 0);
+	SELECT RAISE(ABORT, 'only the account of a hold releases it') WHERE NEW.kind <> 'hold' AND EXISTS (SELECT 1 FROM entries WHERE transfer = NEW.seq
+		AND held <> 0 AND (NEW.kind NOT IN ('charge', 'void') OR account IS NOT (SELECT account FROM holds WHERE run = NEW.run)));
+	SELECT RAISE(ABORT, 'a charge is at most its hold, and paid by its account') WHERE NEW.kind = 'charge' AND EXISTS (SELECT 1 FROM entries
+		WHERE transfer = NEW.seq AND amount < -coalesce((SELECT amount FROM holds WHERE run = NEW.run AND account = entries.account), 0));
+	SELECT RAISE(ABORT, 'a void moves nothing') WHERE NEW.kind = 'void' AND EXISTS (SELECT 1 FROM entries WHERE transfer = NEW.seq AND amount <> 0);
+	SELECT RAISE(ABORT, 'a refund reverses a charge') WHERE NEW.kind = 'refund' AND EXISTS (SELECT 1 FROM
+		(SELECT account, amount FROM entries WHERE transfer = NEW.seq
+			UNION ALL SELECT account, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = NEW.run))
+		GROUP BY account HAVING sum(amount) <> 0);
+END;
+CREATE TRIGGER transfers_hold AFTER INSERT ON transfers WHEN NEW.kind = 'hold' BEGIN
+	INSERT INTO holds (run, account, amount) SELECT NEW.run, account, held FROM entries WHERE transfer = NEW.seq;
+END;
+CREATE TRIGGER transfers_end AFTER INSERT ON transfers WHEN NEW.kind IN ('charge', 'void') BEGIN
+	DELETE FROM holds WHERE run = NEW.run;
+END;
+CREATE TRIGGER charges_insert BEFORE INSERT ON charges BEGIN
+	SELECT RAISE(ABORT, 'charges are only appended') WHERE EXISTS (SELECT 1 FROM charges WHERE transfer = NEW.transfer OR run = NEW.run);
+	SELECT RAISE(ABORT, 'no such charge') WHERE NOT EXISTS (SELECT 1 FROM transfers WHERE seq = NEW.transfer AND kind = 'charge' AND run = NEW.run);
+	SELECT RAISE(ABORT, 'the fee is not what was paid') WHERE NEW.fee <>
+		-coalesce((SELECT amount FROM entries WHERE transfer = NEW.transfer AND account = NEW.account), 0);
+END;
+
+CREATE TRIGGER accounts_update BEFORE UPDATE ON accounts WHEN NEW.id <> OLD.id OR
+	NEW.balance <> (SELECT balance FROM entries WHERE account = NEW.id ORDER BY transfer DESC LIMIT 1)
+	BEGIN SELECT RAISE(ABORT, 'balances come from entries'); END;
+CREATE TRIGGER accounts_delete BEFORE DELETE ON accounts BEGIN SELECT RAISE(ABORT, 'accounts are not deleted'); END;
+CREATE TRIGGER holds_update BEFORE UPDATE ON holds BEGIN SELECT RAISE(ABORT, 'holds are not changed'); END;
+CREATE TRIGGER holds_delete BEFORE DELETE ON holds WHEN NOT EXISTS (SELECT 1 FROM transfers WHERE run = OLD.run AND kind IN ('charge', 'void'))
+	BEGIN SELECT RAISE(ABORT, 'the hold was neither posted nor voided'); END;
+CREATE TRIGGER transfers_update BEFORE UPDATE ON transfers BEGIN SELECT RAISE(ABORT, 'transfers are only appended'); END;
+CREATE TRIGGER transfers_delete BEFORE DELETE ON transfers BEGIN SELECT RAISE(ABORT, 'transfers are only appended'); END;
+CREATE TRIGGER entries_update BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only appended'); END;
+CREATE TRIGGER entries_delete BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only appended'); END;
+CREATE TRIGGER charges_update BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only appended'); END;
+CREATE TRIGGER charges_delete BEFORE DELETE ON charges BEGIN SELECT RAISE(ABORT, 'charges are only appended'); END;
+`}
