@@ -31,6 +31,7 @@ import (
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
+	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -67,7 +68,8 @@ type App struct {
 	files    uploads
 	reserve  *reserve.File
 	health   health
-	cache    *cache.Cache                    // nil: answers are not cached
+	cache    *cache.Cache // nil: answers are not cached
+	ledger   *ledgerdb.Store
 	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 
 	closeShared func() error // nil: the caller closes it
@@ -131,8 +133,8 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics)}
-	if err := a.openCache(pipeline, &o); err != nil {
-		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
+	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o)); err != nil {
+		return nil, errors.Join(err, a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = engine.New(expiringAnswerer{pipeline, a}, o)
 	a.diskMetrics()
@@ -191,7 +193,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 // Close cancels the live runs and closes everything.
 func (a *App) Close() error {
 	_ = a.Engine.Close(stopped()) // the error is that of the context
-	err := errors.Join(a.closeFiles(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
+	err := errors.Join(a.closeFiles(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
 	if a.closeShared != nil {
 		err = errors.Join(err, a.closeShared())
 	}

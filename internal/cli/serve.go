@@ -36,6 +36,7 @@ type serveCmd struct {
 	config.Keep
 	config.Start
 	config.Tenants
+	config.Billing
 	NoCache bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	Keep    Keep    `title:"Retention"`
 	Start   Start   `title:"Restart"`
 	Tenants Tenants `title:"Tenants"`
+	Billing Billing `title:"Prices"`
 	Keys    Keys    `title:"-"` // not settings: they are only read from variables
 }
 
@@ -166,6 +167,9 @@ func (c Config) checkCombinations(faults Faults) Faults {
 	}
 	if _, err := c.Files.Allowed(); err != nil && !faults.has("fetch-allow") {
 		faults = append(faults, Fault{Setting: "fetch-allow", Problem: err.Error()})
+	}
+	if _, err := c.Billing.Prices(); err != nil && !faults.has("price") {
+		faults = append(faults, Fault{Setting: "price", Problem: err.Error()})
 	}
 	for setting, value := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
 		if value == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {
